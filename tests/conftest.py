@@ -49,6 +49,21 @@ def chat_bundle(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def contract_bundle(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pocket bundle with the contracts of its artifacts, which one of an earlier export lacks."""
+    from gamer.export.bundle import contracts
+    from gamer.runtime.bundle import manifest as mf
+
+    manifest = mf.read(bundle)
+    if manifest.artifacts[0].contract is not None:
+        return bundle
+    folder = tmp_path_factory.mktemp("contracts") / "bundle"
+    shutil.copytree(bundle, folder)
+    (folder / mf.MANIFEST_NAME).write_text(mf.to_json(contracts.add(manifest, bundle)), encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
 def fake() -> Iterator[Fake]:
     """A made-up chat endpoint on the loopback interface, which answers as a test tells it to."""

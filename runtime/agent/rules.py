@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from ..search.membership import PRESENT
 from . import sentences
 from .calls import Call, Combine, Filter, Search
 from .loop import NOTHING, Act, Answer, End, Observation, Turns
-from .membership import PRESENT
 from .question import MAX_READ, Question, read_question
 from .question_words import EXHAUSTIVE
 from .results import Result

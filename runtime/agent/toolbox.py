@@ -20,11 +20,12 @@ from gamer.index.album.leaving_view import open_leaving
 from gamer.index.album.sharing import may_leave
 from gamer.index.entities.words import query_terms
 
+from ..search import membership
 from ..search.answer import Answer
 from ..search.engine import Engine
 from ..search.hits import shown_memory
 from ..search.options import SearchOptions
-from . import calls, membership
+from . import calls
 from .calls import SHOWN, VIEWED, VIEWED_OF_SET, ToolError
 from .conditions import Conditions
 from .expression import evaluate, parse_condition

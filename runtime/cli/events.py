@@ -15,13 +15,12 @@ from gamer.index.console import plain
 
 from ..errors import RuntimeFailure
 from .console import one_line
-from .options import PATH, backend_option, json_option, random_option, threads_option
+from .options import PATH, album_bundle_option, backend_option, json_option, random_option, threads_option
+from .search import find_bundle
 
 if TYPE_CHECKING:
     from ..events.build import Counts
     from ..models.models import Models
-
-bundle_option = click.option("-b", "--bundle", type=PATH, required=True, help="Bundle of the album.")
 
 
 @click.command()
@@ -85,14 +84,14 @@ def event() -> None:
 @click.argument("album", type=PATH)
 @click.argument("event_id")
 @click.argument("name")
-@bundle_option
+@album_bundle_option
 @json_option
-def rename(album: Path, event_id: str, name: str, bundle: Path, as_json: bool) -> None:
+def rename(album: Path, event_id: str, name: str, bundle: Path | None, as_json: bool) -> None:
     """Give the event EVENT_ID of ALBUM a NAME."""
     with one_line("index event rename"):
         from ..events import build as building
 
-        done = building.rename(album, _open(bundle), event_id, name)
+        done = building.rename(album, _open(bundle or find_bundle(album)), event_id, name)
     _say(as_json, done)
 
 
@@ -100,14 +99,14 @@ def rename(album: Path, event_id: str, name: str, bundle: Path, as_json: bool) -
 @click.argument("album", type=PATH)
 @click.argument("first")
 @click.argument("second")
-@bundle_option
+@album_bundle_option
 @json_option
-def merge(album: Path, first: str, second: str, bundle: Path, as_json: bool) -> None:
+def merge(album: Path, first: str, second: str, bundle: Path | None, as_json: bool) -> None:
     """Put the photos of the event SECOND into the event FIRST, whose name stays."""
     with one_line("index event merge"):
         from ..events import build as building
 
-        done = building.merge(album, _open(bundle), first, second)
+        done = building.merge(album, _open(bundle or find_bundle(album)), first, second)
     _say(as_json, done)
 
 
@@ -115,14 +114,14 @@ def merge(album: Path, first: str, second: str, bundle: Path, as_json: bool) -> 
 @click.argument("album", type=PATH)
 @click.argument("event_id")
 @click.argument("photo")
-@bundle_option
+@album_bundle_option
 @json_option
-def split(album: Path, event_id: str, photo: str, bundle: Path, as_json: bool) -> None:
+def split(album: Path, event_id: str, photo: str, bundle: Path | None, as_json: bool) -> None:
     """Make a new event of the photos of EVENT_ID from PHOTO (an id) on."""
     with one_line("index event split"):
         from ..events import build as building
 
-        done = building.split(album, _open(bundle), event_id, photo)
+        done = building.split(album, _open(bundle or find_bundle(album)), event_id, photo)
     _say(as_json, *done)
 
 

@@ -18,7 +18,16 @@ import click
 
 from ..errors import RuntimeFailure
 from .console import one_line, plain
-from .options import PATH, backend_option, json_option, random_option, side_option, threads_option
+from .options import (
+    PATH,
+    album_bundle_option,
+    backend_option,
+    json_option,
+    random_option,
+    side_option,
+    threads_option,
+)
+from .search import find_bundle
 
 if TYPE_CHECKING:
     from gamer.index import Skip
@@ -28,9 +37,6 @@ if TYPE_CHECKING:
     from ..indexing.encode import Encoder
     from ..models.models import Models
 
-bundle_option = click.option(
-    "-b", "--bundle", type=PATH, required=True, help="Bundle directory that `gamer export` wrote."
-)
 strict_option = click.option(
     "--strict", is_flag=True, help="Exit with 1 if anything was skipped; the album is written all the same."
 )
@@ -56,7 +62,7 @@ extract_option = click.option(
 class EncodingOptions:
     """The options that `build`, `add` and `update` share."""
 
-    bundle: Path
+    bundle: Path | None
     strict: bool
     ocr: str
     extract: str
@@ -75,7 +81,7 @@ def encoding(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, asked=asked)
 
     options = (
-        bundle_option,
+        album_bundle_option,
         strict_option,
         ocr_option,
         extract_option,
@@ -132,8 +138,9 @@ def build(album: Path, output: Path, asked: EncodingOptions) -> None:
     is_flag=True,
     help="Remove the photos of SOURCE whose files are gone. Without it they are only reported.",
 )
+@click.option("--again", is_flag=True, help="Take back what `gamer index remove` took out.")
 @encoding
-def add(album: Path, source: Path, prune: bool, asked: EncodingOptions) -> None:
+def add(album: Path, source: Path, prune: bool, again: bool, asked: EncodingOptions) -> None:
     """Bring the album file ALBUM up to date with SOURCE: a folder of photos, or a .jsonl.
 
     Pictures are compared by the hash of their contents: unchanged ones are not encoded again, moved ones keep
@@ -147,11 +154,14 @@ def add(album: Path, source: Path, prune: bool, asked: EncodingOptions) -> None:
 
         models, encoder = _open(asked, album)
         with _progress() as progress:
-            done = indexing.add(album, source, models, prune=prune, progress=progress, encoder=encoder)
+            done = indexing.add(
+                album, source, models, prune=prune, again=again, progress=progress, encoder=encoder
+            )
     gone = f"{len(done.missing)} {'removed' if done.pruned else 'gone'}"
     counts = (
         f"{done.added} added, {done.edited} encoded again, {done.moved} moved, {done.unchanged} unchanged, "
         f"{gone}, {len(done.skips)} skipped"
+        + (f", {done.kept_out} kept out as removed before (--again takes them back)" if done.kept_out else "")
     )
     if not asked.as_json and not done.pruned:
         for photo_id in done.missing:
@@ -181,7 +191,7 @@ def update(album: Path, photos: tuple[str, ...], asked: EncodingOptions) -> None
         models, encoder = _open(asked, album)
         with _progress() as progress:
             done = indexing.update(album, models, photos, progress, encoder)
-    how = f"encoded again with {asked.bundle}" + (
+    how = f"encoded again with {models.bundle}" + (
         ", whose encoders are new to this album" if done.renewed else ""
     )
     _report(
@@ -257,7 +267,8 @@ def _open(asked: EncodingOptions, album: Path) -> tuple[Models, Encoder]:
     from ..indexing.ocr import TextReader
     from ..models.models import Models
 
-    models = Models.open(asked.bundle, asked.backend, asked.threads, allow_random=asked.allow_random)
+    bundle = asked.bundle or find_bundle(album)
+    models = Models.open(bundle, asked.backend, asked.threads, allow_random=asked.allow_random)
     reader = None if asked.ocr == "off" else TextReader(asked.ocr)
     if asked.extract == "rules":
         return models, Encoder(models, reader, by_rules)

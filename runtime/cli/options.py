@@ -25,7 +25,8 @@ album_bundle_option = click.option(
     "--bundle",
     type=PATH,
     default=None,
-    help="Bundle directory. [default: $GAMER_BUNDLE, else out/pocket beside or above the album]",
+    help="Bundle directory. [default: $GAMER_BUNDLE, else the one that last wrote the album, else out/pocket "
+    "beside or above the album]",
 )
 now_option = click.option(
     "--now",

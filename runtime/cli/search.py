@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gamer.index import AlbumError
+
 from ..errors import RuntimeFailure
 from ..models.models import Models
 from ..search.answer import LAYERS, MODES, REFINEMENTS, Answer, Hit
@@ -96,6 +98,7 @@ def search(
         ahead = Thread(target=models.load_text)
         ahead.start()
         from ..search.engine import Engine
+        from ..search.find import find
 
         if not as_json:
             import rich.console
@@ -103,7 +106,7 @@ def search(
 
         engine = Engine.over(models, album)
         ahead.join()
-        answer = engine.search(query, k, refined_by=refined_by, mode=mode, now=now)
+        answer = find(engine, query, k, refined_by=refined_by, mode=mode, now=now)
     warn_of_missing_files(album, answer.hits)
     if as_json:
         click.echo(json.dumps(asdict(answer), ensure_ascii=False))
@@ -113,6 +116,8 @@ def search(
     console = Console()
     if explain:
         print_trace(console, answer)
+    if answer.count is not None:
+        console.print(f"{answer.count} photos")
     if answer.doubtful:
         console.print(f"Probably not in this album ({answer.presence:.0%} that it is); the nearest:")
     print_hits(console, answer.hits, explain)
@@ -137,11 +142,24 @@ def find_bundle(album: Path) -> Path:
     """The bundle for an album if none was given. Raises RuntimeFailure, which says how to name one."""
     if named := os.environ.get("GAMER_BUNDLE"):
         return Path(named)
+    if (noted := _noted(album)) is not None and (noted / "manifest.json").is_file():
+        return noted
     for folder in (album.resolve().parent, *album.resolve().parents[1:3], Path.cwd()):
         for place in (folder / "pocket", folder / "out" / "pocket"):
             if (place / "manifest.json").is_file():
                 return place
     raise RuntimeFailure("no bundle found near the album: name it with -b, or set GAMER_BUNDLE")
+
+
+def _noted(album: Path) -> Path | None:
+    """The bundle that the album notes. Whether its encoders are the album's is checked when it is opened."""
+    from gamer.index import Album
+
+    try:
+        with Album.open(album) as opened:
+            return opened.bundle
+    except AlbumError:
+        return None  # said when the album itself is opened
 
 
 def print_trace(console: Console, answer: Answer) -> None:
@@ -152,7 +170,8 @@ def print_trace(console: Console, answer: Answer) -> None:
     trace = answer.trace
     nodes = ", ".join(f"{m.name} {m.similarity:.2f}" for m in trace.entities) or f"none ≥ δ {trace.delta}"
     actions = {
-        "cube": "; ".join((*trace.cues, *trace.cube_lines)) or "N/A: the query names no time and no place",
+        "cube": "; ".join(dict.fromkeys((*trace.cues, *trace.cube_lines)))
+        or "N/A: the query names no time and no place",
         "kdtree": f"range query: {trace.left['cube']} of {trace.left['album']} photos, "
         + ("none fits the cues: all are ranked" if trace.widened else "those of unknown time or place kept"),
         "refine": f"{trace.refined_by}: {trace.refined!r}",
@@ -199,7 +218,7 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
         taken = day(hit.taken_at) if hit.taken_at is not None else "?"
         cells = [
             str(rank),
-            escape(plain(hit.id)),
+            escape(plain(hit.id)) + (f" (×{1 + len(hit.copies)})" if hit.copies else ""),
             taken,
             f"{hit.probability:.0%}",
             f"{hit.score:.3f}",

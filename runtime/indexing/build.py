@@ -48,7 +48,8 @@ class Built:
 class Added:
     """What `add` did to the album at `path`, in photos.
 
-    `missing`: ids of photos whose files are gone; `pruned`: whether they were removed.
+    `missing`: ids of photos whose files are gone; `pruned`: whether they were removed. `kept_out`: found in
+    the source, but removed from the album before.
     """
 
     path: Path
@@ -58,6 +59,7 @@ class Added:
     unchanged: int
     missing: tuple[str, ...]
     pruned: bool
+    kept_out: int
     photos: int
     skips: tuple[Skip, ...]
 
@@ -102,6 +104,7 @@ def build(
             first = f"; first: {run.skips[0].where}: {run.skips[0].reason}" if run.skips else ""
             raise RuntimeFailure(f"{source}: no photo could be taken ({len(run.skips)} skipped{first})")
         run.close()
+        writer.remember_bundle(models.bundle)
         writer.embed(run.encoder.names)
         writer.compact()
     publish(working, out)
@@ -114,18 +117,22 @@ def add(
     models: Models,
     *,
     prune: bool = False,
+    again: bool = False,
     progress: Progress | None = None,
     encoder: Encoder | None = None,
 ) -> Added:
     """Brings `album` up to date with `source`.
 
-    Unchanged pictures are not encoded again. Photos whose files are gone are removed only with `prune`.
+    Unchanged pictures are not encoded again. Photos whose files are gone are removed only with `prune`; those
+    that were removed before come back only with `again`.
     """
     scanned = scan(source)
     with Album.open(album) as opened:
         check_encoders(models, opened.meta, album)
     total = count_source(source)
     with AlbumWriter.extend(album) as writer:
+        if again and writer.removed():
+            writer.readmit()
         run = _Run(album, writer, encoder or Encoder(models), progress, total)
         run.take(scanned)
         missing = tuple(known.id for known in run.reconciler.missing(source)) if Path(source).is_dir() else ()
@@ -138,6 +145,7 @@ def add(
             run.remove(missing)
         photos = len(writer.known())
         run.close()
+        writer.remember_bundle(models.bundle)
         writer.finish(run.encoder.names)
     return Added(
         path=album,
@@ -147,6 +155,7 @@ def add(
         unchanged=run.same,
         missing=missing,
         pruned=prune,
+        kept_out=run.kept_out,
         photos=photos,
         skips=tuple(run.skips),
     )
@@ -187,7 +196,8 @@ class _Run:
         self.writer, self.encoder, self._progress, self._total = writer, encoder, progress, total
         self.reconciler = Reconciler(writer.known())
         self.skips: list[Skip] = []
-        self.seen = self.added = self.edited = self.moved = self.same = self.done = 0
+        self.seen = self.added = self.edited = self.moved = self.same = self.done = self.kept_out = 0
+        self._removed = writer.removed()
         self._album = Album.open(path)  # one snapshot: the album before this run
         self._fresh: list[Photo] = []
         self._again: list[Photo] = []
@@ -197,6 +207,9 @@ class _Run:
             for item in scanned:
                 if isinstance(item, Skip):
                     self.skips.append(item)
+                    continue
+                if (item.sha256 or item.id) in self._removed:
+                    self.kept_out += 1
                     continue
                 decision = self.reconciler.decide(item)
                 if decision is not None:
@@ -298,6 +311,7 @@ def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress
                 done += len(readable)
                 if progress:
                     progress(start + len(photos), len(wanted), photos[-1].id)
+        writer.remember_bundle(encoder.models.bundle)
         writer.finish(encoder.names)
     return Updated(album, done, False, tuple(skips))
 
@@ -346,6 +360,7 @@ def _renew(album: Path, working: Path, encoder: Encoder, progress: Progress | No
                 writer.update(encoder.encode(photos, skips, keep=True))
                 if progress:
                     progress(total - len(remaining) + start + len(photos), total, photos[-1].id)
+        writer.remember_bundle(encoder.models.bundle)
         writer.embed(encoder.names)
         writer.compact()
     reencode.finish(working)

@@ -19,9 +19,11 @@ from gamer.index import (
     extract,
     load_pixels,
 )
+from gamer.index.records import COPIES, FAVOURITE
 
 from ..errors import RuntimeFailure
 from ..models.models import ImageCode, Models
+from .likeness import likeness
 from .ocr import TextReader
 
 # A label of lower probability is a guess: it counts in the image's vector, but gives no memory and no entity.
@@ -34,11 +36,11 @@ MAX_CHUNKS = 1024
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """A photo, its image code, and the vectors of the experts' channels; empty without pixels."""
+    """A photo, its image code, and its vectors in the channels from pixels; none without pixels."""
 
     photo: Photo
     code: ImageCode | None
-    projected: dict[str, FloatArray]
+    channels: dict[str, FloatArray]
 
 
 class Encoder:
@@ -61,7 +63,7 @@ class Encoder:
             chunks = [
                 chunk
                 for memory in item.photo.memories
-                if memory.source not in DERIVED
+                if memory.source not in DERIVED and memory != FAVOURITE
                 for chunk in self.models.text.chunks(memory.text)
             ]
             chunks = chunks[:MAX_CHUNKS]
@@ -76,19 +78,20 @@ class Encoder:
         return self.models.text.encode(names)
 
     def _encoded(self, item: _Seen, text: FloatArray) -> Encoded:
-        channels = {} if item.code is None else {"image": item.code.embedding[None]} | item.projected
+        channels = {} if item.code is None else {"image": item.code.embedding[None]} | item.channels
         if len(text):
             channels["text"] = text
         return Encoded(item.photo, channels, self.mentions(item.photo))
 
     def _look(self, photo: Photo, skips: list[Skip], keep: bool) -> _Seen | None:
-        code, words = None, ""
+        code, words, channels = None, "", dict[str, FloatArray]()
         if photo.path is not None:
             try:
                 if not Path(photo.path).is_file():  # reading a pipe or a terminal would block
                     raise IngestError(f"{photo.path}: no such file")
                 pixels = load_pixels(Path(photo.path))
                 code = self.models.encode_image(pixels)
+                channels = self._projected(code) | {COPIES: likeness(pixels)[None]}
                 words = (
                     "" if self._reader is None else self._reader.read(Path(photo.path), pixels, code.labels)
                 )
@@ -96,12 +99,10 @@ class Encoder:
                 skips.append(Skip(photo.path, str(error).removeprefix(f"{photo.path}: ")))
                 if code is None and not photo.memories and not keep:
                     return None
-        return _Seen(self._completed(photo, code, words), code, self._projected(code))
+        return _Seen(self._completed(photo, code, words), code, channels)
 
-    def _projected(self, code: ImageCode | None) -> dict[str, FloatArray]:
+    def _projected(self, code: ImageCode) -> dict[str, FloatArray]:
         """v_I by channel, float32 [1, H], where the bundle's experts are trained."""
-        if code is None:
-            return {}
         names = [channel.name for channel in self.models.manifest.channels]
         return {name: self.models.photo_vector(code.patches)[None] for name in names}
 
@@ -131,6 +132,8 @@ class Encoder:
         return tuple(by_name.values())
 
     def _of(self, memory: Memory) -> tuple[Mention, ...]:
+        if memory == FAVOURITE:
+            return ()
         if memory.source == "label":
             return tuple(Mention(name, "thing") for name in memory.text.split(", "))
         if memory.source == "people":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,16 @@ class TextEncoder:
         self._session, self.max_tokens = session, max_tokens
         self._tokenizer: Any = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_padding()
+
+    @cached_property
+    def words(self) -> dict[str, int]:
+        """The whole words of the vocabulary in lower case, with their ids: the commoner, the smaller."""
+        out: dict[str, int] = {}
+        for token, number in self._tokenizer.get_vocab().items():
+            word = token.removesuffix("</w>").lstrip("\u0120\u2581").lower()
+            if word.isalpha() and number < out.get(word, number + 1):
+                out[word] = number
+        return out
 
     def ids(self, text: str) -> list[int]:
         """The token ids that the tower gets, cut at `max_tokens`."""

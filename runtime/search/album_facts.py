@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index import Album, Cube
-from gamer.index.records import UNKNOWN_TIME
+from gamer.index import Album, Cube, RowSet
+from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..cues.home import learn_home
 from ..cues.recurring import into_day, into_week
@@ -43,6 +43,18 @@ class AlbumFacts:
     def names(self) -> list[str]:
         """The names of the NAMES most linked entities."""
         return self._album.entity_names(NAMES)
+
+    @cached_property
+    def pictured(self) -> RowSet:
+        """The photos that have a picture, not only memories."""
+        return RowSet(self._album.pictured())
+
+    @cached_property
+    def favourites(self) -> RowSet:
+        """The photos that the person marked as favourites."""
+        marks = self._album.memories_of(FAVOURITE.source)
+        rows = [row for row, text in marks if text == FAVOURITE.text]
+        return RowSet.of(np.asarray(rows, np.int64), len(self._album))
 
     @cached_property
     def conversations(self) -> Conversations:

@@ -18,6 +18,7 @@ class Hit:
     `taken_at`: milliseconds of wall time, as if UTC; show it without converting. `score`: comparable within
     one answer only; `parts` are its summands by name. `probability`: that the photo is one of those meant.
     `memory`: the text to show with the photo. `matched`: names of the chosen entities that it is linked to.
+    `copies`: ids of its copies and of its burst's other photos, which are no hits of their own.
     """
 
     row: int
@@ -31,6 +32,7 @@ class Hit:
     parts: dict[str, float]
     memory: str | None
     matched: tuple[str, ...]
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,13 @@ class Answer:
     """The hits, best first, and the trace.
 
     `presence`: the probability that the album holds what is meant at all; tell the user when it is low.
+    `count`: how many photos belong to what is meant, copies counted once, where the query asks "how many".
     """
 
     hits: tuple[Hit, ...]
     trace: Trace
     presence: float
+    count: int | None = None
 
     @property
     def doubtful(self) -> bool:

@@ -31,6 +31,7 @@ from .explain import cube_lines, cue_lines
 from .fused import SHARED, FusedRanker, Ranked, Scope, searched
 from .options import SILENT, Observer, SearchOptions
 from .query_reader import QueryReader
+from .replacement import Dictionary
 
 # The vector of the query is blended with the vector of a sentence that contains it, with weight PHRASED:
 # memories are sentences, so a sentence embeds nearer to them than a bare title does.
@@ -70,9 +71,9 @@ class Engine:
         self.ranking = ranking or models.manifest.ranking or Ranking()
         self._llm_lock, self._warm_lock, self._refinements = Lock(), Lock(), refine.Refinements()
         self._warmed = self._llm_warm = False
-        self._facts = AlbumFacts(album)
-        self._reader = QueryReader(models, album, self._facts, self._llm_lock)
-        self._fused = FusedRanker(album, self._facts)
+        self.facts = AlbumFacts(album)
+        self._reader = QueryReader(models, album, self.facts, self._llm_lock)
+        self._fused = FusedRanker(album, self.facts)
 
     @classmethod
     def open(
@@ -184,6 +185,10 @@ class Engine:
         """The times and places that a text names, by rules alone and without looking up its events."""
         return self._reader.parse(text, now or datetime.now())
 
+    def resolved(self, text: str, now: datetime | None = None) -> Cues:
+        """As `read`, with the album's events looked up."""
+        return self._reader.read(text, "off", now or datetime.now(), DEFAULT, SILENT)
+
     def _inside(self, cues: Cues, options: SearchOptions, observer: Observer) -> tuple[RowSet, RowSet, bool]:
         """(the photos not excluded, those of them inside the cube, whether the cube was dropped)."""
         with observer.step("kdtree", "K-D query"):
@@ -234,11 +239,22 @@ class Engine:
         if refined_by == "fast":
             return plain, "fast"
         with self._llm_lock:
-            context = refine.fitting(self._facts.names, query)
+            context = refine.fitting(self.facts.names, query)
             known = self._refinements if options.reuse_refinements else None
             return refine.by_llm(
-                self.models, query, plain, context, known, self.album.generation, observer.generated
+                self.models,
+                query,
+                plain,
+                context,
+                known,
+                self.album.generation,
+                observer.generated,
+                Dictionary(self._reader.encode, self._readable),
             )
+
+    def _readable(self, word: str) -> bool:
+        """Whether the text tower knows the word whole, or a memory holds it."""
+        return word in self.models.text.words or bool(self.album.words(word).bm25.any())
 
     def _answer(
         self,
@@ -274,7 +290,7 @@ class Engine:
         self.album.in_cubes([Cube(start=0, south=0.0, west=0.0)])
         self.album.match_entities(zero, np.zeros(1, np.int64), 2.0)
         self.album.words("photo")
-        _ = self._facts.conversations
+        _ = self.facts.conversations
         for channel in searched(self.album, queries):
             self.album.scores(channel, queries[channel])
 

@@ -46,14 +46,15 @@ class QueryReader:
             with observer.step("cube", "cues by language model"):
                 cues = self._quoted(query, cues, wall)
         with observer.step("cube", "anchors"):
-            return resolve(cues, AlbumEvents(self._album, self._encode))
+            return resolve(cues, AlbumEvents(self._album, self.encode))
 
     def excluded(self, cues: Cues) -> RowSet:
         """The photos whose known time or place the query excludes ("not in Paris")."""
         boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times]
         return self._album.within(boxes + [box for place in cues.negated_places for box in place.boxes])
 
-    def _encode(self, phrase: str) -> FloatArray:
+    def encode(self, phrase: str) -> FloatArray:
+        """The unit vector float32 [D] of a phrase by the text tower."""
         vector: FloatArray = self._models.text.encode([phrase])[0]
         return vector
 

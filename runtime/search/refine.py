@@ -8,9 +8,10 @@ receive neither names nor memories.
 
 Names and memories are untrusted data. They are stripped of everything that could end a turn or the quotation,
 and the answer is checked, because a small model cannot be trusted to ignore "ignore previous instructions". A
-refinement is rejected, and the fast one used, if it drops content words of the query, if (with such a
-context) it adds a word that neither the query nor a name contains, or if it is not one short line. So the
-most that a hostile memory can do is add words of the album's entity names.
+refinement is rejected, and the fast one used, if it drops content words of the query other than for their
+correction or translation (replacement.py), if (with such a context) it adds a word that is none of these and
+that neither the query nor a name contains, or if it is not one short line. So the most that a hostile memory
+can do is add words of the album's entity names.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from .replacement import Dictionary, replaced
 
 if TYPE_CHECKING:
     from ..models.llm import Generation
@@ -161,16 +164,18 @@ def by_llm(
     cache: Refinements | None = None,
     generation: int = 0,
     observe: Callable[[Generation], None] | None = None,
+    dictionary: Dictionary | None = None,
 ) -> tuple[str, str]:
     """(Q̂, "llm"), or (`plain`, "llm (rejected: reason)") if the model's answer fails the checks.
 
     `cache`: a cache of earlier answers, used for the same query on the same `generation` of the album.
-    `observe`: called with what the model generated.
+    `observe`: called with what the model generated. `dictionary`: what tells corrections and translations;
+    without it a refinement may replace no word.
     """
     key = (query, plain, context, generation, models.manifest.artifact("llm_decoder", models.backend).sha256)
     answer = cache.get(key) if cache else None
     if answer is None:
-        answer = _ask(models, query, plain, context, observe)
+        answer = _ask(models, query, plain, context, observe, dictionary)
         if cache is not None:
             cache.put(key, answer)
     return answer
@@ -182,6 +187,7 @@ def _ask(
     plain: str,
     context: Context,
     observe: Callable[[Generation], None] | None,
+    dictionary: Dictionary | None,
 ) -> tuple[str, str]:
     from ..models.llm import Request  # a search without the language model must not import its code
 
@@ -192,7 +198,8 @@ def _ask(
     if observe is not None:
         observe(answer)
     text = _SPACE.sub(" ", answer.text).strip(' "')
-    reason = objection(text, query, plain, context)
+    kept, new = (plain, "") if dictionary is None else replaced(text, plain, dictionary)
+    reason = objection(text, f"{query} {new}", kept, context)
     return (plain, f"llm (rejected: {reason})") if reason else (text, "llm")
 
 

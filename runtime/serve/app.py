@@ -22,10 +22,11 @@ from fastapi.security import HTTPBearer
 from pydantic import BeforeValidator
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from gamer.index import AlbumError
+from gamer.index import AlbumError, OpenedLog
 
 from ..errors import BundleError, RuntimeFailure
 from ..search.engine import Engine
+from ..search.find import find
 from . import overview as glance
 from .ask import add_ask
 from .completions import add_chat
@@ -33,7 +34,16 @@ from .guard import COOKIE, HEALTH, SEARCH, SESSION, Guard
 from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
 from .problem import Problem, Refusal
 from .settings import ServerSettings
-from .views import Health, MemoryView, Overview, PhotoView, SearchRequest, SearchResult, Stats
+from .views import (
+    Health,
+    MemoryView,
+    OpenedRequest,
+    Overview,
+    PhotoView,
+    SearchRequest,
+    SearchResult,
+    Stats,
+)
 
 DISTRIBUTION = "gamer-on-device"
 SCHEMA = "/api/v1/openapi.json"
@@ -148,7 +158,7 @@ def _search(api: FastAPI, engine: Engine) -> None:
         now = (
             None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
         )
-        run = partial(engine.search, asked.query, asked.k, refined_by=asked.refine, mode=asked.mode, now=now)
+        run = partial(find, engine, asked.query, asked.k, refined_by=asked.refine, mode=asked.mode, now=now)
         answer = await anyio.to_thread.run_sync(run, limiter=threads)
         return await anyio.to_thread.run_sync(glance.result, engine.album, answer, limiter=threads)
 
@@ -186,6 +196,17 @@ def _photos(api: FastAPI, engine: Engine) -> None:
     async def overview() -> Overview:
         """Photos by month and by place, for a timeline and a map."""
         return await read(at_a_glance)
+
+    @api.post(
+        "/api/v1/photos/{row}/opened", status_code=204, responses=_problems(404, 408, 413), tags=["photos"]
+    )
+    async def opened(row: Row, asked: OpenedRequest) -> Response:
+        """Notes that a query's photo was opened, if the album's owner keeps that; otherwise does nothing."""
+        log, row = OpenedLog(album.path), known(row)
+        if log.kept:
+            stored = await read(partial(album.photo, row))
+            await read(partial(log.add, asked.query, stored.id))
+        return Response(None, 204)
 
     @api.get("/api/v1/photos/{row}", responses=_problems(404), tags=["photos"])
     async def photo(row: Row) -> PhotoView:

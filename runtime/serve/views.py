@@ -27,6 +27,26 @@ def number(value: object) -> object:
     return value
 
 
+# It contains a character other than white space and control characters.
+QueryText = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_QUERY,
+        pattern=r"[^\s\x00-\x1f\x7f-\x9f]",
+        examples=["coffee last spring"],
+    ),
+]
+
+
+class OpenedRequest(BaseModel):
+    """The query whose answers a photo was opened from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    query: QueryText
+
+
 class SearchRequest(BaseModel):
     """`query` must contain a character other than white space and control characters.
 
@@ -35,15 +55,7 @@ class SearchRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    query: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=MAX_QUERY,
-            pattern=r"[^\s\x00-\x1f\x7f-\x9f]",
-            examples=["coffee last spring"],
-        ),
-    ]
+    query: QueryText
     k: Annotated[int, Field(ge=1, le=MAX_PHOTOS), BeforeValidator(number)] | None = None
     mode: Mode = "fused"
     refine: Refine = "fast"

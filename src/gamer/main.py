@@ -39,6 +39,12 @@ COMMANDS = {
         "Let a bundle's language model answer a prompt.",
     ),
     "bench": ("gamer.bench.cli.bench", "bench", "Measure latency per layer, quality, and draw the report."),
+    "chat": ("gamer.runtime.cli.chat", "chat", "Talk with an album that remembers what you say."),
+    "memory": (
+        "gamer.runtime.cli.memory",
+        "memory",
+        "List, correct, export and forget what an album knows about you.",
+    ),
     "doctor": (
         "gamer.runtime.cli.doctor",
         "doctor",
@@ -71,6 +77,11 @@ INDEX_COMMANDS = {
         "gamer.runtime.cli.index",
         "caption",
         "Write a caption for each photo that nobody has described.",
+    ),
+    "opened": (
+        "gamer.index.cli",
+        "opened",
+        "Keep what is searched and opened, for training; or delete it.",
     ),
     "remove": ("gamer.index.cli", "remove", "Take photos out of an album."),
     "prefer": ("gamer.index.cli", "prefer", "Say that one photo, or one entity, is better than another."),

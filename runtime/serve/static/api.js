@@ -43,6 +43,10 @@ export const thumbnail = (row, size = 320) => `/api/v1/photos/${row}/thumbnail?s
 export const original = (row) => `/api/v1/photos/${row}/image`;
 export const logIn = (token) => ask("/api/v1/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
 
+// Noted only where the album's owner keeps what is opened.
+export const opened = (row, query) =>
+  ask(`/api/v1/photos/${row}/opened`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ query }) });
+
 export const search = (request, signal) =>
   ask("/api/v1/search", { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) });
 

@@ -140,7 +140,7 @@ function answered(found) {
   lastAnswer = { ...found, answer: { ...answer, hits } };
   const spent = Object.values(trace.milliseconds).reduce((sum, value) => sum + value, 0);
   byId("status").textContent = `${count(hits.length, "photo")} of ${trace.left.album.toLocaleString("en")} in ${ms(spent)} ms; here at all: ${percent(answer.presence)}`;
-  byId("understood").replaceChildren(...trace.cues.map((cue) => el("span", { class: "cue" }, cue)));
+  byId("understood").replaceChildren(...alike(trace.cues).map((cue) => el("span", { class: "cue" }, cue)));
   byId("understood").hidden = trace.cues.length === 0;
   banner(notHere(lastAnswer));
   show(hits);
@@ -152,6 +152,13 @@ function answered(found) {
   drawGraph(byId("graph"), byId("graph-note"), lastAnswer);
   drawLayers(byId("layers"), byId("total"), trace);
   if (!hits.length) empty("No photo is left", "Everything in the album is excluded by the query. Say it with fewer conditions.");
+}
+
+// Lines with what is said several times ("Christmas" of 22 years) said once, and how often.
+function alike(lines) {
+  const times = new Map();
+  for (const line of lines) times.set(line, (times.get(line) ?? 0) + 1);
+  return [...times].map(([line, n]) => (n > 1 ? `${line} × ${n}` : line));
 }
 
 async function ask() {
@@ -238,7 +245,7 @@ function listen() {
   for (const id of ["refine", "mode", "k", "now", "as"]) byId(id).addEventListener("change", () => byId("query").value.trim() && submit());
   for (const radio of document.querySelectorAll("[name=how]")) radio.addEventListener("change", () => { choose(chosen()); if (byId("query").value.trim()) submit(); });
   byId("stop").addEventListener("click", () => running?.abort());
-  addEventListener("popstate", fromAddress);
+  addEventListener("popstate", () => viewer.stepped() || fromAddress());
   addEventListener("keydown", keys);
   byId("photos").addEventListener("keydown", move);
   byId("theme").addEventListener("click", turn);

@@ -10,7 +10,7 @@ export function card(hit, best, first, open, light) {
     onfocus: () => light(hit.row), onblur: () => light(null), onpointerenter: () => light(hit.row), onpointerleave: () => light(null) },
     el("span", { class: "frame" }, picture(hit.row, first && hit.rank ? 800 : 320), hit.rank ? el("span", { class: "rank" }, String(hit.rank)) : null),
     el("span", { class: "caption" },
-      el("span", { class: "line" }, el("strong", {}, clip(hit.id, 60)), el("span", { class: "when" }, when ?? "no date")),
+      el("span", { class: "line" }, el("strong", {}, clip(hit.id, 60)), hit.copies?.length ? el("span", { class: "tag", title: hit.copies.join(", ") }, `×${1 + hit.copies.length}`) : null, el("span", { class: "when" }, when ?? "no date")),
       said ? el("span", { class: "memory" }, said) : null,
       hit.score === null ? null : score(hit, best),
       hit.matched.length ? el("span", { class: "matched" }, hit.matched.map((name) => el("span", { class: "tag" }, clip(name, 28)))) : null));
@@ -21,6 +21,8 @@ export function card(hit, best, first, open, light) {
 export function picture(row, size, alt = "") {
   const sharp = size === 320 ? `${thumbnail(row, 320)} 1x, ${thumbnail(row, 800)} 2x` : null;
   const image = el("img", { src: thumbnail(row, size), srcset: sharp, alt, loading: "lazy", decoding: "async", draggable: "false" });
+  // A tall picture in a wide frame would show its middle alone, which in a screenshot is blank.
+  image.addEventListener("load", () => image.classList.toggle("tall", image.naturalHeight > 1.3 * image.naturalWidth));
   image.addEventListener("error", async () => {
     const gone = el("span", { class: "gone" }, el("span", { class: "gone-mark", "aria-hidden": "true" }, "⌀"), el("span", {}, "Looking…"));
     image.replaceWith(gone);
@@ -66,6 +68,7 @@ export const placeholders = (n) => Array.from({ length: n }, () => el("li", { "a
 export function notHere({ answer, doubtful }) {
   const likely = percent(answer.presence);
   if (!answer.hits.length) return null;
+  if (answer.count !== null && !doubtful) return { title: `${answer.count} ${answer.count === 1 ? "photo" : "photos"}.`, text: "Counted by what fits the query; copies count once." };
   if (doubtful) return { title: "Probably not in this album.", text: `The chance that what you mean is here at all: ${likely}. These come nearest.` };
   if (answer.trace.widened) return { title: "No photo fits that time and place.", text: "The cue was set aside and the whole album ranked: take these with a grain of salt." };
   return null;

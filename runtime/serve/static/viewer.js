@@ -1,6 +1,7 @@
-// One photo, large, in a dialog: everything the album knows of it and the parts of its score. Arrows turn the page, Esc closes.
+// One photo, large, in a dialog: everything the album knows of it and the parts of its score. Arrows turn the page, Esc and the
+// browser's Back close.
 
-import { original, photo } from "./api.js";
+import { opened, original, photo } from "./api.js";
 import { byId, clip, degrees, el, moment, partClass, partName, percent } from "./draw.js";
 import { parts, picture } from "./photos.js";
 
@@ -9,6 +10,7 @@ export class Viewer {
     this.dialog = byId("viewer");
     this.hits = [];
     this.at = 0;
+    this.returning = false;
     byId("prev").addEventListener("click", () => this.turn(-1));
     byId("next").addEventListener("click", () => this.turn(1));
     byId("close").addEventListener("click", () => this.dialog.close());
@@ -17,14 +19,30 @@ export class Viewer {
       if (by) this.turn(by);
     });
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
-    this.dialog.addEventListener("close", () => closed(this.hits[this.at].row, this.within));
+    this.dialog.addEventListener("close", () => {
+      closed(this.hits[this.at].row, this.within);
+      if (!history.state?.photo) return;
+      this.returning = true;
+      history.back();
+    });
   }
 
   // `within`: the element that holds the photos to choose from, for the focus afterwards.
   open(hits, at, within) {
     Object.assign(this, { hits, at, within });
+    const query = new URLSearchParams(location.search).get("q");
+    if (query?.trim() && hits[at].rank) opened(hits[at].row, query).catch(() => null);
+    history.pushState({ photo: true }, "");
     this.dialog.showModal();
     this.draw();
+  }
+
+  // Whether a step in the browser's history was to or from a photo, so that the page behind it stays as it is.
+  stepped() {
+    const was = this.returning || this.dialog.open;
+    this.returning = false;
+    if (this.dialog.open) this.dialog.close();
+    return was;
   }
 
   turn(by) {

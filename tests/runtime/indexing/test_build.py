@@ -21,6 +21,7 @@ from PIL import Image
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Memory, Photo, Skip
 from gamer.index.records import Known
+from gamer.runtime.cli.search import find_bundle
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.indexing import build
 from gamer.runtime.indexing import encode as encoding
@@ -93,6 +94,34 @@ def test_an_unchanged_folder_is_not_encoded_again(album: Path, folder: Path) -> 
         [],
     )
     assert album.read_bytes() == before
+
+
+def test_what_was_removed_stays_removed_until_it_is_asked_for(album: Path, folder: Path) -> None:
+    with AlbumWriter.extend(album) as writer:
+        writer.remove(["1.png"], for_good=True)
+    (folder / "1.png").rename(folder / "other-name.png")
+    done, encoded = add(album, folder)
+    assert (done.added, done.kept_out, encoded) == (0, 1, [])
+    with AlbumWriter.extend(album) as writer:
+        writer.compact()  # the note stays
+    assert add(album, folder)[0].kept_out == 1
+    back = build.add(album, folder, fake_models(), again=True)
+    assert (back.added, back.kept_out) == (1, 0)
+    assert "other-name.png" in contents(album) and add(album, folder)[0].kept_out == 0
+
+
+def test_an_album_remembers_its_bundle(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GAMER_BUNDLE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    bundle = tmp_path / "far" / "bundle"
+    with AlbumWriter.extend(album) as writer:
+        writer.remember_bundle(bundle)
+    with pytest.raises(RuntimeFailure, match="no bundle found"):
+        find_bundle(album)  # it is no longer there
+    bundle.mkdir(parents=True)
+    (bundle / "manifest.json").write_text("{}")
+    assert find_bundle(album) == bundle
+    assert contents(album)
 
 
 def test_new_edited_moved_and_deleted_pictures_are_recognised(album: Path, folder: Path) -> None:

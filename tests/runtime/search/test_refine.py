@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from gamer.runtime.models.models import Models
 from gamer.runtime.search import refine
 from gamer.runtime.search.refine import Context
+from gamer.runtime.search.replacement import Dictionary, distance, replaced
 
 
 @pytest.mark.parametrize(
@@ -157,3 +159,45 @@ def test_a_query_of_cues_alone_says_nothing_else(text: str) -> None:
 )
 def test_a_query_that_names_content_says_something(text: str) -> None:
     assert not refine.says_nothing(text)
+
+
+_VECTORS = {
+    "sofa": (1.0, 0.0),
+    "couch": (0.8, 0.6),
+    "hund": (0.0, 1.0),
+    "dog": (0.6, -0.8),
+    "rex": (-1.0, 0.0),
+}
+_WORDS = Dictionary(
+    lambda word: np.asarray(_VECTORS.get(word, (0.0, -1.0)), np.float32),
+    lambda word: word in ("sofa", "couch", "dog", "coffee", "cat", "rex", "obey", "auf", "dem"),
+)
+
+
+@pytest.mark.parametrize(
+    ("plain", "answer", "accepted"),
+    [
+        ("cofee", "coffee", True),  # one letter
+        ("cat on the sofa", "cat on the couch", True),  # the tower's vectors
+        ("hund auf dem sofa", "dog on the sofa", True),  # a word that nobody can read, and little words
+        ("cat on the sofa", "cat", False),
+        ("cat on the sofa", "rex on the sofa", False),  # a readable word by an unrelated one
+    ],
+)
+def test_a_refinement_may_replace_a_word_by_its_correction_or_translation(
+    plain: str, answer: str, accepted: bool
+) -> None:
+    text, how = refine.by_llm(models(answer)[0], plain, plain, dictionary=_WORDS)
+    assert (how == "llm", text) == (accepted, answer if accepted else plain)
+
+
+def test_with_names_in_sight_only_replacements_may_be_new() -> None:
+    context = Context(("Hund Rex",))
+    kept, new = replaced("dog obey", "hund", _WORDS)
+    assert (kept, new) == ("dog", "dog")
+    assert "obey" in refine.objection("dog obey", f"hund {new}", kept, context)
+    assert refine.objection("dog", f"hund {new}", kept, context) == ""
+
+
+def test_distances_count_edits_and_exchanges() -> None:
+    assert [distance("cofee", other) for other in ("coffee", "cofee", "cfoee", "tea")] == [1, 0, 1, 4]

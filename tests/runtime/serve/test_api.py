@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from gamer.index import Album
+from gamer.index import Album, OpenedLog
 from gamer.runtime.search.answer import MODES, REFINEMENTS
 from gamer.runtime.search.engine import MAX_QUERY, Engine
 from gamer.runtime.serve.app import create_app
@@ -311,3 +311,18 @@ def test_an_internal_failure_is_one_line_without_its_details(
     )
     answer = failing.post("/api/v1/search", json={"query": "cat"})
     assert "secret" not in refused(answer, 500) and answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_what_is_opened_is_noted_only_where_it_is_kept(client: TestClient, engine: Engine) -> None:
+    log = OpenedLog(engine.album.path)
+    try:
+        assert client.post("/api/v1/photos/2/opened", json={"query": "my cat"}).status_code == 204
+        assert not log.kept
+        log.keep()
+        assert client.post("/api/v1/photos/2/opened", json={"query": "my cat"}).status_code == 204
+        assert [(entry.query, entry.photo) for entry in log.read()] == [("my cat", engine.album.photo(2).id)]
+        refused(client.post("/api/v1/photos/99999/opened", json={"query": "my cat"}), 404)
+        refused(client.post("/api/v1/photos/2/opened", json={"query": " "}), 422)
+        assert len(log.read()) == 1
+    finally:
+        log.delete()

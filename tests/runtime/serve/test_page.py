@@ -12,9 +12,9 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -171,15 +171,8 @@ def test_a_doubtful_answer_says_so_before_its_photos(
 ) -> None:
     search = engine.search
 
-    def unlikely(
-        query: str,
-        k: int | None = None,
-        *,
-        refined_by: str = "fast",
-        mode: str = "fused",
-        now: datetime | None = None,
-    ) -> Answer:
-        return replace(search(query, k, refined_by=refined_by, mode=mode, now=now), presence=0.08)
+    def unlikely(*args: Any, **options: Any) -> Answer:
+        return replace(search(*args, **options), presence=0.08)
 
     monkeypatch.setattr(engine, "search", unlikely)
     with serving(create_app(engine, ServerSettings(rate=NO_LIMIT))) as address:
@@ -312,3 +305,34 @@ def test_the_map_is_moved_by_its_buttons_and_by_keys(page: Page, served: str, sh
     page.press("ArrowLeft")
     page.wait(f"{at} !== {json.dumps(before)}")
     assert page.complaints() == []
+
+
+def test_back_closes_the_photo_and_keeps_the_answer(page: Page, served: str) -> None:
+    page.look(320, 640)
+    page.open(served + COFFEE, SHOWN)
+    assert page.ask("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
+    for leave in ("history.back()", "document.querySelector('#close').click()"):
+        page.ask("document.querySelectorAll('.card')[1].click()")
+        page.wait("document.querySelector('#viewer[open] dl') && history.state?.photo")
+        page.ask(leave)
+        page.wait("!document.querySelector('#viewer[open]') && !history.state?.photo")
+        assert "coffee" in page.ask("location.search")
+        assert page.ask("document.querySelector('#results').getAttribute('aria-busy')") == "false"
+        assert page.ask("document.activeElement.querySelector('.rank').textContent") == "2"
+    assert page.complaints() == []
+
+
+def test_what_is_said_of_many_years_is_one_chip_and_tall_pictures_are_shown_whole(
+    page: Page, served: str
+) -> None:
+    page.open(served + "/?q=moon+at+Christmas&now=2026-11-21", SHOWN)
+    chips = page.ask("[...document.querySelectorAll('.cue')].map((chip) => chip.textContent)")
+    assert len(chips) == 1 and re.fullmatch(r"time 'at Christmas' × \d", chips[0])
+    fits = page.ask("""(() => {
+        const image = document.querySelector(".card img"), fit = () => getComputedStyle(image).objectFit;
+        const before = fit();
+        Object.defineProperty(image, "naturalHeight", { value: 3 * image.naturalWidth });
+        image.dispatchEvent(new Event("load"));
+        return [before, fit()];
+    })()""")
+    assert fits == ["cover", "contain"]

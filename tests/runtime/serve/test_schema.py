@@ -21,6 +21,7 @@ OPERATIONS = (
     ("get", "/api/v1/stats"),
     ("get", "/api/v1/overview"),
     ("get", "/api/v1/photos/{row}"),
+    ("post", "/api/v1/photos/{row}/opened"),
     ("get", "/api/v1/photos/{row}/thumbnail"),
     ("get", "/api/v1/photos/{row}/image"),
     ("get", "/api/v1/health"),

@@ -12,7 +12,7 @@ from math import exp
 from gamer.index import Album
 
 from ..bundle.manifest import Ranking
-from ..search.answer import Answer, Hit
+from .answer import Answer, Hit
 
 CANDIDATES = 40  # hits that are looked at
 # The best point of a grid on the 26 visual sets of the development album (mean F1 0.67, left out one by one

@@ -1,0 +1,186 @@
+"""`gamer chat`: a conversation in the terminal about what one said and photographed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import RuntimeFailure
+from .console import fail, one_line, passage, plain
+from .options import PATH, album_bundle_option, json_option, now_option, threads_option
+
+if TYPE_CHECKING:
+    from ..memory.recall import Encode
+    from ..memory.response import Photos, Reply
+    from ..models.models import Models
+
+_PHOTOS = 4
+_MAX_LINE = 1 << 20
+
+
+@click.command()
+@click.argument("album", type=PATH)
+@album_bundle_option
+@click.option(
+    "--plain", "rules", is_flag=True, help="Answer by rules, also where the bundle has a language model."
+)
+@click.option("--name", default=None, help="Go on with the conversation of this name. [default: a new one]")
+@click.option("-v", "--verbose", is_flag=True, help="Show what was retrieved for each answer.")
+@threads_option
+@now_option
+@json_option
+def chat(
+    album: Path,
+    bundle: Path | None,
+    rules: bool,
+    name: str | None,
+    verbose: bool,
+    threads: int,
+    now: datetime | None,
+    as_json: bool,
+) -> None:
+    """Talk with ALBUM: it remembers what you say, and answers from that and from the photos.
+
+    \b
+    gamer chat photos.gamer
+    echo "Where did I live before?" | gamer chat photos.gamer --json
+
+    What you say stays in the album's file; `gamer memory` shows it, corrects it and forgets it. End with
+    Ctrl-D. Without a bundle the answers are found by words alone, and no photos are searched.
+    """
+    from gamer.index.memory.store import MemoryStore
+
+    from ..memory.chat import Conversation
+
+    with one_line("chat"), MemoryStore.open(album) as store:
+        models = models_of(album, bundle, threads)
+        talk = Conversation(
+            store, encoder_of(models), photos_of(models, album), None if rules else _model(models), name
+        )
+        for line in _lines():
+            if not line.strip():
+                continue
+            said = talk.say(line, now or datetime.now(), None if as_json else _aloud)
+            if as_json:
+                click.echo(json.dumps(reply_json(said.reply, said.text), ensure_ascii=False))
+            else:
+                click.echo()
+                _print(said.reply, verbose)
+
+
+def _aloud(piece: str) -> None:
+    click.echo(passage(piece), nl=False)
+    sys.stdout.flush()
+
+
+def _lines() -> Any:
+    """The person's turns: a line each."""
+    shown = sys.stdin.isatty()
+    while True:
+        if shown:
+            click.echo("> ", nl=False)
+        raw = sys.stdin.buffer.readline(_MAX_LINE + 2)
+        if not raw:
+            return
+        if len(raw) > _MAX_LINE:
+            fail("chat", "a turn is longer than a megabyte; say it in parts")
+        yield raw.decode("utf-8", "replace").rstrip("\r\n")
+
+
+def models_of(album: Path, bundle: Path | None, threads: int = 2) -> Models | None:
+    """The bundle's models; None where none is near the album and none was named."""
+    from ..models.models import Models
+    from .search import find_bundle
+
+    try:
+        found = bundle or find_bundle(album)
+    except RuntimeFailure:
+        return None
+    return Models.open(found, threads=threads)
+
+
+def encoder_of(models: Models | None) -> Encode | None:
+    """What makes a text's vector; None without a bundle, or where it has no text tower."""
+    if models is None:
+        return None
+    opened = models
+    return lambda text: opened.text.encode([text])[0]
+
+
+def photos_of(models: Models | None, album: Path) -> Photos | None:
+    """The search for photos; None without a bundle, and for an album without photos."""
+    if models is None:
+        return None
+    from gamer.index import Album
+
+    with Album.open(album) as opened:
+        if not len(opened):
+            return None
+    from ..search.engine import Engine
+
+    try:
+        engine = Engine.over(models, album)
+    except RuntimeFailure:  # other encoders made the album's vectors
+        return None
+
+    def find(question: str) -> Sequence[str]:
+        hits = engine.search(question, _PHOTOS).hits
+        return [hit.path or hit.id for hit in hits]
+
+    return find
+
+
+def _model(models: Models | None) -> Any:
+    from ..models.chat import Chat
+
+    if models is None or models.manifest.language is None:
+        return None
+    opened = Chat(models)
+    return opened if opened.has_template else None
+
+
+def reply_json(reply: Reply, text: str) -> dict[str, Any]:
+    """An answer as JSON, with what each round retrieved."""
+    from ..memory.as_json import item_json, turn_json
+
+    return {
+        "text": text,
+        "core": [item_json(item) for item in reply.core],
+        "rounds": [
+            {
+                "thought": one.thought,
+                "keywords": list(one.keywords),
+                "procedural": [item_json(item) for item in one.found.procedural],
+                "semantic": [item_json(item) for item in one.found.semantic],
+                "episodes": [
+                    {**item_json(episode.item), "lines": [turn_json(line) for line in episode.lines]}
+                    for episode in one.found.episodes
+                ],
+                "photos": list(one.found.photos),
+            }
+            for one in reply.rounds
+        ],
+        "drawn": [f"t{turn}" for turn in reply.drawn],
+    }
+
+
+def _print(reply: Reply, verbose: bool) -> None:
+    write: Callable[[str], None] = lambda line: click.echo(plain(line))  # noqa: E731
+    for photo in reply.rounds[-1].found.photos if reply.rounds else ():
+        write(f"  photo {photo}")
+    if not verbose:
+        return
+    for one in reply.rounds:
+        write(f"· {one.thought}")
+        for item in (*one.found.procedural, *one.found.semantic):
+            write(f"    m{item.id} {item.value.text[:100]}")
+        for episode in one.found.episodes:
+            write(f"    m{episode.item.id} {episode.item.value.text[:100]}")
+            for line in episode.lines:
+                write(f"      t{line.id} {line.turn.speaker}: {line.turn.text[:100]}")

@@ -1,0 +1,258 @@
+"""`gamer memory`: what the album knows about its owner, listed, added to, corrected and forgotten."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gamer.index import AlbumError
+
+from ..memory.as_json import item_json, turn_json
+from .console import fail, one_line, plain
+from .options import PATH, album_bundle_option, json_option
+
+KINDS = ("core", "semantic", "episodic", "procedural")
+
+
+@click.group()
+def memory() -> None:
+    """What an album knows about its owner. It stays in the album's file; `forget` also erases the bytes."""
+
+
+@memory.command("list")
+@click.argument("album", type=PATH)
+@click.option(
+    "--kind", type=click.Choice((*KINDS, "turns")), default=None, help="One kind. [default: all four]"
+)
+@click.option("--past", is_flag=True, help="Also values that later ones replaced.")
+@json_option
+def list_(album: Path, kind: str | None, past: bool, as_json: bool) -> None:
+    """List the memories in ALBUM, by time; with --kind turns, what was said."""
+    from gamer.index.memory.store import MemoryStore
+
+    with one_line("memory list"), MemoryStore.open(album, write=False) as store:
+        if kind == "turns":
+            rows = [turn_json(stored) for stored in store.all_turns()]
+        else:
+            rows = [item_json(item) for item in store.items(kind, past)]  # type: ignore[arg-type]
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    for row in rows:
+        said = row.get("speaker") or f"{row['kind']} {row['key']}" + (" (past)" if row["past"] else "")
+        click.echo(plain(f"{row['id']:6} {row['at'][:16]}  {said}: {_short(row['text'])}"))
+    if not rows:
+        click.echo(plain(f"{album}: no memories"))
+
+
+@memory.command()
+@click.argument("album", type=PATH)
+@click.argument("memory_id", metavar="ID")
+@json_option
+def show(album: Path, memory_id: str, as_json: bool) -> None:
+    """Show one memory (m12) with the turns it was drawn from and its earlier values, or one turn (t34)."""
+    from gamer.index.memory.store import MemoryStore
+
+    with one_line("memory show"), MemoryStore.open(album, write=False) as store:
+        letter, number = parse_id(memory_id)
+        if letter == "t":
+            turns = store.turns([number])
+            figures: dict[str, Any] | None = turn_json(turns[0]) if turns else None
+        else:
+            item = store.item(number)
+            figures = None if item is None else item_json(item)
+            if item is not None and figures is not None:
+                figures["said"] = [turn_json(stored) for stored in store.turns(item.value.sources)]
+                same = [
+                    o for o in store.items(item.value.kind) if o.value.key == item.value.key and o != item
+                ]
+                figures["other_values"] = [item_json(other) for other in same]
+        if figures is None:
+            raise AlbumError(f"{album}: there is no {memory_id}; `gamer memory list` shows what there is")
+    if as_json:
+        click.echo(json.dumps(figures, ensure_ascii=False))
+        return
+    for name, value in figures.items():
+        shown = [_short(one["text"]) for one in value] if name in ("said", "other_values") else [value]
+        for one in shown:
+            click.echo(plain(f"{name:13} {one}"))
+
+
+@memory.command()
+@click.argument("album", type=PATH)
+@click.argument("text")
+@click.option("--kind", type=click.Choice(KINDS), default="semantic", show_default=True)
+@click.option("--key", default="", help="What it is about, such as home: a later value takes its place.")
+@click.option("--share", is_flag=True, help="May be exported; without it the memory stays on the device.")
+@json_option
+def add(album: Path, text: str, kind: str, key: str, share: bool, as_json: bool) -> None:
+    """Add a memory in your own words."""
+    from gamer.index.memory.records import NewItem
+    from gamer.index.memory.store import MemoryStore
+
+    from ..memory.words import content
+
+    with one_line("memory add"), MemoryStore.open(album) as store:
+        row = store.add_item(
+            NewItem(
+                kind, key, text, _now(), tuple(content(text)[:48]), origin="person",  # type: ignore[arg-type]
+                sharing="high" if share else "low",
+            )
+        )  # fmt: skip
+    click.echo(json.dumps({"id": f"m{row}"}) if as_json else f"m{row}")
+
+
+@memory.command()
+@click.argument("album", type=PATH)
+@click.argument("memory_id", metavar="ID")
+@click.argument("text")
+@json_option
+def edit(album: Path, memory_id: str, text: str, as_json: bool) -> None:
+    """Correct a memory; its earlier value is kept as past. To lose that too, forget it and add a new one."""
+    from dataclasses import replace
+
+    from gamer.index.memory.store import MemoryStore
+
+    from ..memory.words import content
+
+    with one_line("memory edit"), MemoryStore.open(album) as store:
+        letter, number = parse_id(memory_id)
+        item = store.item(number) if letter == "m" else None
+        if item is None:
+            raise AlbumError(
+                f"{album}: there is no memory {memory_id}; `gamer memory list` shows what there is"
+            )
+        value = item.value
+        key = value.key or f"note {number}"
+        row = store.replace_item(
+            number,
+            replace(value, key=key, text=text, at=max(_now(), value.at), keywords=tuple(content(text)[:48]),
+                    origin="person", ends=None),
+        )  # fmt: skip
+    click.echo(json.dumps({"id": f"m{row}"}) if as_json else f"m{row}")
+
+
+@memory.command()
+@click.argument("album", type=PATH)
+@click.argument("ids", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Everything that was said, and all memories.")
+@click.option("--personality", "who", is_flag=True, help="Only the personality, and stop learning it.")
+@json_option
+def forget(album: Path, ids: tuple[str, ...], everything: bool, who: bool, as_json: bool) -> None:
+    """Forget memories (m12) and turns (t34): also what they were drawn from, what was drawn from them, and
+    the bytes in the file.
+
+    Without ids, only the bytes of what was forgotten before are looked after.
+    """
+    from gamer.index.memory.records import Forgotten
+    from gamer.index.memory.store import MemoryStore
+
+    if (bool(ids) + everything + who) > 1:
+        raise click.UsageError("give ids, or --all, or --personality")
+    with one_line("memory forget"), MemoryStore.open(album) as store:
+        from ..memory import personality
+
+        if who:
+            personality.turn_on(store, False)
+            gone = Forgotten((), (), store.sweep())
+        elif not ids and not everything:
+            gone = Forgotten((), (), store.sweep())
+        elif everything:
+            gone = store.forget_all(_now())
+        else:
+            parsed = [parse_id(one) for one in dict.fromkeys(ids)]
+            turns = [number for letter, number in parsed if letter == "t"]
+            gone = store.forget(turns, [number for letter, number in parsed if letter == "m"], _now())
+    turns_gone, items_gone = [f"t{row}" for row in gone.turns], [f"m{row}" for row in gone.items]
+    if as_json:
+        click.echo(json.dumps({"turns": turns_gone, "memories": items_gone, "erased": gone.erased}))
+    else:
+        click.echo(f"forgotten: {' '.join([*items_gone, *turns_gone]) or 'nothing'}")
+    if not gone.erased:
+        fail(
+            "memory forget",
+            "another program has the album open, and its log keeps the bytes; close it, then run "
+            "`gamer memory forget ALBUM`",
+        )
+
+
+@memory.command()
+@click.argument("album", type=PATH)
+@click.argument("output", type=PATH)
+@click.option("--all", "everything", is_flag=True, help="Also what must stay on the device: a private copy.")
+def export(album: Path, output: Path, everything: bool) -> None:
+    """Write the memories that may be shared to OUTPUT, as JSON lines; none may unless you say so."""
+    from gamer.index.album.schema import check_output
+    from gamer.index.memory.store import MemoryStore
+
+    with one_line("memory export"), MemoryStore.open(album, write=False) as store:
+        check_output(output)
+        rows = [item_json(item) for item in store.items() if everything or item.value.sharing == "high"]
+        rows += [turn_json(t) for t in store.all_turns() if everything or t.turn.sharing == "high"]
+        aside = output.with_name(output.name + ".partial")
+        aside.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+        )
+        aside.replace(output)
+    click.echo(f"{plain(str(output))}: {len(rows)} lines")
+
+
+@memory.command()
+@click.argument("album", type=PATH)
+@click.argument("switch", type=click.Choice(("on", "off", "show")), default="show")
+def personality(album: Path, switch: str) -> None:
+    """Turn learning of your personality on or off (off also forgets it), or show what was learnt."""
+    from gamer.index.memory.store import MemoryStore
+
+    from ..memory import personality as learnt
+
+    with one_line("memory personality"), MemoryStore.open(album, write=switch != "show") as store:
+        if switch != "show":
+            learnt.turn_on(store, switch == "on")
+        state = learnt.read(store)
+        click.echo("on" if learnt.is_on(store) else "off")
+        if learnt.is_on(store):
+            for name, value in zip(learnt.TRAITS, state.traits, strict=True):
+                click.echo(f"{name:18} {value:.2f}")
+            click.echo(state.sentence())
+
+
+@memory.command()
+@click.argument("album", type=PATH)
+@album_bundle_option
+@json_option
+def update(album: Path, bundle: Path | None, as_json: bool) -> None:
+    """Draw memories from what was said since the last time; goes on where it was interrupted."""
+    from gamer.index.memory.store import MemoryStore
+
+    from ..memory.update import Updater
+    from .chat import encoder_of, models_of
+
+    with one_line("memory update"), MemoryStore.open(album) as store:
+        models = models_of(album, bundle)
+        done = Updater(store, encoder_of(models)).run(_now())
+    click.echo(json.dumps(asdict(done)) if as_json else f"{done.turns} turns, {done.sessions} sessions")
+
+
+def parse_id(text: str) -> tuple[str, int]:
+    """ "m12" → ("m", 12), a memory; "t34" → ("t", 34), a turn. Raises AlbumError for anything else."""
+    letter, number = text[:1], text[1:]
+    if letter not in ("m", "t") or not (number.isascii() and number.isdigit()) or len(number) > 15:
+        raise AlbumError(f"{text[:40]!r} is no memory: give an id such as m12, or t34 for a turn")
+    return letter, int(number)
+
+
+def _now() -> int:
+    from ..memory.chat import milliseconds
+
+    return milliseconds(datetime.now())
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 120 else line[:119] + "…"

@@ -1,0 +1,181 @@
+"""Rules that draw facts about the person from what the person said: a key, the value, and the sentence.
+
+Only words that stand in the turn are stored. A fact with a key replaces the earlier value of that key; the
+store keeps the earlier one. Questions, quotes and what others say are not facts about the person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from .words import MONTHS, asks, content, sentences
+
+MAX_FACTS = 12  # of one turn
+_MAX_VALUE = 120
+_SUBJECT = r"(?:i|we|my (?:family|wife|husband|partner) and i)"
+_SOFT = r"(?:just|recently|finally|actually|now|currently|also|really|still|always|already|then|both)"
+_S = rf"\b{_SUBJECT}(?:'m|'ve|'d|'ll)?(?: {_SOFT})*"
+# A value ends at a clause that says something else.
+_END = re.compile(
+    r"\s*(?:[,;:()]|\s[-–—]\s|\b(?:and (?:i|we|it|my|the|now)|but|because|since|so|which|where|when|while|"
+    r"although|though|instead|anymore|any more|these days|right now|now|today|yesterday|recently|last|this|"
+    r"for (?:a|the|now|work|two|three|years|good)|after|before|until|with my|from next|as of|at the moment|"
+    r"again|by the way|actually|as well|too|at last|to be closer)\b).*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOUN = r"(?P<noun>(?:[a-zà-ÿ'-]+ ){0,2}[a-zà-ÿ'-]+)"
+_V = r"(?P<value>.+)"
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_DATE_TAIL = rf"(?P<value>(?:the )?(?:{_DAY}|tomorrow|\d|{MONTHS}).*)"
+_DATED = r"(?P<noun>(?:[a-zà-ÿ'-]+ ){0,3}?[a-zà-ÿ'-]+)"
+Kind = Literal["core", "procedural"]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """`key`: what it is about ("home", "likes coffee"). `value`: the person's words."""
+
+    key: str
+    value: str
+    kind: Kind = "core"
+
+
+def _rule(key: str, pattern: str) -> tuple[str, re.Pattern[str]]:
+    return key, re.compile(pattern, re.IGNORECASE)
+
+
+# Key → pattern; the first that fits a clause gives its fact. {noun} in a key is what the pattern names.
+_RULES = (
+    _rule("name", rf"\b(?:my name is|call me|my name's) {_V}"),
+    _rule("home", rf"{_S} (?:moved|relocated|am moving|'m moving|moving|settled)(?: back| out| over|"
+                  rf" house)? (?:to|into|in) {_V}"),
+    _rule("home", rf"{_S} (?:live|am living|living|reside|am based|based) (?:in|at|near) {_V}"),
+    _rule("home", rf"\bmy (?:new )?(?:home|flat|apartment|house|place|address) is (?:now )?(?:in|at) {_V}"),
+    _rule("employer", rf"{_S} (?:work|am working|working|started working|start working|got a job|took a"
+                  rf" job|joined|started|am employed) (?:for|at|with) {_V}"),
+    _rule("job", rf"{_S} (?:work|am working|working|started working|started|got hired|was hired|got a"
+                 rf" job|took a job|retrained|found work) (?:now )?as (?:an? |the )?{_V}"),
+    _rule("job", rf"\bmy (?:new )?(?:job|profession|occupation) is (?:now )?(?:being |that of )?(?:an? "
+                 rf"|the )?{_V}"),
+    _rule("job", rf"{_S} (?:am|became|have become|'m)? ?(?:now )?an? (?P<value>(?:[a-zà-ÿ-]+"
+                 rf" ){{0,2}}[a-zà-ÿ]*(?:er|or|ist|ian|nurse|chef|cook|pilot|student|architect|mechanic"
+                 rf"|journalist|engineer|nanny|clerk|judge|scientist|assistant))\b.*"),
+    _rule("job", rf"\bi (?:quit|left|gave up) .{{0,60}} (?:to become|and became|and am now) an? {_V}"),
+    _rule("age", rf"{_S}(?: am| turned)? (?P<value>\d{{1,3}})\b(?: years old\b.*| today\b.*|[.,!].*|$)"),
+    _rule("diet", rf"{_S} (?:am|became|went|'m)? ?(?P<value>vegan|vegetarian|pescatarian|gluten-free"
+                  rf"|lactose intolerant)\b.*"),
+    _rule("allergy: {value}", rf"{_S} (?:am|'m) allergic to {_V}"),
+    _rule("favourite {noun}", rf"\bmy (?:new |current |all-time )?favou?rite {_NOUN} (?:is|are|has"
+        rf" become|was always|became) {_V}"),
+    _rule("date of {noun}", rf"\b(?:my|our|the) {_DATED} (?:is|was|are|got|has been|will be|'s)?(?: now"
+                            rf"| actually| really)?(?: moved| rescheduled| postponed| pushed| brought"
+                            rf" forward| set| planned)?(?: back)? ?(?:on|to|for|until) {_DATE_TAIL}"),
+    _rule("date of {noun}", rf"\b(?:my|our|the) {_DATED} (?:is|will be|'s)(?: now| actually| really)*"
+                            rf" {_DATE_TAIL}"),
+    _rule("{noun}'s name", rf"\bmy (?:new )?{_NOUN} is (?:called|named) {_V}"),
+    _rule("{noun}'s name", rf"\bmy (?:new )?{_NOUN}'s name is {_V}"),
+    _rule("{noun}'s name", rf"{_S} (?:named|called|renamed) (?:my|our|the) (?:new )?{_NOUN} {_V}"),
+    _rule("car", rf"{_S} (?:drive|am driving) an? {_V}"),
+)  # fmt: skip
+_LIKES = re.compile(
+    rf"{_S} (?P<verb>(?:do not|don't|no longer|stopped|can't|cannot)(?: really)?(?: like| love| enjoy|"
+    rf" liking| stand| drink| eat)(?:ing)?"
+    rf"|went off|have gone off|'ve gone off|gone off|hate|dislike|am tired of|got tired of|love|like"
+    rf"|enjoy|adore|am into|am a fan of|am fond of) {_V}",
+    re.IGNORECASE,
+)
+_PROCEDURES = (
+    _rule("goal", rf"\b(?:my (?:new )?(?:goal|plan|resolution)(?: is| for [a-z0-9 ]+ is)"
+                  rf"|{_SUBJECT}(?:'m| am)? (?:want|trying|plan|planning|aim|hope|decided|determined"
+                  rf"|going) to) (?:to )?{_V}"),
+    _rule("habit", r"\b(?P<value>(?:every|each) (?:morning|evening|night|day|week|weekend|month|(?:mon"
+                   r"|tues|wednes|thurs|fri|satur|sun)day),? i .+)"),
+    _rule("habit", rf"\bi (?:usually|always|never) {_V}"),
+    _rule("habit", r"\bi (?P<value>[a-z]+ .{0,60}\b(?:every|each) (?:morning|evening|night|day|week"
+                   r"|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"),
+)  # fmt: skip
+_PERSONA = re.compile(
+    r"^(?:please )?(?:(?:always|never) (?P<how>answer|reply|speak|talk|write|use|be|call)|(?:answer"
+    r"|reply|speak|talk|write)(?: to)? me) ?(?P<value>.+)",
+    re.IGNORECASE,
+)
+# A clause that reports, supposes or negates is no statement of the person's own life.
+_NOT_SAID = re.compile(
+    r"\b(?:if|wish|imagine|suppose|would|could|might|maybe|perhaps|used to|never|almost|dreamt|dreamed|"
+    r"(?:he|she|they) (?:said|told|says|think|thinks))\b|[\"“”]",
+    re.IGNORECASE,
+)
+_VAGUE = frozenset(
+    [
+        "it",
+        "that",
+        "this",
+        "there",
+        "here",
+        "them",
+        "him",
+        "her",
+        "one",
+        "something",
+        "someone",
+        "back",
+        "around",
+    ]
+)
+_CLAUSES = re.compile(
+    r"\s*(?:;|,?\s+(?:and|but) (?=(?:i|we|my|our)\b)|,\s+(?=(?:i|we|my|our)\b))\s*", re.IGNORECASE
+)
+
+
+def facts_of(text: str) -> list[Fact]:
+    """The facts of a turn, in order; of a long turn, those of its first 20,000 characters."""
+    out: list[Fact] = []
+    for sentence in sentences(text[:20_000]):
+        if asks(sentence):
+            continue
+        for clause in _CLAUSES.split(sentence):
+            out += [fact for fact in _of_clause(clause.strip()) if fact not in out]
+        if len(out) >= MAX_FACTS:
+            break
+    return out[:MAX_FACTS]
+
+
+def _of_clause(clause: str) -> Iterator[Fact]:
+    plain = clause.replace("’", "'")
+    if how := _PERSONA.match(plain):
+        value = plain.rstrip(".!")
+        yield Fact(f"persona: {(how['how'] or 'answer').lower()}", value)
+        return
+    if found := _LIKES.search(plain):
+        if not _NOT_SAID.search(plain[: found.start()]) and (what := _value(found["value"])):
+            yield Fact(f"likes {' '.join(content(what)[:4])}", f"{found['verb']} {what}")
+        return
+    for key, pattern in _PROCEDURES:
+        if (found := pattern.search(plain)) and not _NOT_SAID.search(plain[: found.start()]):
+            value = found["value"].strip().rstrip(".!")[:_MAX_VALUE]
+            yield Fact(f"{key}: {' '.join(content(value)[:3])}", value, "procedural")
+            return
+    if _NOT_SAID.search(plain):
+        return
+    for key, pattern in _RULES:
+        if found := pattern.search(plain):
+            groups = found.groupdict()
+            value = _value(groups["value"])
+            noun = _noun(groups.get("noun") or "")
+            if value and ("{noun}" not in key or noun):
+                yield Fact(key.format(noun=noun, value=value.lower()), value)
+                return
+
+
+def _value(text: str) -> str:
+    """A value without what follows it; "" for one that names nothing."""
+    short = _END.sub("", text.strip().rstrip(".!?")).strip()[:_MAX_VALUE].strip()
+    return "" if (not content(short) and not short.isdigit()) or short.casefold() in _VAGUE else short
+
+
+def _noun(text: str) -> str:
+    words = [word for word in text.casefold().split() if word not in ("new", "old", "own", "next")]
+    return " ".join(words).removesuffix("'s").replace("favourite", "favorite")

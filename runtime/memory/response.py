@@ -1,0 +1,217 @@
+"""The response stage: up to three rounds of think → retrieve or answer, by rules.
+
+A round first asks what is known by key (where do I live?), then the period that the question names, then all
+that was said; each retrieval gives 2 procedural, 4 semantic and 2 episodic memories, and photos by the search
+that exists. Texts of memories are quoted, and never carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamer.index.memory.records import ASSISTANT, Item, NewItem, StoredTurn
+from gamer.index.memory.store import MemoryStore
+
+from ..cues.dates import TimeContext
+from ..cues.times import find_times
+from . import questions
+from .as_json import clock
+from .recall import Period, Recall
+from .update import Updater
+from .words import content
+
+ROUNDS = 3
+PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval; turns shown of an episode
+_RANKED = 48  # turns that memories are looked up for
+_LEAST = 0.28  # a cosine with the question; below it, a turn without one of its words is not about it
+_DAY_MS = 86_400_000
+_AFTERWARDS_MS = 14 * _DAY_MS  # people talk about a day for some time after it
+NOTHING = "You have told me nothing about that."
+Photos = Callable[[str], Sequence[str]]  # a question → lines that name photos
+
+
+@dataclass(frozen=True)
+class Episode:
+    """`lines`: its turns that fit best, in the order of the conversation."""
+
+    item: Item
+    lines: tuple[StoredTurn, ...]
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """What one retrieval found, each kind best first. `photos`: a line each."""
+
+    procedural: tuple[Item, ...] = ()
+    semantic: tuple[Item, ...] = ()
+    episodes: tuple[Episode, ...] = ()
+    photos: tuple[str, ...] = ()
+
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """The turns that it shows, best first, each once."""
+        ids = [turn for item in self.semantic for turn in item.value.sources]
+        ids += [line.id for episode in self.episodes for line in episode.lines]
+        return tuple(dict.fromkeys(ids))
+
+
+@dataclass(frozen=True)
+class Round:
+    """`thought`: why this was retrieved. `period`: what was asked for, or None for all times."""
+
+    thought: str
+    keywords: tuple[str, ...]
+    period: Period | None
+    found: Retrieved
+
+
+@dataclass(frozen=True)
+class Reply:
+    """`text`: the answer. `core`: the memories by key that it says. `drawn`: turns whose words it repeats."""
+
+    text: str
+    core: tuple[Item, ...]
+    rounds: tuple[Round, ...]
+    drawn: tuple[int, ...]
+
+
+class Responder:
+    """Not thread-safe. `photos`: finds photos that a question means; None without a bundle."""
+
+    def __init__(
+        self, store: MemoryStore, recall: Recall, updater: Updater, photos: Photos | None = None
+    ) -> None:
+        self._store, self._recall, self._updater, self._photos = store, recall, updater, photos
+
+    def respond(self, question: str, now: datetime) -> Reply:
+        """Answers a question from the memories. `now`: the clock on the wall, for "last week"."""
+        asked = questions.read(question)
+        known = questions.fitting(asked, [*self._store.items("core"), *self._fresh()])
+        rounds: list[Round] = []
+        period = period_of(question, now)
+        keywords = tuple(content(question))
+        if period is not None:
+            thought = "The question names a time: first what was said then, or soon after."
+            rounds.append(Round(thought, keywords, period, self.retrieve(question, period)))
+        if not rounds or not rounds[-1].found.turns:
+            thought = (
+                "What was said about it at any time."
+                if not known
+                else "It is known by its key; what was said:"
+            )
+            rounds.append(Round(thought, keywords, None, self.retrieve(question)))
+        names = [word for word in question.split()[1:] if word[:1].isupper() and content(word)]
+        if names and not known and not rounds[-1].found.turns and len(rounds) < ROUNDS:
+            thought = "Nothing fits; the names alone."
+            rounds.append(Round(thought, tuple(names), None, self.retrieve(" ".join(names))))
+        if known:
+            text = " ".join(_told(item) for item in known)
+            return Reply(text, tuple(known), tuple(rounds), _sources(known))
+        best = next((r.found for r in rounds if r.found.turns), Retrieved())
+        return self._quoting(best, rounds)
+
+    def retrieve(self, keywords: str, period: Period | None = None) -> Retrieved:
+        """The memories that the keywords mean; with `period`, those of turns in it."""
+        found = self._recall.candidates(keywords, period, only=period is not None)
+        ids, _ = found.best(self._recall.weights)
+        about = {int(row) for row, fits in zip(found.ids, _is_about(found.features), strict=True) if fits}
+        ranked = [int(row) for row in ids[: 4 * _RANKED] if int(row) in about][:_RANKED]
+        photos = tuple(self._photos(keywords)) if self._photos is not None else ()
+        semantic = self._semantic(ranked)
+        shown = {turn for item in semantic for turn in item.value.sources}
+        return Retrieved(self._procedural(keywords), semantic, self._episodes(ranked, shown), photos)
+
+    def _semantic(self, ranked: list[int]) -> tuple[Item, ...]:
+        of = {item.value.sources[0]: item for item in self._store.items_of(ranked, "semantic")}
+        return tuple(of[turn] for turn in ranked if turn in of)[:SEMANTIC]
+
+    def _procedural(self, keywords: str) -> tuple[Item, ...]:
+        words = set(content(keywords))
+        current = self._store.items("procedural", past=False)
+        fit = [(len(words & set(item.value.keywords)), item.value.at, item) for item in current]
+        best = sorted(fit, key=lambda one: one[:2], reverse=True)
+        return tuple(item for hits, _, item in best if hits)[:PROCEDURAL]
+
+    def _episodes(self, ranked: list[int], shown: set[int]) -> tuple[Episode, ...]:
+        """The episodes of the best turns that are not shown yet, each with the best of these turns."""
+        left = [turn for turn in ranked if turn not in shown]
+        of = {turn: item for item in self._store.items_of(left, "episodic") for turn in item.value.sources}
+        chosen: dict[int, list[int]] = {}
+        for turn in left:
+            if turn not in of:
+                continue
+            lines = chosen.setdefault(of[turn].id, [])
+            lines.append(turn)
+        best = [*chosen.items()][:EPISODIC]
+        found = {
+            stored.id: stored for stored in self._store.turns([t for _, lines in best for t in lines[:LINES]])
+        }
+        by_id = {item.id: item for item in of.values()}
+        return tuple(
+            Episode(by_id[item], tuple(found[turn] for turn in lines[:LINES] if turn in found))
+            for item, lines in best
+        )
+
+    def _fresh(self) -> list[Item]:
+        """Facts of turns whose session has not ended, as they will be stored; the latest are current."""
+        loose = [row for row, _, _ in self._store.loose()][-200:]
+        new = [fact for stored in self._store.turns(loose) for fact in self._updater.facts(stored)]
+        stored = self._store.items("core", past=False) if new else []
+        current = {item.value.key: item.value for item in stored}
+        out: list[Item] = []
+        for fact in sorted(new, key=lambda fact: fact.at):
+            held = current.get(fact.key)
+            if fact.kind != "core" or (held is not None and held.at > fact.at):
+                continue
+            if held is not None and held.text != fact.text:
+                out.append(Item(0, held, True))
+            current[fact.key] = fact
+            out.append(Item(0, fact, False))
+        return [item for item in out if item.past or current[item.value.key] is item.value]
+
+    def _quoting(self, best: Retrieved, rounds: list[Round]) -> Reply:
+        """The best memory in the words of who said it."""
+        turns = {stored.id: stored for stored in self._store.turns(best.turns)}
+        people = [turns[row] for row in best.turns if row in turns and turns[row].turn.speaker != ASSISTANT]
+        if not people:
+            return Reply(NOTHING, (), tuple(rounds), ())
+        said = people[0].turn
+        who = "you" if said.speaker == "me" else said.speaker
+        text = f"On {day(said.at)} {who} said: “{said.text[:400]}”"
+        return Reply(text, (), tuple(rounds), (people[0].id,))
+
+
+def period_of(question: str, now: datetime) -> Period | None:
+    """The time that the question names, and a while after it; None if it names none."""
+    cues = find_times(question[:2_000], TimeContext(now)).cues
+    starts = [cue.start for cue in cues if cue.start is not None]
+    ends = [cue.end for cue in cues if cue.end is not None]
+    if not cues or (not starts and not ends):
+        return None
+    start = min(starts, default=-(1 << 60))
+    return Period(start, max(ends, default=1 << 60) + _AFTERWARDS_MS)
+
+
+def day(at: int) -> str:
+    """The date of ms of wall time."""
+    return clock(at)[:10]
+
+
+def _is_about(features: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Of each candidate whether it, or a neighbour, has a word of the question, or is near in meaning."""
+    return np.asarray((features[:, :4].max(axis=1, initial=0) > 0) | (features[:, 4] >= _LEAST))
+
+
+def _told(item: Item) -> str:
+    value: NewItem = item.value
+    until = f", until {day(value.ends)}" if item.past and value.ends is not None else ""
+    return f"{value.key}: {value.text} (said on {day(value.at)}{until})."
+
+
+def _sources(items: Sequence[Item]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(turn for item in items for turn in item.value.sources))

@@ -1,0 +1,173 @@
+"""The update stage: what is drawn from turns in idle time.
+
+After each turn its statements become a semantic memory. After a session, which a silence of 60 minutes ends,
+core and procedural facts are drawn from the owner's turns, and each topic becomes an episode. Every turn and
+every session is one transaction, so an update that was killed goes on where it stopped and stores nothing
+twice. What is stored consists of words that people said: the assistant's turns are never read for facts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gamer.index.memory.records import ASSISTANT, MAX_KEYWORDS, NewItem, StoredTurn
+from gamer.index.memory.store import MemoryStore
+from gamer.index.records import FloatArray
+
+from . import personality
+from .facts import Fact, facts_of
+from .recall import SILENCE_MS, Encode
+from .words import STATES, asks, content, sentences, traits
+
+OWNER = "me"
+_BATCH = 64
+_MAX_TEXT = 480  # characters of a semantic memory and of a summary
+_MAX_READ = 2_000  # characters of a turn that its vector is made of
+_LEAST_TOPIC, _MOST_TOPIC = 4, 12  # turns
+
+
+@dataclass(frozen=True)
+class Updated:
+    """What one update did: turns digested, sessions closed."""
+
+    turns: int
+    sessions: int
+
+
+class Updater:
+    """`owner`: the speaker whose facts are the person's own; others' turns only give semantic memories."""
+
+    def __init__(self, store: MemoryStore, encode: Encode | None = None, owner: str = OWNER) -> None:
+        self._store, self._encode, self._owner = store, encode, owner
+
+    def run(self, now: int, stop: Callable[[], bool] = lambda: False) -> Updated:
+        """Digests what is new and closes the sessions that have ended by `now` (ms of wall time)."""
+        turns = sessions = 0
+        while not stop() and (batch := self._store.undigested(_BATCH)):
+            for stored in batch:
+                turns += self._digest(stored)
+                if stop():
+                    break
+        for session in ended(self._store.loose(), now):
+            if stop():
+                break
+            sessions += self._close(session)
+        personality.advance(self._store, self._owner)
+        return Updated(turns, sessions)
+
+    def facts(self, stored: StoredTurn) -> list[NewItem]:
+        """The core and procedural memories that a turn gives."""
+        if stored.turn.speaker != self._owner:
+            return []
+        return [_item(fact, stored) for fact in facts_of(stored.turn.text)]
+
+    def _digest(self, stored: StoredTurn) -> bool:
+        turn = stored.turn
+        bits = traits(turn.text, bool(turn.pictures))
+        vector = None if self._encode is None else self._encode(spoken(turn.speaker, turn.text))
+        items = []
+        if bits & STATES and turn.speaker != ASSISTANT:
+            said = " ".join(one for one in sentences(turn.text[:20_000]) if not asks(one))[:_MAX_TEXT]
+            words = tuple(content(said)[:MAX_KEYWORDS])
+            items.append(
+                NewItem(
+                    "semantic", f"turn {stored.id}", said, turn.at, words, sharing=turn.sharing,
+                    sources=(stored.id,),
+                )
+            )  # fmt: skip
+        return self._store.digest(stored.id, bits, items, vector)
+
+    def _close(self, ids: Sequence[int]) -> bool:
+        turns = self._store.turns(ids)
+        items = [item for stored in turns for item in self.facts(stored)]
+        items += [episode for topic in self._topics(turns) if (episode := _episode(topic)) is not None]
+        return self._store.close_session(ids, items)
+
+    def _topics(self, turns: Sequence[StoredTurn]) -> Iterator[list[StoredTurn]]:
+        """Runs of turns about one thing: cut where the words before and after differ most."""
+        rows = _word_vectors(turns)
+        start = 0
+        while len(turns) - start > _MOST_TOPIC:
+            cuts = range(start + _LEAST_TOPIC, start + _MOST_TOPIC + 1)
+            cut = min(cuts, key=lambda at: _likeness(rows, at))
+            yield list(turns[start:cut])
+            start = cut
+        yield list(turns[start:])
+
+
+def spoken(speaker: str, text: str) -> str:
+    """What a turn's vector is made of."""
+    return f"{speaker}: {text[:_MAX_READ]}"
+
+
+def ended(loose: Sequence[tuple[int, str, int]], now: int) -> Iterator[list[int]]:
+    """The sessions among (id, chat, at), sorted by chat and time, that a silence has ended.
+
+    A session whose clock is wrong, more than a silence ahead of `now`, has ended too: it would stay open for
+    years.
+    """
+    session: list[int] = []
+    last_chat, last_at = "", 0
+    for row, chat, at in loose:
+        if session and (chat != last_chat or at - last_at >= SILENCE_MS):
+            if chat == last_chat or abs(now - last_at) >= SILENCE_MS:
+                yield session
+            session = []
+        session.append(row)
+        last_chat, last_at = chat, at
+    if session and abs(now - last_at) >= SILENCE_MS:
+        yield session
+
+
+def _item(fact: Fact, stored: StoredTurn) -> NewItem:
+    return NewItem(
+        fact.kind, fact.key, fact.value, stored.turn.at, tuple(content(fact.value)[:MAX_KEYWORDS]),
+        sharing=stored.turn.sharing, sources=(stored.id,),
+    )  # fmt: skip
+
+
+def _episode(topic: Sequence[StoredTurn]) -> NewItem | None:
+    """A topic's memory; None where nobody but the assistant said anything.
+
+    The summary is made of the sentences that hold most of the topic's frequent words.
+    """
+    people = [stored.turn for stored in topic if stored.turn.speaker != ASSISTANT]
+    counts = Counter(word for turn in people for word in content(turn.text[:20_000]))
+    if not counts:
+        return None
+    said = [one for turn in people for one in sentences(turn.text[:20_000]) if content(one)]
+    best = sorted(said, key=lambda one: (asks(one), -_weight(one, counts)))[:2]
+    summary = " ".join(one for one in said if one in best)[:_MAX_TEXT]
+    words = tuple(word for word, _ in counts.most_common(16))
+    first, last = topic[0], topic[-1]
+    shared = all(stored.turn.sharing == "high" for stored in topic)
+    return NewItem(
+        "episodic", f"turn {first.id}", summary, first.turn.at, words, last.turn.at,
+        sharing="high" if shared else "low", sources=tuple(sorted(stored.id for stored in topic)),
+    )  # fmt: skip
+
+
+def _weight(sentence: str, counts: Counter[str]) -> float:
+    words = content(sentence)
+    return sum(counts[word] for word in words) / (len(words) + 4)
+
+
+def _word_vectors(turns: Sequence[StoredTurn]) -> FloatArray:
+    said = [content(stored.turn.text[:20_000])[:200] for stored in turns]
+    known = {word: at for at, word in enumerate(dict.fromkeys(word for words in said for word in words))}
+    rows = np.zeros((len(turns), min(len(known), 4_096) + 1), np.float32)
+    for row, words in enumerate(said):
+        for word in words:
+            rows[row, min(known[word], rows.shape[1] - 1)] += 1
+    return rows
+
+
+def _likeness(rows: FloatArray, at: int) -> float:
+    """The cosine of the three rows before a cut and the three after it."""
+    before, after = rows[max(at - 3, 0) : at].sum(axis=0), rows[at : at + 3].sum(axis=0)
+    norm = float(np.linalg.norm(before) * np.linalg.norm(after))
+    return float(before @ after) / norm if norm else 0.0

@@ -1,0 +1,63 @@
+"""What the rules know of the words of a turn: sentences, content words, questions, and words of time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gamer.index.entities.words import STOP_WORDS, WORD
+
+# Bits of `person_turns.traits`.
+STATES, ASKS, TIMED, SHOWS = 1, 2, 4, 8
+LENGTH = 1 << 20  # the bits from here on count its words
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+TIME = re.compile(
+    rf"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|this (?:week|month|morning|weekend|year|summer|"
+    rf"spring|fall|autumn|winter)|{_DAYS}|{MONTHS}|recently|just|soon|since|years?|months?|weeks?|days?|weekend|"
+    r"(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+WHEN = re.compile(
+    r"\b(?:when|how long|what (?:year|month|day|date|time)|which (?:year|month|day))\b", re.IGNORECASE
+)
+# Words that carry no content although the photos' search takes them for content.
+_SMALL_WORDS = """
+i im i'm ive i've id i'd ill i'll you youre you're we we're they they're he she it's its that's
+thats there's really actually just very so too also then than now ok okay yes no not dont don't
+didn't doesn't can't won't isn't wasn't am been being be do does did done have has had having
+will would could should hey hi hello thanks thank please well oh wow yeah sorry lol haha what
+who whom whose where when why how which
+"""
+_SMALL = frozenset(_SMALL_WORDS.split())
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a text, with their marks, without the space around them."""
+    for found in _SENTENCE.finditer(text):
+        if said := found[0].strip():
+            yield said
+
+
+def content(text: str) -> list[str]:
+    """The content words of a text, in lower case, in order, each once."""
+    words = dict.fromkeys(word.casefold().replace("’", "'") for word in WORD.findall(text))
+    return [word for word in words if word not in STOP_WORDS and word not in _SMALL]
+
+
+def asks(sentence: str) -> bool:
+    return sentence.rstrip(" )\"'").endswith("?")
+
+
+def traits(text: str, shows: bool = False) -> int:
+    """The bits of a turn; of a long one, by its first 20,000 characters. `shows`: it came with a picture."""
+    said = [*sentences(text[:20_000])]
+    states = any(not asks(one) and len(content(one)) >= 2 for one in said)
+    return (
+        STATES * states
+        | ASKS * bool(said and asks(said[-1]))
+        | TIMED * bool(TIME.search(text[:20_000]))
+        | SHOWS * shows
+        | LENGTH * min(len(text[:20_000].split()), 4_000)
+    )

@@ -1,0 +1,168 @@
+"""Finds photos as a person asks for them: an engine's search, and around it what resemblance cannot say.
+
+What a query wants left out, favourites, "how many", and "after the wedding" are read by wishes.py; a doubtful
+answer is tried again with the query's spelling mended (spelling.py). The ranking itself is the engine's, and
+is the same on every platform.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from gamer.index import RowSet
+
+from . import copies, membership, refine, spelling
+from .answer import Answer
+from .engine import DEFAULT, MAX_K, Engine
+from .options import SILENT, Observer, SearchOptions
+from .wishes import Wishes, read_wishes
+
+COUNTED = 200  # hits of which "how many" counts those that belong to the set
+
+
+def find(
+    engine: Engine,
+    query: str,
+    k: int | None = None,
+    *,
+    refined_by: str = "fast",
+    mode: str = "fused",
+    now: datetime | None = None,
+    options: SearchOptions = DEFAULT,
+    observer: Observer = SILENT,
+) -> Answer:
+    """As `Engine.search`, with the query's wishes. Raises as it does."""
+    return _Finder(engine, query, refined_by, mode, now, observer).answer(k, options)
+
+
+class _Finder:
+    def __init__(
+        self, engine: Engine, query: str, refined_by: str, mode: str, now: datetime | None, observer: Observer
+    ) -> None:
+        self._engine, self._query, self._refined_by, self._mode = engine, query, refined_by, mode
+        self._now, self._observer = now, observer
+        self._wishes: Wishes = read_wishes(query, bool(len(engine.facts.favourites)))
+        self._said: list[str] = []  # lines for the trace
+
+    def answer(self, k: int | None, options: SearchOptions) -> Answer:
+        wishes, most = self._wishes, k or self._engine.models.manifest.thresholds.k
+        within = self._within(options.within)
+        asked = replace(options, within=within)
+        text = self._soon(wishes.text)
+        # Copies make room for the photos behind them.
+        number = max(most, COUNTED) if wishes.count else 2 * most + 5
+        answer = self._mended(text, self._search(text, number, asked), number, asked)
+        count = self._count(answer, within) if wishes.count else None
+        answer = self._elsewhere(text, answer)
+        present = answer.presence
+        if wishes.favourites and refine.says_nothing(refine.fast(answer.trace.refined)):
+            present = 1.0  # favourites are there, and nothing else was asked
+        lines = (*answer.trace.cues, *self._said)
+        trace = replace(answer.trace, query=self._query, cues=lines)
+        hits = copies.together(self._engine.album, answer.hits)[:most]
+        return replace(answer, hits=hits, trace=trace, presence=present, count=count)
+
+    def _search(self, text: str, k: int, options: SearchOptions) -> Answer:
+        return self._engine.search(
+            text,
+            min(k, MAX_K),
+            refined_by=self._refined_by,
+            mode=self._mode,
+            now=self._now,
+            options=options,
+            observer=self._observer,
+        )
+
+    def _mended(self, text: str, answer: Answer, k: int, options: SearchOptions) -> Answer:
+        """`answer`, or that to the query with its spelling mended, if only that one is found."""
+        if not answer.doubtful or options.vector is not None:
+            return answer
+        mended = spelling.mended(text, self._engine.album, self._engine.models)
+        if mended == text:
+            return answer
+        again = self._search(mended, k, options)
+        if again.doubtful:
+            return answer
+        self._said.append(f"spelt {mended!r}")
+        return again
+
+    def _elsewhere(self, text: str, answer: Answer) -> Answer:
+        """`answer`, less likely if the query names a place where the album has no photo.
+
+        The best photo then lies elsewhere, unless its place is not known or a memory of it names the place.
+        """
+        places = [place for place in self._engine.read(text, self._now).places if place.photos == 0]
+        if not places or not answer.hits or answer.hits[0].lat is None:
+            return answer
+        (first,) = self._engine.album.photos([answer.hits[0].row])
+        told = " ".join(memory.text for memory in first.memories).casefold()
+        wrong = [place for place in places if place.name.casefold() not in told]
+        if not wrong:
+            return answer
+        left = 1 - max(place.confidence for place in wrong)
+        self._said.append(f"no photo in {wrong[0].name}")
+        hits = tuple(replace(hit, probability=round(hit.probability * left, 4)) for hit in answer.hits)
+        return replace(answer, hits=hits, presence=round(answer.presence * left, 4))
+
+    def _within(self, within: RowSet | None) -> RowSet | None:
+        """The photos that may be shown; None: all."""
+        wishes, total = self._wishes, len(self._engine.album)
+        allowed = within or RowSet(np.ones(total, np.bool_))
+        if wishes.pictures and 0 < len(self._engine.facts.pictured) < total:
+            allowed = allowed.among(self._engine.facts.pictured)
+        if wishes.favourites:
+            allowed = allowed.among(self._engine.facts.favourites)
+            self._said.append(f"favourites only: {len(allowed)}")
+        for phrase in wishes.without:
+            unwanted = self._unwanted(phrase)
+            self._said.append(f"without {phrase!r}: {len(unwanted)} left out")
+            allowed = allowed.without(unwanted)
+        return None if allowed.is_full else allowed
+
+    def _unwanted(self, phrase: str) -> RowSet:
+        """The photos that show what the query wants left out; none if the album likely has none.
+
+        A photo whose own memory says the same ("a man without a hat") shows no hat.
+        """
+        album, ranking = self._engine.album, self._engine.ranking
+        answer = self._engine.search(phrase, COUNTED, now=self._now)
+        if membership.presence(answer, ranking) < membership.PRESENT:
+            return RowSet.of(np.zeros(0, np.int64), len(album))
+        rows = [hit.row for hit in membership.members(album, answer, ranking)]
+        photos = zip(rows, album.photos(rows), strict=True)
+        negated = tuple(f"{word} {phrase.lower()}" for word in ("without", "without a", "no", "not"))
+        shown = [
+            row
+            for row, photo in photos
+            if not any(words in memory.text.lower() for memory in photo.memories for words in negated)
+        ]
+        return RowSet.of(np.asarray(shown, np.int64), len(album))
+
+    def _soon(self, text: str) -> str:
+        """`text`, or its form with a span of time after (or before) an event that the album knows."""
+        soon = self._wishes.soon
+        if not soon:
+            return text
+        read = self._engine.read(text, self._now)
+        if read.times or read.negated_times:  # "after the summer of 2011"
+            return text
+        resolved = self._engine.resolved(soon, self._now)
+        return soon if any(cue.kind == "anchor" for cue in resolved.times) else text
+
+    def _count(self, answer: Answer, within: RowSet | None) -> int:
+        """How many photos belong to what is meant: those in the cube, or those of the set that it ends."""
+        album, ranking = self._engine.album, self._engine.ranking
+        if refine.says_nothing(answer.trace.refined):
+            inside = RowSet(np.ones(len(album), np.bool_)) if within is None else within
+            if answer.trace.cubes:
+                inside = inside.among(album.within(answer.trace.cubes))
+            return self._distinct(inside.rows.tolist())
+        if membership.presence(answer, ranking) < membership.PRESENT:
+            return 0
+        return self._distinct([hit.row for hit in membership.members(album, answer, ranking)])
+
+    def _distinct(self, rows: list[int]) -> int:
+        return len(set(copies.first_of_each(self._engine.album, rows)))

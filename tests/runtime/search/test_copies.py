@@ -1,0 +1,58 @@
+"""Copies and bursts are one hit; what only looks alike, or shows one colour, is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Photo
+from gamer.index.records import COPIES
+from gamer.runtime.indexing.likeness import likeness
+from gamer.runtime.search.answer import Hit
+from gamer.runtime.search.copies import together
+
+DAY = 86_400_000
+
+
+def _scene(seed: int) -> Image.Image:
+    grey = np.random.default_rng(seed).integers(0, 255, (6, 6, 3), np.uint8)
+    return Image.fromarray(grey).resize((320, 240), Image.Resampling.BICUBIC)
+
+
+def _pixels(image: Image.Image) -> NDArray[np.uint8]:
+    return np.asarray(image, np.uint8)
+
+
+@pytest.fixture
+def album(tmp_path: Path) -> Album:
+    """Photos 0 and 1 are copies of different days, 2 and 3 a burst, 4 is as like 2 as 3 is, a day later, 5
+    and 6 show one colour each, 7 has no picture.
+    """
+    # One camera's view, moved a little between photos.
+    still, moved, back = (_scene(2).crop((at, at, at + 300, at + 220)) for at in (8, 12, 4))
+    plain = Image.new("RGB", (320, 240), "white")
+    pictures = [_scene(1), _scene(1).resize((160, 120)), still, moved, back, plain, plain, None]
+    times = [0, 9 * DAY, 5 * DAY, 5 * DAY + 900, 6 * DAY, 7 * DAY, 7 * DAY + 1, 7 * DAY + 2]
+    with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("none", "none", 4, 0.5)) as writer:
+        writer.add(
+            [
+                Encoded(
+                    Photo(f"p{n}", None, time),
+                    {} if picture is None else {COPIES: likeness(_pixels(picture))[None]},
+                )
+                for n, (picture, time) in enumerate(zip(pictures, times, strict=True))
+            ]
+        )
+        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
+    return Album.open(tmp_path / "a.gamer")
+
+
+def test_a_hit_names_its_copies(album: Album) -> None:
+    hits = [Hit(n, f"p{n}", None, None, None, None, 1.0, 0.1, {}, None, ()) for n in (1, 0, 2, 3, 4, 5, 6, 7)]
+    shown = {hit.id: hit.copies for hit in together(album, hits)}
+    assert shown == {"p1": ("p0",), "p2": ("p3",), "p4": (), "p5": (), "p6": (), "p7": ()}
+    assert album.verify() == []

@@ -1,0 +1,48 @@
+"""What is found around the engine's ranking, on the sample album with the real models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.find import find
+
+pytestmark = pytest.mark.slow
+NOW = datetime(2026, 11, 21)
+
+
+@pytest.fixture(scope="module")
+def engine(bundle: Path, sample_album: Path) -> Iterator[Engine]:
+    opened = Engine.open(bundle, sample_album)
+    yield opened
+    opened.close()
+
+
+def test_a_place_without_photos_makes_an_answer_doubtful(engine: Engine) -> None:
+    there = find(engine, "motorcycle in Berlin", now=NOW)
+    assert not there.doubtful and there.hits[0].id.startswith("motorcycle")
+    elsewhere = find(engine, "motorcycle in Hamburg", now=NOW)
+    assert elsewhere.doubtful and "no photo in Hamburg" in elsewhere.trace.cues
+    assert elsewhere.hits[0].probability < 0.5
+
+
+def test_what_is_not_wanted_is_left_out_and_the_engine_itself_is_unchanged(engine: Engine) -> None:
+    assert "coffee" in [hit.id for hit in engine.search("Anna but not coffee", now=NOW).hits]
+    answer = find(engine, "Anna but not coffee", now=NOW)
+    assert "coffee" not in [hit.id for hit in answer.hits]
+    assert answer.trace.query == "Anna but not coffee"
+
+
+def test_misspelt_words_are_mended_only_where_nothing_was_found(engine: Engine) -> None:
+    answer = find(engine, "motorcyle in Berln", now=NOW)
+    assert answer.hits[0].id.startswith("motorcycle") and not answer.doubtful
+    assert find(engine, "my cat", now=NOW).trace.cues == engine.search("my cat", now=NOW).trace.cues
+
+
+def test_photos_are_counted(engine: Engine) -> None:
+    assert find(engine, "how many photos from Berlin do I have", now=NOW).count == 2
+    assert find(engine, "photos from Berlin", now=NOW).count is None

@@ -1,0 +1,74 @@
+"""What queries wish for beside resemblance: read from words alone, and left alone where it is not certain."""
+
+from __future__ import annotations
+
+import pytest
+
+from gamer.runtime.search.spelling import near
+from gamer.runtime.search.wishes import read_wishes
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "without"),
+    [
+        ("photos with Anna but not coffee", "photos with Anna", ("coffee",)),
+        ("garden but no flowers", "garden", ("flowers",)),
+        ("the lake without people in summer", "the lake in summer", ("people",)),
+        ("beach, no dogs", "beach", ("dogs",)),
+        ("cats except for the black one", "cats", ("black one",)),
+        ("a motorcycle, but not in Berlin", "a motorcycle, but not in Berlin", ()),
+        ("the day without", "the day without", ()),
+        ("without people", "without people", ()),
+        ("nothing but trouble", "nothing but trouble", ()),
+        ("photo of a street with no cars", "photo of a street", ("cars",)),
+    ],
+)
+def test_what_is_to_be_left_out(query: str, text: str, without: tuple[str, ...]) -> None:
+    wishes = read_wishes(query)
+    assert (wishes.text, wishes.without) == (text, without)
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("how many cats", "cats"),
+        ("How many photos from Florida do I have?", "photos from Florida"),
+        ("how many pictures of the moon are there in 2024", "pictures of the moon in 2024"),
+    ],
+)
+def test_numbers_of_photos_are_counted(query: str, text: str) -> None:
+    wishes = read_wishes(query)
+    assert (wishes.text, wishes.count) == (text, True)
+
+
+@pytest.mark.parametrize(
+    "query", ["how many people came to the party", "how many times did Anna go", "How many days was the trip"]
+)
+def test_questions_for_facts_are_not_counted(query: str) -> None:
+    assert read_wishes(query).text == query and not read_wishes(query).count
+
+
+def test_favourites_are_a_filter_only_where_photos_are_marked() -> None:
+    assert read_wishes("my favourite pictures of the cat").text == "pictures of the cat"
+    assert read_wishes("show me my favorites").text == "show me photos"
+    assert not read_wishes("my favourite pictures of the cat", has_favourites=False).favourites
+    assert not read_wishes("my favourite restaurant").favourites  # a restaurant, not a mark
+
+
+@pytest.mark.parametrize(
+    ("query", "soon"),
+    [
+        ("photos after the wedding", "photos in the week after the wedding"),
+        ("what did I shoot right before Anna's party?", "what did I shoot in the week before Anna's party"),
+        ("the day after the wedding", ""),
+        ("photos from the day after the wedding", ""),
+        ("street after the rain", ""),
+    ],
+)
+def test_after_an_event_means_soon_after(query: str, soon: str) -> None:
+    assert read_wishes(query).soon == soon
+
+
+def test_a_mended_word_is_one_edit_away() -> None:
+    assert {"coffee", "cofe", "cofer"} <= set(near("cofee"))
+    assert "berlin" in near("berln") and "tofee" not in near("cofee")
