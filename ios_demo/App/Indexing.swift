@@ -2,13 +2,13 @@ import BackgroundTasks
 import Foundation
 import PhotoCore
 import PhotoORT
-import Photos
 
-/// Indexes the phone's photos in the background, committing each batch. No state is stored besides the album:
-/// after an interruption, the next run lists the photos again and continues with those that the album lacks.
+/// Indexes the phone's photos, on the screen's request and in the background. No state is stored besides the
+/// album and the list of photos to skip: after an interruption, the next run continues with those that the
+/// album lacks.
 enum Indexing {
     static let task = "gamer.index"
-    private static let batch = 16
+    private static let gate = Gate()
 
     static func register() {
         BGTaskScheduler.shared.register(forTaskWithIdentifier: task, using: nil) { begun in
@@ -16,7 +16,7 @@ enum Indexing {
             let stop = Stop()
             begun.expirationHandler = { stop.set() }
             schedule()  // for another run, in case this one does not finish
-            let isDone = (try? run(stop: stop) { _, _ in }) ?? false
+            let isDone = (try? run(stop: stop) { _ in }) ?? false
             if isDone { BGTaskScheduler.shared.cancel(taskRequestWithIdentifier: task) }
             begun.setTaskCompleted(success: isDone)
         }
@@ -31,30 +31,20 @@ enum Indexing {
         try? BGTaskScheduler.shared.submit(request)
     }
 
-    /// Indexes the photos that the album lacks. Returns false if stopped before its end. `progress`: called
-    /// with the number of photos done and of all photos.
-    static func run(stop: Stop, progress: (Int, Int) -> Void) throws -> Bool {
-        guard Places.hasBundle, [.authorized, .limited].contains(PhotoLibrary.current) else { return true }
-        let models = try Models(Places.bundle.path, OrtBackend(threads: 2), cache: Places.caches.path)
-        let encoder = PhotoEncoder(models)
-        let writer = try opened(models)
-        defer { writer.close() }
-        let known = try writer.ids()
-        let assets = PhotoLibrary.assets()
-        let missing = assets.filter { !known.contains($0.localIdentifier) }
-        var done = assets.count - missing.count
-        progress(done, assets.count)
-        for first in stride(from: 0, to: missing.count, by: batch) {
-            if stop.isSet { return false }
-            let part = missing[first..<min(first + batch, missing.count)]
-            try autoreleasepool {
-                try writer.add(part.map { try encoder.encode(PhotoLibrary.photo($0), pixels: PhotoLibrary.pixels($0)) })
-            }
-            done += part.count
-            progress(done, assets.count)
-        }
-        if !missing.isEmpty { try writer.finish(encoder.names) }
-        return true
+    /// Indexes the photos that the album lacks. Returns false if stopped before its end, or if another run is
+    /// in progress.
+    @discardableResult
+    static func run(stop: Stop, progress: (IndexReport) -> Void) throws -> Bool {
+        guard Places.hasBundle, PhotoLibrary.access != .none else { return true }
+        return try gate.pass {
+            let models = try Models(Places.bundle.path, OrtBackend(threads: 2), cache: Places.caches.path)
+            let encoder = PhotoEncoder(models)
+            let writer = try opened(models)
+            defer { writer.close() }
+            let run = IndexRun(PhotoLibrary(), writer, SkipList(Places.skips.path), encode: encoder.encode)
+            let pool = { (batch: () throws -> Void) in try autoreleasepool { try batch() } }
+            return try run.run(isStopped: { stop.isSet }, pool: pool, progress: progress, names: encoder.names)
+        } ?? false
     }
 
     private static func opened(_ models: Models) throws -> AlbumWriter {

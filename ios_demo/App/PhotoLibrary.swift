@@ -1,58 +1,91 @@
 import CoreGraphics
+import CoreLocation
+import Foundation
+import ImageIO
 import PhotoCore
 import Photos
 import UIKit
 
-/// The phone's photos in PhotoKit: the permission to see them, their metadata and their pixels.
-enum PhotoLibrary {
-    /// Asks the user once; later calls return the answer given then. `.limited`: some photos that the user
-    /// chose.
-    static func access() async -> PHAuthorizationStatus { await PHPhotoLibrary.requestAuthorization(for: .readWrite) }
+/// The phone's photos in PhotoKit: the permission to see them, their metadata and their pixels. Nothing is
+/// downloaded.
+struct PhotoLibrary: PhotoSource {
+    /// Asks the user once; later calls return at once.
+    static func ask() async { _ = await PHPhotoLibrary.requestAuthorization(for: .readWrite) }
 
-    static var current: PHAuthorizationStatus { PHPhotoLibrary.authorizationStatus(for: .readWrite) }
+    static var access: ScreenState.Access {
+        switch PHPhotoLibrary.authorizationStatus(for: .readWrite) {
+        case .authorized: return .all
+        case .limited: return .chosen
+        default: return .none
+        }
+    }
 
     /// All photos, newest first.
-    static func assets() -> [PHAsset] {
+    func keys() -> [String] {
         let options = PHFetchOptions()
         options.sortDescriptors = [NSSortDescriptor(key: "creationDate", ascending: false)]
         let found = PHAsset.fetchAssets(with: .image, options: options)
-        return (0..<found.count).map { found.object(at: $0) }
+        return (0..<found.count).map { found.object(at: $0).localIdentifier }
     }
 
     static func asset(_ id: String) -> PHAsset? { PHAsset.fetchAssets(withLocalIdentifiers: [id], options: nil).firstObject }
 
-    /// The metadata of an asset, before encoding. PhotoKit stores the moment but no zone: the phone's zone is
-    /// used, since most photos are taken at home.
-    static func photo(_ asset: PHAsset) -> Photo {
-        var out = Photo(id: asset.localIdentifier)
-        if let date = asset.creationDate {
-            out.takenAt = Int((date.timeIntervalSince1970 * 1000).rounded())
-            out.tzSource = "position"
-            out.utcOffset = TimeZone.current.secondsFromGMT(for: date) / 60
+    /// The metadata of an asset, before encoding. PhotoKit stores the moment but no zone: EXIF has it where the
+    /// original is on the phone.
+    func photo(_ key: String) -> Photo? {
+        guard let asset = PhotoLibrary.asset(key) else { return nil }
+        var out = Photo(id: key)
+        let exif = PhotoLibrary.exif(asset)
+        let library = asset.creationDate.map { Int(($0.timeIntervalSince1970 * 1000).rounded()) }
+        let moment = Moment.of(exif: exif.taken, exifOffset: exif.offset, library: library) {
+            TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0) / 1000)) / 60
         }
+        (out.takenAt, out.tzSource, out.utcOffset) = (moment.takenAt, moment.zone, moment.offset)
         if let place = asset.location?.coordinate, CLLocationCoordinate2DIsValid(place) { (out.lat, out.lon) = (place.latitude, place.longitude) }
         return out
     }
 
-    /// Upright RGB with at least `least` pixels on the short side if the photo has them; nil for a photo that
-    /// is only in the cloud.
-    static func pixels(_ asset: PHAsset, least: CGFloat = 512) -> Pixels? {
-        guard let image = image(asset, least: least)?.cgImage else { return nil }
-        return rgb(image)
+    /// Upright RGB with at least 512 pixels on the short side if the photo has them. Of a photo whose original is
+    /// in the cloud, the thumbnail that PhotoKit has here; nil if it has none.
+    func picture(_ key: String) -> Picture? {
+        guard let asset = PhotoLibrary.asset(key) else { return nil }
+        if let image = PhotoLibrary.image(asset, least: 512)?.cgImage { return PhotoLibrary.rgb(image).map { Picture($0) } }
+        return PhotoLibrary.image(asset, least: 512, isSmall: true)?.cgImage.flatMap { PhotoLibrary.rgb($0) }.map { Picture($0, isSmall: true) }
     }
 
-    static func image(_ asset: PHAsset, least: CGFloat) -> UIImage? {
+    /// A small picture for the screen; nil if the photo is gone or has none on this phone.
+    static func thumbnail(_ id: String) -> UIImage? {
+        asset(id).flatMap { image($0, least: 240) ?? image($0, least: 240, isSmall: true) }
+    }
+
+    /// `isSmall`: whatever is on the phone, however small.
+    static func image(_ asset: PHAsset, least: CGFloat, isSmall: Bool = false) -> UIImage? {
         let options = PHImageRequestOptions()
         options.isSynchronous = true
-        options.deliveryMode = .highQualityFormat
+        options.deliveryMode = isSmall ? .fastFormat : .highQualityFormat
         options.resizeMode = .fast
-        // Nothing is downloaded: a photo that is only in the cloud is indexed without its pixels.
         options.isNetworkAccessAllowed = false
         let scale = max(least / CGFloat(max(1, min(asset.pixelWidth, asset.pixelHeight))), 0.01)
         let size = CGSize(width: CGFloat(asset.pixelWidth) * min(1, scale), height: CGFloat(asset.pixelHeight) * min(1, scale))
-        var found: UIImage?
-        PHImageManager.default().requestImage(for: asset, targetSize: size, contentMode: .aspectFill, options: options) { image, _ in found = image }
-        return found
+        let found = Found<UIImage>()
+        PHImageManager.default().requestImage(for: asset, targetSize: size, contentMode: .aspectFill, options: options) { image, _ in
+            found.value = image
+        }
+        return found.value
+    }
+
+    /// The texts of EXIF's DateTimeOriginal and OffsetTimeOriginal, where the original is on the phone.
+    private static func exif(_ asset: PHAsset) -> (taken: String?, offset: String?) {
+        let options = PHImageRequestOptions()
+        options.isSynchronous = true
+        options.isNetworkAccessAllowed = false
+        let found = Found<Data>()
+        PHImageManager.default().requestImageDataAndOrientation(for: asset, options: options) { data, _, _, _ in found.value = data }
+        guard let data = found.value, let source = CGImageSourceCreateWithData(data as CFData, nil),
+            let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as? [String: Any],
+            let exif = properties[kCGImagePropertyExifDictionary as String] as? [String: Any]
+        else { return (nil, nil) }
+        return (exif[kCGImagePropertyExifDateTimeOriginal as String] as? String, exif[kCGImagePropertyExifOffsetTimeOriginal as String] as? String)
     }
 
     private static func rgb(_ image: CGImage) -> Pixels? {
@@ -74,4 +107,9 @@ enum PhotoLibrary {
         for at in stride(from: 0, to: four.count, by: 4) { three += four[at..<at + 3] }
         return Pixels(bytes: three, width: width, height: height)
     }
+}
+
+/// What a synchronous request hands to its callback, before it returns.
+private final class Found<T>: @unchecked Sendable {
+    var value: T?
 }

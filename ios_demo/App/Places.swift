@@ -6,6 +6,7 @@ enum Places {
     static var caches: URL { FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0] }
     static var bundle: URL { documents.appendingPathComponent("bundle") }
     static var album: URL { documents.appendingPathComponent("album.gamer") }
+    static var skips: URL { caches.appendingPathComponent("skipped.txt") }
     static var hasBundle: Bool { FileManager.default.fileExists(atPath: bundle.appendingPathComponent("manifest.json").path) }
     static var hasAlbum: Bool { FileManager.default.fileExists(atPath: album.path) }
 

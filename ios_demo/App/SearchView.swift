@@ -29,7 +29,7 @@ struct SearchView: View {
     }
 
     @ViewBuilder private var notice: some View {
-        switch session.state {
+        switch session.screen.notice {
         case .noBundle: Text("No model bundle. Copy one into this app's folder as “bundle”, with Finder or the Files app.")
         case .noAccess:
             VStack(alignment: .leading) {
@@ -37,19 +37,21 @@ struct SearchView: View {
                 Button("Allow photos") { Task { await session.allow() } }
             }
         case .noPhotos: Button("No photos indexed yet. Index now") { session.index() }
-        case .indexing(let done, let all):
-            ProgressView(value: Double(done), total: Double(max(all, 1))) { Text("Indexing: \(done) of \(all) photos") }
+        case .indexing(let report):
+            ProgressView(value: Double(report.done), total: Double(max(report.total, 1))) { Text("Indexing: \(report.line)") }
         case .failed(let message): Text(message).foregroundStyle(.red)
         case .ready: ready
         }
     }
 
     @ViewBuilder private var ready: some View {
-        if session.isBusy {
+        if session.screen.isSearching {
             ProgressView("Searching…")
         } else if let answer = session.answer, answer.isDoubtful {
             Text("Probably not in this album (\(Int(answer.presence * 100)) %); the nearest:")
-        } else if PhotoLibrary.current == .limited {
+        } else if let report = session.screen.report {
+            Text("Indexed: \(report.line)").font(.footnote)
+        } else if PhotoLibrary.access == .chosen {
             Text("Only the photos that you chose are seen.").font(.footnote)
         }
     }
@@ -69,7 +71,7 @@ struct Thumbnail: View {
             .clipped()
             .task(id: id) {
                 let id = id
-                image = await Task.detached { PhotoLibrary.asset(id).flatMap { PhotoLibrary.image($0, least: 240) } }.value
+                image = await Task.detached { PhotoLibrary.thumbnail(id) }.value
             }
     }
 }

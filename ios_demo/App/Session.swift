@@ -2,66 +2,57 @@ import Foundation
 import PhotoCore
 import SwiftUI
 
-/// The state that the screens show, and the last answer. Work runs on other threads.
+/// Carries the screen's state (PhotoCore's ScreenState) and the last answer. Work runs on other threads.
 @MainActor
 final class Session: ObservableObject {
-    enum State: Equatable {
-        case noBundle, noAccess, noPhotos, ready
-        case indexing(Int, Int)
-        case failed(String)
-    }
-
-    @Published var state = State.noBundle
-    @Published var answer: Answer?
-    @Published var isBusy = false
+    @Published private(set) var screen = ScreenState()
+    @Published private(set) var answer: Answer?
     @AppStorage(Backend.key) private var backend = Backend.onnx.rawValue
     private let stop = Stop()
 
-    /// Updates the state: what is still needed, or ready.
-    func look() {
-        if !Places.hasBundle {
-            state = .noBundle
-        } else if !Places.hasAlbum {
-            state = [.authorized, .limited].contains(PhotoLibrary.current) ? .noPhotos : .noAccess
-        } else if case .indexing = state {
-        } else {
-            state = .ready
-        }
-    }
+    /// Looks again at what is there: the bundle, the album, the permission.
+    func look() { screen.look(bundle: Places.hasBundle, album: Places.hasAlbum, access: PhotoLibrary.access) }
 
     func allow() async {
-        _ = await PhotoLibrary.access()
+        await PhotoLibrary.ask()
         look()
     }
 
     func index() {
-        state = .indexing(0, 0)
+        guard screen.beginIndexing() else { return }
         let stop = stop
-        Task.detached(priority: .utility) { [weak self] in
-            do {
-                _ = try Indexing.run(stop: stop) { done, all in
-                    Task { @MainActor in self?.state = .indexing(done, all) }
+        Task {
+            let failure = await Session.apart(.utility) {
+                try Indexing.run(stop: stop) { report in
+                    Task { @MainActor [weak self] in self?.screen.indexing(report) }
                 }
-                await MainActor.run { self?.state = .ready }
-            } catch {
-                await MainActor.run { self?.state = .failed("\(error)") }
-            }
+            }.failure
+            screen.endIndexing(failure: failure)
+            look()
         }
     }
 
     func search(_ query: String) {
         let chosen = Backend(rawValue: backend) ?? .onnx
-        isBusy = true
-        Task.detached(priority: .userInitiated) { [weak self] in
-            do {
+        let number = screen.beginSearch()
+        Task {
+            let found = await Session.apart(.userInitiated) {
                 // Opened again for each search, because indexing may have added photos since.
                 let engine = try Session.engine(chosen)
-                let found = try engine.search(SearchRequest(query, now: Session.now()))
-                await MainActor.run { (self?.answer, self?.isBusy) = (found, false) }
-            } catch {
-                await MainActor.run { (self?.state, self?.isBusy) = (.failed("\(error)"), false) }
+                defer { engine.album.close() }
+                return try engine.search(SearchRequest(query, now: Session.now()))
             }
+            if screen.endSearch(number, failure: found.failure) { answer = found.value }
         }
+    }
+
+    /// What `work` returns or says on a thread of its own.
+    private nonisolated static func apart<T: Sendable>(
+        _ priority: TaskPriority, _ work: @escaping @Sendable () throws -> T
+    ) async -> (value: T?, failure: String?) {
+        await Task.detached(priority: priority) {
+            do { return (try work(), nil) } catch { return (nil, "\(error)") }
+        }.value
     }
 
     nonisolated static func engine(_ backend: Backend) throws -> Engine {

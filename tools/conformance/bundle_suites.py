@@ -72,6 +72,35 @@ _PREFIX = {
     "bytes": 1,
     "sha256": "11",
 }
+_CONTRACT = {
+    "inputs": [
+        {
+            "name": "pixels",
+            "holds": "h",
+            "layout": "l",
+            "prepare": "p",
+            "range": [0, 255.0],
+            "normalised_by": "graph",
+        },
+        {
+            "name": "ids",
+            "holds": "h",
+            "layout": "l",
+            "prepare": "p",
+            "file": "labels.json",
+            "max_length": 7,
+            "pad_to": 7,
+        },
+    ],
+    "outputs": [{"name": "embedding", "holds": "h", "unit_length": True}, {"name": "patches", "holds": "h"}],
+    "golden": {
+        "inputs": {"ids": "labels.json"},
+        "steps": "s",
+        "output": "embedding",
+        "want": "labels.json",
+        "cosine": 0.98,
+    },
+}
 _NEW: list[tuple[str, Steps, Any]] = [
     ("ranking", ["ranking"], {"text": 1.5, "fitted": "here"}),
     ("ranking-null", ["ranking"], None),
@@ -82,6 +111,11 @@ _NEW: list[tuple[str, Steps, Any]] = [
     ("not-run", ["artifacts", 0, "parity", "minimum"], None),
     ("channels", ["preprocessing"], _PIXELS | {"channel_mean": [1, 2, 3], "fit": "crop"}),
     ("schema-2", ["schema_version"], 2),
+    ("schema-3", ["schema_version"], 3),
+    ("contract", ["artifacts", 0, "contract"], _CONTRACT),
+    ("contract-null", ["artifacts", 0, "contract"], None),
+    ("contract-without-golden", ["artifacts", 0, "contract"], _CONTRACT | {"golden": None}),
+    ("normalised", ["preprocessing"], _PIXELS | {"normalised_by": "graph"}),
     ("kernels", ["artifacts", 0, "parity", "kernels"], "onnxruntime 1.32.0, aarch64 neon dotprod"),
     ("prompt-more", ["prompts", "cues"], "{query}"),
     ("licence-unicode", ["licences", "größe"], "写真 🐶"),
@@ -106,8 +140,11 @@ _WRONG: list[tuple[str, Steps, Any, str]] = [
     ("unknown", ["artifacts", 0, "surprise"], 1, "surprise unknown"),
     ("unknown-top", ["surprise"], 1, "surprise unknown"),
     ("components-number", ["components"], 3, "components"),
-    ("schema-99", ["schema_version"], 99, "schema version 99, this program reads 1 and 2"),
+    ("schema-99", ["schema_version"], 99, "schema version 99, this program reads 1 to 3"),
     ("kernels-number", ["artifacts", 0, "parity", "kernels"], 3, "artifacts[0].parity.kernels"),
+    ("contract-number", ["artifacts", 0, "contract"], _CONTRACT | {"inputs": 3}, "contract.inputs"),
+    ("contract-more", ["artifacts", 0, "contract"], _CONTRACT | {"surprise": 3}, "surprise unknown"),
+    ("normalised-number", ["preprocessing", "normalised_by"], 3, "preprocessing.normalised_by"),
     ("schema-text", ["schema_version"], "1", "no schema_version"),
 ]
 _TEXTS = (

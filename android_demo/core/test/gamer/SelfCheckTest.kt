@@ -158,7 +158,7 @@ class SelfCheckTest {
     @Test
     fun `a manifest of a later version is refused`() {
         val error = assertFailsWith<BundleError> { ManifestJson.parse("{\"schema_version\": 99}", "x") }
-        assertEquals("x: schema version 99, this program reads 1 and 2: update it, or export again", error.message)
+        assertEquals("x: schema version 99, this program reads 1 to 3: update it, or export again", error.message)
     }
 
     @Test

@@ -125,7 +125,7 @@ final class SelfCheckTests: XCTestCase {
     func testAnotherVersionIsRefused() throws {
         try write(version: 99)
         XCTAssertThrowsError(try models(Kernels([]))) { error in
-            XCTAssertTrue("\(error)".hasSuffix("schema version 99, this program reads 1 and 2: update it, or export again"), "\(error)")
+            XCTAssertTrue("\(error)".hasSuffix("schema version 99, this program reads 1 to 3: update it, or export again"), "\(error)")
         }
     }
 

@@ -17,20 +17,20 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     /** Number of photos; their rows are 0 until [size]. */
     val size: Int = load { Loader.photoCount(db) }
 
-    private val dims: Map<String, Int> by lazy { load { Loader.channelDims(db) } }
-    private val space: Space by lazy { load { openSpace() } }
-    private val points: Array<LongArray> by lazy { space.points() }
-    private val roots: IntArray by lazy { load { Loader.entityRoots(db) } }
-    private val mentions: List<IntArray> by lazy { load { Loader.mentions(db, roots, size) } }
-    private val entitiesOf: Links by lazy { links(mentions, 1, 0, size) }
-    private val photosOf: Links by lazy { links(mentions, 0, 1, roots.size) }
+    private val dims: Map<String, Int> by loaded { Loader.channelDims(db) }
+    private val space: Space by loaded { openSpace() }
+    private val points: Array<LongArray> by loaded { space.points() }
+    private val roots: IntArray by loaded { Loader.entityRoots(db) }
+    private val mentions: List<IntArray> by loaded { Loader.mentions(db, roots, size) }
+    private val entitiesOf: Links by loaded { links(mentions, 1, 0, size) }
+    private val photosOf: Links by loaded { links(mentions, 0, 1, roots.size) }
     /** Entity → the photos that hang on it. */
-    private val hanging: Links by lazy { links(load { Loader.hanging(db, roots, size) }, 0, 1, roots.size) }
-    private val parents: Links by lazy { links(load { Loader.edges(db, roots) }, 1, 0, roots.size) }
-    private val entityVectors: VectorSet? by lazy { load { Loader.entityVectors(db) } }
-    private val memoryOwner: IntArray by lazy { load { Loader.memoryOwners(db, size) } }
-    private val wordIndex: WordIndex by lazy { load { if (ownWords || !Fts5Index.isThere(db)) ownIndex() else Fts5Index(db) } }
-    private val preferences: Preferences by lazy { load { openPreferences() } }
+    private val hanging: Links by loaded { links(Loader.hanging(db, roots, size), 0, 1, roots.size) }
+    private val parents: Links by loaded { links(Loader.edges(db, roots), 1, 0, roots.size) }
+    private val entityVectors: VectorSet? by loaded { Loader.entityVectors(db) }
+    private val memoryOwner: IntArray by loaded { Loader.memoryOwners(db, size) }
+    private val wordIndex: WordIndex by loaded { if (ownWords || !TextIndex.isFullText(db)) OwnIndex(OwnWords.read(db, size)) else Fts5Index(db) }
+    private val preferences: Preferences by loaded { openPreferences() }
     private val channels = HashMap<String, VectorSet?>()
     private val graphs = HashMap<String, Pair<Hnsw?, IntArray>>()
 
@@ -163,8 +163,8 @@ class Album private constructor(private val db: Database, val path: File) : Auto
      * By row: whether a chat message is attached. The messages just before and after such a photo belong to
      * its meaning.
      */
-    val conversations: BooleanArray by lazy {
-        load { Rows.mask(db.query("SELECT DISTINCT photo FROM memories WHERE source = 'chat'").map { it[0].asInt() }.toIntArray(), size) }
+    val conversations: BooleanArray by loaded {
+        Rows.mask(db.query("SELECT DISTINCT photo FROM memories WHERE source = 'chat'").map { it[0].asInt() }.toIntArray(), size)
     }
 
     /** The stored preferences. Merged entities are replaced by their root. */
@@ -210,8 +210,6 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         return Preferences(found.filter { it.first == "photo" }.map { it.second to it.third }, entities.map { roots[it.second] to roots[it.third] })
     }
 
-    private fun ownIndex(): WordIndex = OwnIndex(db.query("SELECT id, text FROM memories ORDER BY id").map { it[0].asInt() to it[1].asText() })
-
     private fun vectors(channel: String): VectorSet? = synchronized(this) {
         if (channel !in channels) channels[channel] = load { Loader.vectors(db, channel, size) }
         channels[channel]
@@ -234,6 +232,12 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         }
         return Query(query)
     }
+
+    /**
+     * A value that is read once, when it is first used, under the album's own lock: with a lock of each value's own, two threads
+     * could wait for each other.
+     */
+    private fun <T> loaded(read: () -> T): Lazy<T> = lazy(this) { load(read) }
 
     /**
      * Runs [read] under the lock. A page that SQLite refuses, or a value of a type that no writer wrote,

@@ -44,8 +44,8 @@ class AlbumWriter private constructor(private val db: Database, private val path
     }
 
     /**
-     * Encodes entity names without a vector, rebuilds the K-D tree if it has fallen far behind, and closes
-     * the album.
+     * Encodes entity names without a vector, rebuilds the K-D tree and the index of words if they have fallen far
+     * behind, and closes the album.
      */
     fun finish(encode: (List<String>) -> List<FloatArray>) {
         embed(encode)
@@ -54,6 +54,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
             if (Segments.isDue(db, Segments.KDTREE, photos)) {
                 Segments.store(db, Segments.KDTREE, KdTree.VERSION, generation, photos, KdTree.build(Loader.points(db)).toBytes())
             }
+            TextIndex.finish(db, photos, generation)
             val oldest = db.query("SELECT min(generation) FROM segments")[0][0]
             if (oldest != null) db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
         }
@@ -101,29 +102,63 @@ class AlbumWriter private constructor(private val db: Database, private val path
         /** Opens an existing album; one of an older version is upgraded in one transaction. */
         fun extend(path: File, opener: DatabaseOpener): AlbumWriter {
             Schema.checkHeader(path)
-            return opened(path, opener, create = false) { db -> if (Schema.versionOf(db) < USER_VERSION) transaction(db) { upgrade(db, path) } }
+            return locked(path, opener) { lock -> opened(path, opener, lock) }
         }
 
-        /** Creates an album without photos. Raises [AlbumError] if [path] exists. */
+        /**
+         * Creates an album without photos. It is written beside [path] and renamed when it is whole, so that a
+         * failure or a killed process leaves nothing under the final name. Raises [AlbumError] if [path] exists.
+         */
         fun create(path: File, meta: AlbumMeta, opener: DatabaseOpener): AlbumWriter {
             if (path.exists()) throw AlbumError("$path: there is a file already; choose another name or move it away")
-            return opened(path, opener, create = true) { db -> transaction(db) { make(db, meta) } }
+            return locked(path, opener) { lock ->
+                val aside = File(path.path + ".partial")
+                discard(aside)
+                try {
+                    durable(aside, opener, create = true).use { db -> transaction(db) { make(db, meta) } }
+                    if (!aside.renameTo(path)) throw AlbumError("$path: cannot be written; check the folder's permissions and the free space")
+                } catch (error: Throwable) {
+                    discard(aside)
+                    throw error
+                }
+                opened(path, opener, lock)
+            }
         }
 
-        private fun opened(path: File, opener: DatabaseOpener, create: Boolean, prepare: (Database) -> Unit): AlbumWriter {
+        private fun discard(file: File) = listOf("", "-wal", "-shm", "-journal").forEach { File(file.path + it).delete() }
+
+        private fun locked(path: File, opener: DatabaseOpener, open: (WriterLock) -> AlbumWriter): AlbumWriter {
             val lock = WriterLock.take(path, opener)
-            var db: Database? = null
             try {
-                db = opener.writer(path, create)
-                for (pragma in listOf("journal_mode=WAL", "synchronous=FULL", "fullfsync=1", "trusted_schema=0")) db.query("PRAGMA $pragma")
-                prepare(db)
-                return AlbumWriter(db, path, lock)
-            } catch (error: Exception) {
-                db?.close()
+                return open(lock)
+            } catch (error: Throwable) {
                 lock.release()
                 if (error is DatabaseError) throw AlbumError("$path: cannot be written (${oneLine(error)}); check permissions and the free space")
                 throw error
             }
+        }
+
+        private fun opened(path: File, opener: DatabaseOpener, lock: WriterLock): AlbumWriter {
+            val db = durable(path, opener, create = false)
+            try {
+                if (Schema.versionOf(db) < USER_VERSION) transaction(db) { upgrade(db, path) }
+                return AlbumWriter(db, path, lock)
+            } catch (error: Throwable) {
+                db.close()
+                throw error
+            }
+        }
+
+        /** A connection whose commits have reached the disk when they return. */
+        private fun durable(path: File, opener: DatabaseOpener, create: Boolean): Database {
+            val db = opener.writer(path, create)
+            try {
+                for (pragma in listOf("journal_mode=WAL", "synchronous=FULL", "fullfsync=1", "trusted_schema=0")) db.query("PRAGMA $pragma")
+            } catch (error: Throwable) {
+                db.close()
+                throw error
+            }
+            return db
         }
 
         private fun transaction(db: Database, work: () -> Unit) {
@@ -131,14 +166,19 @@ class AlbumWriter private constructor(private val db: Database, private val path
             try {
                 work()
                 db.execute("COMMIT")
-            } catch (error: Exception) {
-                db.execute("ROLLBACK")
+            } catch (error: Throwable) {
+                try {
+                    db.execute("ROLLBACK")
+                } catch (second: DatabaseError) {
+                    error.addSuppressed(second) // SQLite may have rolled back by itself: a full disk
+                }
                 throw error
             }
         }
 
         private fun make(db: Database, meta: AlbumMeta) {
             Ddl.CREATE.forEach { db.execute(it) }
+            TextIndex.create(db)
             val told = mapOf(
                 "text_encoder" to meta.textEncoder, "image_encoder" to meta.imageEncoder, "dim" to meta.dim.toString(), "delta" to meta.delta.toString(),
             )

@@ -38,7 +38,6 @@ internal object Ddl {
             "utc_offset INTEGER, lat_e7 INTEGER, lon_e7 INTEGER, sharing TEXT, sensitivity TEXT, sha256 TEXT, crc INTEGER)",
         "CREATE TABLE memories$MEMORIES",
         "CREATE INDEX memories_photo ON memories(photo)",
-        "CREATE VIRTUAL TABLE memories_fts USING fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61')",
         "CREATE TABLE entities$ENTITIES",
         "CREATE TABLE mentions$MENTIONS",
         "CREATE TABLE edges$EDGES",

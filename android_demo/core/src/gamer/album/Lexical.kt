@@ -35,53 +35,57 @@ internal class Fts5Index(private val db: Database) : WordIndex {
 }
 
 /**
- * A substitute for FTS5, computed from the table `memories`: the same tokenizer, phrases and BM25 (k1 = 1.2,
- * b = 0.75; an inverse document frequency is at least 1e-6). The words are held in memory, about 60 bytes for
- * each word of the memories. Reading 100,000 memories takes seconds, so the app ships an SQLite with FTS5
- * where it can.
+ * A substitute for FTS5: the same tokenizer, phrases and BM25 (k1 = 1.2, b = 0.75; an inverse document frequency
+ * is at least 1e-6). The words are held in memory, about 12 bytes for each word of the memories.
  */
-internal class OwnIndex(memories: List<Pair<Int, String>>) : WordIndex {
-    private class Document(val id: Int, val words: IntArray)
-
-    private val numbers = HashMap<String, Int>()
-    private val documents: List<Document>
-    private val holders = ArrayList<gamer.tokens.IntList>()
+internal class OwnIndex(private val texts: OwnWords) : WordIndex {
+    private val numbers = HashMap<String, Int>(texts.terms.size * 2)
+    /** Memory → its first word. */
+    private val starts = IntArray(texts.lengths.size + 1)
+    /** The memories that hold a term are holders[held[term]] until holders[held[term + 1]], ascending. */
+    private val held = IntArray(texts.terms.size + 1)
+    private val holders: IntArray
     private val averageLength: Double
 
     init {
-        documents = memories.map { (id, text) -> Document(id, words(text)) }
-        for ((at, document) in documents.withIndex()) for (word in document.words.distinct()) holders[word].add(at)
-        averageLength = documents.sumOf { it.words.size.toLong() }.toDouble() / maxOf(1, documents.size)
+        texts.terms.forEachIndexed { at, term -> numbers[term] = at }
+        for (memory in texts.lengths.indices) starts[memory + 1] = starts[memory] + texts.lengths[memory]
+        eachHolder { term, _ -> held[term + 1]++ }
+        for (term in texts.terms.indices) held[term + 1] += held[term]
+        holders = IntArray(held[texts.terms.size])
+        val next = held.copyOf()
+        eachHolder { term, memory -> holders[next[term]++] = memory }
+        averageLength = texts.words.size.toDouble() / maxOf(1, texts.lengths.size)
     }
 
-    private fun words(text: String): IntArray {
-        val tokens = Unicode61.tokens(text)
-        return IntArray(tokens.size) { at ->
-            numbers.getOrPut(tokens[at]) {
-                holders.add(gamer.tokens.IntList(2))
-                holders.size - 1
-            }
+    /** Calls [visit] once for each term and memory that holds it, memory after memory. */
+    private inline fun eachHolder(visit: (Int, Int) -> Unit) {
+        val last = IntArray(texts.terms.size) { -1 }
+        for (memory in texts.lengths.indices) for (at in starts[memory] until starts[memory + 1]) {
+            val term = texts.words[at]
+            if (last[term] != memory) visit(term, memory)
+            last[term] = memory
         }
     }
 
     override fun matches(form: String, limit: Int): WordHits {
-        val phrase = Unicode61.tokens(form).map { numbers[it] ?: return WordHits(IntArray(0), DoubleArray(0)) }.toIntArray()
+        val phrase = OwnWords.tokens(form).map { numbers[it] ?: return WordHits(IntArray(0), DoubleArray(0)) }.toIntArray()
         if (phrase.isEmpty()) return WordHits(IntArray(0), DoubleArray(0))
-        val first = holders[phrase[0]]
-        val hits = (0 until first.size).map { documents[first[it]] }.map { it to count(it.words, phrase) }.filter { it.second > 0 }
-        val idf = ln((documents.size - hits.size + 0.5) / (hits.size + 0.5)).let { if (it <= 0.0) 1e-6 else it }
+        val first = holders.copyOfRange(held[phrase[0]], held[phrase[0] + 1])
+        val hits = first.map { it to count(it, phrase) }.filter { it.second > 0 }
+        val idf = ln((texts.lengths.size - hits.size + 0.5) / (hits.size + 0.5)).let { if (it <= 0.0) 1e-6 else it }
         val kept = hits.take(limit)
         return WordHits(
-            IntArray(kept.size) { kept[it].first.id },
+            IntArray(kept.size) { texts.ids[kept[it].first] },
             DoubleArray(kept.size) { at ->
                 val often = kept[at].second.toDouble()
-                -1.0 * (idf * ((often * (K1 + 1.0)) / (often + K1 * (1 - B + B * kept[at].first.words.size / averageLength))))
+                -1.0 * (idf * ((often * (K1 + 1.0)) / (often + K1 * (1 - B + B * texts.lengths[kept[at].first] / averageLength))))
             },
         )
     }
 
-    private fun count(words: IntArray, phrase: IntArray): Int =
-        (0..words.size - phrase.size).count { at -> phrase.indices.all { words[at + it] == phrase[it] } }
+    private fun count(memory: Int, phrase: IntArray): Int =
+        (starts[memory]..starts[memory + 1] - phrase.size).count { at -> phrase.indices.all { texts.words[at + it] == phrase[it] } }
 
     private companion object {
         const val K1 = 1.2

@@ -9,8 +9,9 @@ import java.io.File
  * Inserts one photo's rows in all tables, with their full-text index entries. Runs inside the caller's
  * transaction.
  */
-internal class RowWriter(private val db: Database, private val path: File, private val stored: Map<String, Int>) {
+internal class RowWriter(private val db: Database, private val path: File, stored: Map<String, Int>) {
     private val dims = HashMap(stored)
+    private val hasFullText = TextIndex.isKept(db)
 
     fun count(): Long = db.query("SELECT coalesce(max(row), -1) + 1 FROM photos")[0][0].asLong()
 
@@ -22,6 +23,7 @@ internal class RowWriter(private val db: Database, private val path: File, priva
 
     fun insert(item: Encoded, generation: Long) {
         val row = count()
+        if (!hasFullText) TextIndex.abandon(db)
         if (db.query("SELECT 1 FROM photos WHERE id=?", item.photo.id).isNotEmpty()) {
             throw AlbumError("$path: photo id '${item.photo.id}' is already in the album; give every photo its own id")
         }
@@ -59,7 +61,7 @@ internal class RowWriter(private val db: Database, private val path: File, priva
 
     private fun memory(row: Long, m: Memory) {
         db.execute("INSERT INTO memories(photo, source, text, sharing, sensitivity) VALUES(?,?,?,?,?)", row, m.source, m.text, m.sharing, m.sensitivity)
-        db.execute("INSERT INTO memories_fts(rowid, text) VALUES(last_insert_rowid(), ?)", m.text)
+        if (hasFullText) db.execute("INSERT INTO memories_fts(rowid, text) VALUES(last_insert_rowid(), ?)", m.text)
     }
 
     private fun vectors(row: Long, id: String, channel: String, vectors: Array<FloatArray>) {

@@ -38,9 +38,9 @@ object Schema {
 
     /** A read-only connection that sees one snapshot of the album until it is closed. Raises [AlbumError]. */
     fun openReader(path: File, opener: DatabaseOpener): Database {
-        checkHeader(path)
+        val isOld = checkHeader(path) == 1
         val db = try {
-            pinned(opener.reader(path))
+            pinned(opener.reader(path), inLog = !isOld)
         } catch (error: DatabaseError) {
             if (error.kind != DatabaseError.Kind.CANNOT_OPEN && error.kind != DatabaseError.Kind.READ_ONLY) throw damaged(path, error)
             // The folder is read-only, so SQLite cannot create the WAL's shared-memory file in it.
@@ -59,14 +59,19 @@ object Schema {
             throw AlbumError("$path: a log lies beside it and the folder cannot be written; copy both files to a folder that can")
         }
         return try {
-            pinned(opener.reader(path, immutable = true))
+            pinned(opener.reader(path, immutable = true), inLog = false)
         } catch (error: DatabaseError) {
             throw damaged(path, error)
         }
     }
 
-    private fun pinned(db: Database): Database {
+    /**
+     * [inLog]: whether the album is one of those that are in WAL mode. Android's framework takes a file out of this mode when it
+     * opens it first; then this reader's transaction would keep the writer out.
+     */
+    private fun pinned(db: Database, inLog: Boolean): Database {
         try {
+            if (inLog) db.query("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA temp_store=MEMORY")
             db.execute("PRAGMA trusted_schema=0")
             db.execute("SAVEPOINT reader") // a read transaction: Android turns BEGIN into an exclusive one
@@ -84,8 +89,8 @@ object Schema {
 
     fun versionOf(db: Database): Int = db.query("PRAGMA main.user_version").firstOrNull()?.get(0)?.asInt() ?: 0
 
-    /** Raises [AlbumError] with the cause unless the file's header is that of a readable album. */
-    fun checkHeader(path: File) {
+    /** The file's version. Raises [AlbumError] with the cause unless its header is that of a readable album. */
+    fun checkHeader(path: File): Int {
         if (!path.exists()) throw AlbumError("$path: no such album; build one with `gamer index build`")
         if (!path.isFile) throw AlbumError("$path: not an album (not a file); give a file that `gamer index build` wrote")
         val head = try {
@@ -113,6 +118,7 @@ object Schema {
         if (!File(path.path + "-wal").exists() && path.length() < pageSize * pages) {
             throw AlbumError("$path: truncated (${path.length()} of ${pageSize * pages} bytes); build or copy the album again")
         }
+        return version
     }
 
     fun damaged(path: File, error: Throwable): AlbumError = AlbumError("$path: damaged or unreadable (${oneLine(error)}); build the album again")

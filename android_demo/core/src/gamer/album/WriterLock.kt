@@ -31,7 +31,10 @@ internal class WriterLock private constructor(private val db: Database, private 
                 db.query("PRAGMA busy_timeout=0")
                 db.query("PRAGMA journal_mode=MEMORY")
                 db.query("PRAGMA locking_mode=EXCLUSIVE")
+                // In this locking mode the lock outlives the transaction, so that none is open when the connection is closed:
+                // Android's framework ties a transaction to its thread, and would leak the connection.
                 db.execute("BEGIN EXCLUSIVE")
+                db.execute("COMMIT")
                 // The previous writer may have deleted the file after we opened it; the next writer would
                 // lock another file.
                 if (!file.exists()) throw DatabaseError("taken away", DatabaseError.Kind.BUSY)

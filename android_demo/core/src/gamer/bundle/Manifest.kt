@@ -6,7 +6,7 @@ import gamer.common.BundleError
  * The schema versions that can be read. Version 1 has fixtures for some components only, and its parity does
  * not name the kernels.
  */
-val READABLE = listOf(1, 2)
+val READABLE = listOf(1, 2, 3)
 const val MANIFEST_NAME = "manifest.json"
 
 /**

@@ -36,7 +36,7 @@ object ManifestJson {
         val version = (raw as? JSONObject)?.opt("schema_version")
         if (version !is Int) throw BundleError("$where: no schema_version: this is not a bundle manifest")
         if (version !in READABLE) {
-            throw BundleError("$where: schema version $version, this program reads ${READABLE.joinToString(" and ")}: update it, or export again")
+            throw BundleError("$where: schema version $version, this program reads ${READABLE.first()} to ${READABLE.last()}: update it, or export again")
         }
         try {
             return read(raw).also { within(it) }
@@ -66,13 +66,37 @@ object ManifestJson {
     }
 
     private fun artifact(raw: Any?, at: String): Artifact {
-        val f = Fields(raw, at, listOf("role", "target", "quant", "path", "bytes", "sha256", "inputs", "outputs", "parity", "export_seconds"), listOf("export_peak_bytes"))
+        val f = Fields(raw, at, listOf("role", "target", "quant", "path", "bytes", "sha256", "inputs", "outputs", "parity", "export_seconds"), listOf("export_peak_bytes", "contract"))
         f.real("export_seconds")
         if (f.has("export_peak_bytes")) f.long("export_peak_bytes")
+        if (f.has("contract") && f.any("contract") != null) contract(f.any("contract"), f.at("contract"))
         return Artifact(
             f.text("role"), f.text("target"), f.text("quant"), f.text("path"), f.long("bytes"), f.text("sha256"), f.list("inputs", ::tensor),
             f.list("outputs", ::tensor), parity(f.any("parity"), f.at("parity")),
         )
+    }
+
+    /** Checks what a caller without this library has to do; the library knows it, and stores nothing. */
+    private fun contract(raw: Any?, at: String) {
+        val f = Fields(raw, at, listOf("inputs", "outputs"), listOf("golden"))
+        f.list("inputs") { input, where ->
+            val i = Fields(input, where, listOf("name", "holds", "layout", "prepare"), listOf("range", "normalised_by", "file", "max_length", "pad_to"))
+            for (name in listOf("name", "holds", "layout", "prepare")) i.text(name)
+            for (name in listOf("normalised_by", "file")) if (i.has(name)) i.text(name)
+            for (name in listOf("max_length", "pad_to")) if (i.has(name)) i.long(name)
+            if (i.has("range")) i.list("range") { value, place -> Fields.realOf(value, place) }
+        }
+        f.list("outputs") { output, where ->
+            val o = Fields(output, where, listOf("name", "holds"), listOf("unit_length"))
+            for (name in listOf("name", "holds")) o.text(name)
+            if (o.has("unit_length")) o.flag("unit_length")
+        }
+        if (!f.has("golden") || f.any("golden") == null) return
+        val g = Fields(f.any("golden"), f.at("golden"), listOf("inputs", "steps", "output", "want", "cosine"), listOf("texts"))
+        g.texts("inputs")
+        for (name in listOf("steps", "output", "want")) g.text(name)
+        if (g.has("texts")) g.text("texts")
+        g.real("cosine")
     }
 
     private fun parity(raw: Any?, at: String): Parity {
@@ -92,7 +116,8 @@ object ManifestJson {
     }
 
     private fun preprocessing(raw: Any?): Preprocessing {
-        val f = Fields(raw, "manifest.preprocessing", listOf("resize", "crop", "interpolation", "mean", "std"), listOf("channel_mean", "channel_std", "fit"))
+        val f = Fields(raw, "manifest.preprocessing", listOf("resize", "crop", "interpolation", "mean", "std"), listOf("channel_mean", "channel_std", "fit", "normalised_by"))
+        if (f.has("normalised_by")) f.text("normalised_by")
         for (name in listOf("channel_mean", "channel_std")) {
             val values = if (f.has(name)) f.list(name) { value, at -> Fields.realOf(value, at) } else emptyList()
             if (values.size !in setOf(0, 3) || (name == "channel_std" && values.any { it <= 0 })) {

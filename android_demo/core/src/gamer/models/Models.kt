@@ -48,7 +48,8 @@ class Models private constructor(
     private val known = LinkedHashMap<String, Verdict>()
 
     val text: TextEncoder by lazy { TextEncoder(session("text_tower"), Tokenizer.read(bundle.data("text_tokenizer.json"))) }
-    val gazetteer: Gazetteer by lazy { Gazetteer.open(bundle.data("gazetteer.sqlite"), databases) }
+    private val openedGazetteer = lazy { Gazetteer.open(bundle.data("gazetteer.sqlite"), databases) }
+    val gazetteer: Gazetteer by openedGazetteer
     private val labels: List<String> by lazy {
         // An image tower that shares the text tower's space needs no labels.
         if (!manifest.hasFile("labels.json")) emptyList()
@@ -129,6 +130,7 @@ class Models private constructor(
     }
 
     override fun close() {
+        if (openedGazetteer.isInitialized()) gazetteer.close()
         sessions.values.forEach { it.close() }
         sessions.clear()
     }

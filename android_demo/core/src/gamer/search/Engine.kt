@@ -342,13 +342,24 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             cache: File? = null,
         ): Engine {
             val models = Models.open(bundle, backend, databases, threads, cache = cache)
-            val opened = Album.open(album, databases)
-            for ((ours, theirs) in listOf(models.manifest.textEncoder to opened.meta.textEncoder, models.manifest.imageEncoder to opened.meta.imageEncoder)) {
-                if (ours == theirs) continue
-                opened.close()
-                throw RuntimeFailure("$album: its vectors are $theirs's, the bundle has $ours: run `gamer index update $album -b $bundle`")
+            var opened: Album? = null
+            try {
+                opened = Album.open(album, databases)
+                checkEncoders(models, opened)
+                return Engine(models, opened, CueTables.read(rules))
+            } catch (error: Throwable) {
+                opened?.close()
+                models.close()
+                throw error
             }
-            return Engine(models, opened, CueTables.read(rules))
+        }
+
+        private fun checkEncoders(models: Models, album: Album) {
+            val (manifest, meta) = models.manifest to album.meta
+            for ((ours, theirs) in listOf(manifest.textEncoder to meta.textEncoder, manifest.imageEncoder to meta.imageEncoder)) {
+                if (ours == theirs) continue
+                throw RuntimeFailure("${album.path}: its vectors are $theirs's, the bundle has $ours: run `gamer index update ${album.path} -b ${models.bundle.folder}`")
+            }
         }
     }
 }

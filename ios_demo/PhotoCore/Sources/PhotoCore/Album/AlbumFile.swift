@@ -65,6 +65,7 @@ enum AlbumFile {
         let found = try db.integer("PRAGMA main.user_version")
         if found == 1 { try db.run(viewsOf1) }
         if (1...2).contains(found) { try db.run(viewsOf2) }
+        try TextIndex.prepare(db)
         try db.run("PRAGMA query_only=1")
     }
 

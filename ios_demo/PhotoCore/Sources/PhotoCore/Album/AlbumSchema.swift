@@ -42,7 +42,7 @@ enum AlbumSchema {
             lat_e7 INTEGER, lon_e7 INTEGER, sharing TEXT, sensitivity TEXT, sha256 TEXT, crc INTEGER);
         CREATE TABLE memories\(memories);
         CREATE INDEX memories_photo ON memories(photo);
-        CREATE VIRTUAL TABLE memories_fts USING fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61');
+        \(TextIndex.table);
         CREATE TABLE entities\(entities("entities"));
         CREATE TABLE mentions\(mentions);
         CREATE TABLE edges\(edges);

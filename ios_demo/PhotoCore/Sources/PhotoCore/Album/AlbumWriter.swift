@@ -47,7 +47,7 @@ public final class AlbumWriter {
             if try db.integer("PRAGMA main.user_version") < AlbumFile.version { try AlbumWriter.upgrade(db) }
             meta = try AlbumMeta(db, path)
             generation = try Loader.generation(db)
-            rows = PhotoRows(db: db, path: path, dims: try Loader.channelDims(db))
+            rows = try PhotoRows(db: db, path: path, dims: try Loader.channelDims(db))
             self.db = db
         } catch let error as SQLiteError {
             lock.release()
@@ -109,6 +109,7 @@ public final class AlbumWriter {
                 let tree = KDTree(points: try Loader.points(db))
                 try Segments.store(db, Segments.kdtree, version: KDTree.version, generation: generation, rows: photos, tree.bytes())
             }
+            try TextIndex.restore(db)
             let oldest = try db.first("SELECT min(generation) FROM segments")?[0] ?? .null
             try db.rows("DELETE FROM changes WHERE generation <= ?", [oldest])
         }
@@ -174,7 +175,7 @@ public final class AlbumWriter {
             let version = try db.integer("PRAGMA main.user_version")
             try db.run(AlbumSchema.upgrade(version))
             if version > 1 { return }
-            let rows = PhotoRows(db: db, path: "", dims: try Loader.channelDims(db))
+            let rows = try PhotoRows(db: db, path: "", dims: try Loader.channelDims(db))
             for row in 0..<(try rows.count()) { try rows.seal(row) }
             for record in try db.rows("SELECT row, \(Checksum.entityColumns) FROM entities") {
                 try db.rows("UPDATE entities SET crc=? WHERE row=?", [.integer(Checksum.values(Array(record.dropFirst()))), record[0]])

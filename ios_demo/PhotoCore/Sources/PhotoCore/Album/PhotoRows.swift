@@ -5,6 +5,13 @@ struct PhotoRows {
     let path: String
     /// Channel → dimensions; a channel's first vector adds its entry.
     var dims: [String: Int]
+    /// Whether FTS5's table is there and up to date; if not, `finish` builds it.
+    let isFullText: Bool
+
+    init(db: Database, path: String, dims: [String: Int]) throws {
+        (self.db, self.path, self.dims) = (db, path, dims)
+        isFullText = try TextIndex.isFullText(db)
+    }
 
     func count() throws -> Int { try db.integer("SELECT coalesce(max(row), -1) + 1 FROM photos") }
 
@@ -22,7 +29,7 @@ struct PhotoRows {
             try db.rows(
                 "INSERT INTO memories(photo, source, text, sharing, sensitivity) VALUES(?,?,?,?,?)",
                 [.integer(row), .text(memory.source), .text(memory.text)] + labels)
-            try db.rows("INSERT INTO memories_fts(rowid, text) VALUES(?,?)", [.integer(db.lastRow), .text(memory.text)])
+            if isFullText { try db.rows("INSERT INTO memories_fts(rowid, text) VALUES(?,?)", [.integer(db.lastRow), .text(memory.text)]) }
         }
         for (channel, chunks) in item.vectors { try vectors(row, item.photo.id, channel, chunks) }
         try link(row, item.mentions)

@@ -10,7 +10,8 @@ final class WriterLock {
         path = album + ".lock"
         do {
             let db = try Database(path, .create)
-            try db.run("PRAGMA journal_mode=MEMORY; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE")
+            // In this locking mode the lock outlives the transaction.
+            try db.run("PRAGMA journal_mode=MEMORY; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")
             // The previous writer may have deleted the file after we opened it; the next writer would lock
             // another file.
             if db.hasMoved { throw WriterLock.taken(album) }

@@ -4,7 +4,7 @@ import Foundation
 public enum ManifestReader {
     /// The schema versions that can be read. Version 1 has fixtures for some components only, and its parity
     /// does not name the kernels.
-    public static let readable = [1, 2]
+    public static let readable = [1, 2, 3]
     public static let name = "manifest.json"
 
     /// The manifest of a bundle folder, parsed, without checking any other file. Raises Failure.bundle.
@@ -23,7 +23,7 @@ public enum ManifestReader {
         do { raw = try JSON.parse(text) } catch { throw Failure.bundle("\(place): not JSON (\("\(error)".prefix(80)))") }
         guard let version = raw["schema_version"]?.int else { throw Failure.bundle("\(place): no schema_version: this is not a bundle manifest") }
         guard readable.contains(version) else {
-            let known = readable.map(String.init).joined(separator: " and ")
+            let known = "\(readable[0]) to \(readable[readable.count - 1])"
             throw Failure.bundle("\(place): schema version \(version), this program reads \(known): update it, or export again")
         }
         do {

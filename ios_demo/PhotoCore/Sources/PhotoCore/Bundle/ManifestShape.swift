@@ -66,10 +66,23 @@ extension Shape {
         Field("inputs", .int, optional: true), Field("executed_by", .string, optional: true), Field("kernels", .string, optional: true),
     ])
     private static let file = [Field("path", .string), Field("bytes", .int), Field("sha256", .string)]
+    /// What a caller without this library has to do: checked, and not stored.
+    private static let contract = Shape.record("Contract", [
+        Field("inputs", .list(.record("InputContract", [
+            Field("name", .string), Field("holds", .string), Field("layout", .string), Field("prepare", .string), Field("range", .list(.float), optional: true),
+            Field("normalised_by", .string, optional: true), Field("file", .string, optional: true), Field("max_length", .int, optional: true),
+            Field("pad_to", .int, optional: true),
+        ]))),
+        Field("outputs", .list(.record("OutputContract", [Field("name", .string), Field("holds", .string), Field("unit_length", .bool, optional: true)]))),
+        Field("golden", .either([.record("Golden", [
+            Field("inputs", .map(.string)), Field("steps", .string), Field("output", .string), Field("want", .string), Field("cosine", .float),
+            Field("texts", .string, optional: true),
+        ])], orNull: true), optional: true),
+    ])
     private static let artifact = Shape.record("Artifact", [
         Field("role", .string), Field("target", .string), Field("quant", .string),
     ] + file + [Field("inputs", .list(tensor)), Field("outputs", .list(tensor)), Field("parity", parity), Field("export_seconds", .float),
-        Field("export_peak_bytes", .int, optional: true)])
+        Field("export_peak_bytes", .int, optional: true), Field("contract", .either([contract], orNull: true), optional: true)])
     private static let component = Shape.record("Component", [
         Field("role", .string), Field("architecture", .string), Field("source", .string), Field("trained", .bool), Field("parameters", .int),
         Field("macs", .int), Field("macs_per", .string),
@@ -77,6 +90,7 @@ extension Shape {
     private static let preprocessing = Shape.record("Preprocessing", [
         Field("resize", .int), Field("crop", .int), Field("interpolation", .string), Field("mean", .float), Field("std", .float),
         Field("channel_mean", .list(.float), optional: true), Field("channel_std", .list(.float), optional: true), Field("fit", .string, optional: true),
+        Field("normalised_by", .string, optional: true),
     ])
     private static let language = Shape.record("Language", [
         Field("layers", .int), Field("kv_heads", .int), Field("head_dim", .int), Field("hidden", .int), Field("max_seq", .int),

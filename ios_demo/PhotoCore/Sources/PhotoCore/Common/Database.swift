@@ -45,6 +45,7 @@ public final class Database: @unchecked Sendable {
 
     private var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
+    private var reading = Set<OpaquePointer>()
 
     /// Raises SQLiteError.
     public init(_ path: String, _ mode: Mode) throws {
@@ -109,11 +110,17 @@ public final class Database: @unchecked Sendable {
     }
 
     public func each(_ sql: String, _ values: [Value] = [], _ body: ([Value]) throws -> Void) throws {
-        let statement = try prepared(sql)
+        let (statement, isKept) = try prepared(sql)
         defer {
-            sqlite3_reset(statement)
-            sqlite3_clear_bindings(statement)
+            if isKept {
+                sqlite3_reset(statement)
+                sqlite3_clear_bindings(statement)
+            } else {
+                sqlite3_finalize(statement)
+            }
         }
+        reading.insert(statement)
+        defer { reading.remove(statement) }
         for (at, value) in values.enumerated() { try bind(statement, Int32(at + 1), value) }
         let columns = sqlite3_column_count(statement)
         while true {
@@ -124,13 +131,16 @@ public final class Database: @unchecked Sendable {
         }
     }
 
-    private func prepared(_ sql: String) throws -> OpaquePointer {
-        if let known = statements[sql], sqlite3_stmt_busy(known) == 0 { return known }
+    /// A statement, and whether it stays in the cache. One that is being read, by a caller whose `body` runs the
+    /// same SQL, stays untouched: the inner call gets a statement of its own.
+    private func prepared(_ sql: String) throws -> (statement: OpaquePointer, isKept: Bool) {
+        let known = statements[sql]
+        if let known, !reading.contains(known) { return (known, true) }
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
         guard code == SQLITE_OK, let statement else { throw error(code) }
-        if let old = statements.updateValue(statement, forKey: sql) { sqlite3_finalize(old) }
-        return statement
+        if known == nil { statements[sql] = statement }
+        return (statement, known == nil)
     }
 
     private func bind(_ statement: OpaquePointer, _ at: Int32, _ value: Value) throws {

@@ -12,8 +12,9 @@ public final class PhotoEncoder {
     public init(_ models: Models) { self.models = models }
 
     /// `pixels`: nil if they cannot be read now (in the cloud, deleted); the photo's memories are still
-    /// indexed.
-    public func encode(_ photo: Photo, pixels: Pixels?) throws -> Encoded {
+    /// indexed. Returns nil for a photo with neither: it would be taken for an indexed one for ever.
+    public func encode(_ photo: Photo, pixels: Pixels?) throws -> Encoded? {
+        if pixels == nil && photo.memories.isEmpty { return nil }
         let code = try pixels.map { try models.see($0) }
         let whole = try completed(photo, code)
         let texts = whole.memories.filter { !$0.isDerived }.flatMap { TextEncoder.chunks($0.text.scalars) }.prefix(PhotoEncoder.maxChunks)

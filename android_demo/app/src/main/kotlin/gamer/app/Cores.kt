@@ -4,9 +4,11 @@ import android.content.Context
 import android.system.Os
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
-import gamer.album.Photo
-import gamer.image.Pixels
+import gamer.indexing.IndexReport
+import gamer.indexing.IndexRun
 import gamer.indexing.PhotoEncoder
+import gamer.indexing.PhotoSource
+import gamer.indexing.SkipList
 import gamer.models.Models
 import gamer.models.OrtBackend
 import gamer.search.Answer
@@ -33,7 +35,13 @@ object Cores {
     fun index(context: Context): Indexing = Files(context).run {
         val models = Models.open(bundle, OrtBackend, AndroidDatabase, threads(), cache = context.cacheDir)
         val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
-        Indexing(models, if (hasAlbum()) AlbumWriter.extend(album, AndroidDatabase) else AlbumWriter.create(album, meta, AndroidDatabase))
+        try {
+            val writer = if (hasAlbum()) AlbumWriter.extend(album, AndroidDatabase) else AlbumWriter.create(album, meta, AndroidDatabase)
+            Indexing(models, writer, SkipList(skips))
+        } catch (error: Exception) {
+            models.close()
+            throw error
+        }
     }
 
     private fun rules(context: Context): String = context.assets.open("cue_rules.json").use { it.readBytes().toString(Charsets.UTF_8) }
@@ -98,21 +106,13 @@ class Finder(private val engine: Engine, private val files: Files) : AutoCloseab
     }
 }
 
-/** Encodes photos and adds them to the album, one transaction per batch. */
-class Indexing(private val models: Models, private val writer: AlbumWriter) : AutoCloseable {
+/** Encodes photos and adds them to the album. */
+class Indexing(private val models: Models, private val writer: AlbumWriter, private val skips: SkipList) : AutoCloseable {
     private val encoder = PhotoEncoder(models)
 
-    /** Ids of the photos already in the album; an interrupted run continues with the others. */
-    val known: Set<String> = writer.known().toSet()
-
-    /**
-     * Adds the photos that can be encoded. Those with neither pixels nor memories are left out and tried
-     * again in the next run.
-     */
-    fun add(batch: List<Pair<Photo, Pixels?>>) = writer.add(batch.mapNotNull { (photo, pixels) -> encoder.encode(photo, pixels) })
-
-    /** Encodes the names of new entities, and rebuilds the K-D tree if it is due. */
-    fun finish() = writer.finish(encoder::names)
+    /** Adds the photos that the album lacks. Returns false if it was stopped before its end. */
+    fun run(source: PhotoSource<Shot>, isStopped: () -> Boolean, progress: (IndexReport) -> Unit): Boolean =
+        IndexRun(source, writer, skips, encoder::encode).run(isStopped, progress, encoder::names)
 
     override fun close() {
         writer.close()

@@ -8,6 +8,7 @@ class Files(context: Context) {
     private val home: File = context.getExternalFilesDir(null) ?: context.filesDir
     val bundle = File(home, "bundle")
     val album = File(home, "album.gamer")
+    val skips = File(context.filesDir, "skipped.txt")
     val measurements = File(context.cacheDir, "measurements")
 
     fun hasBundle(): Boolean = File(bundle, "manifest.json").isFile

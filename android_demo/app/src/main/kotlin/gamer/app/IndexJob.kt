@@ -7,8 +7,8 @@ import android.app.job.JobService
 import android.content.ComponentName
 import android.content.Context
 import android.util.Log
-import gamer.album.Photo
-import gamer.image.Pixels
+import gamer.screen.Access
+import gamer.screen.Pressed
 import java.util.concurrent.atomic.AtomicBoolean
 
 /**
@@ -22,15 +22,21 @@ class IndexJob : JobService() {
     override fun onStartJob(parameters: JobParameters): Boolean {
         stopped.set(false)
         Thread({
-            val again = try {
-                !run()
-            } catch (error: Exception) {
-                // Whatever failed, the job must be reported as finished; committed batches stay.
-                Log.e(TAG, "indexing stopped: ${error.message}", error)
-                Progress.failed(this, error.message ?: error.javaClass.simpleName)
-                false
+            // An earlier job may still be at its last photo, which it was told to stop after.
+            synchronized(RUN) {
+                isRunning = true
+                val again = try {
+                    !run()
+                } catch (error: Exception) {
+                    // Whatever failed, the job must be reported as finished; committed batches stay.
+                    Log.e(TAG, "indexing stopped: ${error.message}", error)
+                    Progress.failed(this, error.message ?: error.javaClass.simpleName)
+                    false
+                } finally {
+                    isRunning = false
+                }
+                if (!stopped.get()) jobFinished(parameters, again)
             }
-            if (!stopped.get()) jobFinished(parameters, again)
         }, "index").start()
         return true
     }
@@ -43,56 +49,34 @@ class IndexJob : JobService() {
 
     /** Indexes the photos that the album lacks. Returns false if the job was stopped before its end. */
     private fun run(): Boolean {
-        val files = Files(this)
-        if (!files.hasBundle() || Access.of(this) == Access.NONE) return true
-        val store = PhotoStore(this)
-        val pictures = Pictures(store)
-        Cores.index(this).use { index ->
-            val shots = store.list()
-            val missing = shots.filter { it.key !in index.known }
-            var done = shots.size - missing.size
-            Progress.set(this, done, shots.size)
-            for (batch in missing.chunked(BATCH)) {
-                if (stopped.get()) return false
-                index.add(batch.map { taken(it, store, pictures) })
-                done += batch.size
-                Progress.set(this, done, shots.size)
-            }
-            if (missing.isNotEmpty()) index.finish()
-        }
-        return true
-    }
-
-    /**
-     * The photo and its pixels. MediaStore stores the moment but no zone: the phone's zone is used, since
-     * most photos are taken at home.
-     */
-    private fun taken(shot: Shot, store: PhotoStore, pictures: Pictures): Pair<Photo, Pixels?> {
-        val own = store.particulars(shot)
-        val offset = shot.takenAt?.let(store::offsetMinutes)
-        val zone = if (offset == null) "local" else "position"
-        val photo = Photo(shot.key, shot.uri.toString(), shot.takenAt, zone, own.lat, own.lon, utcOffset = offset)
-        val pixels = try {
-            pictures.pixels(shot, own.turn)
-        } catch (error: Exception) {
-            // A picture that cannot be decoded must not end the run; it is tried again in the next one.
-            Log.w(TAG, "${shot.uri}: not read (${error.message})")
-            null
-        }
-        return photo to pixels
+        if (stopped.get()) return false
+        if (!Files(this).hasBundle() || Permissions.access(this) == Access.NONE) return true
+        val source = PhoneSource(PhotoStore(this))
+        return Cores.index(this).use { index -> index.run(source, stopped::get) { Progress.set(this, it) } }
     }
 
     companion object {
         private const val TAG = "GAMER"
         private const val ID = 7
-        private const val BATCH = 16
+        private val RUN = Any()
 
-        /** Starts the job soon; does nothing if it is already scheduled. */
-        fun schedule(context: Context) {
+        /** Whether this process indexes at this moment. */
+        @Volatile
+        var isRunning = false
+            private set
+
+        /**
+         * Starts the job soon. One that is scheduled already may wait for hours in its backoff: it is scheduled anew, unless
+         * it runs.
+         */
+        fun schedule(context: Context): Pressed {
             val scheduler = context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler
-            if (scheduler.allPendingJobs.any { it.id == ID }) return
+            val pressed = Pressed.of(scheduler.allPendingJobs.any { it.id == ID }, isRunning)
+            if (pressed == Pressed.RUNNING) return pressed
+            scheduler.cancel(ID)
             val job = JobInfo.Builder(ID, ComponentName(context, IndexJob::class.java)).setPersisted(true).setOverrideDeadline(1_000)
             scheduler.schedule(job.build())
+            return pressed
         }
     }
 }

@@ -15,6 +15,11 @@ import android.widget.EditText
 import android.widget.GridView
 import android.widget.LinearLayout
 import android.widget.TextView
+import android.widget.Toast
+import gamer.screen.Access
+import gamer.screen.Press
+import gamer.screen.Screen
+import gamer.screen.Situation
 import java.util.concurrent.Executors
 
 /**
@@ -28,12 +33,14 @@ class MainActivity : Activity() {
     private lateinit var action: Button
     private lateinit var line: EditText
     private lateinit var grid: GridView
+    private lateinit var model: Screen
     private var finder: Finder? = null // used on the thread of `work` only
     private var last: Found? = null
     private var visible = false
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
+        model = Screen(Files(this).toString())
         state = TextView(this).apply { setPadding(32, 24, 32, 8) }
         action = Button(this).apply { visibility = View.GONE }
         line = EditText(this).apply {
@@ -79,14 +86,19 @@ class MainActivity : Activity() {
         when (item.itemId) {
             0 -> startActivity(Intent(this, BenchActivity::class.java))
             1 -> explain(null)
-            2 -> IndexJob.schedule(this)
-            else -> Access.ask(this)
+            2 -> index()
+            else -> Permissions.ask(this)
         }
         return true
     }
 
     override fun onRequestPermissionsResult(code: Int, permissions: Array<String>, results: IntArray) {
-        if (Access.of(this) != Access.NONE) IndexJob.schedule(this)
+        if (Permissions.access(this) != Access.NONE) IndexJob.schedule(this)
+        show()
+    }
+
+    private fun index() {
+        Toast.makeText(this, IndexJob.schedule(this).message, Toast.LENGTH_SHORT).show()
         show()
     }
 
@@ -99,30 +111,19 @@ class MainActivity : Activity() {
 
     private fun show() {
         val files = Files(this)
-        val progress = Progress.get(this)
-        val access = Access.of(this)
-        when {
-            !files.hasBundle() -> tell("No model bundle. Push one with:\nadb push out/pocket/. $files/bundle/", null) {}
-            access == Access.NONE && !files.hasAlbum() -> tell("No photo may be seen yet. Photos never leave this phone.", "Allow photos") { Access.ask(this) }
-            !files.hasAlbum() && progress.total == 0 -> tell("No photos indexed yet.", "Index now") { IndexJob.schedule(this) }
-            !files.hasAlbum() -> tell("$progress", null) {}
-            else -> tell(if (access == Access.CHOSEN) "$progress (only those that you chose)" else last?.let(::headline) ?: "$progress", null) {}
-        }
-        line.isEnabled = files.hasBundle() && files.hasAlbum()
-    }
-
-    private fun headline(found: Found): String = if (found.here < 0.5) "Probably not in this album (${(found.here * 100).toInt()} %); the nearest:" else "${found.photos.size} found"
-
-    private fun tell(text: String, button: String?, pressed: () -> Unit) {
-        state.text = text
-        action.visibility = if (button == null) View.GONE else View.VISIBLE
-        action.text = button ?: ""
-        action.setOnClickListener { pressed() }
+        val now = Situation(files.hasBundle(), files.hasAlbum(), Permissions.access(this), Progress.report(this), Progress.failure(this), IndexJob.isRunning)
+        val said = model.headline(now)
+        state.text = said.text
+        action.visibility = if (said.press == Press.NOTHING) View.GONE else View.VISIBLE
+        action.text = if (said.press == Press.ALLOW) "Allow photos" else "Index now"
+        action.setOnClickListener { if (said.press == Press.ALLOW) Permissions.ask(this) else index() }
+        line.isEnabled = now.bundle && now.album
     }
 
     private fun search() {
         val query = line.text.toString()
-        state.text = "Searching…"
+        val number = model.searching()
+        show()
         work.execute {
             try {
                 // Opened again for each search, because the job may have added photos since.
@@ -130,16 +131,17 @@ class MainActivity : Activity() {
                 val opened = Cores.search(this)
                 finder = opened
                 val found = opened.search(query)
-                screen.post { shown(found) }
+                screen.post { ended(number, found, Screen.answer(found.photos.size, found.here)) }
             } catch (error: Exception) {
-                screen.post { last = null; state.text = error.message ?: error.javaClass.simpleName }
+                screen.post { ended(number, null, error.message ?: error.javaClass.simpleName) }
             }
         }
     }
 
-    private fun shown(found: Found) {
+    private fun ended(search: Int, found: Found?, message: String) {
+        if (!model.ended(search, message)) return
         last = found
-        grid.adapter = PhotoGrid(this, found.photos)
+        grid.adapter = PhotoGrid(this, found?.photos.orEmpty())
         show()
     }
 

@@ -7,11 +7,11 @@ import android.media.ExifInterface
 import android.net.Uri
 import android.os.Build
 import android.provider.MediaStore.Images.Media
+import gamer.indexing.Attempts
 import java.io.InputStream
-import java.util.TimeZone
 
-/** A photo as MediaStore lists it. `takenAt`: ms UTC, or null. */
-class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long) {
+/** A photo as MediaStore lists it. `takenAt`: ms UTC, or null. `turn`: degrees clockwise, as MediaStore knows them. */
+class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long, val turn: Int = 0) {
     /**
      * The photo's id in the album. It includes the time of modification, because a picture may be edited in
      * place.
@@ -20,52 +20,48 @@ class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long) {
 }
 
 /**
- * Position and orientation from a picture's EXIF header. [turn]: degrees clockwise by which it must be
- * rotated.
+ * Position, orientation and time from a picture's EXIF header. [turn]: degrees clockwise by which it must be
+ * rotated. [takenAt], [offset]: EXIF's texts, or null.
  */
-class Particulars(val lat: Double?, val lon: Double?, val turn: Int)
+class Particulars(val lat: Double?, val lon: Double?, val turn: Int, val takenAt: String? = null, val offset: String? = null)
 
 /** The phone's photos in MediaStore, newest first. */
 class PhotoStore(private val context: Context) {
     private val resolver: ContentResolver get() = context.contentResolver
 
     fun list(): List<Shot> {
-        val columns = arrayOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED)
+        val columns = arrayOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED, Media.ORIENTATION)
         val out = ArrayList<Shot>()
         val found = resolver.query(Media.EXTERNAL_CONTENT_URI, columns, null, null, "${Media.DATE_TAKEN} DESC") ?: return out
         found.use {
             while (it.moveToNext()) {
                 val id = it.getLong(0)
                 val taken = if (it.isNull(1) || it.getLong(1) <= 0) null else it.getLong(1)
-                out.add(Shot(id, ContentUris.withAppendedId(Media.EXTERNAL_CONTENT_URI, id), taken, it.getLong(2)))
+                out.add(Shot(id, ContentUris.withAppendedId(Media.EXTERNAL_CONTENT_URI, id), taken, it.getLong(2), it.getInt(3)))
             }
         }
         return out
     }
 
     /**
-     * Minutes by which the phone's clock was ahead of UTC at that moment. MediaStore stores no zone, and most
-     * photos are taken at home.
+     * Read from the original with its position, if the user allows it; else from the file without it. Vendors' codecs throw
+     * various exceptions: then the rotation is MediaStore's.
      */
-    fun offsetMinutes(at: Long): Int = TimeZone.getDefault().getOffset(at) / 60_000
-
-    fun particulars(shot: Shot): Particulars = try {
-        // ExifInterface(InputStream) is newer than the platform that the app is compiled against.
-        original(shot).use { read(ExifInterface::class.java.getConstructor(InputStream::class.java).newInstance(it)) }
-    } catch (error: Exception) {
-        // Vendors' codecs throw various exceptions; the photo is indexed without these details.
-        Particulars(null, null, 0)
+    fun particulars(shot: Shot): Particulars {
+        val ways = listOf(::original, ::open).drop(if (Build.VERSION.SDK_INT < 29 || !Permissions.places(context)) 1 else 0)
+        return Attempts.first(ways.map { way -> { way(shot).use(::read) } }, Particulars(null, null, shot.turn))
     }
 
     fun open(shot: Shot): InputStream = resolver.openInputStream(shot.uri) ?: throw java.io.IOException("${shot.uri}: gone")
 
-    /** The file with its position, if the user allows it. */
     private fun original(shot: Shot): InputStream {
-        if (Build.VERSION.SDK_INT < 29 || !Access.places(context)) return open(shot)
         // MediaStore.setRequireOriginal is newer than the platform that the app is compiled against.
         val uri = shot.uri.buildUpon().appendQueryParameter("requireOriginal", "1").build()
-        return resolver.openInputStream(uri) ?: open(shot)
+        return resolver.openInputStream(uri) ?: throw java.io.IOException("$uri: gone")
     }
+
+    // ExifInterface(InputStream) is newer than the platform that the app is compiled against.
+    private fun read(picture: InputStream): Particulars = read(ExifInterface::class.java.getConstructor(InputStream::class.java).newInstance(picture))
 
     private fun read(exif: ExifInterface): Particulars {
         val place = FloatArray(2)
@@ -76,6 +72,8 @@ class PhotoStore(private val context: Context) {
             ExifInterface.ORIENTATION_ROTATE_270, ExifInterface.ORIENTATION_TRANSVERSE -> 270
             else -> 0
         }
-        return Particulars(if (known) place[0].toDouble() else null, if (known) place[1].toDouble() else null, turn)
+        // These names are newer than the platform that the app is compiled against, too.
+        val (taken, offset) = listOf("DateTimeOriginal", "OffsetTimeOriginal").map { exif.getAttribute(it) }
+        return Particulars(if (known) place[0].toDouble() else null, if (known) place[1].toDouble() else null, turn, taken, offset)
     }
 }

@@ -1,0 +1,35 @@
+package gamer.app
+
+import android.util.Log
+import gamer.album.Photo
+import gamer.image.Pixels
+import gamer.indexing.Moment
+import gamer.indexing.PhotoSource
+import java.util.TimeZone
+
+/** MediaStore's photos, as the indexing takes them. */
+class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
+    private val pictures = Pictures(store)
+    private var read: Pair<Shot, Particulars>? = null // of the last photo: its pixels need the rotation
+
+    override fun list(): List<Shot> = store.list()
+
+    override fun key(shot: Shot): String = shot.key
+
+    override fun photo(shot: Shot): Photo {
+        val own = particulars(shot)
+        val moment = Moment.of(own.takenAt, own.offset, shot.takenAt) { TimeZone.getDefault().getOffset(it) / 60_000 }
+        return Photo(shot.key, shot.uri.toString(), moment.takenAt, moment.zone, own.lat, own.lon, utcOffset = moment.offset)
+    }
+
+    override fun picture(shot: Shot): Pixels? = try {
+        pictures.pixels(shot, particulars(shot).turn)
+    } catch (error: Exception) {
+        // A picture that cannot be decoded must not end the run; it is tried again in the next one.
+        Log.w("GAMER", "${shot.uri}: not read (${error.message})")
+        null
+    }
+
+    private fun particulars(shot: Shot): Particulars =
+        read?.takeIf { it.first === shot }?.second ?: store.particulars(shot).also { read = shot to it }
+}

@@ -1,0 +1,273 @@
+package gamer
+
+import gamer.album.Album
+import gamer.album.AlbumMeta
+import gamer.album.AlbumWriter
+import gamer.album.DatabaseError
+import gamer.album.DatabaseOpener
+import gamer.album.Encoded
+import gamer.album.Memory
+import gamer.album.OwnWords
+import gamer.album.Photo
+import gamer.common.AlbumError
+import gamer.image.Pixels
+import gamer.indexing.Attempts
+import gamer.indexing.IndexReport
+import gamer.indexing.IndexRun
+import gamer.indexing.Moment
+import gamer.indexing.PhotoSource
+import gamer.indexing.SkipList
+import gamer.jvm.JdbcDatabase
+import gamer.screen.Access
+import gamer.screen.Press
+import gamer.screen.Pressed
+import gamer.screen.Screen
+import gamer.screen.Situation
+import java.io.File
+import java.nio.file.Files
+import kotlin.concurrent.thread
+import kotlin.test.AfterTest
+import kotlin.test.Test
+import kotlin.test.assertContentEquals
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlin.test.assertFalse
+import kotlin.test.assertTrue
+
+/** What a phone is in addition to a JVM: another SQLite, killed processes, damaged pictures, impatient people. */
+class PhoneTest {
+    private val folder: File = Files.createTempDirectory("phone").toFile()
+    private val path = File(folder, "a.gamer")
+    private val meta = AlbumMeta("t", "i", 16, 0.5)
+
+    @AfterTest
+    fun clear() {
+        folder.deleteRecursively()
+    }
+
+    private fun photo(n: Int) = Encoded(
+        Photo("p$n", memories = listOf(Memory("chat", TALK[n % TALK.size] + " $n"), Memory("label", "cup, table")).take(n % 3)),
+        mapOf("image" to arrayOf(FloatArray(16) { if (it == n % 16) 1f else 0f })), emptyList(),
+    )
+
+    private fun made(opener: DatabaseOpener, count: Int = 40) = AlbumWriter.create(path, meta, opener).use { it.addAll(0 until count) }
+
+    private fun AlbumWriter.addAll(numbers: IntRange) {
+        add(numbers.map { photo(it) })
+        finish { names -> names.map { FloatArray(16) { 0.25f } } }
+    }
+
+    private fun scores(path: File, opener: DatabaseOpener, own: Boolean = false): List<List<Float>> =
+        Album.open(path, opener).use { album -> album.ownWords = own; QUERIES.map { album.words(it).bm25().toList() + album.words(it).coverage().toList() } }
+
+    private fun hasTable() = JdbcDatabase.reader(path).use { db -> db.query("SELECT 1 FROM sqlite_master WHERE name='memories_fts'").isNotEmpty() }
+
+    private fun segments() = JdbcDatabase.reader(path).use { db -> db.query("SELECT name FROM segments ORDER BY name").map { it[0] } }
+
+    @Test
+    fun `an album without FTS5 is made, searched, extended, and gets FTS5 from a writer that has it`() {
+        made(JdbcDatabase)
+        val wanted = scores(path, JdbcDatabase)
+        path.delete()
+        made(Driver.withoutFts5)
+        assertFalse(hasTable())
+        assertEquals(listOf<Any?>("kdtree", OwnWords.SEGMENT), segments())
+        assertEquals(wanted, scores(path, Driver.withoutFts5))
+        AlbumWriter.extend(path, Driver.withoutFts5).use { it.add(listOf(photo(40), photo(41))) } // behind the segment
+        val more = scores(path, Driver.withoutFts5)
+        AlbumWriter.extend(path, JdbcDatabase).use { it.addAll(42 until 42) }
+        assertTrue(hasTable())
+        assertEquals(listOf<Any?>("kdtree"), segments())
+        assertEquals(more, scores(path, JdbcDatabase))
+    }
+
+    @Test
+    fun `FTS5's table is out of date after a writer without FTS5, until one with it comes`() {
+        made(JdbcDatabase)
+        AlbumWriter.extend(path, Driver.withoutFts5).use { it.addAll(40 until 60) }
+        assertTrue(hasTable() && OwnWords.SEGMENT in segments())
+        val now = scores(path, Driver.withoutFts5)
+        assertEquals(now, scores(path, JdbcDatabase))
+        AlbumWriter.extend(path, JdbcDatabase).use { it.finish { names -> names.map { FloatArray(16) { 0.25f } } } }
+        assertEquals(now, scores(path, JdbcDatabase))
+        assertFalse(OwnWords.SEGMENT in segments())
+    }
+
+    @Test
+    fun `a segment of words that is damaged or of other photos is not used`() {
+        made(Driver.withoutFts5)
+        val wanted = scores(path, Driver.withoutFts5)
+        val blob = JdbcDatabase.reader(path).use { db -> db.query("SELECT blob FROM segments WHERE name='words'")[0][0] as ByteArray }
+        assertContentEquals(blob, OwnWords.fromBytes(blob).toBytes())
+        for (size in listOf(0, 39, 40, blob.size - 1)) assertFailsWith<AlbumError> { OwnWords.fromBytes(blob.copyOf(size)) }
+        for (at in 0 until 48) {
+            try {
+                OwnWords.fromBytes(blob.copyOf().also { it[at] = (it[at] + 1).toByte() })
+            } catch (error: AlbumError) {
+                continue
+            }
+        }
+        JdbcDatabase.writer(path).use { it.execute("UPDATE segments SET sha256 = 'x' WHERE name = 'words'") }
+        assertEquals(wanted, scores(path, Driver.withoutFts5))
+    }
+
+    @Test
+    fun `a creation that fails or is killed leaves nothing under the final name`() {
+        val full = Driver { _, sql -> if (sql.startsWith("INSERT INTO meta")) throw DatabaseError("full", DatabaseError.Kind.FULL) else false }
+        assertFailsWith<AlbumError> { AlbumWriter.create(path, meta, full) }
+        assertEquals(emptyList(), folder.list()!!.toList())
+        File(path.path + ".partial").writeBytes(ByteArray(4096)) // a process that was killed before its first commit
+        File(path.path + ".partial-wal").writeBytes(ByteArray(100))
+        made(JdbcDatabase, 2)
+        Album.open(path, JdbcDatabase).use { assertEquals(2, it.size) }
+        assertEquals(listOf("a.gamer"), folder.list()!!.filter { !it.endsWith("-shm") && !it.endsWith("-wal") })
+    }
+
+    @Test
+    fun `a search does not keep the indexing out, nor the indexing a search`() {
+        made(Driver.framework, 3)
+        Album.open(path, Driver.framework).use { first ->
+            AlbumWriter.extend(path, Driver.framework).use { writer ->
+                writer.add(listOf(photo(3)))
+                assertEquals(3, first.size)
+                Album.open(path, Driver.framework).use { assertEquals(4, it.size) }
+                writer.add(listOf(photo(4)))
+            }
+        }
+        Album.open(path, Driver.framework).use { assertEquals(5, it.size) }
+    }
+
+    @Test
+    fun `the writer's lock holds without an open transaction`() {
+        made(JdbcDatabase, 1)
+        val open = HashMap<Any, Boolean>()
+        val watching = Driver { real, sql ->
+            if (sql.startsWith("BEGIN")) open[real] = true
+            if (sql.startsWith("COMMIT") || sql.startsWith("ROLLBACK")) open[real] = false
+            false
+        }
+        AlbumWriter.extend(path, watching).use {
+            assertTrue(open.isNotEmpty() && open.values.none { it })
+            assertTrue("another program" in assertFailsWith<AlbumError> { AlbumWriter.extend(path, JdbcDatabase) }.message!!)
+        }
+        AlbumWriter.extend(path, JdbcDatabase).close()
+    }
+
+    @Test
+    fun `two threads that read different things do not wait for each other`() {
+        made(JdbcDatabase, 4)
+        repeat(200) {
+            Album.open(path, JdbcDatabase).use { album ->
+                val threads = listOf<() -> Unit>({ album.photo(0) }, { album.channels() }, { album.words("coffee") }).map { thread(isDaemon = true) { it() } }
+                threads.forEach { it.join(20_000) }
+                assertTrue(threads.none { it.isAlive }, "round $it")
+            }
+        }
+    }
+
+    /** Five photos; those of [away] have no pixels here, and [deadly] ends the process. */
+    private inner class Source(private val away: Set<Int> = emptySet(), private val deadly: Int? = null) : PhotoSource<Int> {
+        override fun list() = (0 until 5).toList()
+
+        override fun key(shot: Int) = "k\t$shot"
+
+        override fun photo(shot: Int) = Photo(key(shot))
+
+        override fun picture(shot: Int): Pixels? {
+            if (shot == deadly) throw Killed()
+            return if (shot in away) null else Pixels(1, 1, ByteArray(3))
+        }
+    }
+
+    private class Killed : Error()
+
+    private fun index(source: Source, skips: SkipList = SkipList(File(folder, "skips"))): IndexReport {
+        var last = IndexReport(0, 0)
+        val writer = if (path.exists()) AlbumWriter.extend(path, JdbcDatabase) else AlbumWriter.create(path, meta, JdbcDatabase)
+        writer.use { open ->
+            IndexRun(source, open, skips) { photo, pixels -> if (pixels == null) null else Encoded(photo, emptyMap(), emptyList()) }
+                .run({ false }, { last = it }, { names -> names.map { FloatArray(16) } })
+        }
+        return last
+    }
+
+    @Test
+    fun `a photo in the cloud is not stored, and is indexed once it is here`() {
+        assertEquals(IndexReport(3, 5, unread = 2), index(Source(away = setOf(1, 3))))
+        assertEquals(IndexReport(3, 5, unread = 2), index(Source(away = setOf(1, 3))))
+        assertEquals(IndexReport(5, 5), index(Source()))
+    }
+
+    @Test
+    fun `a photo that ends the process twice is left out, and the others are indexed`() {
+        val file = File(folder, "skips")
+        repeat(SkipList.TRIES) {
+            SkipList(file).begin("k\t2") // and the process ends
+        }
+        val skips = SkipList(file)
+        assertEquals(listOf(false, true), listOf(1, 2).map { skips.isSkipped("k\t$it") })
+        assertEquals(IndexReport(4, 5, skipped = 1), index(Source(deadly = 2), skips))
+        file.writeText("nonsense\n7") // a list that was damaged skips nothing
+        assertFalse(SkipList(file).isSkipped("k\t2"))
+    }
+
+    @Test
+    fun `a photo's own offset makes its moment, and no other does`() {
+        val berlin = { _: Long -> 120 }
+        val wall = 1_715_968_980_000 // 2024-05-17 18:03 as if UTC
+        assertEquals(Moment(wall - 540 * 60_000L, "offset", 540), Moment.of("2024:05:17 18:03:00", "+09:00", 5, berlin))
+        assertEquals(Moment(wall + 210 * 60_000L, "offset", -210), Moment.of("2024:05:17 18:03:00", "-03:30", null, berlin))
+        assertEquals(Moment(wall, "local", null), Moment.of("2024:05:17 18:03:00", null, 5, berlin))
+        assertEquals(Moment(wall, "local", null), Moment.of("2024:05:17 18:03:00", "+99:00", 5, berlin))
+        for (unset in listOf(null, "", "0000:00:00 00:00:00", "2024:13:40 00:00:00")) {
+            assertEquals(Moment(1_000 + 7_200_000, "local", null), Moment.of(unset, "+09:00", 1_000, berlin), "$unset")
+        }
+        assertEquals(Moment(null, "local", null), Moment.of(null, null, null, berlin))
+    }
+
+    @Test
+    fun `what one way cannot read another may`() {
+        val refused = { throw IllegalStateException() }
+        assertEquals(90, Attempts.first(listOf(refused, { 90 }, { 0 }), 0))
+        assertEquals(7, Attempts.first(listOf<() -> Int>(refused), 7))
+    }
+
+    @Test
+    fun `an error stays on the screen until the next search`() {
+        val screen = Screen("/phone")
+        val ready = Situation(bundle = true, album = true, access = Access.ALL, report = IndexReport(9, 9))
+        assertEquals("9 of 9 photos indexed", screen.headline(ready).text)
+        val first = screen.searching()
+        val second = screen.searching()
+        assertTrue(screen.ended(second, "no space left"))
+        assertFalse(screen.ended(first, "3 found"))
+        repeat(3) { assertEquals("no space left", screen.headline(ready).text) }
+        assertEquals("Searching…", screen.also { it.searching() }.headline(ready).text)
+        screen.ended(3, Screen.answer(5, 0.9))
+        assertEquals("5 found\nIndexing: 9 of 12 photos", screen.headline(ready.copy(report = IndexReport(9, 12), isIndexing = true)).text)
+    }
+
+    @Test
+    fun `the screen says what is missing and what the button does`() {
+        val screen = Screen("/phone")
+        val nothing = Situation(bundle = false, album = false, access = Access.NONE)
+        assertTrue("/phone/bundle" in screen.headline(nothing).text)
+        assertEquals(Press.ALLOW, screen.headline(nothing.copy(bundle = true)).press)
+        assertEquals(Press.INDEX, screen.headline(nothing.copy(bundle = true, access = Access.ALL)).press)
+        val failed = nothing.copy(bundle = true, access = Access.CHOSEN, failure = "no space left")
+        assertEquals("Indexing stopped: no space left (only those that you chose)", screen.headline(failed).text)
+        assertEquals(Press.INDEX, screen.headline(failed).press)
+        val half = failed.copy(failure = null, album = true, access = Access.ALL, report = IndexReport(3, 6, unread = 2, skipped = 1))
+        assertEquals("3 of 6 photos indexed (2 could not be read and are tried again; 1 ended the app twice and are left out)", screen.headline(half).text)
+    }
+
+    @Test
+    fun `index now moves a waiting job up, and says when one runs`() {
+        assertEquals(listOf(Pressed.STARTED, Pressed.MOVED_UP, Pressed.RUNNING, Pressed.RUNNING), listOf(false to false, true to false, false to true, true to true).map { Pressed.of(it.first, it.second) })
+    }
+
+    private companion object {
+        val TALK = listOf("the red kite over the harbour", "coffee, coffee and more coffee", "number-12 tram to Zürich", "Anna's running shoes")
+        val QUERIES = listOf("coffee", "kites in Zurich", "number-12", "Anna's runs", "cup", "the red kite", "nothing", "41")
+    }
+}

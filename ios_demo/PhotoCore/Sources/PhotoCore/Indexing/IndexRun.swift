@@ -1,0 +1,87 @@
+/// A photo's pixels as they were found. `isSmall`: a thumbnail, since the original is in the cloud.
+public struct Picture: Sendable {
+    public let pixels: Pixels
+    public let isSmall: Bool
+
+    public init(_ pixels: Pixels, isSmall: Bool = false) { (self.pixels, self.isSmall) = (pixels, isSmall) }
+}
+
+/// The photos of a phone. `picture` returns nil for pixels that are not here: in the cloud, damaged, deleted.
+public protocol PhotoSource {
+    func keys() -> [String]
+    func photo(_ key: String) -> Photo?
+    func picture(_ key: String) -> Picture?
+}
+
+/// `done`: photos in the album; `total`: photos on the phone. Of this run: `unread` could not be read, and are
+/// tried again in the next; `small` were indexed by their thumbnails; `skipped` ended the process twice.
+public struct IndexReport: Sendable, Equatable {
+    public var done: Int, total: Int
+    public var unread = 0, small = 0, skipped = 0
+
+    public init(done: Int, total: Int) { (self.done, self.total) = (done, total) }
+
+    /// "3 of 9 photos", and what is particular about some of them.
+    public var line: String {
+        let notes = [
+            small > 0 ? "\(small) by their small pictures, as the originals are in the cloud" : nil,
+            unread > 0 ? "\(unread) are not on this phone and are tried again" : nil,
+            skipped > 0 ? "\(skipped) ended the app twice and are left out" : nil,
+        ].compactMap { $0 }
+        return "\(done) of \(total) photos" + (notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))")
+    }
+}
+
+/// Adds the photos that the album lacks, a batch in each transaction. Nothing is stored for a photo without
+/// pixels and memories.
+public struct IndexRun {
+    private static let batch = 16
+    private let source: PhotoSource
+    private let writer: AlbumWriter
+    private let skips: SkipList
+    private let encode: (Photo, Pixels?) throws -> Encoded?
+
+    public init(_ source: PhotoSource, _ writer: AlbumWriter, _ skips: SkipList, encode: @escaping (Photo, Pixels?) throws -> Encoded?) {
+        (self.source, self.writer, self.skips, self.encode) = (source, writer, skips, encode)
+    }
+
+    /// Returns false if `isStopped` ended it early. `progress` is called after each batch. `pool` frees what a
+    /// batch allocated.
+    public func run(
+        isStopped: () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
+        names: ([String]) throws -> [[Float]]
+    ) throws -> Bool {
+        let known = try writer.ids(), keys = source.keys()
+        let missing = keys.filter { !known.contains($0) }
+        let wanted = missing.filter { !skips.isSkipped($0) }
+        var report = IndexReport(done: keys.count - missing.count, total: keys.count)
+        report.skipped = missing.count - wanted.count
+        progress(report)
+        for first in stride(from: 0, to: wanted.count, by: IndexRun.batch) {
+            if isStopped() { return false }
+            let part = wanted[first..<min(first + IndexRun.batch, wanted.count)]
+            try pool {
+                var made: [Encoded] = []
+                for key in part {
+                    guard let (item, isSmall) = try encoded(key) else { continue }
+                    made.append(item)
+                    report.small += isSmall ? 1 : 0
+                }
+                if !made.isEmpty { try writer.add(made) }
+                report.done += made.count
+                report.unread += part.count - made.count
+            }
+            progress(report)
+        }
+        if !wanted.isEmpty { try writer.finish(names) }
+        return true
+    }
+
+    private func encoded(_ key: String) throws -> (Encoded, Bool)? {
+        skips.begin(key)
+        defer { skips.end() }
+        guard let photo = source.photo(key) else { return nil }
+        let picture = source.picture(key)
+        return try encode(photo, picture?.pixels).map { ($0, picture?.isSmall ?? false) }
+    }
+}

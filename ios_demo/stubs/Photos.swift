@@ -1,0 +1,66 @@
+import UIKit
+@_exported import CoreLocation
+import ImageIO
+
+public enum PHAuthorizationStatus: Int, Sendable { case notDetermined, restricted, denied, authorized, limited }
+public enum PHAccessLevel: Int, Sendable { case addOnly = 1, readWrite }
+public enum PHAssetMediaType: Int, Sendable { case unknown, image, video, audio }
+public enum PHImageContentMode: Int, Sendable { case aspectFit, aspectFill }
+public enum PHImageRequestOptionsDeliveryMode: Int, Sendable { case opportunistic, highQualityFormat, fastFormat }
+public enum PHImageRequestOptionsResizeMode: Int, Sendable { case none, fast, exact }
+public typealias PHImageRequestID = Int32
+
+public final class PHPhotoLibrary {
+    public static func requestAuthorization(for level: PHAccessLevel) async -> PHAuthorizationStatus { .denied }
+    public static func authorizationStatus(for level: PHAccessLevel) -> PHAuthorizationStatus { .denied }
+}
+
+open class PHFetchOptions {
+    public init() {}
+    public var sortDescriptors: [NSSortDescriptor]?
+}
+
+public final class PHFetchResult<Item> {
+    public var count: Int { 0 }
+    public var firstObject: Item? { nil }
+    public func object(at index: Int) -> Item { fatalError() }
+}
+
+public final class PHAsset {
+    public var localIdentifier: String { "" }
+    public var creationDate: Date? { nil }
+    public var location: CLLocation? { nil }
+    public var pixelWidth: Int { 0 }
+    public var pixelHeight: Int { 0 }
+    public static func fetchAssets(with type: PHAssetMediaType, options: PHFetchOptions?) -> PHFetchResult<PHAsset> { PHFetchResult() }
+    public static func fetchAssets(withLocalIdentifiers ids: [String], options: PHFetchOptions?) -> PHFetchResult<PHAsset> { PHFetchResult() }
+}
+
+public final class PHImageRequestOptions {
+    public init() {}
+    public var isSynchronous = false
+    public var deliveryMode = PHImageRequestOptionsDeliveryMode.opportunistic
+    public var resizeMode = PHImageRequestOptionsResizeMode.fast
+    public var isNetworkAccessAllowed = false
+}
+
+public final class PHImageManager {
+    public static func `default`() -> PHImageManager { PHImageManager() }
+
+    @discardableResult
+    public func requestImage(
+        for asset: PHAsset, targetSize: CGSize, contentMode: PHImageContentMode, options: PHImageRequestOptions?,
+        resultHandler: @escaping @Sendable (UIImage?, [AnyHashable: Any]?) -> Void
+    ) -> PHImageRequestID { 0 }
+
+    @discardableResult
+    public func requestImageDataAndOrientation(
+        for asset: PHAsset, options: PHImageRequestOptions?,
+        resultHandler: @escaping @Sendable (Data?, String?, CGImagePropertyOrientation, [AnyHashable: Any]?) -> Void
+    ) -> PHImageRequestID { 0 }
+}
+
+// Of Apple's Foundation: the one on Linux has no key-value coding.
+extension NSSortDescriptor {
+    public convenience init(key: String?, ascending: Bool) { fatalError() }
+}

@@ -1,0 +1,216 @@
+@_exported import CoreGraphics
+@_exported import UIKit
+
+// Views
+
+@MainActor @preconcurrency public protocol View {
+    associatedtype Body: View
+    @ViewBuilder @MainActor @preconcurrency var body: Body { get }
+}
+
+public protocol PrimitiveView: View where Body == Never {}
+extension PrimitiveView {
+    public var body: Never { fatalError() }
+}
+extension Never: View {
+    public var body: Never { fatalError() }
+}
+extension Optional: View where Wrapped: View {
+    public var body: Never { fatalError() }
+}
+
+public struct EmptyView: PrimitiveView {}
+public struct TupleView<T>: PrimitiveView {}
+public struct Either<First: View, Second: View>: PrimitiveView {}
+
+@resultBuilder public struct ViewBuilder {
+    public static func buildBlock() -> EmptyView { EmptyView() }
+    public static func buildBlock<Content: View>(_ content: Content) -> Content { content }
+    public static func buildBlock<each Content: View>(_ content: repeat each Content) -> TupleView<(repeat each Content)> { TupleView() }
+    public static func buildExpression<Content: View>(_ content: Content) -> Content { content }
+    public static func buildIf<Content: View>(_ content: Content?) -> Content? { content }
+    public static func buildEither<First: View, Second: View>(first: First) -> Either<First, Second> { Either() }
+    public static func buildEither<First: View, Second: View>(second: Second) -> Either<First, Second> { Either() }
+}
+
+public struct Text: PrimitiveView {
+    public init<S: StringProtocol>(_ content: S) {}
+}
+public struct Label: PrimitiveView {
+    public init(_ title: String, systemImage: String) {}
+}
+public struct Image: PrimitiveView {
+    public init(uiImage: UIImage) {}
+    public func resizable() -> Image { self }
+}
+public struct Color: PrimitiveView, ShapeStyle {
+    public static let gray = Color()
+    public func opacity(_ share: Double) -> Color { self }
+}
+public protocol ShapeStyle {}
+extension ShapeStyle where Self == Color {
+    public static var red: Color { Color() }
+}
+
+public struct Button: PrimitiveView {
+    public init(_ title: String, action: @escaping @MainActor () -> Void) {}
+    public init(_ title: String, systemImage: String, action: @escaping @MainActor () -> Void) {}
+}
+public struct Stepper: PrimitiveView {
+    public init<V: Strideable>(_ title: String, value: Binding<V>, in bounds: ClosedRange<V>) {}
+}
+public struct Picker<Content: View>: PrimitiveView {
+    public init<Selection: Hashable>(_ title: String, selection: Binding<Selection>, @ViewBuilder content: () -> Content) {}
+}
+public struct ForEach<Data: RandomAccessCollection, ID: Hashable, Content: View>: PrimitiveView {
+    public init(_ data: Data, @ViewBuilder content: @escaping (Data.Element) -> Content) where Data.Element: Identifiable, ID == Data.Element.ID {}
+    public init(_ data: Data, id: KeyPath<Data.Element, ID>, @ViewBuilder content: @escaping (Data.Element) -> Content) {}
+}
+public struct SharePreview: Sendable {
+    public init(_ title: String) {}
+}
+public protocol Transferable {}
+extension String: Transferable {}
+public struct ShareLink: PrimitiveView {
+    public init<I: Transferable>(_ title: String, item: I, preview: SharePreview) {}
+}
+public struct LabeledContent: PrimitiveView {
+    public init<S: StringProtocol>(_ title: S, value: S) {}
+}
+public struct ProgressView<Content: View>: PrimitiveView {
+    public init<V: BinaryFloatingPoint>(value: V?, total: V, @ViewBuilder label: () -> Content) {}
+}
+extension ProgressView where Content == Text {
+    public init(_ title: String) {}
+}
+public struct NavigationLink<Name: View, Destination: View>: PrimitiveView {
+    public init(destination: Destination, @ViewBuilder label: () -> Name) {}
+}
+extension NavigationLink where Name == Text {
+    public init(_ title: String, @ViewBuilder destination: () -> Destination) {}
+}
+public struct GridItem: Sendable {
+    public enum Size: Sendable { case adaptive(minimum: CGFloat, maximum: CGFloat = .infinity) }
+    public init(_ size: Size, spacing: CGFloat? = nil) {}
+}
+public struct LazyVGrid<Content: View>: PrimitiveView {
+    public init(columns: [GridItem], spacing: CGFloat? = nil, @ViewBuilder content: () -> Content) {}
+}
+public enum HorizontalAlignment: Sendable { case leading, center, trailing }
+public struct VStack<Content: View>: PrimitiveView {
+    public init(alignment: HorizontalAlignment = .center, @ViewBuilder content: () -> Content) {}
+}
+public struct Container<Content: View>: PrimitiveView {
+    public init(@ViewBuilder content: () -> Content) {}
+}
+public typealias NavigationStack = Container
+public typealias Form = Container
+public typealias List = Container
+public typealias ScrollView = Container
+public typealias TabView = Container
+
+public enum ContentMode: Sendable { case fit, fill }
+public struct Font: Sendable {
+    public enum TextStyle: Sendable { case caption2 }
+    public enum Design: Sendable { case monospaced }
+    public static let footnote = Font()
+    public static func system(_ style: TextStyle, design: Design? = nil) -> Font { Font() }
+}
+public struct SubmitTriggers: OptionSet, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+    public static let search = SubmitTriggers(rawValue: 1)
+}
+
+extension View {
+    public func padding() -> some View { self }
+    public func tabItem<Content: View>(@ViewBuilder _ label: () -> Content) -> some View { self }
+    public func environmentObject<T: ObservableObject>(_ object: T) -> some View { self }
+    public func tag<V: Hashable>(_ tag: V) -> some View { self }
+    public func disabled(_ isDisabled: Bool) -> some View { self }
+    public func font(_ font: Font?) -> some View { self }
+    public func lineLimit(_ lines: Int?) -> some View { self }
+    public func navigationTitle(_ title: String) -> some View { self }
+    public func searchable(text: Binding<String>, prompt: String) -> some View { self }
+    public func onSubmit(of triggers: SubmitTriggers, _ action: @escaping () -> Void) -> some View { self }
+    public func toolbar<Content: View>(@ViewBuilder content: () -> Content) -> some View { self }
+    public func task<T: Equatable>(id: T, @_inheritActorContext _ action: @escaping @Sendable () async -> Void) -> some View { self }
+    public func task(@_inheritActorContext _ action: @escaping @Sendable () async -> Void) -> some View { self }
+    public func foregroundStyle<S: ShapeStyle>(_ style: S) -> some View { self }
+    public func aspectRatio(_ ratio: CGFloat?, contentMode: ContentMode) -> some View { self }
+    public func overlay<Content: View>(@ViewBuilder content: () -> Content) -> some View { self }
+    public func scaledToFill() -> some View { self }
+    public func clipped() -> some View { self }
+}
+
+// Scenes
+
+@MainActor @preconcurrency public protocol App {
+    associatedtype Body: Scene
+    @MainActor @preconcurrency init()
+    @SceneBuilder @MainActor @preconcurrency var body: Body { get }
+}
+extension App {
+    public static func main() {}
+}
+@MainActor @preconcurrency public protocol Scene {}
+@resultBuilder public struct SceneBuilder {
+    public static func buildBlock<Content: Scene>(_ content: Content) -> Content { content }
+}
+public struct WindowGroup<Content: View>: Scene {
+    public init(@ViewBuilder content: () -> Content) {}
+}
+extension Scene {
+    public func onChange<V: Equatable>(of value: V, initial: Bool = false, _ action: @escaping (V, V) -> Void) -> some Scene { self }
+}
+public enum ScenePhase: Sendable { case background, inactive, active }
+public struct EnvironmentValues {
+    public var scenePhase: ScenePhase { .active }
+}
+
+// State
+
+public protocol ObservableObject: AnyObject {}
+
+@propertyWrapper public struct Published<Value> {
+    public var wrappedValue: Value
+    public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+}
+@propertyWrapper public struct Binding<Value> {
+    public init() {}
+    public var wrappedValue: Value {
+        get { fatalError() }
+        nonmutating set {}
+    }
+}
+@propertyWrapper public struct State<Value> {
+    public init(wrappedValue: Value) {}
+    public var wrappedValue: Value {
+        get { fatalError() }
+        nonmutating set {}
+    }
+    public var projectedValue: Binding<Value> { Binding() }
+}
+extension State where Value: ExpressibleByNilLiteral {
+    public init() {}
+}
+@MainActor @preconcurrency @propertyWrapper public struct StateObject<Object: ObservableObject> {
+    public nonisolated init(wrappedValue: @autoclosure @escaping () -> Object) {}
+    public var wrappedValue: Object { fatalError() }
+}
+@MainActor @preconcurrency @propertyWrapper public struct EnvironmentObject<Object: ObservableObject> {
+    public nonisolated init() {}
+    public var wrappedValue: Object { fatalError() }
+}
+@propertyWrapper public struct Environment<Value> {
+    public init(_ path: KeyPath<EnvironmentValues, Value>) {}
+    public var wrappedValue: Value { fatalError() }
+}
+@propertyWrapper public struct AppStorage<Value> {
+    public init(wrappedValue: Value, _ key: String) where Value == String {}
+    public var wrappedValue: Value {
+        get { fatalError() }
+        nonmutating set {}
+    }
+    public var projectedValue: Binding<Value> { Binding() }
+}
