@@ -1,0 +1,65 @@
+"""The command `gamer bench newcomer`, registered in bench/cli/bench.py."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from gamer.runtime.cli.console import one_line
+
+from ..newcomer import Verdict
+from ..sample import SampleError
+from .options import PATH, bundle_option, spinner, threads_option
+
+
+@click.command()
+@bundle_option
+@click.option("--keep", type=PATH, default=None, help="Lay the files and the album out here, and keep them.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON instead of the table.")
+@threads_option
+def newcomer(bundle: Path, keep: Path | None, as_json: bool, threads: int) -> None:
+    """Ask the 25 queries of a newcomer's small album (Takeout, a chat, screenshots): which come right.
+
+    Texts in pictures are read, so the `ocr` extra is needed.
+    """
+    from .. import newcomer as album
+
+    with one_line("bench newcomer", SampleError, extra="ocr"), spinner() as progress:
+        progress.add_task("building the album and asking", total=None)
+        with tempfile.TemporaryDirectory() as aside:
+            verdicts = album.run(bundle, keep or Path(aside), threads)
+    if as_json:
+        click.echo(json.dumps([asdict(verdict) for verdict in verdicts], ensure_ascii=False))
+    else:
+        print_verdicts(verdicts)
+
+
+def print_verdicts(verdicts: tuple[Verdict, ...]) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("", "asks", "query", "first photo", "likely", "here"):
+        table.add_column(name)
+    for verdict in verdicts:
+        name, probability = verdict.shown[0] if verdict.shown else ("none", 0.0)
+        told = f"{name}: {verdict.objection}" if verdict.objection else name
+        table.add_row(
+            "wrong" if verdict.objection else "right",
+            verdict.asks,
+            verdict.query,
+            told,
+            f"{probability:.0%}",
+            f"{verdict.presence:.0%}",
+        )
+    console = Console()
+    console.print(table)
+    right, misled = sum(not v.objection for v in verdicts), sum(v.misleads for v in verdicts)
+    console.print(f"{right} of {len(verdicts)} right; {misled} wrong first photos called likelier than 50 %")
+
+
+COMMANDS = (newcomer,)
