@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 export HF_HUB_OFFLINE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help docs install install-quickstart quickstart first export index weights-qwen full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
+.PHONY: help docs install install-quickstart quickstart first export index weights-qwen full-size train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
@@ -89,6 +89,10 @@ full-size: install
 	  $(BIN)/gamer export $$recipe --weights random:0 --quant int4 --jobs 1 -o $(OUT)/full/$$recipe || exit 1; done
 	@$(BIN)/gamer bench exports $(FULL:%=$(OUT)/full/%) --output $(OUT)/exports-full-size.json
 
+# Three optimiser steps of a training at full size with random towers, against a plain reference: 12 GB of memory.
+train-full-size: install
+	GAMER_FULL_SIZE=1 $(BIN)/python -m pytest tests/export/training/test_eq2.py -k full_size -q --durations=1
+
 lint: install
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -128,7 +132,7 @@ conformance: index
 mobile-suites:
 	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests"; android_demo/core/test.sh; \
 	else echo "!! THE KOTLIN SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-kotlin" >&2; [ $(MOBILE) != required ]; fi
-	@if [ -e $(SWIFT_READY) ]; then echo "== Swift core: unit tests; the app's files parsed"; ios_demo/PhotoCore/test.sh && ios_demo/App/check.sh; \
+	@if [ -e $(SWIFT_READY) ]; then echo "== Swift core: unit tests; the app's types, against stubs"; ios_demo/PhotoCore/test.sh && ios_demo/App/check.sh; \
 	else echo "!! THE SWIFT SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-swift (as root)" >&2; [ $(MOBILE) != required ]; fi
 	@echo "== conformance: cases x ports"
 	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)

@@ -59,6 +59,45 @@ def test_the_bundle_example_compares_sentences_without_importing_gamer(bundle: P
 
 
 @pytest.mark.slow
+def test_the_ranking_example_reproduces_the_golden_files_and_finds_the_cat_without_gamer(
+    contract_bundle: Path, tmp_path: Path
+) -> None:
+    folder = Path(pytest.importorskip("skimage", reason="its photographs").__file__).parent / "data"
+    name = "rank_without_gamer.py"
+    assert imports(name) - sys.stdlib_module_names <= {
+        "__future__",
+        "numpy",
+        "onnxruntime",
+        "PIL",
+        "tokenizers",
+    }
+    photos = [str(folder / photo) for photo in ("rocket.jpg", "chelsea.png", "coffee.png")]
+    printed = run(name, str(contract_bundle), "a cat", *photos, cwd=tmp_path).splitlines()
+    assert [line.split(",")[0] for line in printed[:2]] == [
+        "image_tower: golden files reproduced",
+        "text_tower: golden files reproduced",
+    ]
+    assert "chelsea" in printed[2] and float(printed[2].split()[0]) > float(printed[3].split()[0]) + 0.2
+
+
+@pytest.mark.slow
+def test_the_ranking_example_notices_code_that_normalises_the_pixels_again(
+    contract_bundle: Path, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "wrong.py"
+    text = (EXAMPLES / "rank_without_gamer.py").read_text(encoding="utf-8")
+    wrong.write_text(text.replace("pixels[None]", "(pixels[None] - 127) / 128"), encoding="utf-8")
+    assert wrong.read_text(encoding="utf-8") != text
+    done = subprocess.run(
+        [sys.executable, str(wrong), str(contract_bundle), "a cat"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 1 and "image_tower: cosine" in done.stderr
+
+
+@pytest.mark.slow
 def test_the_album_example_searches_with_the_standard_library_alone(
     sample_album: Path, tmp_path: Path
 ) -> None:

@@ -1,0 +1,65 @@
+"""Rank photographs by a sentence with onnxruntime, Pillow and tokenizers alone, as the manifest says.
+
+    python examples/rank_without_gamer.py out/pocket "a cat" cat.jpg rocket.jpg
+
+Checks itself with the bundle's golden files, then prints the cosine of each photograph with the sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from PIL import Image, ImageOps
+from tokenizers import Tokenizer
+
+bundle, query, photos = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+manifest = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
+options = onnxruntime.SessionOptions()
+options.add_session_config_entry("session.x64quantprecision", "1")  # for x86 processors without VNNI
+towers = {a["role"]: a for a in manifest["artifacts"] if a["target"] == "onnx"}
+sessions = {
+    role: onnxruntime.InferenceSession(str(bundle / towers[role]["path"]), options)
+    for role in ("image_tower", "text_tower")
+}
+
+
+# The ten lines: what `prepare` of each input says, for a bundle whose `preprocessing.fit` is cut or crop.
+def image_vector(image: Image.Image) -> np.ndarray:
+    p = manifest["preprocessing"]
+    fitted = image.convert("RGB").resize(
+        [round(side * p["resize"] / min(image.size)) for side in image.size], Image.Resampling.BICUBIC
+    )
+    left, top = ((side - p["crop"]) // 2 for side in fitted.size)
+    pixels = np.asarray(fitted.crop((left, top, left + p["crop"], top + p["crop"])), np.float32)
+    outputs = sessions["image_tower"].run(["embedding"], {"pixels": pixels[None]})  # the graph normalises
+    return np.asarray(outputs[0][0])
+
+
+def text_vector(ids: list[int]) -> np.ndarray:
+    row = np.array([ids], np.int64)
+    inputs = {"input_ids": row, "attention_mask": np.ones_like(row)}
+    return np.asarray(sessions["text_tower"].run(["embedding"], inputs)[0][0])
+
+
+tokenizer = Tokenizer.from_file(str(bundle / "text_tokenizer.json"))
+for role in sessions:
+    golden = towers[role]["contract"]["golden"]
+    values = {name: np.load(bundle / file) for name, file in golden["inputs"].items()}
+    if role == "image_tower":
+        got = [image_vector(Image.fromarray(picture)) for picture in values["pixels"]]
+    else:
+        texts = json.loads((bundle / golden["texts"]).read_text(encoding="utf-8"))
+        assert all(tokenizer.encode(row["text"]).ids == row["ids"] for row in texts), "the tokenizer differs"
+        got = [text_vector(row["ids"]) for row in texts]
+    worst = min(float(a @ b) for a, b in zip(got, np.load(bundle / golden["want"]), strict=True))
+    assert worst >= golden["cosine"], f"{role}: cosine {worst:.4f}, {golden['cosine']} is wanted"
+    print(f"{role}: golden files reproduced, worst cosine {worst:.4f} (at least {golden['cosine']})")
+
+wanted = text_vector(tokenizer.encode(query).ids)
+scores = {photo: float(wanted @ image_vector(ImageOps.exif_transpose(Image.open(photo)))) for photo in photos}
+for photo, score in sorted(scores.items(), key=lambda item: -item[1]):
+    print(f"{score:.3f}  {photo}")
