@@ -104,10 +104,14 @@ def verify(album: Path, repair: bool, as_json: bool) -> None:
 def remove(album: Path, ids: tuple[str, ...], as_json: bool) -> None:
     """Remove the photos with these IDS from ALBUM. The picture files themselves are not touched.
 
-    They stay out when their folder is added again; `gamer index add --again` takes them back.
+    They stay out when their folder is added again; `gamer index add --again` takes them back. What was
+    searched before one of them was opened is deleted from ALBUM.opened.
     """
+    from .opened import OpenedLog
+
     with _one_line("remove"), AlbumWriter.extend(album) as writer:
         writer.remove(dict.fromkeys(ids), for_good=True)
+        OpenedLog(album).forget(photos=ids)
     _say(as_json, {"removed": list(dict.fromkeys(ids))}, f"{album}: {len(set(ids))} removed")
 
 

@@ -7,9 +7,11 @@ it is to be kept, readable by its owner alone; it belongs to this device and no 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -55,10 +57,37 @@ class OpenedLog:
             raise AlbumError(f"{self.path}: cannot be deleted ({error.strerror})") from None
         return count
 
+    def forget(self, photos: Iterable[str] = (), queries: Iterable[str] | None = ()) -> int:
+        """Deletes the entries of these photo ids and of these queries (None: all).
+
+        Returns how many entries went. What is opened later is kept as before. The file is replaced whole, so
+        an entry that another program adds at that moment may be lost. Raises AlbumError.
+        """
+        if not self.kept:
+            return 0
+        entries, gone = self.read(), frozenset(photos)
+        said = None if queries is None else {query[:MAX_QUERY] for query in queries}
+        left = [e for e in entries if said is not None and e.photo not in gone and e.query not in said]
+        if len(left) == len(entries) and said is not None:
+            return 0
+        partial = self.path.with_name(self.path.name + ".partial")
+        try:
+            partial.unlink(missing_ok=True)
+            with os.fdopen(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(b"".join(_line(entry) for entry in left))
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self.path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise AlbumError(f"{self.path}: cannot be written ({error.strerror})") from None
+        return len(entries) - len(left)
+
     def add(self, query: str, photo: str, at: int | None = None) -> bool:
         """Adds an entry; False if nothing is kept, or if the file is full (16 MB). Raises AlbumError."""
         entry = Opened(int(time.time() * 1000) if at is None else at, query[:MAX_QUERY], photo)
-        line = (json.dumps(asdict(entry), ensure_ascii=False) + "\n").encode()
+        line = _line(entry)
         try:
             # Without O_CREAT: a log that was deleted meanwhile stays deleted.
             file = os.open(self.path, os.O_APPEND | os.O_WRONLY)
@@ -84,6 +113,10 @@ class OpenedLog:
             return ()
         entries = (_entry(line) for line in lines)
         return tuple(sorted((e for e in entries if e is not None), key=lambda entry: entry.at))
+
+
+def _line(entry: Opened) -> bytes:
+    return (json.dumps(asdict(entry), ensure_ascii=False) + "\n").encode()
 
 
 def _entry(line: bytes) -> Opened | None:

@@ -145,10 +145,11 @@ def edit(album: Path, memory_id: str, text: str, as_json: bool) -> None:
 @json_option
 def forget(album: Path, ids: tuple[str, ...], everything: bool, who: bool, as_json: bool) -> None:
     """Forget memories (m12) and turns (t34): also what they were drawn from, what was drawn from them, and
-    the bytes in the file.
+    the bytes in the file. A search with the same words is deleted from ALBUM.opened, with --all every search.
 
     Without ids, only the bytes of what was forgotten before are looked after.
     """
+    from gamer.index import OpenedLog
     from gamer.index.memory.records import Forgotten
     from gamer.index.memory.store import MemoryStore
 
@@ -164,10 +165,15 @@ def forget(album: Path, ids: tuple[str, ...], everything: bool, who: bool, as_js
             gone = Forgotten((), (), store.sweep())
         elif everything:
             gone = store.forget_all(_now())
+            OpenedLog(album).forget(queries=None)
         else:
             parsed = [parse_id(one) for one in dict.fromkeys(ids)]
             turns = [number for letter, number in parsed if letter == "t"]
-            gone = store.forget(turns, [number for letter, number in parsed if letter == "m"], _now())
+            items = [number for letter, number in parsed if letter == "m"]
+            said = [stored.turn.text for stored in store.turns(turns)]
+            said += [item.value.text for number in items if (item := store.item(number))]
+            gone = store.forget(turns, items, _now())
+            OpenedLog(album).forget(queries=said)
     turns_gone, items_gone = [f"t{row}" for row in gone.turns], [f"m{row}" for row in gone.items]
     if as_json:
         click.echo(json.dumps({"turns": turns_gone, "memories": items_gone, "erased": gone.erased}))

@@ -8,11 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gamer.index import Opened, OpenedLog
+from gamer.index.cli import remove
+from gamer.index.memory.records import Turn
+from gamer.index.memory.store import MemoryStore
 from gamer.index.opened import MAX_BYTES, MAX_QUERY
+from gamer.runtime.cli.memory import forget
+
+SECRET = "Zanzibar-Quokka-4711"
 
 
 def test_nothing_is_kept_until_it_is_asked_for(tmp_path: Path) -> None:
@@ -33,6 +40,41 @@ def test_deleting_leaves_nothing_and_keeps_no_more(tmp_path: Path) -> None:
     log.add("my cat", "IMG_1.jpg")
     assert log.delete() == 1 and not list(tmp_path.iterdir())
     assert not log.add("my cat", "IMG_1.jpg") and log.delete() == 0
+
+
+def test_what_is_forgotten_leaves_the_file_and_later_searches_are_kept(tmp_path: Path) -> None:
+    log = OpenedLog(tmp_path / "a.gamer")
+    assert log.forget(queries=None) == 0 and not list(tmp_path.iterdir())
+    log.keep()
+    for at, (query, photo) in enumerate([("my cat", "a"), ("the doctor", "b"), ("日の出", "c")]):
+        log.add(query, photo, at=at)
+    assert log.forget(photos=["a"]) == 1 and log.forget(queries=["the doctor"]) == 1
+    assert log.read() == (Opened(2, "日の出", "c"),) and b"doctor" not in log.path.read_bytes()
+    assert log.add("later", "d", at=9) and log.forget(queries=None) == 2
+    assert log.kept and log.path.read_bytes() == b"" and log.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_removing_a_photo_deletes_the_searches_that_led_to_it(album_path: Path) -> None:
+    log = OpenedLog(album_path)
+    log.keep()
+    log.add("my dog", "dog.jpg", at=1)
+    log.add("a chair", "chair.jpg", at=2)
+    done = CliRunner().invoke(remove, [str(album_path), "dog.jpg"])
+    assert done.exit_code == 0, done.output
+    assert [entry.photo for entry in log.read()] == ["chair.jpg"]
+
+
+def test_forgetting_a_turn_deletes_the_search_with_its_words(album_path: Path) -> None:
+    log = OpenedLog(album_path)
+    log.keep()
+    with MemoryStore.open(album_path) as store:
+        store.add_turns([Turn("u1", "kitchen", "me", 1_000, SECRET)])
+    for at, query in enumerate([SECRET, "my cat", "tea"]):
+        log.add(query, "dog.jpg", at=at)
+    assert CliRunner().invoke(forget, [str(album_path), "t1"]).exit_code == 0
+    assert [entry.query for entry in log.read()] == ["my cat", "tea"]
+    assert CliRunner().invoke(forget, [str(album_path), "--all"]).exit_code == 0
+    assert log.read() == () and log.kept
 
 
 @given(st.lists(st.binary(max_size=60), max_size=20), st.text(max_size=30))
