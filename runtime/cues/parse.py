@@ -66,7 +66,9 @@ _NOT = re.compile(
 )
 _AGAIN = re.compile(r"\s*,?\s*(?:or|nor)\s+(?:in\s+|from\s+|at\s+)?", re.IGNORECASE)
 _DANGLING = re.compile(
-    r"(?:[\s,;:\-–]+|\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but)\s*)+$",
+    # One character a turn and no second way to take a space: "+" inside of "+" took exponential time.
+    r"(?<![\s,;:\-–])"
+    r"(?:[\s,;:\-–]|\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but))+$",
     re.IGNORECASE,
 )
 
