@@ -390,7 +390,10 @@ def from_json(text: str, where: str) -> Manifest:
         manifest: Manifest = read_as(Manifest, raw, "manifest")
         _check_bounds(manifest)
     except ValueError as error:
-        raise BundleError(f"{where}: field {error}: export the bundle again") from None
+        told = " ".join(str(error).split())[
+            :300
+        ]  # it may quote a long name of several lines
+        raise BundleError(f"{where}: field {told}: export the bundle again") from None
     return manifest
 
 
