@@ -390,9 +390,7 @@ def from_json(text: str, where: str) -> Manifest:
         manifest: Manifest = read_as(Manifest, raw, "manifest")
         _check_bounds(manifest)
     except ValueError as error:
-        told = " ".join(str(error).split())[
-            :300
-        ]  # it may quote a long name of several lines
+        told = " ".join(str(error).split())[:300]
         raise BundleError(f"{where}: field {told}: export the bundle again") from None
     return manifest
 
