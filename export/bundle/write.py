@@ -6,17 +6,20 @@ has a record there, so that an interrupted export continues where it stopped.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
+from gamer.index import AlbumError
+from gamer.index.album.storage import WriterLock
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
 
@@ -92,6 +95,33 @@ def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, r
     for line in limits.check(settings, targets):
         report(f"{NOTE}{line}", None)
     out = out.resolve()
+    with _only_one(out):
+        return _export(settings, targets, out, jobs, report)
+
+
+@contextlib.contextmanager
+def _only_one(out: Path) -> Iterator[None]:
+    """Holds OUT.lock, so that two exports do not write into one folder. Raises ExportError for the second."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = WriterLock(out)
+    except AlbumError as error:
+        if "another program" in str(error):
+            raise ExportError(
+                f"{out}: another export is writing this folder; wait until it is done, or stop it"
+            ) from None
+        raise ExportError(
+            f"{out}: cannot be written; check the folder's permissions and the free space"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _export(
+    settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, report: Report
+) -> mf.Manifest:
     digest, stage = fingerprint(settings), out.with_name(out.name + ".partial")
     existing = _up_to_date(out, digest, settings) if out.exists() else None
     sources.remember(digest, settings)

@@ -22,6 +22,7 @@ from gamer.export.errors import ExportError
 from gamer.export.networks.decoder import Int8Embedding
 from gamer.export.parity import measure, verify
 from gamer.export.settings import Settings, from_strings, parse_parts
+from gamer.index.album.storage import WriterLock
 from gamer.runtime.bundle import manifest as mf
 
 POCKET = Settings("pocket")
@@ -130,6 +131,16 @@ def test_parts_are_parsed_and_a_part_that_needs_another_names_it() -> None:
     )  # the other part has no weights of its own
     asked = Settings("pocket", parts=parse_parts("text, image"))
     assert from_strings(asked.to_strings()) == asked and fingerprint(asked) == fingerprint(Settings("pocket"))
+
+
+def test_a_second_export_into_one_folder_is_refused_and_writes_nothing(tmp_path: Path) -> None:
+    lock = WriterLock(tmp_path / "out")  # as the first export holds it
+    try:
+        with pytest.raises(ExportError, match=r"out: another export is writing this folder; [^\n]*$"):
+            bundle.export(POCKET, ("onnx",), tmp_path / "out", 1, lambda *_: None)
+    finally:
+        lock.release()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
