@@ -21,7 +21,7 @@ export class Viewer {
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
     this.dialog.addEventListener("close", () => {
       closed(this.hits[this.at].row, this.within);
-      if (!history.state?.photo) return;
+      if (this.returning || !history.state?.photo) return;
       this.returning = true;
       history.back();
     });
@@ -32,17 +32,22 @@ export class Viewer {
     Object.assign(this, { hits, at, within });
     const query = new URLSearchParams(location.search).get("q");
     if (query?.trim() && hits[at].rank) opened(hits[at].row, query).catch(() => null);
-    history.pushState({ photo: true }, "");
+    // A step back takes its time; `stepped` keeps the state of a photo that opens meanwhile.
+    if (!this.returning) history.pushState({ photo: true }, "");
     this.dialog.showModal();
     this.draw();
   }
 
   // Whether a step in the browser's history was to or from a photo, so that the page behind it stays as it is.
   stepped() {
-    const was = this.returning || this.dialog.open;
-    this.returning = false;
-    if (this.dialog.open) this.dialog.close();
-    return was;
+    if (this.returning) {
+      this.returning = false;
+      if (this.dialog.open) history.pushState({ photo: true }, "");
+      return true;
+    }
+    if (!this.dialog.open) return false;
+    this.dialog.close();
+    return true;
   }
 
   turn(by) {
