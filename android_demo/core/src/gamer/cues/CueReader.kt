@@ -201,7 +201,9 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
         )
         private val AGAIN = Patterns.of("\\s*,?\\s*(?:or|nor)\\s+(?:in\\s+|from\\s+|at\\s+)?", ignoreCase = true)
         private val DANGLING = Patterns.of(
-            "(?:[\\s,;:\\-–]+|\\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but)\\s*)+$", ignoreCase = true,
+            // One character a turn and no second way to take a space: "+" inside of "+" took exponential time.
+            "(?<![\\s,;:\\-–])(?:[\\s,;:\\-–]|\\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but))+$",
+            ignoreCase = true,
         )
         private val EMPTY = Patterns.of("\\(\\s*\\)|\\[\\s*\\]|\"\\s*\"")
         private val SPACED = Patterns.of("\\s+([,.;:?!])")

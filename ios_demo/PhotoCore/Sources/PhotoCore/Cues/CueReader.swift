@@ -15,7 +15,9 @@ public struct CueReader: Sendable {
         ignoringCase: true)
     private static let again = Pattern(#"\s*,?\s*(?:or|nor)\s+(?:in\s+|from\s+|at\s+)?"#, ignoringCase: true)
     private static let dangling = Pattern(
-        #"(?:[\s,;:\-–]+|\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but)\s*)+$"#, ignoringCase: true)
+        // One character a turn and no second way to take a space: "+" inside of "+" took exponential time.
+        #"(?<![\s,;:\-–])(?:[\s,;:\-–]|\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but))+$"#,
+        ignoringCase: true)
     private static let emptyBrackets = Pattern(#"\(\s*\)|\[\s*\]|"\s*""#)
     private static let spaced = Pattern(#"\s+([,.;:?!])"#)
     private static let tail = Pattern(#"[?!.\s]*$"#)
