@@ -52,7 +52,7 @@ def encode(
     spec = fixtures.image_spec(settings)
     for start in range(store.done, len(paths), _BATCH):
         batch = range(start, min(start + _BATCH, len(paths)))
-        images = [_prepared(paths[n], spec) for n in batch]
+        images = [prepared(paths[n], spec) for n in batch]
         good = [n for n, image in zip(batch, images, strict=True) if image is not None]
         if good:
             stacked = np.concatenate([image for image in images if image is not None])
@@ -68,7 +68,8 @@ def encode(
     return Features(store.patches, store.labels, np.asarray(store.readable, np.bool_))
 
 
-def _prepared(path: Path, spec: Preprocessing) -> NDArray[np.float32] | None:
+def prepared(path: Path, spec: Preprocessing) -> NDArray[np.float32] | None:
+    """A picture as the image tower takes it, float32 [1, …]; None if it cannot be read."""
     try:
         return prepare(load_pixels(path), spec)
     except (IngestError, RuntimeFailure):

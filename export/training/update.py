@@ -92,7 +92,7 @@ def update(
     with run.held():
         run.check()
         seen = features.encode(settings, data.paths, run.inner, key, lambda a, b: stage("photos", a, b))
-        rows = _rows(album, data, seen)
+        rows = row_of_photo(album, data, seen)
         learned, later = split([entry for entry in searches if entry.photo in rows], album)
         memories = [pair for pair in pairs.told(data.memories) if seen.readable[pair[1]]]
         withheld = [pair for pair in pairs.told(data.withheld) if seen.readable[pair[1]]]
@@ -136,8 +136,8 @@ def split(searches: Sequence[Opened], album: Path) -> tuple[Sequence[Opened], Se
     return searches[:first], searches[first:]
 
 
-def _rows(album: Path, data: pairs.Pairs, seen: features.Features) -> dict[str, int]:
-    """Row of the features by the album's id of a photo."""
+def row_of_photo(album: Path, data: pairs.Pairs, seen: features.Features) -> dict[str, int]:
+    """Row of the features by the album's id of a photo; one that could not be read has none."""
     where = {str(path): n for n, path in enumerate(data.paths) if seen.readable[n]}
     with Album.open(album) as opened:
         photos = opened.photos(range(len(opened)))

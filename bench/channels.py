@@ -1,0 +1,199 @@
+"""What a photo is found by when only its pixels are known: labels (ConSE), trained experts, and both fused.
+
+Asked are the memories that `gamer train --until` withheld, and queries that others wrote of those photos;
+the photos searched are all of the album. The vectors are export's (fp32); this file only ranks and counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamer.runtime.bundle.manifest import Ranking
+
+from . import machine
+from .retrieval.datasets import read_jsonl
+
+if TYPE_CHECKING:
+    from gamer.export.training.vectors import Vectors
+
+FloatArray = NDArray[np.float32]
+K = (5, 20)
+FOLDS = 5
+# Weights per unit of cosine of the trained channel that are tried beside Ranking.image.
+WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.6, 6.0, 8.0, 12.0, 16.0, 24.0, 48.0)
+Answers = Sequence[frozenset[int]]  # for each query, the rows of the photos that answer it
+
+
+@dataclass(frozen=True)
+class Found:
+    """Recall by K, the mean over queries; `none` of them gives zeros."""
+
+    withheld: dict[str, float]
+    queries: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One checkpoint. `settings`: those of its training, without paths.
+
+    `fused`: cosines weighed by Ranking's `image` and `dpe`. `fitted`: with the weight of the trained channel
+    chosen by recall@5: for withheld memories on the photos of the other folds, for queries on all withheld
+    memories (`weight`). `by_weight`: recall@5 of the withheld memories at each of WEIGHTS. `seconds`: of
+    computing the vectors and ranking, not of the training.
+    """
+
+    checkpoint: str
+    settings: dict[str, Any]
+    trained_on: int
+    trained: Found
+    fused: Found
+    fitted: Found
+    weight: float
+    weight_by_fold: tuple[float, ...]
+    by_weight: dict[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Channels:
+    """`until`: memories of photos taken from this day on were withheld. `photos`: that are searched."""
+
+    machine: machine.Machine
+    command: str
+    until: str
+    photos: int
+    withheld: int
+    queries: int
+    weights: dict[str, float]
+    labels: Found
+    rows: tuple[Row, ...]
+    when: str
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Cosines float32 [Q, N] of queries and photos in both spaces; the first `withheld` are memories."""
+
+    labels: FloatArray
+    trained: FloatArray
+    answers: Answers
+    withheld: int
+
+    def found(self, scores: FloatArray) -> Found:
+        """Recall of scores float32 [Q, N]."""
+        cut = self.withheld
+        return Found(
+            {str(k): recall(scores[:cut], self.answers[:cut], k) for k in K},
+            {str(k): recall(scores[cut:], self.answers[cut:], k) for k in K},
+        )
+
+    def fused(self, weight: float) -> FloatArray:
+        return np.asarray(Ranking().image * self.labels + weight * self.trained, np.float32)
+
+
+def measure(
+    album: Path, checkpoints: Sequence[Path], queries: Path | None, say: Callable[[str], None]
+) -> Channels:
+    """Recall with pixels alone, for each checkpoint.
+
+    `queries`: JSON Lines of {"query", "relevant"}; those count whose answers all had their memories withheld.
+    Raises AlbumError, DatasetError, and ExportError for a checkpoint that is not of the album.
+    """
+    from gamer.export.errors import ExportError
+    from gamer.export.training import vectors
+
+    told = [] if queries is None else list(read_jsonl(queries, "query", "relevant"))
+    rows, labels, shown = list[Row](), Found({}, {}), (0, 0, 0, 0)
+    for folder in checkpoints:
+        begun = time.monotonic()
+        found = vectors.of_checkpoint(album, folder, [row["query"] for row in told], say)
+        asked = asked_of(found, [row["relevant"] for row in told])
+        if rows and shown[0] != found.options.until:
+            raise ExportError(f"{folder}: trained with another --until than {checkpoints[0]}")
+        shown = (
+            found.options.until or 0,
+            len(found.ids),
+            asked.withheld,
+            len(asked.answers) - asked.withheld,
+        )
+        labels = asked.found(asked.labels)
+        rows.append(row_of(folder.name, found, asked, time.monotonic() - begun))
+    until, photos, withheld, count = shown
+    names = " ".join(folder.name for folder in checkpoints)
+    return Channels(
+        machine.read(),
+        f"gamer bench channels {names} -a {album.name}" + (f" --queries {queries.name}" if queries else ""),
+        datetime.fromtimestamp(until / 1000, UTC).date().isoformat(),
+        photos,
+        withheld,
+        count,
+        {"labels": Ranking().image, "trained": Ranking().dpe},
+        labels,
+        tuple(rows),
+        datetime.now().astimezone().isoformat(timespec="seconds"),
+    )
+
+
+def asked_of(found: Vectors, relevant: Sequence[Sequence[str]]) -> Asked:
+    """The cosines of what counts. `relevant`: ids for each query that is not a memory."""
+    cut, at = len(found.owners), {name: row for row, name in enumerate(found.ids)}
+    late = {found.ids[row] for row in found.owners}
+    kept = [n for n, ids in enumerate(relevant) if ids and set(ids) <= late]
+    chosen = [*range(cut), *(cut + n for n in kept)]
+    answers = [
+        *(frozenset({row}) for row in found.owners),
+        *(frozenset(at[name] for name in relevant[n]) for n in kept),
+    ]
+    labels = found.label_queries[chosen] @ found.label_photos.T
+    return Asked(labels, found.queries[chosen] @ found.photos.T, answers, cut)
+
+
+def row_of(name: str, found: Vectors, asked: Asked, seconds: float) -> Row:
+    """The figures of one checkpoint."""
+    cut = asked.withheld
+    fused = {weight: asked.fused(weight) for weight in WEIGHTS}
+    every = np.arange(cut)
+    weight = best(fused, asked.answers, every)
+    held_out, by_fold = np.zeros_like(asked.trained), list[float]()
+    # All memories of a photo stand in one fold, so that none is chosen by its own photo.
+    owners = np.array([min(answer) for answer in asked.answers[:cut]], np.int64)
+    for fold in range(FOLDS):
+        inside = np.flatnonzero(owners % FOLDS == fold)
+        by_fold.append(best(fused, asked.answers, np.setdiff1d(every, inside)))
+        held_out[inside] = fused[by_fold[-1]][inside]
+    held_out[cut:] = fused[weight][cut:]
+    settings = {key: value for key, value in asdict(found.options).items() if key != "until"}
+    return Row(
+        name,
+        settings,
+        found.trained_on,
+        asked.found(asked.trained),
+        asked.found(asked.fused(Ranking().dpe)),
+        asked.found(held_out),
+        weight,
+        tuple(by_fold),
+        {str(w): recall(scores[:cut], asked.answers[:cut], 5) for w, scores in fused.items()},
+        round(seconds, 1),
+    )
+
+
+def best(fused: dict[float, FloatArray], answers: Answers, among: NDArray[np.intp]) -> float:
+    """The weight with the greatest recall@5 of the queries `among`; of several, the least."""
+    asked = [answers[n] for n in among]
+    return max(fused, key=lambda weight: (recall(fused[weight][among], asked, 5), -weight))
+
+
+def recall(scores: FloatArray, answers: Answers, k: int) -> float:
+    """The mean share of each query's answers among its first `k` photos, for scores float32 [Q, N]."""
+    first = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    pairs = zip(first.tolist(), answers, strict=True)
+    shares = [len(answer.intersection(row)) / len(answer) for row, answer in pairs]
+    return round(float(np.mean(shares)), 4) if shares else 0.0

@@ -1,0 +1,117 @@
+"""The vectors that a trained checkpoint gives photos and queries, beside those of the labels: for measuring.
+
+Everything is computed by fp32 torch from the album that the checkpoint was trained on; no bundle is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional as F
+
+from ..checkpoints.checkpoint import open_checkpoint
+from ..components import components, fixtures, states
+from ..errors import ExportError
+from ..settings import Settings
+from . import features, pairs
+from .loading import load
+from .options import Options
+from .projection import Projection
+from .sft import query_encoder
+from .update import row_of_photo
+
+FloatArray = NDArray[np.float32]
+_BATCH = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Unit vectors in two spaces, of the photos whose pixels could be read and of what is asked.
+
+    `ids`: [N], of the album. `photos`, `label_photos`: float32 [N, H] by the experts, [N, D] by the image
+    tower itself (for the pocket, labels by ConSE). `queries`, `label_queries`: float32
+    [Q, H], [Q, D] of the withheld memories, then of the queries
+    that were given. `owners`: the photo's row of each withheld memory. `trained_on`: memories. `options`: of
+    the training.
+    """
+
+    ids: tuple[str, ...]
+    photos: FloatArray
+    label_photos: FloatArray
+    queries: FloatArray
+    label_queries: FloatArray
+    owners: tuple[int, ...]
+    trained_on: int
+    options: Options
+
+
+def of_checkpoint(
+    album: Path, folder: Path, queries: Sequence[str], say: Callable[[str], None] = lambda text: None
+) -> Vectors:
+    """The vectors of an album by the checkpoint `folder`, which `gamer train --until` made of this album.
+
+    Raises AlbumError for the album, and ExportError for a checkpoint from which nothing was withheld, and one
+    of another album.
+    """
+    told = open_checkpoint(None, str(folder)).config.get("training", {})
+    if not isinstance(told, dict) or told.get("until") is None:
+        raise ExportError(f"{folder}: no memory was withheld from it: train with --until DATE")
+    settings = Settings(told["recipe"], sources=tuple(dict(told["sources"]).items()))
+    data = pairs.read(album, told["until"])
+    key = data.digest()
+    if told.get("data") != key:
+        raise ExportError(f"{folder}: trained on other photos or memories than {album} holds: train again")
+    loaded = load(settings, folder)
+    say(f"{folder.name}: photos")
+    seen = features.encode(settings, data.paths, folder / "training", key)
+    rows = row_of_photo(album, data, seen)
+    at = {row: n for n, row in enumerate(rows.values())}
+    kept = np.array(list(rows.values()))
+    withheld = [(text, at[row]) for text, row in pairs.told(data.withheld) if row in at]
+    texts = [*(text for text, _ in withheld), *queries]
+    say(f"{folder.name}: {len(texts)} queries")
+    asked = states.in_batches(query_encoder(settings, loaded.options, loaded.language), texts)
+    by_text = asked if loaded.options.query == "text" else states.of_queries(settings, "text", texts)
+    return Vectors(
+        tuple(rows),
+        _photos(loaded.model, seen.patches[kept]),
+        _by_tower(settings, tuple(data.paths[row] for row in kept)),
+        _unit(loaded.model.query(torch.from_numpy(asked))),
+        _unit(torch.from_numpy(by_text)),
+        tuple(owner for _, owner in withheld),
+        len(data.texts),
+        loaded.options,
+    )
+
+
+def _photos(model: Projection, patches: NDArray[np.float16]) -> FloatArray:
+    with torch.no_grad():
+        parts = [
+            model(torch.from_numpy(patches[n : n + _BATCH].astype(np.float32)))[0]
+            for n in range(0, len(patches), _BATCH)
+        ]
+    return _unit(torch.cat(parts))
+
+
+@lru_cache(maxsize=1)
+def _by_tower(settings: Settings, paths: tuple[Path, ...]) -> FloatArray:
+    """The image tower's own vectors [N, D] of pictures that can be read: of the labels, for the pocket."""
+    tower, spec = components.build(settings, "image_tower", "fp32").module, fixtures.image_spec(settings)
+    rows = []
+    with torch.no_grad():
+        for path in paths:
+            picture = features.prepared(path, spec)
+            if picture is None:
+                raise ExportError(f"{path}: can no longer be read")
+            rows.append(tower(torch.from_numpy(picture))[0])
+    return _unit(torch.cat(rows))
+
+
+def _unit(rows: torch.Tensor) -> FloatArray:
+    return np.asarray(F.normalize(rows.detach(), dim=-1).numpy(), np.float32)

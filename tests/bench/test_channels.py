@@ -1,0 +1,66 @@
+"""What pixels alone find: counted as it should be, and weighed by photos that are not asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs the export extra")
+
+from gamer.bench import channels
+from gamer.export.errors import ExportError
+from gamer.export.training import vectors
+from gamer.export.training.options import Options
+from tests.export.training.test_sft import OPTIONS, run
+
+PHOTOS = 40
+EYE = np.eye(PHOTOS, dtype=np.float32)
+
+
+def made_up(good: str) -> vectors.Vectors:
+    """The space `good` knows every photo; the other ranks six wrong ones first. Twenty have memories."""
+    wrong = np.zeros((PHOTOS, PHOTOS), np.float32)
+    for n in range(PHOTOS):
+        wrong[n, [(n + step) % PHOTOS for step in range(1, 7)]] = 1 / np.sqrt(6)
+    asked = (*range(20, PHOTOS), 25, 3)
+    spaces = {True: EYE[list(asked)], False: wrong[list(asked)]}
+    labels, trained = spaces[good == "labels"], spaces[good == "trained"]
+    ids = tuple(f"p{n}" for n in range(PHOTOS))
+    return vectors.Vectors(ids, EYE, EYE, trained, labels, tuple(range(20, PHOTOS)), 20, Options(until=1))
+
+
+def row(good: str) -> tuple[channels.Asked, channels.Row]:
+    found = made_up(good)
+    asked = channels.asked_of(found, [["p25"], ["p3"]])
+    return asked, channels.row_of("a", found, asked, 0.0)
+
+
+def test_queries_count_whose_photos_had_their_memories_withheld() -> None:
+    asked, _ = row("trained")
+    assert asked.withheld == 20 and asked.answers[20:] == [frozenset({25})]
+
+
+def test_a_channel_that_finds_gets_the_weight_and_one_that_does_not_gets_none() -> None:
+    asked, good = row("trained")
+    assert good.trained.withheld == {"5": 1.0, "20": 1.0} and good.trained.queries["5"] == 1.0
+    assert asked.found(asked.labels).withheld["5"] == 0.0
+    assert good.weight > 0 and good.fitted.withheld["5"] == 1.0 and good.by_weight["0.0"] == 0.0
+    _, bad = row("labels")
+    assert bad.weight == 0.0 and set(bad.weight_by_fold) == {0.0} and bad.fitted.queries["5"] == 1.0
+    assert bad.trained.withheld["5"] == 0.0 and bad.by_weight["48.0"] == 0.0
+
+
+def test_recall_is_the_share_of_the_answers() -> None:
+    scores = np.array([[3, 2, 1, 0], [0, 1, 2, 3]], np.float32)
+    answers = (frozenset({0, 3}), frozenset({3}))
+    assert channels.recall(scores, answers, 1) == 0.75
+    assert channels.recall(scores[:0], (), 5) == 0.0
+
+
+def test_a_checkpoint_from_which_nothing_was_withheld_is_refused(tmp_path: Path) -> None:
+    run(tmp_path / "dpe", replace(OPTIONS, epochs=0))
+    with pytest.raises(ExportError, match="train with --until DATE"):
+        vectors.of_checkpoint(tmp_path / "a.gamer", tmp_path / "dpe", ())
