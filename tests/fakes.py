@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -23,6 +23,8 @@ def unit(seed: bytes) -> FloatArray:
 
 class FakeText:
     """A text tower: the same text always has the same vector."""
+
+    words: ClassVar[dict[str, int]] = {}  # its vocabulary: knows no word
 
     def ids(self, text: str) -> list[int]:
         return list(text.encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from gamer.index import Album, Cube, RowSet
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
+from ..cues.dates import DAY_MS, EPOCH, Interval
 from ..cues.home import learn_home
+from ..cues.printed import printed_days
 from ..cues.recurring import into_day, into_week
 from .ranking import Conversations
 
@@ -54,6 +57,23 @@ class AlbumFacts:
         """The photos that the person marked as favourites."""
         marks = self._album.memories_of(FAVOURITE.source)
         rows = [row for row, text in marks if text == FAVOURITE.text]
+        return RowSet.of(np.asarray(rows, np.int64), len(self._album))
+
+    @cached_property
+    def printed(self) -> tuple[tuple[int, int], ...]:
+        """(row, ms of wall time at midnight) of each day that is printed in a picture."""
+        read = self._album.memories_of("ocr")
+        return tuple(
+            (row, (day - EPOCH) * DAY_MS) for row, text in read for day in sorted(printed_days(text))
+        )
+
+    def printed_within(self, spans: Sequence[Interval]) -> RowSet:
+        """The photos on which a day is printed that lies in one of `spans`."""
+        rows = [
+            row
+            for row, day in self.printed
+            if any((a is None or a < day + DAY_MS) and (b is None or day <= b) for a, b in spans)
+        ]
         return RowSet.of(np.asarray(rows, np.int64), len(self._album))
 
     @cached_property

@@ -21,7 +21,7 @@ from .answer import Hit
 # two of the same second 0.976; a picture saved again at another size has 0.9995.
 SAME, NEARLY = 0.995, 0.95
 BURST_MS = 3_000
-MOST = 1_000  # photos of which copies are looked for
+MOST = 3_000  # photos of which copies are looked for: every two are compared
 
 
 def together(album: Album, hits: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -42,20 +42,26 @@ def first_of_each(album: Album, rows: Sequence[int]) -> list[int]:
     """For each of `rows` the earliest among them that it is a copy of, itself if there is none before."""
     if COPIES not in album.channels() or not 2 <= len(rows) <= MOST:
         return list(rows)
-    vectors = [album.mean_of(COPIES, np.array([row], np.int64)) for row in rows]
-    times = album.times()[np.asarray(rows, np.int64)]
+    alike = _alike(_vectors(album, rows), album.times()[np.asarray(rows, np.int64)])
+    kept = np.zeros(len(rows), np.bool_)
     firsts: list[int] = []
     for at, row in enumerate(rows):
-        kept = [before for before in range(at) if firsts[before] == rows[before]]
-        first = next((before for before in kept if _alike(vectors, times, before, at)), at)
-        firsts.append(rows[first] if first != at else row)
+        before = np.flatnonzero(alike[at, :at] & kept[:at])
+        kept[at] = not before.size
+        firsts.append(rows[before[0]] if before.size else row)
     return firsts
 
 
-def _alike(vectors: Sequence[FloatArray | None], times: NDArray[np.int64], a: int, b: int) -> bool:
-    left, right = vectors[a], vectors[b]
-    if left is None or right is None:
-        return False
-    known = UNKNOWN_TIME not in (times[a], times[b])
-    burst = known and abs(float(times[a]) - float(times[b])) <= BURST_MS
-    return float(left @ right) >= (NEARLY if burst else SAME)
+def _vectors(album: Album, rows: Sequence[int]) -> FloatArray:
+    """float32 [rows, D]; zeros, which are like nothing, for a photo without a likeness."""
+    found = [album.mean_of(COPIES, np.array([row], np.int64)) for row in rows]
+    known = next((vector for vector in found if vector is not None), np.zeros(1, np.float32))
+    return np.stack([np.zeros_like(known) if vector is None else vector for vector in found])
+
+
+def _alike(vectors: FloatArray, times: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """bool [N, N]: whether two photos are copies of one another, or of one burst."""
+    known, seconds = times != UNKNOWN_TIME, times.astype(np.float64)
+    burst = np.abs(seconds[:, None] - seconds) <= BURST_MS
+    burst &= known[:, None] & known
+    return np.asarray(vectors @ vectors.T >= np.where(burst, NEARLY, SAME), np.bool_)

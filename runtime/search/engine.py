@@ -151,7 +151,8 @@ class Engine:
                 vectors = refined.vectors(refined.plain)
                 ranked = paper_mode.rank(self.album, vectors, rows, nodes, options)
             else:
-                scope = Scope(photos, cube, linked, related)
+                none = RowSet(np.zeros(len(self.album), np.bool_))
+                scope = Scope(photos, cube, linked, related, options.then or none)
                 vectors = refined.vectors(refined.phrased)
                 ranked = self._fused.rank(refined.text, vectors, cues, scope, weights, observer)
             with observer.step("vectors", "re-rank"):

@@ -14,13 +14,14 @@ import numpy as np
 
 from gamer.index import RowSet
 
+from ..cues.places import PlaceCue
 from . import copies, membership, refine, spelling
 from .answer import Answer
 from .engine import DEFAULT, MAX_K, Engine
 from .options import SILENT, Observer, SearchOptions
 from .wishes import Wishes, read_wishes
 
-COUNTED = 200  # hits of which "how many" counts those that belong to the set
+ROUNDS = 20  # searches of MAX_K photos each in which a set is gathered
 
 
 def find(
@@ -44,18 +45,18 @@ class _Finder:
     ) -> None:
         self._engine, self._query, self._refined_by, self._mode = engine, query, refined_by, mode
         self._now, self._observer = now, observer
-        self._wishes: Wishes = read_wishes(query, bool(len(engine.facts.favourites)))
+        self._wishes: Wishes = read_wishes(query, bool(len(engine.facts.favourites)), self._is_excluded)
         self._said: list[str] = []  # lines for the trace
 
     def answer(self, k: int | None, options: SearchOptions) -> Answer:
         wishes, most = self._wishes, k or self._engine.models.manifest.thresholds.k
         within = self._within(options.within)
-        asked = replace(options, within=within)
         text = self._soon(wishes.text)
+        asked = replace(options, within=within, then=self._printed(text))
         # Copies make room for the photos behind them.
-        number = max(most, COUNTED) if wishes.count else 2 * most + 5
+        number = 2 * most + 5
         answer = self._mended(text, self._search(text, number, asked), number, asked)
-        count = self._count(answer, within) if wishes.count else None
+        count = self._count(answer, asked) if wishes.count else None
         answer = self._elsewhere(text, answer)
         present = answer.presence
         if wishes.favourites and refine.says_nothing(refine.fast(answer.trace.refined)):
@@ -92,10 +93,13 @@ class _Finder:
     def _elsewhere(self, text: str, answer: Answer) -> Answer:
         """`answer`, less likely if the query names a place where the album has no photo.
 
-        The best photo then lies elsewhere, unless its place is not known or a memory of it names the place.
+        The best photo then lies elsewhere, unless a memory of it names the place. A photo whose place is not
+        known is only right if the query says more than the place.
         """
         places = [place for place in self._engine.read(text, self._now).places if place.photos == 0]
-        if not places or not answer.hits or answer.hits[0].lat is None:
+        if not places or not answer.hits:
+            return answer
+        if answer.hits[0].lat is None and not self._names_only(text, places):
             return answer
         (first,) = self._engine.album.photos([answer.hits[0].row])
         told = " ".join(memory.text for memory in first.memories).casefold()
@@ -110,7 +114,7 @@ class _Finder:
     def _within(self, within: RowSet | None) -> RowSet | None:
         """The photos that may be shown; None: all."""
         wishes, total = self._wishes, len(self._engine.album)
-        allowed = within or RowSet(np.ones(total, np.bool_))
+        allowed = RowSet(np.ones(total, np.bool_)) if within is None else within
         if wishes.pictures and 0 < len(self._engine.facts.pictured) < total:
             allowed = allowed.among(self._engine.facts.pictured)
         if wishes.favourites:
@@ -122,16 +126,35 @@ class _Finder:
             allowed = allowed.without(unwanted)
         return None if allowed.is_full else allowed
 
+    def _printed(self, text: str) -> RowSet | None:
+        """The photos on which a date is printed that the query's times hold, as on a receipt."""
+        times = self._engine.read(text, self._now).times if self._engine.facts.printed else ()
+        then = self._engine.facts.printed_within([(cue.start, cue.end) for cue in times])
+        if not len(then):
+            return None
+        self._said.append(f"dated by what is printed on them: {len(then)}")
+        return then
+
+    def _is_excluded(self, phrase: str) -> bool:
+        """Whether the query's rules of cues exclude what `phrase` names: a time or a place."""
+        told = [cue.text.casefold() for cue in self._engine.read(self._query, self._now).negated]
+        return any(text in phrase.casefold() or phrase.casefold() in text for text in told)
+
+    def _names_only(self, text: str, places: list[PlaceCue]) -> bool:
+        for place in places:
+            text = text.replace(place.text, "")
+        return refine.says_nothing(refine.fast(text))
+
     def _unwanted(self, phrase: str) -> RowSet:
         """The photos that show what the query wants left out; none if the album likely has none.
 
         A photo whose own memory says the same ("a man without a hat") shows no hat.
         """
         album, ranking = self._engine.album, self._engine.ranking
-        answer = self._engine.search(phrase, COUNTED, now=self._now)
+        answer = self._engine.search(phrase, MAX_K, now=self._now)
         if membership.presence(answer, ranking) < membership.PRESENT:
             return RowSet.of(np.zeros(0, np.int64), len(album))
-        rows = [hit.row for hit in membership.members(album, answer, ranking)]
+        rows = self._members(phrase, answer, DEFAULT)
         photos = zip(rows, album.photos(rows), strict=True)
         negated = tuple(f"{word} {phrase.lower()}" for word in ("without", "without a", "no", "not"))
         shown = [
@@ -140,6 +163,25 @@ class _Finder:
             if not any(words in memory.text.lower() for memory in photo.memories for words in negated)
         ]
         return RowSet.of(np.asarray(shown, np.int64), len(album))
+
+    def _members(self, text: str, first: Answer, options: SearchOptions) -> list[int]:
+        """The rows of all photos that belong to what `text` means.
+
+        While all MAX_K hits of a search do, the others are searched again. `first`: the answer to `text`.
+        """
+        album, ranking = self._engine.album, self._engine.ranking
+        answer, rows = first, list[int]()
+        for _ in range(ROUNDS):
+            members = membership.members(album, answer, ranking)
+            rows += [hit.row for hit in members]
+            if len(members) < MAX_K:
+                break
+            rest = RowSet(np.ones(len(album), np.bool_)) if options.within is None else options.within
+            left = rest.without(RowSet.of(np.asarray(rows, np.int64), len(album)))
+            if not len(left):
+                break
+            answer = self._search(text, MAX_K, replace(options, within=left))
+        return rows
 
     def _soon(self, text: str) -> str:
         """`text`, or its form with a span of time after (or before) an event that the album knows."""
@@ -152,17 +194,19 @@ class _Finder:
         resolved = self._engine.resolved(soon, self._now)
         return soon if any(cue.kind == "anchor" for cue in resolved.times) else text
 
-    def _count(self, answer: Answer, within: RowSet | None) -> int:
+    def _count(self, answer: Answer, options: SearchOptions) -> int:
         """How many photos belong to what is meant: those in the cube, or those of the set that it ends."""
         album, ranking = self._engine.album, self._engine.ranking
         if refine.says_nothing(answer.trace.refined):
-            inside = RowSet(np.ones(len(album), np.bool_)) if within is None else within
+            whole = RowSet(np.ones(len(album), np.bool_))
+            inside = whole if options.within is None else options.within
             if answer.trace.cubes:
                 inside = inside.among(album.within(answer.trace.cubes))
             return self._distinct(inside.rows.tolist())
         if membership.presence(answer, ranking) < membership.PRESENT:
             return 0
-        return self._distinct([hit.row for hit in membership.members(album, answer, ranking)])
+        text = answer.trace.query
+        return self._distinct(self._members(text, self._search(text, MAX_K, options), options))
 
     def _distinct(self, rows: list[int]) -> int:
         return len(set(copies.first_of_each(self._engine.album, rows)))

@@ -50,13 +50,15 @@ class Scope:
 
     `photos`: all photos that the query does not exclude; `cube`: those of them inside the cube; `linked`:
     float32 [photos of the album] in 0..1, the strength of the best entity node that each photo's own memories
-    name; `related`: of the best that the graph reaches from what the photo hangs on.
+    name; `related`: of the best that the graph reaches from what the photo hangs on. `then`: photos that fit
+    the query's times whatever their own.
     """
 
     photos: RowSet
     cube: RowSet
     linked: FloatArray
     related: FloatArray
+    then: RowSet
 
 
 def cosines(album: Album, vectors: Vectors, rows: RowArray) -> dict[str, FloatArray]:
@@ -94,7 +96,7 @@ class FusedRanker:
             words = self._album.words(text)
         with observer.step("vectors", "candidates"):
             rows, plan = self._candidates(words, vectors, scope)
-        clues = self._clues(cues)
+        clues = self._clues(cues, scope.then)
         with observer.step("vectors", "features"):
             features = self._features(words, vectors, rows, scope, clues, observer)
         observer.ranked(rows, features)
@@ -104,7 +106,7 @@ class FusedRanker:
                 parts = ranking.by_cues(parts)
         return Ranked(rows, features, parts, plan)
 
-    def _clues(self, cues: Cues) -> list[ranking.Clue]:
+    def _clues(self, cues: Cues, then: RowSet) -> list[ranking.Clue]:
         """The query's times and places as separate clues.
 
         Looked up one by one, so that an unknown or mistaken cue does not affect the weight of the others.
@@ -112,7 +114,8 @@ class FusedRanker:
         dated, placed, clues = self._facts.dated, self._facts.placed, []
         if cues.times:
             inside = self._album.within([Cube(start=start, end=end) for start, end in merged(cues.times)])
-            clues.append(ranking.Clue(dated, inside.mask, max(cue.confidence for cue in cues.times)))
+            trust = max(cue.confidence for cue in cues.times)
+            clues.append(ranking.Clue(dated | then.mask, inside.mask | then.mask, trust))
         if places := [place for place in cues.places if place.photos != 0]:
             inside = self._album.within([box for place in places for box in place.boxes])
             clues.append(ranking.Clue(placed, inside.mask, max(place.confidence for place in places)))

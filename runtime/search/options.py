@@ -23,7 +23,8 @@ SKIPPABLE = frozenset({"cube", "vectors"})
 class SearchOptions:
     """How one search differs from the default.
 
-    `within`: only these photos. `weights`: of the fused ranking, instead of the bundle's. `delta`: the entity
+    `within`: only these photos. `then`: photos that fit the query's times whatever their own time, because a
+    date is printed on them. `weights`: of the fused ranking, instead of the bundle's. `delta`: the entity
     threshold δ, instead of the album's. `skip`: layers of SKIPPABLE to leave out; ValueError for others.
     `vector`: the query's embedding, float32 [D], if already computed. `reuse_refinements`: whether the
     language model's earlier answer to the same query is used again. `timed`: whether the trace holds
@@ -31,6 +32,7 @@ class SearchOptions:
     """
 
     within: RowSet | None = None
+    then: RowSet | None = None
     weights: Ranking | None = None
     delta: float | None = None
     skip: frozenset[str] = frozenset()

@@ -7,15 +7,18 @@ a title such as "Man without a hat" is also a wish.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 MAX_READ = 300  # characters: nobody phrases a wish in more
 _PICTURES = r"(?:photo(?:graph)?s?|pictures?|pics?|images?|shots?|snap(?:shot)?s?|ones?)"
 _COUNT = re.compile(r"^\s*how\s+many\s+(?:different\s+)?(?P<what>.+?)[\s?.!]*$", re.IGNORECASE)
 _ASKING = re.compile(
-    r"\s+(?:(?:do|did|have)\s+(?:i|we)(?:\s+(?:have|take|taken|own|shoot|photograph))?|(?:are|were)\s+there)\b",
+    r"\s+(?:(?:do|did|have)\s+(?:i|we)(?:\s+(?:have|take|taken|own|shoot|photograph|see|seen|meet|met))?"
+    r"|(?:are|were)\s+there)\b",
     re.IGNORECASE,
 )
+_OF = re.compile(r"^of\s+(?:my|our|the|these|those)\s+", re.IGNORECASE)
 # "How many people came to the party" asks for a fact, not for a number of photos.
 _FACT = re.compile(
     r"\b(?:did|do|does|was|has|had|have|came|went|cost|will|can|should|is)\b|"
@@ -28,19 +31,42 @@ _FAVOURITE = re.compile(
     r"\b(?:my|our)\s+favou?rites\b(?P<noun>)",
     re.IGNORECASE,
 )
+# What is left out is a list of things; a preposition or a word of time ends a thing's name.
+_WORD = (
+    r"(?!(?:in|at|on|from|near|during|last|this|when|while|that|which|by|with|and|or|nor|but|no|not|without)\b)"
+    r"[\w'-]+"
+)
+_THING = (
+    r"(?:(?:with|of|showing|the\s+ones?\s+(?:with|of)|any|the|an?|my|our)\s+)?"
+    rf"{_WORD}(?:\s+{_WORD}){{0,3}}"
+)
+_NO = r"(?:(?:no|not|without)\s+)"
+_LIST = (
+    rf"(?P<things>{_THING}(?:\s*,\s*(?:and\s+|or\s+)?{_NO}{_THING}"
+    rf"|(?:\s*,\s*{_THING})*\s*,?\s+(?:and|or|nor)\s+{_NO}?{_THING})*)"
+)
+# "with no people in them": the photos themselves.
+_IN_THEM = r"(?P<there>\s+(?:in|on)\s+(?:it|them|sight|the\s+(?:photo|picture|image|frame)s?)\b)?"
 _WITHOUT = re.compile(
     r",?\s*\b(?:but\s+(?:not|no|without)|(?:but\s+)?(?:excluding|except(?:\s+for)?|without)|(?:and|with)\s+no)\s+"
-    r"(?:(?:with|of|showing|the\s+ones?\s+(?:with|of)|any|the|an?)\s+)?"
-    r"(?P<phrase>[\w'-]+(?:\s+(?!(?:in|at|on|from|near|during|last|this|when|while|that|which|by|with)\b)[\w'-]+){0,3})"
-    r"|,\s*(?:not|no)\s+(?:(?:the|an?|any)\s+)?(?P<bare>[\w'-]+(?:\s+[\w'-]+)?)[\s.!?]*$",
+    rf"{_LIST}{_IN_THEM}|,\s*(?:not|no)\s+{_LIST.replace('things', 'bare')}(?=\s*(?:[,.!?]|$))",
     re.IGNORECASE,
 )
+_BETWEEN = re.compile(rf"\s*,\s*(?:(?:and|or)\s+)?{_NO}?|\s+(?:and|or|nor)\s+{_NO}?", re.IGNORECASE)
+_ARTICLE = re.compile(
+    r"^(?:(?:with|of|showing|the\s+ones?\s+(?:with|of)|any|the|an?|my|our)\s+)?", re.IGNORECASE
+)
+_ANYBODY = re.compile(r"^(?:one|body|anyone|anybody|person|persons|humans?)$", re.IGNORECASE)
 # Prepositions after which a time or a place is excluded, which the rules of cues read.
 _CUE = re.compile(r"^(?:in|at|from|on|taken|those|during|before|after)\b", re.IGNORECASE)
 _SOON = re.compile(
-    rf"^(?P<head>.*\b(?:{_PICTURES}|i|we)\b[^,;]*?)\s(?:right\s+|just\s+|shortly\s+|soon\s+)?(?P<way>after|before)\s+"
+    r"^(?P<head>[^,;]*?)(?:^|\s)(?:right\s+|just\s+|shortly\s+|soon\s+)?(?P<way>after|before)\s+"
     r"(?P<event>(?:the|my|our|his|her|their|[\w'-]+'s)\s+[^,;?!]+?)[\s?.!]*$",
     re.IGNORECASE,
+)
+# What a street looks like after the rain is no matter of a week.
+_WEATHER = re.compile(
+    r"\b(?:rain|storm|snow|snowfall|sunset|sunrise|dark|fog|flood|shower)\s*$", re.IGNORECASE
 )
 _UNIT = re.compile(
     r"\b(?:days?|nights?|mornings?|evenings?|weekends?|weeks?|months?|years?)\s*$", re.IGNORECASE
@@ -51,8 +77,8 @@ _UNIT = re.compile(
 class Wishes:
     """`text`: the query without them. `without`: what no photo may show. `favourites`: only photos that the
     person marked. `count`: whether a number is asked for. `pictures`: whether photos are asked for, not what
-    was said. `soon`: `text` with "after the wedding" as "in the
-    week after the wedding", "" if it says no such thing.
+    was said. `soon`: `text` with "after the wedding" as "in the week after the wedding", "" if it says no such
+    thing.
     """
 
     text: str
@@ -63,8 +89,13 @@ class Wishes:
     soon: str = ""
 
 
-def read_wishes(query: str, has_favourites: bool = True) -> Wishes:
-    """`has_favourites`: whether a photo of the album is marked; else "my favourite cat" is only words."""
+def read_wishes(
+    query: str, has_favourites: bool = True, is_cue: Callable[[str], bool] = lambda _: False
+) -> Wishes:
+    """`has_favourites`: whether a photo of the album is marked; else "my favourite cat" is only words.
+
+    `is_cue`: whether what is left out is a time or a place ("except 2024"), which the rules of cues exclude.
+    """
     if len(query) > MAX_READ:
         return Wishes(query)
     wishes = _count(Wishes(query, pictures=_PHOTOS.match(query) is not None))
@@ -72,7 +103,7 @@ def read_wishes(query: str, has_favourites: bool = True) -> Wishes:
         noun = "photos" if match["noun"] is not None else ""
         text = f"{wishes.text[: match.start()]}{noun}{wishes.text[match.end() :]}"
         wishes = replace(wishes, text=_tidy(text), favourites=True)
-    wishes = _without(wishes)
+    wishes = _without(wishes, is_cue)
     return replace(wishes, soon=_soon(wishes.text))
 
 
@@ -80,27 +111,31 @@ def _count(wishes: Wishes) -> Wishes:
     match = _COUNT.match(wishes.text)
     if match is None:
         return wishes
-    counted = _ASKING.sub("", match["what"], count=1)
+    counted = _OF.sub("", _ASKING.sub("", match["what"], count=1))
     return wishes if _FACT.search(counted) else replace(wishes, text=_tidy(counted), count=True)
 
 
-def _without(wishes: Wishes) -> Wishes:
+def _without(wishes: Wishes, is_cue: Callable[[str], bool]) -> Wishes:
     phrases: list[str] = []
     text = wishes.text
     for match in reversed(list(_WITHOUT.finditer(text))):
-        phrase = match["phrase"] or match["bare"] or ""
-        left = _tidy(text[: match.start()] + " " + text[match.end() :])
-        if left and not _CUE.match(phrase):
-            phrases.append(phrase)
+        things = [_ARTICLE.sub("", one) for one in _BETWEEN.split(match["things"] or match["bare"])]
+        cues = [one for one in things if _CUE.match(one) or is_cue(one)]
+        # A time or a place stays in the text, with its negation.
+        kept = "".join(f", not {one}" for one in cues)
+        left = _tidy(f"{text[: match.start()]}{kept} {text[match.end() :]}")
+        if len(cues) < len(things) and _tidy(text[: match.start()] + " " + text[match.end() :]):
+            phrases += reversed([_ANYBODY.sub("people", one) for one in things if one not in cues])
             text = left
     return replace(wishes, text=text, without=tuple(reversed(phrases)))
 
 
 def _soon(text: str) -> str:
     match = _SOON.match(text)
-    if match is None or _UNIT.search(match["head"]):  # "the day after": the rules of cues count the days
+    # "the day after": the rules of cues count the days.
+    if match is None or _UNIT.search(match["head"]) or _WEATHER.search(match["event"]):
         return ""
-    return f"{match['head']} in the week {match['way'].lower()} {match['event']}"
+    return f"{match['head'].strip() or 'photos'} in the week {match['way'].lower()} {match['event']}"
 
 
 def _tidy(text: str) -> str:

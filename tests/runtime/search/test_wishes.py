@@ -21,6 +21,12 @@ from gamer.runtime.search.wishes import read_wishes
         ("without people", "without people", ()),
         ("nothing but trouble", "nothing but trouble", ()),
         ("photo of a street with no cars", "photo of a street", ("cars",)),
+        ("sunset, no people, no cars", "sunset", ("people", "cars")),
+        ("dogs but no cats and no horses", "dogs", ("cats", "horses")),
+        ("Anna without Tom, Lena or a dog in 2024", "Anna in 2024", ("Tom", "Lena", "dog")),
+        ("photos with no one in them", "photos", ("people",)),
+        ("pictures of the beach with no people on it", "pictures of the beach", ("people",)),
+        ("an old car without wheels, red", "an old car, red", ("wheels",)),
     ],
 )
 def test_what_is_to_be_left_out(query: str, text: str, without: tuple[str, ...]) -> None:
@@ -28,10 +34,22 @@ def test_what_is_to_be_left_out(query: str, text: str, without: tuple[str, ...])
     assert (wishes.text, wishes.without) == (text, without)
 
 
+def test_a_time_or_place_that_is_left_out_stays_with_the_rules_of_cues() -> None:
+    def is_cue(phrase: str) -> bool:
+        return phrase in ("2024", "Berlin")
+
+    assert read_wishes("the cat except 2024", is_cue=is_cue).text == "the cat except 2024"
+    assert read_wishes("Germany but not Berlin", is_cue=is_cue).without == ()
+    both = read_wishes("dogs but no cats and not 2024", is_cue=is_cue)
+    assert (both.text, both.without) == ("dogs, not 2024", ("cats",))
+
+
 @pytest.mark.parametrize(
     ("query", "text"),
     [
         ("how many cats", "cats"),
+        ("how many of my cats", "cats"),
+        ("how many different cats did we see?", "cats"),
         ("How many photos from Florida do I have?", "photos from Florida"),
         ("how many pictures of the moon are there in 2024", "pictures of the moon in 2024"),
     ],
@@ -63,6 +81,8 @@ def test_favourites_are_a_filter_only_where_photos_are_marked() -> None:
         ("the day after the wedding", ""),
         ("photos from the day after the wedding", ""),
         ("street after the rain", ""),
+        ("breakfast after the wedding", "breakfast in the week after the wedding"),
+        ("after the wedding", "photos in the week after the wedding"),
     ],
 )
 def test_after_an_event_means_soon_after(query: str, soon: str) -> None:

@@ -1,0 +1,83 @@
+"""What is found around the engine's ranking, decided without a bundle: exclusions, counts, printed dates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gamer.index import Album, RowSet
+from gamer.runtime.indexing.build import build
+from gamer.runtime.search import find as finding
+from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.find import find
+from gamer.runtime.search.options import SearchOptions
+from tests.fakes import fake_models
+
+NOW = datetime(2026, 11, 21, 12)
+
+
+def _opened(folder: Path, photos: list[tuple[str, str, str]]) -> Engine:
+    """An album of (id, time, memory); a memory that begins with "ocr:" was read in the picture."""
+    rows = []
+    for name, taken_at, text in photos:
+        source, said = ("ocr", text[4:]) if text.startswith("ocr:") else ("note", text)
+        rows.append({"id": name, "taken_at": taken_at, "memories": [{"source": source, "text": said}]})
+    (folder / "photos.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    models = fake_models()
+    path = build(folder / "photos.jsonl", models, folder / "a.gamer").path
+    engine = Engine(models, Album.open(path))
+    # Made-up vectors mean nothing: words and times decide.
+    engine.ranking = replace(engine.ranking, text=0.0, image=0.0)
+    return engine
+
+
+@pytest.fixture
+def cats(tmp_path: Path) -> Iterator[Engine]:
+    photos = [
+        ("a", "2024-03-01T10:00:00", "the cat asleep"),
+        ("b", "2025-03-01T10:00:00", "the cat in the garden"),
+        ("c", "2026-03-01T10:00:00", "the dog in the garden"),
+    ]
+    engine = _opened(tmp_path, photos)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize("query", ["the cat except 2024", "the cat but not 2024", "the cat, but not in 2024"])
+def test_a_year_that_is_left_out_is_excluded_exactly(cats: Engine, query: str) -> None:
+    assert "a" not in [hit.id for hit in find(cats, query, now=NOW).hits]
+
+
+def test_a_search_within_nothing_finds_nothing(cats: Engine) -> None:
+    nothing = SearchOptions(within=RowSet.of(np.zeros(0, np.int64), 3))
+    assert find(cats, "the cat", now=NOW, options=nothing).hits == ()
+
+
+def test_a_count_does_not_end_with_one_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding, "MAX_K", 10)
+    engine = _opened(
+        tmp_path, [(f"p{n}", f"2024-01-{n + 1:02}T10:00:00", "the dog in snow") for n in range(31)]
+    )
+    engine.ranking = replace(engine.ranking, words=9.0)
+    monkeypatch.setattr(finding.membership, "presence", lambda answer, weights: 1.0)
+    assert find(engine, "how many photos of the dog in snow", now=NOW).count == 31
+    engine.close()
+
+
+def test_a_receipt_is_found_by_the_date_that_is_printed_on_it(tmp_path: Path) -> None:
+    text = "ocr:BAKERY KORNBLUME Receipt {} Total EUR 2.40"
+    photos = [
+        (f"r{day}", f"2026-05-0{day}T08:00:00", text.format(f"{day + 8:02}.04.2026")) for day in range(1, 6)
+    ]
+    engine = _opened(tmp_path, photos)
+    answer = find(engine, "receipt of 11 April 2026", now=NOW)
+    assert answer.hits[0].id == "r3"
+    assert "dated by what is printed on them: 1" in answer.trace.cues
+    assert "r3" == find(engine, "the receipt from April 11th, 2026", now=NOW).hits[0].id
+    engine.close()
