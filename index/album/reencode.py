@@ -44,11 +44,12 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
                 )
                 # Every checksum covers vectors, which are gone. Without channels, a photo has none.
                 rows = Rows(copy, str(partial), {})
-                for photo in range(rows.count()):
+                # The rows that there are: a damaged number of one row must not be counted up to.
+                for photo in _rows(copy, "photos"):
                     rows.seal(photo)
-                for event in range(event_rows.count(copy)):
+                for event in _rows(copy, "events"):
                     event_rows.seal(copy, event)
-                for entity in [int(row) for (row,) in copy.execute("SELECT row FROM entities")]:
+                for entity in _rows(copy, "entities"):
                     seal_entity(copy, entity)
                 encoders = {
                     "text_encoder": meta.text_encoder,
@@ -67,6 +68,10 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
             f"{partial}: cannot be written ({one_line(error)}); check the folder and the free space"
         ) from None
     storage.publish(partial, aside)
+
+
+def _rows(db: apsw.Connection, table: str) -> list[int]:
+    return [int(row) for (row,) in db.execute(f"SELECT row FROM {table} ORDER BY row")]
 
 
 def continues(aside: Path, album: Path) -> bool:

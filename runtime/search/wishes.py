@@ -77,8 +77,7 @@ _UNIT = re.compile(
 class Wishes:
     """`text`: the query without them. `without`: what no photo may show. `favourites`: only photos that the
     person marked. `count`: whether a number is asked for. `pictures`: whether photos are asked for, not what
-    was said. `soon`: `text` with "after the wedding" as "in the week after the wedding", "" if it says no such
-    thing.
+    was said. `soon`: `text` with "after the wedding" as "in the week after the wedding", else "".
     """
 
     text: str
