@@ -17,6 +17,7 @@ from gamer.index import RowSet
 from ..cues.places import PlaceCue
 from . import copies, membership, refine, spelling
 from .answer import Answer
+from .confidence import calibrated
 from .engine import DEFAULT, MAX_K, Engine
 from .options import SILENT, Observer, SearchOptions
 from .wishes import Wishes, read_wishes
@@ -57,7 +58,7 @@ class _Finder:
         number = 2 * most + 5
         answer = self._mended(text, self._search(text, number, asked), number, asked)
         count = self._count(answer, asked) if wishes.count else None
-        answer = self._elsewhere(text, answer)
+        answer = self._elsewhere(text, calibrated(answer))
         present = answer.presence
         if wishes.favourites and refine.says_nothing(refine.fast(answer.trace.refined)):
             present = 1.0  # favourites are there, and nothing else was asked
