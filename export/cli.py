@@ -402,10 +402,11 @@ def _print_plan(
     settings: Settings, targets: tuple[str, ...], phone: devices.Profile | None, as_json: bool
 ) -> None:
     """Prints the prediction of a dry run, then raises ExportError if `phone` cannot run a component."""
+    from .bundle import extras
     from .components import components
     from .planning import plan
 
-    planned = plan.predict(settings, targets)
+    planned = plan.predict(settings, targets, extras.predict(settings, targets))
     fits = () if phone is None else phone_memory.fits(phone, planned.artifacts, components.language(settings))
     if as_json:
         click.echo(
@@ -456,7 +457,8 @@ def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
         )
     Console().print(out)
     click.echo(
-        f"{len(plan.artifacts)} artifacts, about {plan.bytes / 1e6:,.0f} MB; peak of one worker about "
+        f"{len(plan.artifacts)} artifacts and {plan.others / 1e6:,.0f} MB of tokenizers, fixtures and prompt "
+        f"caches: about {plan.bytes / 1e6:,.0f} MB; peak of one worker about "
         f"{plan.peak / 1e9:.1f} GB"
     )
     for note in plan.notes:

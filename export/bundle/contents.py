@@ -39,7 +39,7 @@ def calibrate_delta(settings: Settings) -> tuple[float, str]:
     ), "99.5th percentile of cosines between unrelated class names"
 
 
-def _texts(settings: Settings) -> dict[str, str]:
+def texts(settings: Settings) -> dict[str, str]:
     """File name → contents of the text files."""
     parts, texts = settings.chosen.parts(), dict[str, str]()
     if "text" in parts:
@@ -69,7 +69,7 @@ def _write_files(
     settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...]
 ) -> tuple[mf.DataFile, ...]:
     names = []
-    for name, text in _texts(settings).items():
+    for name, text in texts(settings).items():
         (stage / name).write_text(text, encoding="utf-8")
         names.append(name)
     if "text" in settings.chosen.parts():
