@@ -10,7 +10,6 @@ from ..components import components
 from ..parity.golden import PHOTOS, TOKENS
 from ..settings import Settings
 from . import contents, prefixes
-from .prompts import prompts
 
 GAZETTEER = 6_300_000
 MANIFEST = 200_000  # manifest, texts and other small fixtures
@@ -44,11 +43,10 @@ def _prefixes(settings: Settings, targets: tuple[str, ...]) -> int:
     language = components.language(settings)
     if language is None or language.start_id is not None:
         return 0
-    text = components.llm_tokenizer(settings)[0]
-    tokenizer = Tokenizer.from_str(text)
+    tokenizer = Tokenizer.from_str(components.llm_tokenizer(settings)[0])
     counts = [
         len(prefix.encode(tokenizer, prompt, "")[0])
-        for name, prompt in prompts(text).items()
+        for name, prompt in contents.prompts_of(settings).items()
         if name not in TURNS.values()
     ]
     tokens = sum(n for n in counts if n + prefixes.ROOM <= language.max_seq)
