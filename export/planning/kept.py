@@ -1,4 +1,4 @@
-"""Checks, before weights are read, that every name of --keep is part of the name of a matrix that follows it."""
+"""Checks, before weights are read, that every name of --keep is in the name of a matrix that follows it."""
 
 from __future__ import annotations
 
