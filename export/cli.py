@@ -362,23 +362,7 @@ def export(
         if dry_run:
             _print_plan(settings, chosen_targets, phone, as_json)
             return
-        with bar() as progress:
-            task = progress.add_task("loading weights", total=len(write.tasks(settings, chosen_targets, "")))
-
-            def report(text: str, artifact: mf.Artifact | None) -> None:
-                if text.startswith(write.NOTE):
-                    progress.console.print(text, highlight=False, soft_wrap=True)
-                    return
-                progress.update(task, advance=1 if artifact else 0, description=text)
-                if artifact:
-                    progress.console.print(
-                        f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, "
-                        f"{artifact.export_seconds:.0f} s",
-                        highlight=False,
-                        soft_wrap=True,
-                    )
-
-            manifest = write.export(settings, chosen_targets, output_dir, jobs, report)
+        manifest = export_with_bar(settings, chosen_targets, output_dir, jobs)
     print_manifest(manifest, output_dir, as_json)
     if phone is not None:
         _print_fits(
@@ -386,6 +370,29 @@ def export(
             phone_memory.fits(phone, manifest.artifacts, manifest.language),
             ERR if as_json else Console(),
         )
+
+
+def export_with_bar(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int) -> mf.Manifest:
+    """write.export with a progress bar, and a line for each finished artifact, on stderr."""
+    from .bundle import write
+
+    with bar() as progress:
+        task = progress.add_task("loading weights", total=len(write.tasks(settings, targets, "")))
+
+        def report(text: str, artifact: mf.Artifact | None) -> None:
+            if text.startswith(write.NOTE):
+                progress.console.print(text, highlight=False, soft_wrap=True)
+                return
+            progress.update(task, advance=1 if artifact else 0, description=text)
+            if artifact:
+                progress.console.print(
+                    f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, "
+                    f"{artifact.export_seconds:.0f} s",
+                    highlight=False,
+                    soft_wrap=True,
+                )
+
+        return write.export(settings, targets, out, jobs, report)
 
 
 def _recipe(recipe: str | None, model: str | None, trust_pickle: bool) -> str:
@@ -402,10 +409,11 @@ def _print_plan(
     settings: Settings, targets: tuple[str, ...], phone: devices.Profile | None, as_json: bool
 ) -> None:
     """Prints the prediction of a dry run, then raises ExportError if `phone` cannot run a component."""
+    from .bundle import extras
     from .components import components
     from .planning import plan
 
-    planned = plan.predict(settings, targets)
+    planned = plan.predict(settings, targets, extras.predict(settings, targets))
     fits = () if phone is None else phone_memory.fits(phone, planned.artifacts, components.language(settings))
     if as_json:
         click.echo(
@@ -456,7 +464,8 @@ def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
         )
     Console().print(out)
     click.echo(
-        f"{len(plan.artifacts)} artifacts, about {plan.bytes / 1e6:,.0f} MB; peak of one worker about "
+        f"{len(plan.artifacts)} artifacts and {plan.others / 1e6:,.0f} MB of tokenizers, fixtures and prompt "
+        f"caches: about {plan.bytes / 1e6:,.0f} MB; peak of one worker about "
         f"{plan.peak / 1e9:.1f} GB"
     )
     for note in plan.notes:

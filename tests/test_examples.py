@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,11 @@ def test_the_export_example_indexes_a_folder_and_ranks_the_cat_first(tmp_path: P
     assert "index: 4 photos, 0 skipped" in printed
     hits = [line for line in printed.splitlines() if line[:1].isdigit()]
     assert len(hits) == 4 and "chelsea" in hits[0]
+
+
+def test_the_page_on_bundles_holds_the_whole_example() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "bundle.md").read_text(), re.DOTALL)
+    assert (EXAMPLES / "rank_without_gamer.py").read_text().endswith(f'"""\n\n{code}')
 
 
 @pytest.mark.slow

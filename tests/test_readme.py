@@ -49,6 +49,20 @@ def test_the_python_in_the_readme_runs_and_finds_the_cat(bundle: Path, sample_al
 
 
 @pytest.mark.slow
+def test_the_python_in_the_page_on_text_runs(chat_bundle: Path) -> None:
+    page = (ROOT / "docs" / "generate.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace("out/smol", str(chat_bundle))],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"(end|stop|length) [1-9]\d* [1-9]\d*\n$", done.stdout), done.stdout
+
+
+@pytest.mark.slow
 def test_the_documentation_builds_and_its_pages_load_nothing_from_other_hosts(tmp_path: Path) -> None:
     pytest.importorskip("material", reason="needs the docs extra")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")]

@@ -14,11 +14,12 @@ import numpy as np
 from gamer.runtime.bundle import manifest as mf
 
 from ..checkpoints import catalogue, pocket
+from ..checkpoints.chat_template import ChatTemplate
 from ..components import components, fixtures
 from ..onnx import to_ort
 from ..settings import Settings
 from . import contracts, gazetteer, prefixes
-from .prompts import prompts
+from .prompts import derived, prompts
 
 PAPER_DELTA = 0.8  # GTE-large's (paper section 4.1)
 
@@ -39,7 +40,7 @@ def calibrate_delta(settings: Settings) -> tuple[float, str]:
     ), "99.5th percentile of cosines between unrelated class names"
 
 
-def _texts(settings: Settings) -> dict[str, str]:
+def texts(settings: Settings) -> dict[str, str]:
     """File name → contents of the text files."""
     parts, texts = settings.chosen.parts(), dict[str, str]()
     if "text" in parts:
@@ -50,6 +51,22 @@ def _texts(settings: Settings) -> dict[str, str]:
         texts["labels.json"] = json.dumps(pocket.class_names(), ensure_ascii=False, indent=0) + "\n"
     texts["NOTICE.txt"] = "".join(f"{name}: {text}\n" for name, text in licences(settings).items())
     return texts
+
+
+def _template(settings: Settings) -> ChatTemplate | None:
+    return components.checkpoint(settings, "llm").template
+
+
+def prompts_of(settings: Settings) -> dict[str, str]:
+    """The prompts of the language model, by name."""
+    return prompts(components.llm_tokenizer(settings)[0], _template(settings))
+
+
+def notes(settings: Settings) -> tuple[str, ...]:
+    """Lines about what of the checkpoint's chat template the bundle leaves out."""
+    if "llm" not in settings.chosen.parts():
+        return ()
+    return derived(components.llm_tokenizer(settings)[0], _template(settings)).notes
 
 
 def licences(settings: Settings) -> dict[str, str]:
@@ -69,7 +86,7 @@ def _write_files(
     settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...]
 ) -> tuple[mf.DataFile, ...]:
     names = []
-    for name, text in _texts(settings).items():
+    for name, text in texts(settings).items():
         (stage / name).write_text(text, encoding="utf-8")
         names.append(name)
     if "text" in settings.chosen.parts():
@@ -97,8 +114,8 @@ def finish(
     files = _write_files(settings, stage, artifacts)
     templates: dict[str, str] = {}
     if language is not None:
-        tokenizer, ends = components.llm_tokenizer(settings)
-        language, templates = replace(language, eos_ids=ends), prompts(tokenizer)
+        ends = components.llm_tokenizer(settings)[1]
+        language, templates = replace(language, eos_ids=ends), prompts_of(settings)
     delta, delta_from = calibrate_delta(settings)
     by_role = {part.role: part for part in parts}
     widths = [a.outputs[0].shape[-1] for a in artifacts if a.role in ("text_tower", "image_tower")]

@@ -41,6 +41,8 @@ CODE = (
     "gamer.export.bundle.gazetteer",
     "gamer.export.bundle.prefixes",
     "gamer.export.bundle.prompts",
+    "gamer.export.bundle.rendering",
+    "gamer.export.bundle.templates",
     "gamer.export.bundle.write",
     "gamer.export.checkpoints",
     "gamer.export.components",

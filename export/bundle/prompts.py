@@ -7,19 +7,18 @@ examples in a prompt cost a query no time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from gamer.runtime.models import chat
-from gamer.runtime.models.chat import Role
 
-Turns = tuple[tuple[str, str], ...]
+from ..checkpoints.chat_template import ChatTemplate
+from .templates import Derived, Turns, derive, written
 
 
 @dataclass(frozen=True)
 class _Task:
     system: str
-    turns: Turns
+    turns: tuple[tuple[str, str], ...]
     last: str
 
 
@@ -56,26 +55,13 @@ _CUES = _Task(
 )
 
 
-def _chatml(task: _Task) -> str:
-    examples = "".join(
-        f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n{answer}<|im_end|>\n"
-        for question, answer in task.turns
-    )
-    opening = f"<|im_start|>system\n{task.system}<|im_end|>\n{examples}"
-    return f"{opening}<|im_start|>user\n{task.last}<|im_end|>\n<|im_start|>assistant\n"
-
-
-def _gemma(task: _Task) -> str:
-    # Gemma has no system turn: instructions begin the first user turn, as in its own template.
-    turns = [
-        (f"{task.system}\n\n{question}" if not n else question, answer)
-        for n, (question, answer) in enumerate(task.turns)
-    ]
-    examples = "".join(
-        f"<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n{answer}<end_of_turn>\n"
-        for question, answer in turns
-    )
-    return f"{examples}<start_of_turn>user\n{task.last}<end_of_turn>\n<start_of_turn>model\n"
+def _dialogue(task: _Task, turns: Turns) -> str:
+    """A task as a dialogue. Without a turn of the system, its words begin the first user's (chat.py)."""
+    told = [("system", task.system)] if "system" in turns else []
+    begin = "" if told else f"{task.system}\n\n"
+    for n, (question, answer) in enumerate(task.turns):
+        told += [("user", question if n else begin + question), ("assistant", answer)]
+    return written(turns, (*told, ("user", task.last)))
 
 
 def _plain(task: _Task) -> str:
@@ -86,36 +72,35 @@ def _plain(task: _Task) -> str:
     return f"{task.system}\n\n{examples}Search: {task.last}\nAnswer:"
 
 
-@dataclass(frozen=True)
-class _Family:
-    """`mark`: a token that its tokenizers have. `render`: writes a task. `turns`: each role's turn."""
-
-    mark: str
-    render: Callable[[_Task], str]
-    turns: dict[Role, str]
-
-
-_FAMILIES = (
-    _Family(
-        "<|im_start|>",
-        _chatml,
-        {role: f"<|im_start|>{role}\n{{query}}<|im_end|>\n" for role in chat.TURNS},
-    ),
-    _Family(
-        "<start_of_turn>",
-        _gemma,
-        {
-            "user": "<start_of_turn>user\n{query}<end_of_turn>\n",
-            "assistant": "<start_of_turn>model\n{query}<end_of_turn>\n",
-        },
-    ),
-)
+# A token of a tokenizer → the turns of the models that have it, for checkpoints without a template.
+_FAMILIES: dict[str, Turns] = {
+    "<|im_start|>": {role: f"<|im_start|>{role}\n{{query}}<|im_end|>\n" for role in chat.TURNS},
+    "<start_of_turn>": {
+        "user": "<start_of_turn>user\n{query}<end_of_turn>\n",
+        "assistant": "<start_of_turn>model\n{query}<end_of_turn>\n",
+    },
+}
 
 
-def prompts(tokenizer: str) -> dict[str, str]:
-    """Prompt name → template, in the format that this tokenizer.json has tokens for."""
-    family = next((family for family in _FAMILIES if f'"{family.mark}"' in tokenizer), None)
-    if family is None:
+def prompts(tokenizer: str, template: ChatTemplate | None = None) -> dict[str, str]:
+    """Prompt name → template, in the format of the checkpoint's own chat template.
+
+    Without one that can be expressed in turns, in the format that this tokenizer.json has tokens for.
+    """
+    turns = derived(tokenizer, template).turns
+    if not turns:
+        turns = next((turns for mark, turns in _FAMILIES.items() if f'"{mark}"' in tokenizer), {})
+    if not turns:
         return {"refine": _plain(_REFINE), "cues": _plain(_CUES)}
-    turns = {chat.TURNS[role]: turn for role, turn in family.turns.items()}
-    return {"refine": family.render(_REFINE), "cues": family.render(_CUES), **turns}
+    named = {chat.TURNS[role]: turn for role, turn in turns.items()}
+    return {"refine": _dialogue(_REFINE, turns), "cues": _dialogue(_CUES, turns), **named}
+
+
+def derived(tokenizer: str, template: ChatTemplate | None) -> Derived:
+    """The turns of the checkpoint's own chat template, and what to say of them."""
+    from tokenizers import Tokenizer
+
+    if template is None:
+        return Derived({})
+    begin = Tokenizer.from_str(tokenizer).encode("").tokens
+    return derive(template, bool(begin) and begin[0] == template.bos)

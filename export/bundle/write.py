@@ -140,6 +140,8 @@ def _export(
 
     parts = tuple({m.component.role: m.component for m in exported}.values())
     tools = {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": digest}
+    for line in contents.notes(settings):
+        report(f"{NOTE}{line}", None)
     with workers.quiet(str(stage / "records" / "workers.log")):
         manifest = contents.finish(settings, parts, tuple(m.artifact for m in exported), stage, tools)
     (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")

@@ -21,10 +21,11 @@ from torch import Tensor
 from ..errors import ExportError
 from . import catalogue, mobileclip_config
 from .catalogue import Config
+from .chat_template import ChatTemplate, of_directory
 from .gguf_weights import open_gguf
 from .weights import RandomWeights, Weights, fit
 
-_HUB_FILES = ["*.json", "*.safetensors", "*.model", "*.txt"]
+_HUB_FILES = ["*.json", "*.safetensors", "*.model", "*.txt", "*.jinja"]
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 _MAX_JSON = 64 << 20
 
@@ -34,7 +35,8 @@ class Checkpoint:
     """A model's configuration and weights.
 
     `tokenizer`: returns the text of tokenizer.json; None for random weights. `processor`: the contents of
-    preprocessor_config.json, or None. `licence`: one line for the bundle's NOTICE.txt.
+    preprocessor_config.json, or None. `licence`: one line for the bundle's NOTICE.txt. `template`: how the
+    model writes dialogues, if it says so.
     """
 
     config: Config
@@ -42,6 +44,7 @@ class Checkpoint:
     tokenizer: Callable[[], str] | None
     processor: Config | None
     licence: str
+    template: ChatTemplate | None = None
 
 
 class SafetensorsWeights:
@@ -218,7 +221,7 @@ def _gguf(path: Path, source: str, licence: str) -> Checkpoint:
     def tokenizer() -> str:
         return _transformers_tokenizer(path.parent, path.name)
 
-    return Checkpoint(config, weights, tokenizer, None, licence)
+    return Checkpoint(config, weights, tokenizer, None, licence, weights.template)
 
 
 def _hub(name: str, licence: str, trust_pickle: bool, model: str | None) -> Checkpoint:
@@ -271,7 +274,8 @@ def open_directory(
 
     generation = read_json(folder / "generation_config.json") or {}
     config |= {"eos_token_id": generation["eos_token_id"]} if "eos_token_id" in generation else {}
-    return Checkpoint(config, weights, tokenizer, processor, licence)
+    template = of_directory(folder, read_json(folder / "tokenizer_config.json"))
+    return Checkpoint(config, weights, tokenizer, processor, licence, template)
 
 
 def _configuration(folder: Path, model: str | None) -> tuple[Config, Config | None]:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ..errors import ExportError
 from .catalogue import Config
+from .chat_template import of_gguf
 from .decoder_config import MAX_LAYERS
 from .weights import fit
 
@@ -31,6 +32,7 @@ class GgufWeights:
         from gguf import MODEL_ARCH, get_tensor_name_map
 
         self.source, self._path, self._architecture, self._config = source, path, architecture, config
+        self.template = of_gguf(reader)
         self._raw = {t.name: t for t in reader.tensors}
         self._names = get_tensor_name_map(MODEL_ARCH[architecture.upper()], config["num_hidden_layers"])
 

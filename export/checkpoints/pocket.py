@@ -15,16 +15,15 @@ from ..errors import ExportError
 from ..networks.bert import BertShape, SentenceEncoder, hf_name
 from ..networks.efficientnet_lite import LABELS, EfficientNetLite0
 from . import catalogue
-from .catalogue import package_dir
+from .catalogue import Config, package_dir
 from .checkpoint import Checkpoint, random_seed
 
 EFFICIENTNET = catalogue.MODELS["efficientnet-lite0"]
 
 
-def sentence_encoder(checkpoint: Checkpoint) -> SentenceEncoder:
-    """The MiniLM text encoder in eval mode. Raises ExportError if the checkpoint's tensors do not fit."""
-    config = checkpoint.config
-    shape = BertShape(
+def bert_shape(config: Config) -> BertShape:
+    """The sizes that a sentence encoder's config.json has."""
+    return BertShape(
         vocab=config["vocab_size"],
         hidden=config["hidden_size"],
         layers=config["num_hidden_layers"],
@@ -33,7 +32,11 @@ def sentence_encoder(checkpoint: Checkpoint) -> SentenceEncoder:
         positions=config["max_position_embeddings"],
         eps=config["layer_norm_eps"],
     )
-    model = SentenceEncoder(shape)
+
+
+def sentence_encoder(checkpoint: Checkpoint) -> SentenceEncoder:
+    """The MiniLM text encoder in eval mode. Raises ExportError if the checkpoint's tensors do not fit."""
+    model = SentenceEncoder(bert_shape(checkpoint.config))
     model.load_state_dict(
         {
             name: checkpoint.weights.get(hf_name(name), *tensor.shape)

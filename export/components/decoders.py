@@ -112,9 +112,11 @@ def shapes(config: Config, max_seq: int) -> tuple[Size, ...]:
 
 def networks(config: Config, max_seq: int) -> dict[str, nn.Module]:
     """The decoder, and the encoder if there is one, on the meta device: names and shapes, no weights."""
-    reader = _empty_encoder(config, max_seq)
-    readers = {} if reader is None else {"llm_encoder": reader}
-    return {"llm_decoder": _empty_decoder(config, max_seq), **readers}
+    networks: dict[str, nn.Module] = {"llm_decoder": _empty_decoder(config, max_seq)}
+    if (reader := _empty_encoder(config, max_seq)) is not None:
+        reader.to("meta").compute_bias()
+        networks["llm_encoder"] = reader
+    return networks
 
 
 def _size(role: str, module: nn.Module, specs: Specs, macs_per: str) -> Size:

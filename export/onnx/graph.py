@@ -184,7 +184,7 @@ class GraphWriter:
     def _blocks4(self, matrix: FloatArray) -> tuple[NDArray[np.uint8], FloatArray, NDArray[np.uint8]]:
         group = self.scheme.group
         main = affine_blocks(matrix, group)
-        constants = np.zeros((len(matrix), _sum_columns(matrix.shape[1], group)), np.float32)
+        constants = np.zeros((len(matrix), sum_columns(matrix.shape[1], group)), np.float32)
         constants[:, : main.rest.shape[1]] = main.rest
         # Constants in 4 bits would account for half of the model's total error. So a second set of 4-bit
         # constants holds the rounding error of the first.
@@ -197,7 +197,7 @@ class GraphWriter:
         return pack_nibbles(codes), scales, pack_nibbles(zeros)
 
     def _with_sums(self, x: str, width: int) -> str:
-        """x [..., K] with its block sums appended twice: [..., K + 2 · _sum_columns(K, group)].
+        """x [..., K] with its block sums appended twice: [..., K + 2 · sum_columns(K, group)].
 
         Twice, because `_blocks4` appends two sets of constants to the weights. Zeros pad the sums to a
         multiple of the group size.
@@ -206,7 +206,7 @@ class GraphWriter:
         if extended in self._names:  # written for another matrix with the same input
             return extended
         self._names.add(extended)
-        is_in_block = np.arange(width)[:, None] // group == np.arange(_sum_columns(width, group))
+        is_in_block = np.arange(width)[:, None] // group == np.arange(sum_columns(width, group))
         ones = self.constant(
             f"sums.{width}", np.concatenate([is_in_block, is_in_block], axis=1).astype(np.float32)
         )
@@ -297,6 +297,6 @@ def _chunks(matrix: FloatArray) -> list[FloatArray]:
     return [matrix[at : at + rows] for at in range(0, len(matrix), rows)]
 
 
-def _sum_columns(width: int, group: int) -> int:
+def sum_columns(width: int, group: int) -> int:
     """The number of columns for a row's block sums, rounded up to a multiple of `group`."""
     return -(-(width // group) // group) * group

@@ -1,29 +1,22 @@
-"""Checks, before weights are read, that every name of --keep is part of the name of a matrix that follows it.
-
-The networks are built on the meta device, which holds names and shapes and takes no memory; only what is
-small is built as it is.
-"""
+"""Checks, before weights are read, that every name of --keep is in the name of a matrix that follows it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
-import torch
 from torch import nn
 
-from ..checkpoints.filling import NoWeights
-from ..components import components, decoders, towers
 from ..errors import ExportError
-from ..networks.efficientnet_lite import ConseTower, EfficientNetLite0
 from ..quantize.calibration import TARGETS as CALIBRATED
 from ..quantize.calibration import convolves
 from ..recipe import TARGETS
 from ..settings import Settings
+from .networks import TABLE, networks
 
 SHOWN = 4  # names of a component in the message
 _TABLE = ("embed", "embeds", "embedding", "embed_tokens", "llm_embed", "rows", "table", "tokens")
-_ROUTER, _EXPERT = "dpe_router", "dpe_expert_0"  # all experts have the same names
+# The token table has a quantization of its own; all experts have the same names.
+_ASIDE = (TABLE, "dpe_expert_1", "dpe_expert_2", "dpe_query")
 
 
 def check(settings: Settings, targets: tuple[str, ...] = TARGETS) -> tuple[str, ...]:
@@ -33,7 +26,7 @@ def check(settings: Settings, targets: tuple[str, ...] = TARGETS) -> tuple[str, 
     """
     have: dict[str, tuple[str, ...]] = {}
     deaf: dict[str, dict[str, str]] = {}  # role → target → why it does not follow --keep
-    for role, build in _networks(settings) if settings.keep else ():
+    for role, build in _followers(settings) if settings.keep else ():
         network = build()
         have[role], deaf[role] = matrices(network), _deaf(settings, role, convolves(network), targets)
     lines = []
@@ -46,6 +39,10 @@ def check(settings: Settings, targets: tuple[str, ...] = TARGETS) -> tuple[str, 
             raise ExportError(f"--keep {name}: nothing follows it, not {', '.join(without)}: leave it out")
         lines += [f"--keep {name} has no effect on {', '.join(without)}"] if without else []
     return tuple(lines)
+
+
+def _followers(settings: Settings) -> Iterator[tuple[str, Callable[[], nn.Module]]]:
+    return ((role, build) for role, build in networks(settings) if role not in _ASIDE)
 
 
 def _missing(name: str, settings: Settings, have: dict[str, tuple[str, ...]]) -> str:
@@ -80,43 +77,6 @@ def matrices(network: nn.Module) -> tuple[str, ...]:
     """The names of a network's matrices and tables: their paths, as the targets look them up."""
     tensors = (*network.named_parameters(), *network.named_buffers())
     return tuple(name for name, t in tensors if t.numel() > max(t.shape, default=1))
-
-
-def _networks(settings: Settings) -> Iterator[tuple[str, Callable[[], nn.Module]]]:
-    """(role, what builds its network) of each component, the cheapest first.
-
-    The token table is left out: it has a quantization of its own.
-    """
-    roles = components.roles(settings)
-    if "llm_decoder" in roles:
-        networks = decoders.networks(components.checkpoint(settings, "llm").config, settings.slots)
-        for role in networks:
-            yield role, partial(networks.__getitem__, role)
-    if "image_tower" in roles:
-        yield "image_tower", partial(_image, settings)
-    if "text_tower" in roles:
-        yield "text_tower", partial(_text, settings)
-    for role in (_ROUTER, _EXPERT):
-        if role in roles:
-            yield role, partial(_built, settings, role)
-
-
-def _built(settings: Settings, role: str) -> nn.Module:
-    return components.build(settings, role, "fp32").module
-
-
-def _image(settings: Settings) -> nn.Module:
-    if settings.model("image") == components.CONSE:
-        with torch.device("meta"):
-            return ConseTower(EfficientNetLite0(), torch.empty(1_000, 2), components.MEAN, components.STD)
-    return towers.image_tower(components.checkpoint(settings, "image").config, NoWeights()).module
-
-
-def _text(settings: Settings) -> nn.Module:
-    config = components.checkpoint(settings, "text").config
-    if config.get("model_type") == "bert":
-        return _built(settings, "text_tower")
-    return towers.text_tower(config, NoWeights()).module
 
 
 def examples(names: tuple[str, ...]) -> list[str]:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torch import nn
+
 from ..components import components
 from ..errors import ExportError
 from ..onnx import to_ort
 from ..recipe import TARGETS
 from ..settings import Settings
-from . import limits
+from . import limits, parities, sizes
+from .networks import TABLE, networks, parameters
 
-# Bytes per parameter, including scales for groups of 32 (16-bit scales; 32-bit ones in ONNX).
-_BYTES = {"fp32": 4.0, "fp16": 2.0, "int8": 1.03, "8da4w": 0.57, "int4": 0.65, "pal6": 0.76, "pal4": 0.51}
-_BASE = 0.9e9  # bytes of torch and a converter, loaded
-# Copies of the fp32 weights in memory at the peak of conversion and parity, the module's included: the middle
-# of the values measured for decoders of 0.5 to 1.6 billion parameters (bench/results/exports-full-size.json).
-_COPIES = {"onnx": 1.6, "executorch": 1.9, "coreml": 3.0}
+# Peak memory of a worker, fitted to bench/results: what torch and a converter take, and the fp32 weights that
+# conversion and parity hold at the peak, for each byte of them. Converters hold the largest matrix, mostly a
+# head, once more in other forms.
+_BASE = 0.9e9
+_COPIES = {"onnx": 1.3, "executorch": 1.7, "coreml": 2.4}
+_OF_LARGEST = {"onnx": 1.1, "executorch": 1.1, "coreml": 4.2}
+_OF_TABLE = 2.3  # a token table is quantized before it is converted
+# A worker of a recipe with ConSE has 1,000 label vectors computed and photographs in memory, and keeps memory
+# of the component before.
+_CONSE = 1.3e9
+# Components whose parity is measured on what another component gives.
+_FEEDS = {"llm_decoder": "llm_encoder", "dpe": "image_tower"}
 
 
 @dataclass(frozen=True)
@@ -33,61 +42,62 @@ class Planned:
 
 @dataclass(frozen=True)
 class ExportPlan:
-    """`notes`: what the settings ask for and do not get."""
+    """`bytes`: of the bundle. `others`: its share beside the artifacts. `notes`: what the settings ask for
+    and do not get, and artifacts that are likely to miss their parity.
+    """
 
     artifacts: tuple[Planned, ...]
     bytes: int
+    others: int
     peak: int
     notes: tuple[str, ...] = ()
 
 
-def parameters(settings: Settings) -> dict[str, int]:
-    """Parameters of each component, from configurations alone. Raises ExportError."""
-    sizes: dict[str, int] = {}
-    parts = settings.chosen.parts()
-    if ("image" in parts and settings.model("image") != components.CONSE) or (
-        "text" in parts and settings.chosen.max_text == 0
-    ):
-        from ..components import towers
+@dataclass(frozen=True)
+class _Weights:
+    """Numbers of parameters: all, and those of the largest tensor."""
 
-        part = "image" if "image" in parts else "text"
-        sizes |= {
-            size.role: size.parameters for size in towers.shapes(components.checkpoint(settings, part).config)
-        }
-    if "llm" in parts:
-        from ..components import decoders
-
-        sizes |= {
-            size.role: size.parameters
-            for size in decoders.shapes(components.checkpoint(settings, "llm").config, settings.slots)
-        }
-    for role in components.roles(settings):
-        if role not in sizes:  # small enough to be built and counted
-            sizes[role] = components.build(settings, role, "fp32").describe().parameters
-    return sizes
+    all: int
+    largest: int
 
 
-def predict(settings: Settings, targets: tuple[str, ...] = TARGETS) -> ExportPlan:
-    """The plan of an export. Raises ExportError for unsupported settings or configurations."""
+def predict(settings: Settings, targets: tuple[str, ...] = TARGETS, others: int = 0) -> ExportPlan:
+    """The plan of an export; `others`: bytes of the bundle beside its artifacts (bundle/extras.py).
+
+    Raises ExportError for unsupported settings or configurations.
+    """
     notes = limits.check(settings, targets)
-    sizes = parameters(settings)
+    built = {role: build() for role, build in networks(settings)}
+    weights = {role: _weights(network) for role, network in built.items()}
     artifacts = []
     for role in components.roles(settings):
         for target in targets:
             quant = settings.quant_of(role, target)
-            size = int(sizes[role] * _BYTES[quant] + 100_000)
+            size = sizes.predict(settings, role, target, quant, built[role])
             if target == "onnx" and settings.onnx_format == "ort" and size > to_ort.MAX_BYTES:
                 raise ExportError(to_ort.too_large_message(role, quant, size))
-            artifacts.append(
-                Planned(
-                    role,
-                    target,
-                    quant,
-                    sizes[role],
-                    size,
-                    int(_BASE + 4 * sizes[role] * _COPIES[target] + size),
-                )
-            )
+            peak = _peak(settings, role, target, size, weights)
+            artifacts.append(Planned(role, target, quant, weights[role].all, size, peak))
     return ExportPlan(
-        tuple(artifacts), sum(p.bytes for p in artifacts), max(p.peak for p in artifacts), notes
+        tuple(artifacts),
+        sum(p.bytes for p in artifacts) + others,
+        others,
+        max(p.peak for p in artifacts),
+        (*notes, *parities.warnings(settings, targets, built)),
     )
+
+
+def _weights(network: nn.Module) -> _Weights:
+    tensors = (*network.parameters(), *network.buffers())
+    return _Weights(parameters(network), max(tensor.numel() for tensor in tensors))
+
+
+def _peak(settings: Settings, role: str, target: str, size: int, weights: dict[str, _Weights]) -> int:
+    own, feeds = weights[role], _FEEDS.get("dpe" if role.startswith("dpe_") else role, "")
+    if role == TABLE:
+        copies = _OF_TABLE * own.all
+    else:
+        copies = _COPIES[target] * own.all + _OF_LARGEST[target] * own.largest
+    beside = weights[feeds].all if feeds in weights else 0
+    conse = _CONSE if settings.model("image") == components.CONSE else 0
+    return int(_BASE + conse + 4 * (copies + beside) + size)

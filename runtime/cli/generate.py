@@ -1,11 +1,15 @@
-"""`gamer generate`: the bundle's language model answers a prompt, printed as it comes."""
+"""`gamer generate`: a language model answers a prompt, printed as it comes.
+
+The model is a bundle's, or that of a checkpoint: this file knows no exporter, but calls the one that the
+program has put into click's context (src/gamer/main.py).
+"""
 
 from __future__ import annotations
 
 import json
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -22,9 +26,19 @@ if TYPE_CHECKING:
     from ..models.llm import Generation
 
 
+# (checkpoint, quantization, target) → the bundle of its language model.
+Export = Callable[[Path, str, str], Path]
+
+
 @click.command()
-@click.argument("bundle", type=PATH)
+@click.argument("model", type=PATH)
 @click.argument("prompt")
+@click.option(
+    "--quant",
+    type=click.Choice(("int8", "int4")),
+    default=None,
+    help="What a checkpoint is quantized to when it is first exported. [default: int8]",
+)
 @click.option("--system", default=None, metavar="TEXT", help="What the model is told before the prompt.")
 @click.option("--raw", is_flag=True, help="Go on from the bare prompt, without the model's chat template.")
 @click.option(
@@ -62,8 +76,9 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="Print tokens and times, on standard error.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end instead of the text.")
 def generate(
-    bundle: Path,
+    model: Path,
     prompt: str,
+    quant: str | None,
     system: str | None,
     raw: bool,
     max_new: int,
@@ -79,22 +94,27 @@ def generate(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Let the language model of BUNDLE answer PROMPT; "-" reads the prompt from standard input.
+    """Let the language model of MODEL answer PROMPT; "-" reads the prompt from standard input.
+
+    MODEL is a bundle, a .gguf file, or a directory with config.json and safetensors. The last two are
+    exported into gamer's cache first, once (needs the export extra).
 
     \b
     gamer generate out/pocket "Name three colours." --max-new 64
+    gamer generate SmolLM2-135M-Instruct.gguf "Name three colours." --quant int4
     gamer generate out/pocket - --system "Answer in one sentence." < question.txt
     gamer generate out/pocket "Once upon a time" --raw --temperature 0.8 --seed 7
 
     Ctrl-C ends the answer and keeps what was said.
     """
-    with one_line("generate"):
+    with one_line("generate", extra="export"):
         from ..models.chat import Chat, Wish
         from ..models.models import Models
         from ..models.sampling import Sampling
 
         wish = Wish(max_new, Sampling(temperature, top_k, top_p, seed), stop)
         memory = max_memory and max_memory * 1_000_000
+        bundle = _bundle(model, quant, backend)
         chat = Chat(Models.open(bundle, backend, threads, memory, allow_random))
         ids = _ids(chat, _read(prompt), system, raw)
         done = _answer(chat, ids, wish, aloud=not as_json)
@@ -116,6 +136,22 @@ def generation_json(done: Generation) -> dict[str, Any]:
         "first_token_ms": round(done.first_ns / 1e6, 3),
         "tokens_per_second": _speed(done),
     }
+
+
+def _bundle(model: Path, quant: str | None, backend: str) -> Path:
+    """`model` itself if it is a bundle, or nothing else that is known; else the bundle of the checkpoint."""
+    from ..bundle.manifest import MANIFEST_NAME
+    from ..errors import RuntimeFailure
+
+    directory = (model / "config.json").is_file() and not (model / MANIFEST_NAME).is_file()
+    if not directory and not model.is_file():
+        if quant is not None and model.is_dir():
+            raise RuntimeFailure(f"--quant is for checkpoints, and {model} is a bundle: leave it out")
+        return model
+    export: Export | None = click.get_current_context().obj
+    if export is None:
+        raise RuntimeFailure(f"{model} is no bundle: export it first, gamer export -m {model} -o DIR")
+    return export(model, quant or "int8", backend.partition(":")[0])
 
 
 def _read(prompt: str) -> str:

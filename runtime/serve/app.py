@@ -1,4 +1,4 @@
-"""The routes: a FastAPI application around one Engine, behind the Guard.
+"""The routes: a FastAPI application around one Engine, or one bundle's language model, behind the Guard.
 
 Parses requests, runs the engine in a bounded pool of threads, and answers in JSON. A photo is addressed by
 its row number: no part of a URL is ever used as a file path.
@@ -25,12 +25,13 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from gamer.index import AlbumError, OpenedLog
 
 from ..errors import BundleError, RuntimeFailure
+from ..models.models import Models
 from ..search.engine import Engine
 from ..search.find import find
 from . import overview as glance
 from .ask import add_ask
 from .completions import add_chat
-from .guard import COOKIE, HEALTH, SEARCH, SESSION, Guard
+from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, Guard
 from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
 from .problem import Problem, Refusal
 from .settings import ServerSettings
@@ -67,6 +68,13 @@ STATIC = {
     "land.json": "application/json",
     "icon.svg": "image/svg+xml",
 }
+NO_ALBUM = f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>GAMER on the device</title>
+<h1>There is no album here</h1>
+<p>This server has a bundle alone. Its language model answers at <code>{CHAT}</code>, as OpenAI's API does.
+<p>To search photos, start <code>gamer serve ALBUM</code>.
+</html>
+"""
 SEARCHES_AT_ONCE = 4
 DECODERS_AT_ONCE = 2  # decoding a photo of 120 megapixels takes 360 MB
 MAX_ROW = 2**31 - 1
@@ -96,18 +104,8 @@ def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 
 def create_app(engine: Engine, settings: ServerSettings) -> Guard:
-    """The ASGI application that serves one album."""
-    api = FastAPI(
-        title="GAMER on the device",
-        version=metadata.version(DISTRIBUTION),
-        summary="Search one photo album by what a person says. Nothing leaves the machine.",
-        openapi_url=SCHEMA,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        responses=_problems(401) if settings.token else _problems(),
-        dependencies=[Security(HTTPBearer(auto_error=False))] if settings.token else [],
-    )
+    """The ASGI application that serves one album, and the language model of its bundle."""
+    api = _api("Search one photo album by what a person says. Nothing leaves the machine.", settings)
     guard = Guard(api, settings)
     _errors(api)
     _search(api, engine)
@@ -117,6 +115,35 @@ def create_app(engine: Engine, settings: ServerSettings) -> Guard:
     _session(api, guard)
     _page(api)
     return guard
+
+
+def create_model_app(models: Models, settings: ServerSettings) -> Guard:
+    """The ASGI application that serves a bundle's language model, without an album."""
+    api = _api("Ask a language model. Nothing leaves the machine.", settings)
+    guard = Guard(api, settings)
+    _errors(api)
+    add_chat(api, models)
+    _session(api, guard)
+
+    async def index() -> Response:
+        return Response(NO_ALBUM, 200, media_type=STATIC["index.html"])
+
+    api.add_api_route("/", index, include_in_schema=False, response_class=Response)
+    return guard
+
+
+def _api(summary: str, settings: ServerSettings) -> FastAPI:
+    return FastAPI(
+        title="GAMER on the device",
+        version=metadata.version(DISTRIBUTION),
+        summary=summary,
+        openapi_url=SCHEMA,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=_problems(401) if settings.token else _problems(),
+        dependencies=[Security(HTTPBearer(auto_error=False))] if settings.token else [],
+    )
 
 
 def _errors(api: FastAPI) -> None:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from anyio import CapacityLimiter
 from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from ..errors import BundleError, RuntimeFailure
 from ..models.chat import MAX_NEW, MAX_TEXT, Chat, Message, Role, Wish
@@ -36,6 +37,23 @@ MAX_MESSAGES = 1_000
 EVENTS = "text/event-stream"
 _FINISHED = {"end": "stop", "stop": "stop"}  # any other end is one of room: "length"
 _log = logging.getLogger(__name__)
+
+
+def only(default: object) -> BeforeValidator:
+    """Takes a setting's default, which clients send unasked, and refuses what would change the answer."""
+
+    def check(value: object) -> object:
+        if value is None or value == default:
+            return value
+        said = json.dumps(value)[:60]
+        raise PydanticCustomError(
+            "unsupported",
+            "this server cannot do {said}: leave it out, or give {default}",
+            {"said": said, "default": json.dumps(default)},
+        )
+
+    return BeforeValidator(check)
+
 
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 StopText = Annotated[str, Field(min_length=1, max_length=200)]
@@ -74,7 +92,8 @@ class StreamOptions(BaseModel):
 class ChatRequest(BaseModel):
     """`model`: the one that GET /v1/models names, or none. `seed`: without one, one is drawn.
 
-    `max_completion_tokens` is the newer name of `max_tokens`. `user` is not used.
+    `max_completion_tokens` is the newer name of `max_tokens`. `user` is not used. The penalties, `n` and
+    `logprobs` take OpenAI's defaults alone.
     """
 
     model_config = _STRICT
@@ -89,7 +108,10 @@ class ChatRequest(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=1 << 63), BeforeValidator(number)] | None = None
     stream: bool = False
     stream_options: StreamOptions | None = None
-    n: Literal[1] | None = None
+    n: Annotated[Literal[1] | None, only(1)] = None
+    frequency_penalty: Annotated[float | None, only(0)] = None
+    presence_penalty: Annotated[float | None, only(0)] = None
+    logprobs: Annotated[bool | None, only(False)] = None
     user: Annotated[str, Field(max_length=500)] | None = None
 
     def wish(self) -> Wish:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 
 import click
 
@@ -36,7 +37,7 @@ COMMANDS = {
     "generate": (
         "gamer.runtime.cli.generate",
         "generate",
-        "Let a bundle's language model answer a prompt.",
+        "Let the language model of a bundle, a GGUF file or a directory answer a prompt.",
     ),
     "bench": ("gamer.bench.cli.bench", "bench", "Measure latency per layer, quality, and draw the report."),
     "chat": ("gamer.runtime.cli.chat", "chat", "Talk with an album that remembers what you say."),
@@ -158,7 +159,8 @@ def index() -> None:
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="gamer-on-device")
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """GAMER on the device: find the photo a person means, on their own phone.
 
     \b
@@ -166,6 +168,13 @@ def main() -> None:
     gamer index build PHOTOS -b out/pocket -o my.gamer  photos → one-file album
     gamer search my.gamer "coffee last spring" --explain
     """
+    ctx.obj = _exported
+
+
+def _exported(model: Path, quant: str, target: str) -> Path:
+    """The bundle of a checkpoint, for `gamer generate`: the runtime may not import the exporter."""
+    bundle: Path = importlib.import_module("gamer.export.cached").bundle(model, quant, target)
+    return bundle
 
 
 def run() -> None:

@@ -17,7 +17,7 @@ from gamer.export import cli, sources
 from gamer.export.bundle import write
 from gamer.export.errors import ExportError
 from gamer.export.parity import verify
-from gamer.export.planning import kept, replaced
+from gamer.export.planning import kept, networks, replaced
 from gamer.export.recipe import TARGETS
 from gamer.export.settings import Settings
 from gamer.runtime.bundle import manifest as mf
@@ -130,7 +130,8 @@ def test_calibrated_convolutions_and_the_token_table_do_not_follow_keep(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     stem = Settings("pocket", parts=("image", "text"), keep=(("stem", "fp32"),))
-    monkeypatch.setattr(kept, "_networks", lambda settings: [("image_tower", lambda: kept._image(settings))])
+    image = dict(networks.networks(stem))["image_tower"]
+    monkeypatch.setattr(kept, "networks", lambda settings: [("image_tower", image)])
     with pytest.raises(ExportError, match=r"--keep stem: nothing follows it, .*calibrated"):
         kept.check(stem, ("onnx",))
     (note,) = kept.check(stem, ("onnx", "coreml"))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from gamer.export.cli import export
 from gamer.export.components import components
 from gamer.export.errors import ExportError
-from gamer.export.planning import kept
+from gamer.export.planning import kept, networks
 from gamer.export.settings import Settings
 from tests.export import tiny
 
@@ -52,7 +52,7 @@ def test_a_name_of_one_tower_is_enough(tmp_path: Path, kind: str) -> None:
 
 def test_the_names_are_those_of_the_filled_network(tmp_path: Path) -> None:
     settings = towers(tmp_path, "clip", "mlp")
-    for role, build in kept._networks(settings):
+    for role, build in networks.networks(settings):
         filled = components.build(settings, role, "fp32").module
         assert kept.matrices(build()) == kept.matrices(filled)
 

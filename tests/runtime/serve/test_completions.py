@@ -16,7 +16,6 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the serve extra")
 
-from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from gamer.runtime.errors import BundleError, RuntimeFailure
@@ -25,7 +24,7 @@ from gamer.runtime.models.llm import Generation, Piece
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import completions
-from gamer.runtime.serve.app import create_app
+from gamer.runtime.serve.app import create_app, create_model_app
 from gamer.runtime.serve.guard import Guard
 from gamer.runtime.serve.settings import MAX_BODY, Rate, ServerSettings
 from tests.runtime.serve.conftest import HERE, NO_LIMIT, serving
@@ -77,16 +76,11 @@ def said(monkeypatch: pytest.MonkeyPatch) -> FakeChat:
 
 
 def app(settings: ServerSettings | None = None, language: object = True) -> Guard:
-    """The two routes alone, behind the guard and the error handlers: no album, no model."""
+    """The server of a bundle alone, without a model in it."""
     from types import SimpleNamespace
 
-    from gamer.runtime.serve.app import _errors
-
-    api = FastAPI()
-    _errors(api)
     models = SimpleNamespace(manifest=SimpleNamespace(language=language))
-    completions.add_chat(api, cast(Models, models))
-    return Guard(api, settings or ServerSettings(rate=NO_LIMIT))
+    return create_model_app(cast(Models, models), settings or ServerSettings(rate=NO_LIMIT))
 
 
 def client(settings: ServerSettings | None = None, language: object = True) -> TestClient:
@@ -141,6 +135,19 @@ def test_roles_parts_and_settings_reach_the_model(said: FakeChat) -> None:
     assert (said.wish.max_new, said.wish.stop) == (9, ("S",))
 
 
+def test_defaults_that_clients_send_unasked_are_taken(said: FakeChat) -> None:
+    numbers = {"frequency_penalty": 0, "presence_penalty": 0.0, "n": 1}
+    others = {"logprobs": False, "user": "ann", "stream_options": {"include_usage": False}}
+    for sent in (numbers | others, dict.fromkeys(numbers), dict.fromkeys(others)):
+        answer = client().post(CHAT, json=ASKED | sent)
+        assert answer.status_code == 200, answer.text
+
+
+def test_a_bundle_alone_says_that_there_is_no_album(said: FakeChat) -> None:
+    assert "There is no album here" in client().get("/").text
+    assert client().post("/api/v1/search", json={"query": "cat"}).status_code == 404
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -152,7 +159,10 @@ def test_roles_parts_and_settings_reach_the_model(said: FakeChat) -> None:
         ({"top_p": 0}, "top_p"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"stop": [""]}, "stop"),
-        ({"n": 2}, "n: "),
+        ({"n": 2}, "n: this server cannot do 2: leave it out, or give 1"),
+        ({"frequency_penalty": 0.5}, "frequency_penalty: this server cannot do 0.5: leave it out, or give 0"),
+        ({"presence_penalty": -1}, "presence_penalty: this server cannot do -1"),
+        ({"logprobs": True}, "logprobs: this server cannot do true: leave it out, or give false"),
         ({"tools": []}, "tools"),
     ],
 )

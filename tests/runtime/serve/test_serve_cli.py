@@ -48,6 +48,38 @@ def test_the_server_does_not_start_beyond_loopback_without_a_token() -> None:
     )
 
 
+def test_a_server_needs_an_album_or_one_bundle(tmp_path: Path) -> None:
+    assert "name an album, or a bundle" in fails()
+    assert "absent" in fails("-b", "absent")
+    (tmp_path / "manifest.json").write_text("{}")
+    assert "name one of them" in fails(str(tmp_path), "-b", "other")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("named", [(), ("-b",)], ids=["bundle", "-b bundle"])
+def test_a_bundle_alone_answers_as_openais_api_does(chat_bundle: Path, named: tuple[str, ...]) -> None:
+    command = [*SERVE, *named, str(chat_bundle), "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        assert "no album, at http://127.0.0.1:" in first, first
+        asked = {"messages": [{"role": "user", "content": "What is the capital of France?"}], "n": 1}
+        body = json.dumps(asked | {"max_tokens": 16, "frequency_penalty": 0}).encode()
+        address = f"{first.split(' at ')[1].split()[0]}v1/chat/completions"
+        with urlopen(Request(address, body, {"Content-Type": "application/json"}), timeout=60) as answer:
+            assert "Paris" in json.load(answer)["choices"][0]["message"]["content"]
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+        assert process.returncode == 0 and errors.strip() == "gamer serve: stopped"
+    finally:
+        process.kill()
+        process.wait(10)
+
+
 @pytest.mark.slow
 def test_a_missing_album_a_taken_port_or_an_unknown_host_is_one_line(
     bundle: Path, sample_album: Path, tmp_path: Path

@@ -1,0 +1,54 @@
+"""Predicts the bytes of a bundle beside its artifacts: tokenizers, gazetteer, fixtures, prompt caches."""
+
+from __future__ import annotations
+
+from gamer.runtime.backends import BACKENDS, runs_here
+from gamer.runtime.models import prefix
+from gamer.runtime.models.chat import TURNS
+
+from ..components import components
+from ..parity.golden import PHOTOS, TOKENS
+from ..settings import Settings
+from . import contents, prefixes
+
+GAZETTEER = 6_300_000
+MANIFEST = 200_000  # manifest, texts and other small fixtures
+
+
+def predict(settings: Settings, targets: tuple[str, ...]) -> int:
+    """Bytes, about. Reads tokenizers, but no weights. Raises ExportError."""
+    texts = sum(len(text.encode()) for text in contents.texts(settings).values())
+    gazetteer = GAZETTEER if "text" in settings.chosen.parts() else 0
+    return MANIFEST + texts + gazetteer + _golden(settings) + _prefixes(settings, targets)
+
+
+def _golden(settings: Settings) -> int:
+    """Golden inputs and outputs (parity/golden.py)."""
+    total, spec, language = 0, components.preprocessing(settings), components.language(settings)
+    if spec is not None:
+        side = spec.crop if spec.fit == "squash" else spec.resize
+        total += len(PHOTOS) * side * side * 3
+    if language is not None:
+        total += 4 * TOKENS * language.hidden * 4
+    if "dpe" in settings.chosen.parts():
+        sizes, patches = components.dpe_sizes(settings), components.features(settings)[0]
+        total += 4 * patches * (sizes.features + sizes.experts * sizes.hidden)
+    return total
+
+
+def _prefixes(settings: Settings, targets: tuple[str, ...]) -> int:
+    """The caches of prompts for the targets that run on this platform (prefixes.py)."""
+    from tokenizers import Tokenizer
+
+    language = components.language(settings)
+    if language is None or language.start_id is not None:
+        return 0
+    tokenizer = Tokenizer.from_str(components.llm_tokenizer(settings)[0])
+    counts = [
+        len(prefix.encode(tokenizer, prompt, "")[0])
+        for name, prompt in contents.prompts_of(settings).items()
+        if name not in TURNS.values()
+    ]
+    tokens = sum(n for n in counts if n + prefixes.ROOM <= language.max_seq)
+    token_bytes = 2 * language.layers * language.kv_heads * language.head_dim * 4
+    return tokens * token_bytes * sum(t in targets and runs_here(t) for t in BACKENDS)
