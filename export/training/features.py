@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from .run_folder import write_json
 
 Progress = Callable[[int, int], None]  # done, total
 _BATCH = 16
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +89,17 @@ class _Store:
         self.done = 0 if fresh else told["done"]
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            mode = "w+" if fresh else "r+"
-            self.patches = _array(folder / "patches.npy", mode, np.float16, shape)
+            self.patches = _array(folder / "patches.npy", fresh, np.float16, shape)
             self.labels = (
-                _array(folder / "labels.npy", mode, np.float32, (shape[0], classes)) if classes else None
+                _array(folder / "labels.npy", fresh, np.float32, (shape[0], classes)) if classes else None
             )
-            self.readable = _array(folder / "readable.npy", mode, np.bool_, shape[:1])
+            self.readable = _array(folder / "readable.npy", fresh, np.bool_, shape[:1])
         except (OSError, ValueError) as error:
-            raise ExportError(f"{folder}: features cannot be kept there ({error})") from None
+            reason = getattr(error, "strerror", None) or error
+            raise ExportError(
+                f"{folder}: features cannot be kept there ({reason}): free {size(shape, classes) / 1e6:.0f} "
+                "MB, or give another -o"
+            ) from None
 
     def commit(self, done: int) -> None:
         for array in (self.patches, self.labels, self.readable):
@@ -104,8 +109,35 @@ class _Store:
         self.done = done
 
 
-def _array(path: Path, mode: str, dtype: type, shape: tuple[int, ...]) -> Any:
-    return np.lib.format.open_memmap(path, mode=mode, dtype=dtype, shape=shape if mode == "w+" else None)
+def size(shape: tuple[int, int, int], classes: int) -> int:
+    """Bytes of the files that keep the features of `shape` photos, patches, width."""
+    return 2 * int(np.prod(shape)) + (4 * classes + 1) * shape[0]
+
+
+def _array(path: Path, fresh: bool, dtype: type, shape: tuple[int, ...]) -> Any:
+    if not fresh:
+        return np.lib.format.open_memmap(path, mode="r+")
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    try:
+        _allocate(path)
+    except OSError:
+        path.unlink()
+        raise
+    return array
+
+
+def _allocate(path: Path) -> None:
+    """Gives a sparse file its blocks: on a full disk, a write through the map would kill the process."""
+    with path.open("r+b") as file:
+        begin, end = file.tell(), file.seek(0, os.SEEK_END)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), begin, end)
+            return
+        begin = 4096  # the header stays
+        file.seek(begin)
+        for start in range(begin, end, _BLOCK):
+            file.write(bytes(min(_BLOCK, end - start)))
+        os.fsync(file.fileno())
 
 
 def _read(path: Path) -> dict[str, Any]:
