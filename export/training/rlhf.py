@@ -8,6 +8,7 @@ through the engine. A refinement that the runtime would reject earns nothing.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import closing
@@ -19,15 +20,17 @@ import torch
 from torch.nn import functional as F
 
 from gamer.index import OpenedLog, load_pixels
+from gamer.runtime.bundle.manifest import MANIFEST_NAME, digest
 from gamer.runtime.models.image import prepare
 from gamer.runtime.search import refine
 from gamer.runtime.search.engine import Engine
 
 from ..components import components, fixtures, states
+from ..components.language import Language
 from ..errors import ExportError
 from ..settings import Settings
 from . import sft
-from .loading import Loaded, load
+from .loading import Loaded, fingerprint, load
 from .options import Options
 from .ppo import Ppo, Round, Rules
 from .run_folder import RunFolder
@@ -143,16 +146,30 @@ def reinforce(
             raise ExportError(f"{queries or album}: {len(searches)} searches with photos here: 4 are needed")
         if loaded.language is None:
             raise ExportError(f"{base}: no language model is trained in it: give --lora")
+        _same_language_model(settings, engine, bundle)
         prompts = [engine.models.prompt("refine", refine.clean(s.query, 300))[0] for s in searches]
-        run = RunFolder(out, {"base": str(base.resolve()), "alpha": alpha, "rounds": rounds, **asdict(rules)})
+        told = loaded.told | asdict(
+            replace(loaded.options, epochs=rounds, rate=options.rate, lora=lora_rank(loaded.language))
+        )
+        told |= {
+            "base": fingerprint(base),
+            "bundle": digest(bundle / MANIFEST_NAME)[1],
+            "album": str(album.resolve()),
+            "searches": hashlib.sha256(repr(searches).encode()).hexdigest(),
+            "alpha": alpha,
+            **asdict(rules),
+        }
+        run = RunFolder(out, told)
         with run.held():
-            run.check()
+            run.begin()
             policy, done = Ppo(loaded.language, options.rate, rules, loaded.options.seed), list[Round]()
             later = range(first, len(searches))
             before = _likeliest(policy, prompts, searches, reward, later)
             say(f"{first} searches to learn from, {len(later)} to measure with; reward before: {before:.3f}")
-            for n in range(rounds):
+            policy.rounds = run.resume(loaded.model, policy.optimiser)
+            for n in range(policy.rounds, rounds):
                 done.append(policy.round(prompts[:first], lambda i, texts: reward.of(searches[i], texts)))
+                run.keep(loaded.model, policy.optimiser, n + 1)
                 run.log({"round": n + 1, **asdict(done[-1])})
                 say(
                     f"round {n + 1} of {rounds}: reward {done[-1].reward:.3f}, divergence "
@@ -162,6 +179,28 @@ def reinforce(
             if after >= before:
                 run.publish(loaded.model)
     return Reinforced(out, first, before, after, after >= before, tuple(done))
+
+
+def lora_rank(language: Language) -> int:
+    """The rank of the changes that are trained; 0 for none."""
+    return 0 if language.adapter is None else len(next(language.adapter.parameters()))
+
+
+def _same_language_model(settings: Settings, engine: Engine, bundle: Path) -> None:
+    """Raises ExportError if the bundle refines with another language model than the recipe's."""
+    manifest, wanted = engine.models.manifest, components.language(settings)
+    tokenizer = hashlib.sha256(components.llm_tokenizer(settings)[0].encode()).hexdigest()
+    have = manifest.decoder()
+    alike = wanted is not None and (have.layers, have.hidden, have.head_dim) == (
+        wanted.layers,
+        wanted.hidden,
+        wanted.head_dim,
+    )
+    if not alike or manifest.file("llm_tokenizer.json").sha256 != tokenizer:
+        raise ExportError(
+            f"{bundle}: its language model is {manifest.component('llm_decoder').source}, not that of recipe "
+            f"{settings.recipe}: give a bundle of that recipe"
+        )
 
 
 def _likeliest(
@@ -179,7 +218,7 @@ def _searches(album: Path, queries: Path | None) -> list[Search]:
         return [Search(entry.query, (entry.photo,)) for entry in OpenedLog(album).read()]
     try:
         with queries.open(encoding="utf-8") as file:
-            return [_search(line) for line in iter(lambda: file.readline(_MAX_LINE), "")]
+            return [_search(line) for line in iter(lambda: file.readline(_MAX_LINE), "") if line.strip()]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ExportError(
             f'{queries}: not lines of {{"query": …, "photos": [id, …]}} ({str(error)[:60]})'

@@ -122,3 +122,25 @@ def test_photos_without_pixels_are_counted_and_later_memories_withheld(tmp_path:
     assert whole.digest() != until.digest()
     with Album.open(path) as opened:
         assert len(opened) == 12
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--update", "x", "--until", "2020-01-01"), "--until changes nothing with --update"),
+        (("--update", "x", "--lora", "8"), "--lora changes nothing with --update"),
+        (("--update", "x", "--reinforce", "y"), "--reinforce changes nothing with --update"),
+        (("--reinforce", "x", "--batch", "8"), "--batch changes nothing with --reinforce"),
+        (("--alpha", "0.3"), "--alpha changes nothing without --reinforce"),
+        (("--reinforce", "x"), "give -b DIR"),
+        (("--lora", "8"), "nothing here uses"),
+        (("--seed", "-1"), "range"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(words: tuple[str, ...], message: str) -> None:
+    from click.testing import CliRunner
+
+    from gamer.export.training.cli import train as command
+
+    done = CliRunner().invoke(command, ["pocket", "-a", "none.gamer", "-o", "none", *words])
+    assert done.exit_code in (1, 2) and message in done.output, done.output
