@@ -130,7 +130,7 @@ def identity(sizes: Sizes, opened: Checkpoint) -> str:
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:
-    return tensor.detach().contiguous().float().numpy().tobytes()
+    return bytes(tensor.detach().contiguous().float().numpy().tobytes())
 
 
 def module(role: str, sizes: Sizes) -> nn.Module:

@@ -226,7 +226,7 @@ def train(
             print(result.text(recipe))
         if not getattr(result, "installed", True):
             raise ExportError(
-                f"{policy or base} stays as it is: what came out finds no more, or forgets, and was not written"
+                f"{policy or base} stays as it is: what came out finds no more, or forgets: not written"
             )
 
 

@@ -29,7 +29,7 @@ class Rules:
     """
 
     answers: int = 4
-    most: int = 24
+    most: int = 32
     temperature: float = 1.0
     passes: int = 2
     clip: float = 0.2

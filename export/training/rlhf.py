@@ -13,6 +13,7 @@ import json
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from gamer.runtime.bundle.manifest import MANIFEST_NAME, digest
 from gamer.runtime.models.image import prepare
 from gamer.runtime.search import refine
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import SearchOptions
 
 from ..components import components, fixtures, states
 from ..components.language import Language
@@ -74,7 +76,8 @@ class Reward:
     ) -> None:
         """`encode`: the query encoder as the checkpoint has it; the policy goes on from there."""
         self._settings, self._engine, self._loaded, self._alpha = settings, engine, loaded, alpha
-        self._encode = encode
+        self._encode, self._now = encode, datetime.now()  # one time for all, or "last week" would move
+        self._asked: dict[str, refine.Asked] = {}
         self._rows: dict[str, int] = {
             photo.id: row for row, photo in enumerate(engine.album.photos(range(len(engine.album))))
         }
@@ -88,28 +91,34 @@ class Reward:
         return path is not None and Path(path).is_file()
 
     def of(self, asked: Search, refined: Sequence[str]) -> list[float]:
-        """The reward of each refinement of a search."""
-        plain = refine.fast(asked.query)
-        sound = [not refine.objection(text, asked.query, plain, refine.NOTHING) for text in refined]
-        judged = [text if ok else asked.query for text, ok in zip(refined, sound, strict=True)]
-        fits = self._fits(asked, judged)
+        """The reward of each refinement of a search, judged as the runtime judges it."""
+        judge = self.asked(asked)
         return [
-            self._alpha * fit + (1 - self._alpha) * self.recall(asked, text) if ok else 0.0
-            for text, fit, ok in zip(refined, fits, sound, strict=True)
+            0.0
+            if reason
+            else self._alpha * self._fit(asked, text) + (1 - self._alpha) * self.recall(asked, text)
+            for text, reason in (refine.judged(answer, judge) for answer in refined)
         ]
 
+    def asked(self, asked: Search) -> refine.Asked:
+        """What the runtime would refine the query with; kept, because it does not change."""
+        if asked.query not in self._asked:
+            self._asked[asked.query] = self._engine.asked(asked.query, self._now)
+        return self._asked[asked.query]
+
     def recall(self, asked: Search, text: str) -> float:
-        """r2: the share of the photos meant that a search for `text` finds among the first K."""
-        hits = self._engine.search(text, K, refined_by="off").hits
+        """r2: the share of the photos meant among the first K, by the query's cues and `text`, its Q̂."""
+        options = SearchOptions(refined=text, timed=False)
+        hits = self._engine.search(asked.query, K, refined_by="llm", now=self._now, options=options).hits
         return len({hit.id for hit in hits} & set(asked.photos)) / min(K, len(asked.photos))
 
-    def _fits(self, asked: Search, texts: Sequence[str]) -> list[float]:
+    def _fit(self, asked: Search, text: str) -> float:
         """r1 in 0..1: (1 + the cosine of v_I and v_Q) / 2, of the photo that fits best."""
         with torch.no_grad():
-            told = torch.from_numpy(self._encode(list(texts)))
+            told = torch.from_numpy(self._encode([text]))
             queries = F.normalize(self._loaded.model.query(told), dim=-1)
             photos = torch.stack([self._photo(self._rows[photo]) for photo in asked.photos])
-        return [(1 + float(x)) / 2 for x in (queries @ photos.T).amax(dim=1)]
+        return (1 + float((queries @ photos.T).max())) / 2
 
     def _photo(self, row: int) -> torch.Tensor:
         if row not in self._seen:
@@ -147,7 +156,7 @@ def reinforce(
         if loaded.language is None:
             raise ExportError(f"{base}: no language model is trained in it: give --lora")
         _same_language_model(settings, engine, bundle)
-        prompts = [engine.models.prompt("refine", refine.clean(s.query, 300))[0] for s in searches]
+        prompts = [refine.prompt(engine.models, s.query, reward.asked(s).context)[0] for s in searches]
         told = loaded.told | asdict(
             replace(loaded.options, epochs=rounds, rate=options.rate, lora=lora_rank(loaded.language))
         )
