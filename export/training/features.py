@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,8 +51,7 @@ def encode(
     """
     tower = components.build(settings, "image_tower", "fp32").module
     patches, width = components.features(settings)
-    classes = 1000 if settings.model("image") == components.CONSE else 0
-    store = _Store(folder, key, (len(paths), patches, width), classes)
+    store = _Store(folder, key, (len(paths), patches, width), classes(settings))
     spec = fixtures.image_spec(settings)
     for start in range(store.done, len(paths), _BATCH):
         batch = range(start, min(start + _BATCH, len(paths)))
@@ -68,6 +69,31 @@ def encode(
         if progress:
             progress(batch.stop, len(paths))
     return Features(store.patches, store.labels, np.asarray(store.readable, np.bool_))
+
+
+def classes(settings: Settings) -> int:
+    """How many labels the image tower gives each photo; 0 for one without labels."""
+    return 1000 if settings.model("image") == components.CONSE else 0
+
+
+def cost(settings: Settings, folder: Path, key: str, photos: int) -> str:
+    """For people: the time and the disk that `encode` will take, before it starts; one photo is timed."""
+    item, told = components.build(settings, "image_tower", "fp32"), _read(folder / "features.json")
+    left = photos - (told["done"] if told.get("key") == key else 0)
+    with torch.no_grad():
+        item.module(*item.example)  # the first call is slower
+        begun = time.perf_counter()
+        item.module(*item.example)
+    minutes = left * (time.perf_counter() - begun) / 60
+    shape = (photos, *components.features(settings))
+    try:
+        free = f" of {shutil.disk_usage(folder).free / 1e6:.0f} MB free"
+    except OSError:
+        free = ""
+    return (
+        f"{left} photos to encode first: about {minutes:.1f} minutes; their features take "
+        f"{size(shape, classes(settings)) / 1e6:.0f} MB{free}"
+    )
 
 
 def prepared(path: Path, spec: Preprocessing) -> NDArray[np.float32] | None:

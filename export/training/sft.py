@@ -85,17 +85,18 @@ def train(
     run = RunFolder(out, told)
     with run.held():
         run.check()
-        seen = features.encode(settings, data.paths, run.inner, key, lambda a, b: stage("photos", a, b))
-        known = _known(settings, data, options, seen, stage)
-        slots = 0 if known.names is None else len(known.names)
-        side = QuerySide(options.query, known.states.shape[1], slots)
+        side = _side(settings, options)
         torch.manual_seed(options.seed)
         language = language_of(settings, options)
         model = Projection(sizes, side, settings.chosen.rho, None if language is None else language.adapter)
-        ids = language.ids(known.texts) if language is not None else []
+        ids = language.ids(data.texts) if language is not None else []
         tokens = float(np.mean([len(row) for row in ids])) if ids else 0.0
         model.to(device())
-        say(need.of(model, language, seen.patches.shape[1], tokens, len(known.owners), options).text())
+        patches = components.features(settings)[0]
+        say(need.of(model, language, patches, tokens, len(data.texts), options).text())
+        say(features.cost(settings, run.inner, key, len(data.paths)))
+        seen = features.encode(settings, data.paths, run.inner, key, lambda a, b: stage("photos", a, b))
+        known = _known(settings, data, options, seen, stage)
         try:
             done, epochs = fit(model, seen, known, options, run, report, language)
         except NotFinite as error:
@@ -151,6 +152,14 @@ def fit(
         run.log({name: value for name, value in asdict(epochs[-1]).items() if name != "of"})
         report(epochs[-1])
     return done, tuple(epochs)
+
+
+def _side(settings: Settings, options: Options) -> QuerySide:
+    """The query side that is trained: a head over the encoder's states, with a slot for each label."""
+    width: int | str = components.dpe_sizes(settings).hidden
+    if options.query == "text":
+        width = components.build(settings, "text_tower", "fp32").outputs[0].shape[1]
+    return QuerySide(options.query, int(width), features.classes(settings))
 
 
 def _known(

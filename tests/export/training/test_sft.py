@@ -21,11 +21,12 @@ from gamer.export.errors import ExportError
 from gamer.export.training import features, losses, sft, start
 from gamer.export.training.loop import Epoch, Loop
 from gamer.export.training.options import Options
-from gamer.export.training.projection import Projection
+from gamer.export.training.projection import Projection, gate
 from gamer.export.training.run_folder import RunFolder
 from tests.export.training.test_projection import CLASSES, SIZES, WIDTH, found, made_up
 
 OPTIONS = Options(epochs=4, batch=16, rate=1e-3, seed=7)
+EXPERTS = tuple(f"dpe_expert_{n}" for n in range(SIZES.experts))
 
 
 def run(
@@ -274,3 +275,28 @@ def test_after_a_loss_that_is_not_a_number_the_last_whole_epoch_is_published(tmp
     opened = open_checkpoint(None, str(tmp_path / "dpe"))
     assert opened.config["training"]["epochs"] == 2
     experts.component("dpe_router", 5, SIZES, opened)
+
+
+def test_trained_experts_and_their_query_head_compute_the_same_through_onnx(tmp_path: Path) -> None:
+    from gamer.export.onnx.to_onnx import write
+    from tests.export.onnx.test_to_onnx import NO_LANGUAGE
+
+    ort = pytest.importorskip("onnxruntime")
+    model, _, _ = run(tmp_path / "dpe")
+    opened = open_checkpoint(None, str(tmp_path / "dpe"))
+    side, found = experts.query_side(opened), {}
+    patches, state = torch.randn(1, 5, SIZES.features), torch.randn(1, WIDTH)
+    items = [experts.component(r, 5, SIZES, opened) for r in ("dpe_router", *EXPERTS)]
+    for item in (*items, experts.query_head(side, SIZES.hidden, opened)):
+        path = tmp_path / f"{item.role}.onnx"
+        write(item, "fp32", NO_LANGUAGE, [], path)
+        session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+        given = state if item.role == "dpe_query" else patches
+        found[item.role] = torch.from_numpy(session.run(None, {item.inputs[0].name: given.numpy()})[0])
+    with torch.no_grad():
+        torch.testing.assert_close(found["dpe_query"], model.query(state), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(found["dpe_router"], model(patches)[1], rtol=1e-4, atol=1e-5)
+        shares = gate(found["dpe_router"], model.rho)[0]
+        prompts = sum(share * found[role] for share, role in zip(shares, EXPERTS, strict=True))
+        assert isinstance(prompts, torch.Tensor)
+        torch.testing.assert_close(prompts.mean(1), model(patches)[0], rtol=1e-4, atol=1e-5)
