@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gamer.runtime.bundle.manifest import Ranking
 
 from . import machine
-from .retrieval.datasets import read_jsonl
+from .retrieval.datasets import DatasetError, read_jsonl
 
 if TYPE_CHECKING:
     from gamer.export.training.vectors import Vectors
@@ -111,6 +111,8 @@ def measure(
     from gamer.export.training import vectors
 
     told = [] if queries is None else list(read_jsonl(queries, "query", "relevant"))
+    for row in told:
+        _check_query(row, queries)
     rows, labels, shown = list[Row](), Found({}, {}), (0, 0, 0, 0)
     for folder in checkpoints:
         begun = time.monotonic()
@@ -124,7 +126,10 @@ def measure(
             asked.withheld,
             len(asked.answers) - asked.withheld,
         )
-        labels = asked.found(asked.labels)
+        own = asked.found(asked.labels)
+        if rows and own != labels:
+            raise ExportError(f"{folder}: its towers are not those of {checkpoints[0]}: measure it alone")
+        labels = own
         rows.append(row_of(folder.name, found, asked, time.monotonic() - begun))
     until, photos, withheld, count = shown
     names = " ".join(folder.name for folder in checkpoints)
@@ -140,6 +145,15 @@ def measure(
         tuple(rows),
         datetime.now().astimezone().isoformat(timespec="seconds"),
     )
+
+
+def _check_query(row: dict[str, Any], queries: Path | None) -> None:
+    query, relevant = row["query"], row["relevant"]
+    ids = isinstance(relevant, list) and all(isinstance(name, str) for name in relevant)
+    if not isinstance(query, str) or not ids:
+        raise DatasetError(
+            f'{queries}: {str(query)[:40]!r}: "query" is to be a text and "relevant" a list of photo ids'
+        )
 
 
 def asked_of(found: Vectors, relevant: Sequence[Sequence[str]]) -> Asked:
@@ -195,5 +209,9 @@ def recall(scores: FloatArray, answers: Answers, k: int) -> float:
     """The mean share of each query's answers among its first `k` photos, for scores float32 [Q, N]."""
     first = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     pairs = zip(first.tolist(), answers, strict=True)
-    shares = [len(answer.intersection(row)) / len(answer) for row, answer in pairs]
+    finite = np.isfinite(scores)  # what has no score was not found
+    shares = [
+        len({n for n in answer.intersection(row) if finite[q, n]}) / len(answer)
+        for q, (row, answer) in enumerate(pairs)
+    ]
     return round(float(np.mean(shares)), 4) if shares else 0.0

@@ -19,7 +19,7 @@ from . import paper_ablation
 from .datasets import DatasetError
 from .paper_ablation import NOT_QUOTED, table, with_interval
 
-_TRAIN = "not drawn yet: needs `gamer train`"
+_TRAIN = "not drawn: needs experts trained on this data (`gamer train`), which has no pixels"
 NOT_DRAWN: tuple[tuple[str, str], ...] = (
     ("Table 4, the three rows of losses", _TRAIN),
     (

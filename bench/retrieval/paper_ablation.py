@@ -120,8 +120,8 @@ def _table7(ablation: Any) -> list[str]:
         "## Table 7: ρ\n\n"
         + table(["ρ", "experts run", "of their multiply-adds", "the paper"], rows)
         + "\n\nWhat differs: "
-        f"{ablation['rho'][0]['photos']} packaged photographs, and no quality, for the DPE is not in the "
-        f"search.{trained}"
+        f"{ablation['rho'][0]['photos']} packaged photographs, and no quality: a bundle's default DPE is "
+        f"not in the search (`gamer bench channels` measures trained ones).{trained}"
     ]
 
 

@@ -111,13 +111,26 @@ def adapt(step: nn.Module, opened: Checkpoint) -> None:
 
 
 def identity(sizes: Sizes, opened: Checkpoint) -> str:
-    """Eight hex digits over all tensors: vectors of one checkpoint are not compared with another's."""
-    sha = hashlib.sha256(repr((sizes, query_side(opened))).encode())
+    """Eight hex digits over what makes v_I, and over the language model's changes where these make v_Q.
+
+    They name a channel: vectors of one checkpoint are not compared with another's. Raises ExportError.
+    """
+    side = query_side(opened)
+    sha = hashlib.sha256(repr((sizes, side)).encode())
     for role in ("dpe_router", *(f"dpe_expert_{n}" for n in range(sizes.experts))):
         for name, parameter in module(role, sizes).named_parameters():
-            tensor = opened.weights.get(f"{role}.{name}", *parameter.shape)
-            sha.update(tensor.detach().contiguous().float().numpy().tobytes())
+            sha.update(_bytes(opened.weights.get(f"{role}.{name}", *parameter.shape)))
+    low, layer = rank(opened) if side.query == "llm" else 0, 0
+    while low and opened.weights.has(f"{DECODER}.{layer}.qkv.a"):
+        # Those whose sizes are known here; a step of training moves all.
+        for name, shape in (("qkv.a", (low, sizes.hidden)), ("out.b", (sizes.hidden, low))):
+            sha.update(_bytes(opened.weights.get(f"{DECODER}.{layer}.{name}", *shape)))
+        layer += 1
     return sha.hexdigest()[:8]
+
+
+def _bytes(tensor: torch.Tensor) -> bytes:
+    return bytes(tensor.detach().contiguous().float().numpy().tobytes())
 
 
 def module(role: str, sizes: Sizes) -> nn.Module:

@@ -31,8 +31,17 @@ Ids = Sequence[Sequence[int]]
 class Language:
     """`step`: the decoder; `table`: its token table; `adapter`: its low-rank changes if they are trained."""
 
-    def __init__(self, step: DecoderStep, table: nn.Module, tokenizer: Tokenizer, end: int, rank: int = 0):
-        """`end`: the token [EOS]; `rank`: of the changes, 0 for none."""
+    def __init__(
+        self,
+        step: DecoderStep,
+        table: nn.Module,
+        tokenizer: Tokenizer,
+        end: int,
+        rank: int = 0,
+        slots: int = 512,
+    ) -> None:
+        """`end`: the token [EOS]; `rank`: of the changes, 0 for none; `slots`: of the runtime's cache."""
+        self._slots = slots
         self.step, self.table, self._tokenizer, self._end = step.requires_grad_(False), table, tokenizer, end
         self.adapter = lora.adapter(step, rank) if rank else None
         if self.adapter is not None:
@@ -50,7 +59,7 @@ class Language:
                 f"recipe {settings.recipe}: no state at [EOS] of an encoder-decoder can be trained on"
             )
         table = components.build(settings, "llm_embed", "fp32").module
-        return cls(step, table, Tokenizer.from_str(text), ends[-1], rank)
+        return cls(step, table, Tokenizer.from_str(text), ends[-1], rank, settings.slots)
 
     def to(self, device: torch.device) -> Language:
         """Moves the decoder, its table and its adapter."""
@@ -58,9 +67,18 @@ class Language:
         self.table.to(device)
         return self
 
-    def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens of each text, then [EOS]; without the start that some tokenizers put before a text."""
-        return [[*self._tokenizer.encode(text).ids, self._end] for text in texts]
+    def ids(self, texts: Sequence[str], prompts: int = 0) -> list[list[int]]:
+        """The tokens of each text, then [EOS]; without the start that some tokenizers put before a text.
+
+        Of a text that is too long for the decoder's cache the beginning is taken, as the runtime does.
+        `prompts`: soft prompts, which with ASKED stand before the text. Raises ExportError if these fill it.
+        """
+        slots = self._slots
+        asked = len(self._tokenizer.encode(ASKED).ids) if prompts else 0
+        room = slots - 1 - prompts - asked
+        if room < 1:
+            raise ExportError(f"{prompts} soft prompts do not fit into a decoder's cache of {slots} slots")
+        return [[*self._tokenizer.encode(text).ids[:room], self._end] for text in texts]
 
     def states(self, ids: Ids) -> Tensor:
         """float32 [B, H]: the normalised hidden state at [EOS] of each text (paper section 3.3.2)."""

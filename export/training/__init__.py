@@ -2,6 +2,7 @@
 
 `pairs` reads ⟨photo, memory⟩ from an album, `features` runs the frozen image tower over the photos once,
 `projection` is what is trained, `start` its closed-form beginning, `sft` the loop over the `losses`, and
-`run_folder` keeps its state, so that a killed training goes on. What comes out is the directory that
+`run_folder` keeps its state, so that a killed training goes on. `update` goes on from what was searched and
+opened, `rlhf` trains the refinement of queries by `ppo`. What comes out is the directory that
 `gamer export --weights dpe=DIR` takes.
 """

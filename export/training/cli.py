@@ -179,7 +179,11 @@ if TYPE_CHECKING:
     help="Withhold the memories of photos taken from this day on.",
 )
 @click.option(
-    "--seed", type=int, default=Options.seed, show_default=True, help="Of the order and the random start."
+    "--seed",
+    type=click.IntRange(0, (1 << 63) - 1),
+    default=Options.seed,
+    show_default=True,
+    help="Of the order and the random start.",
 )
 @json_option
 def train(
@@ -204,6 +208,7 @@ def train(
     last = None if until is None else int(until.replace(tzinfo=UTC).timestamp() * 1000)
     on_interrupt = "interrupted; finished epochs are kept, run the same command to go on"
     with one_line("train", ExportError, extra="export", interrupted=on_interrupt):
+        _refuse_ignored(base, policy)
         settings = Settings(recipe, sources=parse_sources(recipe, None, weights))
         options = Options(until=last, **chosen)  # type: ignore[arg-type]
         with bar() as progress:
@@ -221,8 +226,31 @@ def train(
             print(result.text(recipe))
         if not getattr(result, "installed", True):
             raise ExportError(
-                f"{policy or base} stays as it is: what came out finds less, and was not written"
+                f"{policy or base} stays as it is: what came out finds no more, or forgets: not written"
             )
+
+
+_ALWAYS = {"recipe", "album", "out", "weights", "epochs", "rate", "as_json"}
+_OF_REINFORCE = {"bundle", "queries", "alpha", "beta"}
+
+
+def _refuse_ignored(base: Path | None, policy: Path | None) -> None:
+    """Raises ExportError for an option that was given and would change nothing."""
+    context = click.get_current_context()
+    given = {p.name: p.opts[-1] for p in context.command.params if p.name and _is_given(context, p.name)}
+    if base is not None:
+        allowed, where = _ALWAYS | {"base"}, "with --update, which keeps the checkpoint's settings"
+    elif policy is not None:
+        allowed, where = _ALWAYS | _OF_REINFORCE | {"policy", "lora"}, "with --reinforce"
+    else:
+        allowed, where = given.keys() - _OF_REINFORCE, "without --reinforce"
+    ignored = [option for name, option in given.items() if name not in allowed]
+    if ignored:
+        raise ExportError(f"{', '.join(ignored)} changes nothing {where}: leave it out")
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def _train(settings: Settings, album: Path, out: Path, options: Options, progress: Progress) -> sft.Trained:

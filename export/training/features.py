@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +27,7 @@ from .run_folder import write_json
 
 Progress = Callable[[int, int], None]  # done, total
 _BATCH = 16
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +51,7 @@ def encode(
     """
     tower = components.build(settings, "image_tower", "fp32").module
     patches, width = components.features(settings)
-    classes = 1000 if settings.model("image") == components.CONSE else 0
-    store = _Store(folder, key, (len(paths), patches, width), classes)
+    store = _Store(folder, key, (len(paths), patches, width), classes(settings))
     spec = fixtures.image_spec(settings)
     for start in range(store.done, len(paths), _BATCH):
         batch = range(start, min(start + _BATCH, len(paths)))
@@ -66,6 +69,31 @@ def encode(
         if progress:
             progress(batch.stop, len(paths))
     return Features(store.patches, store.labels, np.asarray(store.readable, np.bool_))
+
+
+def classes(settings: Settings) -> int:
+    """How many labels the image tower gives each photo; 0 for one without labels."""
+    return 1000 if settings.model("image") == components.CONSE else 0
+
+
+def cost(settings: Settings, folder: Path, key: str, photos: int) -> str:
+    """For people: the time and the disk that `encode` will take, before it starts; one photo is timed."""
+    item, told = components.build(settings, "image_tower", "fp32"), _read(folder / "features.json")
+    left = photos - (told["done"] if told.get("key") == key else 0)
+    with torch.no_grad():
+        item.module(*item.example)  # the first call is slower
+        begun = time.perf_counter()
+        item.module(*item.example)
+    minutes = left * (time.perf_counter() - begun) / 60
+    shape = (photos, *components.features(settings))
+    try:
+        free = f" of {shutil.disk_usage(folder).free / 1e6:.0f} MB free"
+    except OSError:
+        free = ""
+    return (
+        f"{left} photos to encode first: about {minutes:.1f} minutes; their features take "
+        f"{size(shape, classes(settings)) / 1e6:.0f} MB{free}"
+    )
 
 
 def prepared(path: Path, spec: Preprocessing) -> NDArray[np.float32] | None:
@@ -87,14 +115,17 @@ class _Store:
         self.done = 0 if fresh else told["done"]
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            mode = "w+" if fresh else "r+"
-            self.patches = _array(folder / "patches.npy", mode, np.float16, shape)
+            self.patches = _array(folder / "patches.npy", fresh, np.float16, shape)
             self.labels = (
-                _array(folder / "labels.npy", mode, np.float32, (shape[0], classes)) if classes else None
+                _array(folder / "labels.npy", fresh, np.float32, (shape[0], classes)) if classes else None
             )
-            self.readable = _array(folder / "readable.npy", mode, np.bool_, shape[:1])
+            self.readable = _array(folder / "readable.npy", fresh, np.bool_, shape[:1])
         except (OSError, ValueError) as error:
-            raise ExportError(f"{folder}: features cannot be kept there ({error})") from None
+            reason = getattr(error, "strerror", None) or error
+            raise ExportError(
+                f"{folder}: features cannot be kept there ({reason}): free {size(shape, classes) / 1e6:.0f} "
+                "MB, or give another -o"
+            ) from None
 
     def commit(self, done: int) -> None:
         for array in (self.patches, self.labels, self.readable):
@@ -104,8 +135,35 @@ class _Store:
         self.done = done
 
 
-def _array(path: Path, mode: str, dtype: type, shape: tuple[int, ...]) -> Any:
-    return np.lib.format.open_memmap(path, mode=mode, dtype=dtype, shape=shape if mode == "w+" else None)
+def size(shape: tuple[int, int, int], classes: int) -> int:
+    """Bytes of the files that keep the features of `shape` photos, patches, width."""
+    return 2 * int(np.prod(shape)) + (4 * classes + 1) * shape[0]
+
+
+def _array(path: Path, fresh: bool, dtype: type, shape: tuple[int, ...]) -> Any:
+    if not fresh:
+        return np.lib.format.open_memmap(path, mode="r+")
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    try:
+        _allocate(path)
+    except OSError:
+        path.unlink()
+        raise
+    return array
+
+
+def _allocate(path: Path) -> None:
+    """Gives a sparse file its blocks: on a full disk, a write through the map would kill the process."""
+    with path.open("r+b") as file:
+        begin, end = file.tell(), file.seek(0, os.SEEK_END)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), begin, end)
+            return
+        begin = 4096  # the header stays
+        file.seek(begin)
+        for start in range(begin, end, _BLOCK):
+            file.write(bytes(min(_BLOCK, end - start)))
+        os.fsync(file.fileno())
 
 
 def _read(path: Path) -> dict[str, Any]:

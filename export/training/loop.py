@@ -20,6 +20,7 @@ from .options import Options
 from .projection import Projection, gate
 from .start import Known
 
+_NOT_FINITE = "the loss is not a number: the last state is kept"
 CHUNK = 16  # memories whose likelihood is computed at once; their gradients are summed
 
 
@@ -27,7 +28,7 @@ CHUNK = 16  # memories whose likelihood is computed at once; their gradients are
 class Epoch:
     """Means over an epoch. `likelihood`: nats a token (0 where it is not trained).
 
-    `experts`: how many Eq. 1 chose; `seconds_left`: for the epochs to come.
+    `of`: epochs of the whole training. `experts`: how many Eq. 1 chose; `seconds_left`: for those to come.
     """
 
     epoch: int
@@ -38,6 +39,10 @@ class Epoch:
     likelihood: float
     experts: float
     seconds_left: float
+
+
+class NotFinite(ExportError):
+    """A loss or a parameter is not a number; the state of the epoch before is whole."""
 
 
 class Loop:
@@ -60,7 +65,12 @@ class Loop:
         self.device = next(model.parameters()).device
         self._patches, self._states = seen.patches, known.states
         self._owners = np.asarray(known.owners)
+        numbers = {text: n for n, text in enumerate(dict.fromkeys(known.texts))}
+        # Without texts, each memory has one of its own.
+        self._texts = np.array([numbers[t] for t in known.texts] or range(len(self._owners)), np.int64)
         self._ids = [] if language is None else language.ids(known.texts)
+        told = language is not None and options.likelihood > 0
+        self._told_ids = language.ids(known.texts, seen.patches.shape[1]) if language and told else []
         self._begun = time.monotonic()
 
     @property
@@ -68,28 +78,37 @@ class Loop:
         """Optimiser steps of an epoch."""
         return math.ceil(self._count(len(self._owners)) / self.options.accumulate)
 
+    @property
+    def epochs(self) -> int:
+        """Epochs of the whole training, the last of which may end early at `options.steps`."""
+        options = self.options
+        return min(options.epochs, math.ceil(options.steps / self.steps)) if options.steps else options.epochs
+
     def epoch(self, epoch: int, first: int) -> Epoch:
         """One pass over all memories in a new order, which depends on the seed and the epoch alone.
 
-        It ends early at `options.steps`. Raises ExportError for a loss that is not a number.
+        It ends early at `options.steps`. Raises NotFinite for a loss or a parameter that is not a number.
         """
         options = self.options
         order = np.random.default_rng((options.seed, epoch)).permutation(len(self._owners))
         batches = np.array_split(order, self._count(len(order)))
-        limit = options.steps - epoch * self.steps if options.steps else self.steps
-        batches = batches[: limit * options.accumulate]
+        whole, taken = options.epochs * self.steps, epoch * self.steps
+        whole = min(whole, options.steps) if options.steps else whole
+        groups = [batches[n : n + options.accumulate] for n in range(0, len(batches), options.accumulate)]
         sums, weight = np.zeros(5), 0
-        for n, batch in enumerate(batches):
-            self._set_rate((epoch + n / len(batches)) / options.epochs)
-            figures = self._batch(batch)
-            sums, weight = sums + len(batch) * figures, weight + len(batch)
-            if (n + 1) % options.accumulate == 0 or n + 1 == len(batches):
-                self.optimiser.step()
-                self.optimiser.zero_grad()
+        for step, group in enumerate(groups[: whole - taken]):
+            self._set_rate((taken + step) / whole)
+            for batch in group:
+                figures = self._batch(batch, 1 / len(group))
+                sums, weight = sums + len(batch) * figures, weight + len(batch)
+            self.optimiser.step()
+            self.optimiser.zero_grad()
+        if not all(bool(torch.isfinite(p).all()) for p in self.model.parameters()):
+            raise NotFinite(_NOT_FINITE)
         loss, near, spread, told, used = (float(x) for x in sums / weight)
         each = (time.monotonic() - self._begun) / (epoch + 1 - first)
-        left = each * (options.epochs - epoch - 1)
-        return Epoch(epoch + 1, options.epochs, loss, near, spread, told, used, round(left, 1))
+        left = each * (self.epochs - epoch - 1)
+        return Epoch(epoch + 1, self.epochs, loss, near, spread, told, used, round(left, 1))
 
     def _count(self, pairs: int) -> int:
         """Batches of an epoch, of nearly equal length, so that none has too few negatives."""
@@ -101,48 +120,54 @@ class Loop:
         for group in self.optimiser.param_groups:
             group["lr"] = self.options.rate * factor
 
-    def _batch(self, batch: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Adds a batch's gradients. Returns loss, contrastive loss, entropy, likelihood and experts used."""
-        options, owners = self.options, self._owners[batch]
+    def _batch(self, batch: NDArray[np.intp], share: float) -> NDArray[np.float64]:
+        """Adds `share` of a batch's gradients.
+
+        Returns loss, contrastive loss, entropy, likelihood and experts used.
+        """
+        options = self.options
+        owners, texts = (torch.from_numpy(n[batch]).to(self.device) for n in (self._owners, self._texts))
         with self._precision():
             photos, weights = self.model(self._seen(batch))
             near = losses.contrastive(
                 photos,
                 self.model.query(self._asked(batch)),
-                torch.from_numpy(owners).to(self.device),
+                owners,
+                texts,
                 options.tau,
                 options.leave_out_positive,
             )
         spread = losses.entropy(weights.float())
         loss = near + options.entropy * spread
-        self._add(loss)
-        told = sum(self._told(part, share) for part, share in self._chunks(batch))
+        self._add(loss * share)
+        told = sum(self._told(part, tokens, share) for part, tokens in self._chunks(batch))
         used = (gate(weights.detach(), self.model.rho) > 0).sum(-1).float().mean()
         whole = loss.item() + options.likelihood * told
         return np.array([whole, near.item(), spread.item(), told, used.item()])
 
-    def _told(self, part: NDArray[np.intp], share: float) -> float:
-        """Adds the gradients of the likelihood of some memories (Eq. 2), `share` of the batch's tokens."""
+    def _told(self, part: NDArray[np.intp], tokens: float, share: float) -> float:
+        """Adds `share` of the gradients of some memories' likelihood (Eq. 2).
+
+        Returns it; `tokens`: their share of the batch's tokens.
+        """
         assert self.language is not None
         with self._precision():
             prompts, _ = self.model.prompts(self._seen(part))
-            told = self.language.nll(prompts, [self._ids[n] for n in part]) * share
-        self._add(self.options.likelihood * told)
+            told = self.language.nll(prompts, [self._told_ids[n] for n in part]) * tokens
+        self._add(self.options.likelihood * told * share)
         return float(told.item())
 
     def _chunks(self, batch: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], float]]:
-        if self.options.likelihood <= 0 or self.language is None:
+        if not self._told_ids:
             return
-        tokens = sum(len(self._ids[n]) for n in batch)
+        tokens = sum(len(self._told_ids[n]) for n in batch)
         for part in np.array_split(batch, max(1, math.ceil(len(batch) / CHUNK))):
-            yield part, sum(len(self._ids[n]) for n in part) / tokens
+            yield part, sum(len(self._told_ids[n]) for n in part) / tokens
 
     def _add(self, loss: Tensor) -> None:
         if not math.isfinite(loss.item()):
-            raise ExportError(
-                "the loss is not a number: the last state is kept; go on with a smaller --rate and another -o"
-            )
-        (loss / self.options.accumulate).backward()
+            raise NotFinite(_NOT_FINITE)
+        loss.backward()
 
     def _seen(self, pairs: NDArray[np.intp]) -> Tensor:
         return torch.from_numpy(self._patches[self._owners[pairs]].astype(np.float32)).to(self.device)

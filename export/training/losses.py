@@ -18,18 +18,25 @@ def entropy(weights: Tensor) -> Tensor:
 
 
 def contrastive(
-    photos: Tensor, queries: Tensor, owners: Tensor, tau: float = TAU, leave_out_positive: bool = False
+    photos: Tensor,
+    queries: Tensor,
+    owners: Tensor,
+    texts: Tensor,
+    tau: float = TAU,
+    leave_out_positive: bool = False,
 ) -> Tensor:
     """The symmetric contrastive loss between v_I and v_Q (Eq. 3 and 4), in nats.
 
-    `photos`, `queries`: [B, H], normalised here; row n of both is a pair. `owners`: int64 [B]; pairs with the
-    same number belong together, and are no negatives of each other. `leave_out_positive`: the denominator
-    has the negatives only, as the paper prints it; the usual one (van den Oord et al. 2018, arXiv
-    1807.03748) holds the positive too. A batch without a negative has no loss.
+    `photos`, `queries`: [B, H], normalised here; row n of both is a pair. `owners`, `texts`: int64 [B], the
+    numbers of the pair's photo and of its text. A photo and a query are no negatives of each other if the
+    batch has that text as a memory of that photo: "breakfast" of Monday is also true of Tuesday's.
+    `leave_out_positive`: the denominator has the negatives only, as the paper prints it; the usual one (van
+    den Oord et al. 2018, arXiv 1807.03748) holds the positive too. A batch without a negative has no loss.
     """
     scores = F.normalize(photos, dim=-1) @ F.normalize(queries, dim=-1).T / tau
     pair = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
-    hidden = owners[:, None] == owners[None, :]
+    own, same = (numbers[:, None] == numbers[None, :] for numbers in (owners, texts))
+    hidden = (own.float() @ same.float()) > 0
     if not leave_out_positive:
         hidden = hidden & ~pair
     if bool(hidden.all(dim=1).any()):

@@ -29,7 +29,7 @@ class Rules:
     """
 
     answers: int = 4
-    most: int = 24
+    most: int = 32
     temperature: float = 1.0
     passes: int = 2
     clip: float = 0.2
@@ -46,7 +46,10 @@ class Round:
 
 
 class Ppo:
-    """Trains `language`'s adapter; what it was when this was made is the policy that it must stay near."""
+    """Trains `language`'s adapter; what it was when this was made is the policy that it must stay near.
+
+    `rounds`: passes that are done.
+    """
 
     def __init__(self, language: Language, rate: float, rules: Rules, seed: int) -> None:
         if language.adapter is None:
@@ -54,11 +57,17 @@ class Ppo:
         self.language, self.rules = language, rules
         self._parameters = list(language.adapter.parameters())
         self._before = [p.detach().clone() for p in self._parameters]
-        self._optimiser = torch.optim.AdamW(self._parameters, lr=rate, weight_decay=0.0)
-        self._generator = torch.Generator().manual_seed(seed)
+        self.optimiser = torch.optim.AdamW(self._parameters, lr=rate, weight_decay=0.0)
+        self.rounds, self._seed, self._generator = 0, seed, torch.Generator()
 
     def round(self, prompts: Sequence[Sequence[int]], rewards: Rewards) -> Round:
-        """One pass over all prompts. Raises ExportError for a loss that is not a number."""
+        """One pass over all prompts. Raises ExportError for a loss that is not a number.
+
+        What is drawn depends on the seed and on `rounds` alone, so that a killed training goes on alike.
+        """
+        own = np.random.SeedSequence((self._seed, self.rounds)).generate_state(1)[0]
+        self._generator.manual_seed(int(own))
+        self.rounds += 1
         figures = [self._step(prompt, partial(rewards, n)) for n, prompt in enumerate(prompts)]
         return Round(*(float(x) for x in np.mean(figures, axis=0)))
 
@@ -78,9 +87,9 @@ class Ppo:
             loss = objective(now, drawn, first, given, inside, rules)
             if not bool(torch.isfinite(loss)):
                 raise ExportError("the loss is not a number: nothing was written; give a smaller --rate")
-            self._optimiser.zero_grad()
+            self.optimiser.zero_grad()
             loss.backward()
-            self._optimiser.step()
+            self.optimiser.step()
         apart = float((divergence(drawn, first) * inside).sum() / inside.sum().clamp_min(1))
         return float(given.mean()), apart, float(len(set(texts)))
 

@@ -8,10 +8,12 @@ through the engine. A refinement that the runtime would reject earns nothing.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +21,18 @@ import torch
 from torch.nn import functional as F
 
 from gamer.index import OpenedLog, load_pixels
+from gamer.runtime.bundle.manifest import MANIFEST_NAME, digest
 from gamer.runtime.models.image import prepare
 from gamer.runtime.search import refine
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import SearchOptions
 
 from ..components import components, fixtures, states
+from ..components.language import Language
 from ..errors import ExportError
 from ..settings import Settings
 from . import sft
-from .loading import Loaded, load
+from .loading import Loaded, fingerprint, load
 from .options import Options
 from .ppo import Ppo, Round, Rules
 from .run_folder import RunFolder
@@ -71,7 +76,8 @@ class Reward:
     ) -> None:
         """`encode`: the query encoder as the checkpoint has it; the policy goes on from there."""
         self._settings, self._engine, self._loaded, self._alpha = settings, engine, loaded, alpha
-        self._encode = encode
+        self._encode, self._now = encode, datetime.now()  # one time for all, or "last week" would move
+        self._asked: dict[str, refine.Asked] = {}
         self._rows: dict[str, int] = {
             photo.id: row for row, photo in enumerate(engine.album.photos(range(len(engine.album))))
         }
@@ -85,28 +91,34 @@ class Reward:
         return path is not None and Path(path).is_file()
 
     def of(self, asked: Search, refined: Sequence[str]) -> list[float]:
-        """The reward of each refinement of a search."""
-        plain = refine.fast(asked.query)
-        sound = [not refine.objection(text, asked.query, plain, refine.NOTHING) for text in refined]
-        judged = [text if ok else asked.query for text, ok in zip(refined, sound, strict=True)]
-        fits = self._fits(asked, judged)
+        """The reward of each refinement of a search, judged as the runtime judges it."""
+        judge = self.asked(asked)
         return [
-            self._alpha * fit + (1 - self._alpha) * self.recall(asked, text) if ok else 0.0
-            for text, fit, ok in zip(refined, fits, sound, strict=True)
+            0.0
+            if reason
+            else self._alpha * self._fit(asked, text) + (1 - self._alpha) * self.recall(asked, text)
+            for text, reason in (refine.judged(answer, judge) for answer in refined)
         ]
 
+    def asked(self, asked: Search) -> refine.Asked:
+        """What the runtime would refine the query with; kept, because it does not change."""
+        if asked.query not in self._asked:
+            self._asked[asked.query] = self._engine.asked(asked.query, self._now)
+        return self._asked[asked.query]
+
     def recall(self, asked: Search, text: str) -> float:
-        """r2: the share of the photos meant that a search for `text` finds among the first K."""
-        hits = self._engine.search(text, K, refined_by="off").hits
+        """r2: the share of the photos meant among the first K, by the query's cues and `text`, its Q̂."""
+        options = SearchOptions(refined=text, timed=False)
+        hits = self._engine.search(asked.query, K, refined_by="llm", now=self._now, options=options).hits
         return len({hit.id for hit in hits} & set(asked.photos)) / min(K, len(asked.photos))
 
-    def _fits(self, asked: Search, texts: Sequence[str]) -> list[float]:
+    def _fit(self, asked: Search, text: str) -> float:
         """r1 in 0..1: (1 + the cosine of v_I and v_Q) / 2, of the photo that fits best."""
         with torch.no_grad():
-            told = torch.from_numpy(self._encode(list(texts)))
+            told = torch.from_numpy(self._encode([text]))
             queries = F.normalize(self._loaded.model.query(told), dim=-1)
             photos = torch.stack([self._photo(self._rows[photo]) for photo in asked.photos])
-        return [(1 + float(x)) / 2 for x in (queries @ photos.T).amax(dim=1)]
+        return (1 + float((queries @ photos.T).max())) / 2
 
     def _photo(self, row: int) -> torch.Tensor:
         if row not in self._seen:
@@ -143,16 +155,30 @@ def reinforce(
             raise ExportError(f"{queries or album}: {len(searches)} searches with photos here: 4 are needed")
         if loaded.language is None:
             raise ExportError(f"{base}: no language model is trained in it: give --lora")
-        prompts = [engine.models.prompt("refine", refine.clean(s.query, 300))[0] for s in searches]
-        run = RunFolder(out, {"base": str(base.resolve()), "alpha": alpha, "rounds": rounds, **asdict(rules)})
+        _same_language_model(settings, engine, bundle)
+        prompts = [refine.prompt(engine.models, s.query, reward.asked(s).context)[0] for s in searches]
+        told = loaded.told | asdict(
+            replace(loaded.options, epochs=rounds, rate=options.rate, lora=lora_rank(loaded.language))
+        )
+        told |= {
+            "base": fingerprint(base),
+            "bundle": digest(bundle / MANIFEST_NAME)[1],
+            "album": str(album.resolve()),
+            "searches": hashlib.sha256(repr(searches).encode()).hexdigest(),
+            "alpha": alpha,
+            **asdict(rules),
+        }
+        run = RunFolder(out, told)
         with run.held():
-            run.check()
+            run.begin()
             policy, done = Ppo(loaded.language, options.rate, rules, loaded.options.seed), list[Round]()
             later = range(first, len(searches))
             before = _likeliest(policy, prompts, searches, reward, later)
             say(f"{first} searches to learn from, {len(later)} to measure with; reward before: {before:.3f}")
-            for n in range(rounds):
+            policy.rounds = run.resume(loaded.model, policy.optimiser)
+            for n in range(policy.rounds, rounds):
                 done.append(policy.round(prompts[:first], lambda i, texts: reward.of(searches[i], texts)))
+                run.keep(loaded.model, policy.optimiser, n + 1)
                 run.log({"round": n + 1, **asdict(done[-1])})
                 say(
                     f"round {n + 1} of {rounds}: reward {done[-1].reward:.3f}, divergence "
@@ -162,6 +188,28 @@ def reinforce(
             if after >= before:
                 run.publish(loaded.model)
     return Reinforced(out, first, before, after, after >= before, tuple(done))
+
+
+def lora_rank(language: Language) -> int:
+    """The rank of the changes that are trained; 0 for none."""
+    return 0 if language.adapter is None else len(next(language.adapter.parameters()))
+
+
+def _same_language_model(settings: Settings, engine: Engine, bundle: Path) -> None:
+    """Raises ExportError if the bundle refines with another language model than the recipe's."""
+    manifest, wanted = engine.models.manifest, components.language(settings)
+    tokenizer = hashlib.sha256(components.llm_tokenizer(settings)[0].encode()).hexdigest()
+    have = manifest.decoder()
+    alike = wanted is not None and (have.layers, have.hidden, have.head_dim) == (
+        wanted.layers,
+        wanted.hidden,
+        wanted.head_dim,
+    )
+    if not alike or manifest.file("llm_tokenizer.json").sha256 != tokenizer:
+        raise ExportError(
+            f"{bundle}: its language model is {manifest.component('llm_decoder').source}, not that of recipe "
+            f"{settings.recipe}: give a bundle of that recipe"
+        )
 
 
 def _likeliest(
@@ -179,7 +227,7 @@ def _searches(album: Path, queries: Path | None) -> list[Search]:
         return [Search(entry.query, (entry.photo,)) for entry in OpenedLog(album).read()]
     try:
         with queries.open(encoding="utf-8") as file:
-            return [_search(line) for line in iter(lambda: file.readline(_MAX_LINE), "")]
+            return [_search(line) for line in iter(lambda: file.readline(_MAX_LINE), "") if line.strip()]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ExportError(
             f'{queries}: not lines of {{"query": …, "photos": [id, …]}} ({str(error)[:60]})'

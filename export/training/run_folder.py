@@ -37,24 +37,26 @@ class RunFolder:
         """Holds the folder. Raises ExportError if another training has it, or if it cannot be written."""
         from filelock import FileLock, Timeout
 
+        lock = FileLock(self.inner / "lock", timeout=0)
         try:
             self.inner.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.inner / "lock", timeout=0):
-                yield
+            lock.acquire()
         except Timeout:
             raise ExportError(
                 f"{self.out}: another training writes here: wait for it, or give another -o"
             ) from None
         except OSError as error:
-            raise ExportError(
-                f"{self.out}: cannot be written ({error.strerror}): free space, or give another -o"
-            ) from None
+            raise _cannot_write(self.out, error) from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def check(self) -> None:
-        """Raises ExportError if the folder holds a training of something else; else it now holds this one."""
+        """Raises ExportError if the folder holds a training of something else. Writes nothing."""
         path = self.inner / "told.json"
         if not path.exists():
-            write_json(path, self.told)
+            return
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             other = [name for name, value in self.told.items() if found.get(name) != value]
@@ -66,12 +68,20 @@ class RunFolder:
                 "delete it"
             )
 
-    def resume(self, model: Projection, optimiser: torch.optim.Optimizer) -> int:
-        """The epochs that an interrupted training finished, after loading its state; 0 for none."""
+    def begin(self) -> None:
+        """The folder is this training's. Raises ExportError as `check` does, and on a full disk."""
+        self.check()
+        write_json(self.inner / "told.json", self.told)
+
+    def resume(self, model: Projection, optimiser: torch.optim.Optimizer | None = None) -> int:
+        """The epochs that an interrupted training finished, after loading its state; 0 for none.
+
+        Without an `optimiser`, the model's part alone.
+        """
         state = self.inner / "state.safetensors"
         return self._load(state, model, optimiser) if state.exists() else 0
 
-    def _load(self, path: Path, model: Projection, optimiser: torch.optim.Optimizer) -> int:
+    def _load(self, path: Path, model: Projection, optimiser: torch.optim.Optimizer | None) -> int:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
@@ -80,8 +90,14 @@ class RunFolder:
             for name, parameter in model.named_parameters():
                 with torch.no_grad():
                     parameter.copy_(tensors[f"model.{name}"])
+                if optimiser is None or f"step.{name}" not in tensors:  # Adam never saw a gradient of it
+                    continue
                 optimiser.state[parameter] = {
-                    key: tensors[f"{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")
+                    "step": tensors[f"step.{name}"],  # Adam counts on the processor
+                    **{
+                        key: tensors[f"{key}.{name}"].to(parameter.device)
+                        for key in ("exp_avg", "exp_avg_sq")
+                    },
                 }
             return int(tensors["epochs"])
         except (OSError, KeyError, RuntimeError, SafetensorError) as error:
@@ -100,14 +116,20 @@ class RunFolder:
         """Appends a row to log.csv, with a heading if the file is new."""
         path = self.inner / "log.csv"
         fresh = not path.exists()
-        with path.open("a", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(row))
-            if fresh:
-                writer.writeheader()
-            writer.writerow(row)
+        try:
+            with path.open("a", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, list(row))
+                if fresh:
+                    writer.writeheader()
+                writer.writerow(row)
+        except OSError as error:
+            raise _cannot_write(path, error) from None
 
-    def publish(self, model: Projection) -> None:
-        """Writes the checkpoint: tensors first, so that a config.json means a whole one."""
+    def publish(self, model: Projection, **more: object) -> None:
+        """Writes the checkpoint: tensors first, so that a config.json means a whole one.
+
+        `more`: what its config.json says of the training beside `told`, or instead of it.
+        """
         sizes, side = model.sizes, model.side
         tensors = {name: p.detach().contiguous() for name, p in model.named_parameters()}
         _save(self.out / "model.safetensors", tensors)
@@ -116,7 +138,7 @@ class RunFolder:
             config["head"] = {"width": side.width, "slots": side.slots}
         if model.llm_decoder is not None:
             config["lora"] = len(model.llm_decoder[0]["qkv"].a)
-        write_json(self.out / "config.json", config | {"training": self.told})
+        write_json(self.out / "config.json", config | {"training": self.told | more})
 
 
 def _save(path: Path, tensors: dict[str, Tensor]) -> None:
@@ -132,7 +154,14 @@ def _save(path: Path, tensors: dict[str, Tensor]) -> None:
 
 
 def write_json(path: Path, value: Told) -> None:
-    """Writes JSON aside, then renames it."""
+    """Writes JSON aside, then renames it. Raises ExportError if it cannot be written."""
     aside = path.with_suffix(".aside")
-    aside.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    aside.replace(path)
+    try:
+        aside.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        aside.replace(path)
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+
+
+def _cannot_write(path: Path, error: OSError) -> ExportError:
+    return ExportError(f"{path}: cannot be written ({error.strerror}): free space, or give another -o")

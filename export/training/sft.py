@@ -21,7 +21,7 @@ from ..components.language import Language
 from ..errors import ExportError
 from ..settings import Settings
 from . import features, need, pairs, start
-from .loop import Epoch, Loop
+from .loop import Epoch, Loop, NotFinite
 from .measure import Recall, recall
 from .options import Options
 from .pairs import Pairs
@@ -75,28 +75,46 @@ def train(
     for the album, ExportError for a recipe without experts, an album without pairs, a folder in use or with
     another training, a full disk, and a loss that is not a number, after which the last state is kept.
     """
+    if options.lora and options.query == "text" and options.likelihood <= 0:
+        raise ExportError(
+            "--lora trains a language model that nothing here uses: give --query llm or --likelihood"
+        )
     sizes, data = components.dpe_sizes(settings), pairs.read(album, options.until)
     key = data.digest()
     told = {"recipe": settings.recipe, "sources": dict(settings.sources), "data": key, **asdict(options)}
     run = RunFolder(out, told)
     with run.held():
         run.check()
-        seen = features.encode(settings, data.paths, run.inner, key, lambda a, b: stage("photos", a, b))
-        known = _known(settings, data, options, seen, stage)
-        slots = 0 if known.names is None else len(known.names)
-        side = QuerySide(options.query, known.states.shape[1], slots)
+        side = _side(settings, options)
         torch.manual_seed(options.seed)
         language = language_of(settings, options)
         model = Projection(sizes, side, settings.chosen.rho, None if language is None else language.adapter)
-        ids = language.ids(known.texts) if language is not None else []
+        ids = language.ids(data.texts) if language is not None else []
         tokens = float(np.mean([len(row) for row in ids])) if ids else 0.0
         model.to(device())
-        say(need.of(model, language, seen.patches.shape[1], tokens, len(known.owners), options).text())
-        done, epochs = fit(model, seen, known, options, run, report, language)
+        patches = components.features(settings)[0]
+        say(need.of(model, language, patches, tokens, len(data.texts), options).text())
+        say(features.cost(settings, run.inner, key, len(data.paths)))
+        seen = features.encode(settings, data.paths, run.inner, key, lambda a, b: stage("photos", a, b))
+        known = _known(settings, data, options, seen, stage)
+        try:
+            done, epochs = fit(model, seen, known, options, run, report, language)
+        except NotFinite as error:
+            raise ExportError(f"{error}: {_rescued(run, model)}") from None
         run.publish(model)
         found = _withheld(settings, data, options, model, seen, language, stage)
     count = sum(p.numel() for p in model.parameters())
     return Trained(out, len(data.paths), len(data.texts), data.missing, count, done, epochs, found)
+
+
+def _rescued(run: RunFolder, model: Projection) -> str:
+    """Publishes what the last whole epoch left, and says where it is."""
+    with_numbers = "go on with a smaller --rate and another -o"
+    done = run.resume(model)
+    if not done:
+        return f"no epoch was finished; {with_numbers}"
+    run.publish(model, epochs=done)
+    return f"{run.out} is the checkpoint after epoch {done}; {with_numbers}"
 
 
 def language_of(settings: Settings, options: Options) -> Language | None:
@@ -122,18 +140,26 @@ def fit(
     optimiser = torch.optim.AdamW(
         model.to(device()).parameters(), lr=options.rate, weight_decay=options.decay, foreach=False
     )
+    run.begin()
     done = run.resume(model, optimiser)
     if not done and options.start == "closed":
         start.initialise(model.cpu(), seen, known)
         model.to(device())
     loop, epochs = Loop(model, optimiser, seen, known, options, language), list[Epoch]()
-    last = -(-options.steps // loop.steps) if options.steps else options.epochs
-    for epoch in range(done, min(options.epochs, last)):
+    for epoch in range(done, loop.epochs):
         epochs.append(loop.epoch(epoch, done))
         run.keep(model, optimiser, epoch + 1)
         run.log({name: value for name, value in asdict(epochs[-1]).items() if name != "of"})
         report(epochs[-1])
     return done, tuple(epochs)
+
+
+def _side(settings: Settings, options: Options) -> QuerySide:
+    """The query side that is trained: a head over the encoder's states, with a slot for each label."""
+    width: int | str = components.dpe_sizes(settings).hidden
+    if options.query == "text":
+        width = components.build(settings, "text_tower", "fp32").outputs[0].shape[1]
+    return QuerySide(options.query, int(width), features.classes(settings))
 
 
 def _known(

@@ -7,6 +7,7 @@ What was known before and what is new are measured before and after; a worse mod
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,13 +20,13 @@ from ..components import states
 from ..errors import ExportError
 from ..settings import Settings
 from . import features, pairs, sft, start
-from .loading import Loaded, load
+from .loading import Loaded, fingerprint, load
 from .loop import Epoch
 from .measure import Recall, recall
 from .run_folder import RunFolder
 
 SHARE = 0.75  # of the searches, by time: learned from
-FORGOTTEN = 0.02  # of the recall of memories that may be lost
+FORGOTTEN = 0.02  # of the recall of memories that may be lost, by all updates since the first checkpoint
 _FEWEST = 8  # searches; fewer say nothing
 
 
@@ -87,8 +88,15 @@ def update(
     options = replace(loaded.options, epochs=epochs, rate=rate, start="random", steps=0)
     data = pairs.read(album, options.until)
     key = data.digest()
-    told = {"base": str(base.resolve()), "data": key, "searches": len(searches)}
-    run = RunFolder(out, told | asdict(options))
+    told = {
+        "recipe": settings.recipe,
+        "sources": dict(settings.sources),
+        "data": key,
+        **asdict(options),
+        "base": fingerprint(base),
+        "searches": hashlib.sha256(repr(searches).encode()).hexdigest(),
+    }
+    run = RunFolder(out, told)
     with run.held():
         run.check()
         seen = features.encode(settings, data.paths, run.inner, key, lambda a, b: stage("photos", a, b))
@@ -114,15 +122,24 @@ def update(
         if options.lora:  # the language model, and with it the states, have changed
             known, new = asked(withheld or memories), asked([(e.query, rows[e.photo]) for e in later])
         after = _skills(loaded, seen, known, new)
-        installed = better(before, after)
+        forgotten = max(0.0, _number(loaded.told.get("forgotten"))) + before.known.at_5 - after.known.at_5
+        installed = better(before, after, forgotten)
         if installed:
-            run.publish(loaded.model)
+            run.publish(loaded.model, forgotten=max(0.0, forgotten))
     return Updated(out, len(learned), before, after, installed, done)
 
 
-def better(before: Skills, after: Skills) -> bool:
-    """Whether searches are found at least as often as before, and memories nearly so."""
-    return after.opened.at_5 >= before.opened.at_5 and after.known.at_5 >= before.known.at_5 - FORGOTTEN
+def better(before: Skills, after: Skills, forgotten: float) -> bool:
+    """Whether more searches are found than before, and memories as often but for FORGOTTEN.
+
+    `forgotten`: recall of memories lost by this update and by those before it, so that many updates together
+    lose no more than one may.
+    """
+    return after.opened.at_5 > before.opened.at_5 and forgotten <= FORGOTTEN + 1e-9
+
+
+def _number(told: object) -> float:
+    return float(told) if isinstance(told, (int, float)) else 0.0
 
 
 def split(searches: Sequence[Opened], album: Path) -> tuple[Sequence[Opened], Sequence[Opened]]:

@@ -62,8 +62,15 @@ def of_checkpoint(
     told = open_checkpoint(None, str(folder)).config.get("training", {})
     if not isinstance(told, dict) or told.get("until") is None:
         raise ExportError(f"{folder}: no memory was withheld from it: train with --until DATE")
-    settings = Settings(told["recipe"], sources=tuple(dict(told["sources"]).items()))
+    recipe, sources = told.get("recipe"), told.get("sources")
+    if not isinstance(recipe, str) or not isinstance(sources, dict):
+        raise ExportError(f"{folder}: config.json does not say the recipe of its training: train again")
+    settings = Settings(recipe, sources=tuple(sources.items()))
     data = pairs.read(album, told["until"])
+    if not any(data.withheld):
+        raise ExportError(
+            f"{folder}: no photo of {album} with a memory is as late as its --until: choose an earlier day"
+        )
     key = data.digest()
     if told.get("data") != key:
         raise ExportError(f"{folder}: trained on other photos or memories than {album} holds: train again")

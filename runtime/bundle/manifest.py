@@ -434,6 +434,9 @@ def _check_bounds(manifest: Manifest) -> None:
         )
     if s is not None and "refine" not in manifest.prompts:
         raise ValueError("prompts: refine missing")
+    untrained = [c.role for c in manifest.components if c.role.startswith("dpe_") and not c.trained]
+    if manifest.channels and untrained:
+        raise ValueError(f"channels: {untrained[0]} is not trained: its vectors would find nothing")
     for channel in manifest.channels:
         if not CHANNEL_NAME.fullmatch(channel.name) or channel.query not in ("text", "llm"):
             raise ValueError(f"channels: {channel.name[:60]!r} of queries by {channel.query[:20]!r}")

@@ -190,6 +190,15 @@ class Engine:
         """As `read`, with the album's events looked up."""
         return self._reader.read(text, "off", now or datetime.now(), DEFAULT, SILENT)
 
+    def asked(self, query: str, now: datetime | None = None) -> refine.Asked:
+        """What a search with refined_by="llm" would ask the language model, and judge its answer by."""
+        return self._asked(query, self._reader.read(query, "llm", now or datetime.now(), DEFAULT, SILENT))
+
+    def _asked(self, query: str, cues: Cues) -> refine.Asked:
+        context = refine.fitting(self.facts.names, query)
+        dictionary = Dictionary(self._reader.encode, self._readable)
+        return refine.Asked(query, refine.fast(cues.rest), context, dictionary)
+
     def _inside(self, cues: Cues, options: SearchOptions, observer: Observer) -> tuple[RowSet, RowSet, bool]:
         """(the photos not excluded, those of them inside the cube, whether the cube was dropped)."""
         with observer.step("kdtree", "K-D query"):
@@ -234,23 +243,25 @@ class Engine:
         self, query: str, cues: Cues, refined_by: str, options: SearchOptions, observer: Observer
     ) -> tuple[str, str]:
         """(Q̂, how it was made), as Trace.refined and Trace.refined_by."""
+        if options.refined is not None:
+            return options.refined, "given"
         if refined_by == "off":
             return query, "off"
         plain = refine.fast(cues.rest)
         if refined_by == "fast":
             return plain, "fast"
         with self._llm_lock:
-            context = refine.fitting(self.facts.names, query)
+            asked = self._asked(query, cues)
             known = self._refinements if options.reuse_refinements else None
             return refine.by_llm(
                 self.models,
                 query,
-                plain,
-                context,
+                asked.plain,
+                asked.context,
                 known,
                 self.album.generation,
                 observer.generated,
-                Dictionary(self._reader.encode, self._readable),
+                asked.dictionary,
             )
 
     def _readable(self, word: str) -> bool:

@@ -27,7 +27,8 @@ class SearchOptions:
     date is printed on them. `weights`: of the fused ranking, instead of the bundle's. `delta`: the entity
     threshold δ, instead of the album's. `skip`: layers of SKIPPABLE to leave out; ValueError for others.
     `vector`: the query's embedding, float32 [D], if already computed. `reuse_refinements`: whether the
-    language model's earlier answer to the same query is used again. `timed`: whether the trace holds
+    language model's earlier answer to the same query is used again. `refined`: the refined query Q̂, if it is
+    already made; cues are read from the query all the same. `timed`: whether the trace holds
     milliseconds by layer (else zeros).
     """
 
@@ -38,6 +39,7 @@ class SearchOptions:
     skip: frozenset[str] = frozenset()
     vector: FloatArray | None = None
     reuse_refinements: bool = True
+    refined: str | None = None
     timed: bool = True
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from .replacement import Dictionary, replaced
 
 if TYPE_CHECKING:
-    from ..models.llm import Generation
+    from ..models.llm import Generation, Prefix
     from ..models.models import Models
 
 MAX_NEW = 32
@@ -105,6 +105,16 @@ def fitting(names: Iterable[str], query: str) -> Context:
     """
     words = content_words(query)
     return Context(tuple(name for name in names if content_words(name) & words)[:MAX_NAMES])
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a refinement of `query` is made with and judged by; `plain` is used where it is rejected."""
+
+    query: str
+    plain: str
+    context: Context
+    dictionary: Dictionary | None
 
 
 class Refinements:
@@ -191,16 +201,26 @@ def _ask(
 ) -> tuple[str, str]:
     from ..models.llm import Request  # a search without the language model must not import its code
 
-    ids, prefix = models.prompt("refine", clean(query, 300), context.notes())
+    ids, prefix = prompt(models, query, context)
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
         return plain, "llm (rejected: the query is too long)"
     answer = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), prefix=prefix))
     if observe is not None:
         observe(answer)
-    text = _SPACE.sub(" ", answer.text).strip(' "')
-    kept, new = (plain, "") if dictionary is None else replaced(text, plain, dictionary)
-    reason = objection(text, f"{query} {new}", kept, context)
+    text, reason = judged(answer.text, Asked(query, plain, context, dictionary))
     return (plain, f"llm (rejected: {reason})") if reason else (text, "llm")
+
+
+def prompt(models: Models, query: str, context: Context) -> tuple[tuple[int, ...], Prefix | None]:
+    """What the language model is asked for a refinement: its tokens, and the cache of their beginning."""
+    return models.prompt("refine", clean(query, 300), context.notes())
+
+
+def judged(answer: str, asked: Asked) -> tuple[str, str]:
+    """(the language model's answer as one line, why it is rejected, "" if it is not)."""
+    text, plain = _SPACE.sub(" ", answer).strip(' "'), asked.plain
+    kept, new = (plain, "") if asked.dictionary is None else replaced(text, plain, asked.dictionary)
+    return text, objection(text, f"{asked.query} {new}", kept, asked.context)
 
 
 def objection(text: str, query: str, plain: str, context: Context) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 
 from gamer.bench import channels
+from gamer.bench.retrieval.datasets import DatasetError
 from gamer.export.errors import ExportError
 from gamer.export.training import vectors
 from gamer.export.training.options import Options
@@ -63,4 +65,25 @@ def test_recall_is_the_share_of_the_answers() -> None:
 def test_a_checkpoint_from_which_nothing_was_withheld_is_refused(tmp_path: Path) -> None:
     run(tmp_path / "dpe", replace(OPTIONS, epochs=0))
     with pytest.raises(ExportError, match="train with --until DATE"):
+        vectors.of_checkpoint(tmp_path / "a.gamer", tmp_path / "dpe", ())
+
+
+def test_what_has_no_score_is_not_found() -> None:
+    assert channels.recall(np.full((1, 3), np.nan, np.float32), (frozenset({0}),), 5) == 0.0
+
+
+@pytest.mark.parametrize("line", ['{"query": "a", "relevant": 7}', '{"query": 3, "relevant": ["x"]}'])
+def test_a_query_of_another_kind_is_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(DatasetError, match="is to be a text"):
+        channels.measure(tmp_path / "a.gamer", (), path, print)
+
+
+def test_a_checkpoint_that_does_not_say_its_recipe_is_refused(tmp_path: Path) -> None:
+    run(tmp_path / "dpe", replace(OPTIONS, epochs=0))
+    path = tmp_path / "dpe" / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps(config | {"training": {"until": 1}}))
+    with pytest.raises(ExportError, match="does not say the recipe"):
         vectors.of_checkpoint(tmp_path / "a.gamer", tmp_path / "dpe", ())

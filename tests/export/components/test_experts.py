@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from gamer.export.checkpoints.checkpoint import open_checkpoint
 from gamer.export.components import components, experts
@@ -31,6 +31,22 @@ def save(folder: Path, **changes: object) -> Path:
     config = {"model_type": experts.MODEL_TYPE, **asdict(SIZES), **changes}
     (folder / "config.json").write_text(json.dumps(config))
     return folder
+
+
+@pytest.mark.parametrize(("query", "renamed"), [("llm", True), ("text", False)])
+def test_a_language_model_that_makes_v_q_is_part_of_the_channels_name(
+    tmp_path: Path, query: str, renamed: bool
+) -> None:
+    sizes, names = replace(SIZES, hidden=10), []
+    for value in (0.0, 1.0):
+        head = {"head": {"width": 4, "slots": 0}}
+        folder = save(tmp_path / str(value), query=query, lora=2, **head)
+        tensors = load_file(folder / "model.safetensors")
+        tensors["llm_decoder.0.qkv.a"] = torch.full((2, sizes.hidden), value)
+        tensors["llm_decoder.0.out.b"] = torch.full((sizes.hidden, 2), value)
+        save_file(tensors, folder / "model.safetensors")
+        names.append(experts.identity(sizes, open_checkpoint(None, str(folder))))
+    assert (names[0] != names[1]) is renamed
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from gamer.export.components import decoders
 from gamer.export.components.language import ASKED, Language
+from gamer.export.errors import ExportError
 from gamer.export.networks.decoder import DecoderStep
 from tests.export.tiny_llms import SLOTS, tiny
 
@@ -56,3 +57,16 @@ def test_soft_prompts_take_gradients_of_the_likelihood() -> None:
     assert prompts.grad is not None and float(prompts.grad.abs().sum()) > 0
     assert language.adapter is not None
     assert all(p.grad is not None for p in language.adapter.parameters())
+
+
+def test_a_long_text_is_cut_as_the_runtime_cuts_it() -> None:
+    _, config, weights = tiny("llama")
+    step = decoders.decoder(config, weights, SLOTS).module
+    assert isinstance(step, DecoderStep)
+    table = decoders.embed(config, weights, "fp32").module
+    language = Language(step, table, words(), end=2, slots=SLOTS)
+    long = "rain " * 1000
+    assert [len(row) for row in language.ids([long, "rain"])] == [SLOTS, 2]
+    assert len(language.ids([long], prompts=5)[0]) + 5 + len(words().encode(ASKED).ids) == SLOTS
+    with pytest.raises(ExportError, match="do not fit"):
+        language.ids([long], prompts=SLOTS)

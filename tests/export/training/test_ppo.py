@@ -77,3 +77,17 @@ def test_drawn_answers_have_the_likelihood_that_they_were_drawn_with() -> None:
 def test_a_policy_without_changes_is_refused() -> None:
     with pytest.raises(ExportError, match="give --lora"):
         Ppo(made(rank=0)[1], 1e-3, RULES, seed=1)
+
+
+def test_a_killed_training_draws_what_a_whole_one_does() -> None:
+    whole, killed = policy(RULES), policy(RULES)
+    killed.rounds = 3
+    for _ in range(3):
+        whole.round(PROMPTS, lambda n, answers: [0.5] * len(answers))
+    drawn: list[list[str]] = []
+    for learner in (whole, killed):
+        texts: list[str] = []
+        learner._set(learner._before)
+        learner.round(PROMPTS[:1], lambda n, answers, texts=texts: texts.extend(answers) or [0.5] * 16)  # type: ignore[misc]
+        drawn.append(texts)
+    assert drawn[0] == drawn[1]

@@ -65,10 +65,15 @@ def test_a_checkpoint_is_trained_and_exported_as_a_channel(tmp_path: Path) -> No
     assert few.returncode == 1 and "0 searches with a photo that was opened, 8 are needed" in few.stderr
     log = OpenedLog(path)
     log.keep()
+    others = [file.name for file in fixtures.paths()[:8] if file.name not in WORDS]
     for n in range(4):
-        for file, words in WORDS.items():
-            log.add(f"{words}, please", file, at=n)
-    updated = train("pocket", "-a", path, "-o", tmp_path / "new", "--update", out, "--epochs", 1, "--json")
+        for file, words in zip(others, ("my cat", "the coffee", "a temple"), strict=False):
+            log.add(f"{words}, elsewhere", file, at=n)
+    go_on = ("pocket", "-a", path, "--update", out, "--epochs", 20)
+    worse = train(*go_on, "-o", tmp_path / "worse", "--rate", 0)
+    assert worse.returncode == 1 and "what came out finds no more, or forgets" in worse.stderr
+    assert not (tmp_path / "worse" / "config.json").exists()
+    updated = train(*go_on, "-o", tmp_path / "new", "--rate", 0.003, "--json")
     assert updated.returncode == 0, updated.stderr
     told = json.loads(updated.stdout)
     assert told["installed"] and told["learned"] == 9 and told["after"]["opened"]["queries"] == 3
@@ -122,3 +127,25 @@ def test_photos_without_pixels_are_counted_and_later_memories_withheld(tmp_path:
     assert whole.digest() != until.digest()
     with Album.open(path) as opened:
         assert len(opened) == 12
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--update", "x", "--until", "2020-01-01"), "--until changes nothing with --update"),
+        (("--update", "x", "--lora", "8"), "--lora changes nothing with --update"),
+        (("--update", "x", "--reinforce", "y"), "--reinforce changes nothing with --update"),
+        (("--reinforce", "x", "--batch", "8"), "--batch changes nothing with --reinforce"),
+        (("--alpha", "0.3"), "--alpha changes nothing without --reinforce"),
+        (("--reinforce", "x"), "give -b DIR"),
+        (("--lora", "8"), "nothing here uses"),
+        (("--seed", "-1"), "range"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(words: tuple[str, ...], message: str) -> None:
+    from click.testing import CliRunner
+
+    from gamer.export.training.cli import train as command
+
+    done = CliRunner().invoke(command, ["pocket", "-a", "none.gamer", "-o", "none", *words])
+    assert done.exit_code in (1, 2) and message in done.output, done.output

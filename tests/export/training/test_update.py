@@ -19,10 +19,15 @@ def skills(known: float, opened: float) -> Skills:
 
 @pytest.mark.parametrize(
     ("known", "opened", "installed"),
-    [(0.5, 0.4, True), (0.49, 0.4, True), (0.47, 0.9, False), (0.9, 0.3, False), (0.6, 0.5, True)],
+    [(0.5, 0.4, False), (0.49, 0.5, True), (0.47, 0.9, False), (0.9, 0.3, False), (0.6, 0.5, True)],
 )
 def test_a_worse_model_is_not_installed(known: float, opened: float, installed: bool) -> None:
-    assert better(skills(0.5, 0.4), skills(known, opened)) is installed
+    assert better(skills(0.5, 0.4), skills(known, opened), 0.5 - known) is installed
+
+
+def test_many_updates_together_forget_no_more_than_one_may() -> None:
+    assert better(skills(0.5, 0.4), skills(0.49, 0.5), 0.01)
+    assert not better(skills(0.49, 0.4), skills(0.48, 0.5), 0.025)
 
 
 def test_the_last_quarter_of_the_searches_is_not_learned_from() -> None:

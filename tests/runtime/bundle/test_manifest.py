@@ -229,3 +229,16 @@ def test_an_artifact_without_inputs_or_outputs_is_refused(kind: str) -> None:
     raw["artifacts"][0][kind] = []
     with pytest.raises(BundleError, match="has no inputs or no outputs"):
         mf.from_json(json.dumps(raw), "hostile")
+
+
+def test_a_channel_of_experts_that_were_not_trained_is_refused() -> None:
+    manifest = mf.from_json(MANIFEST.read_text(encoding="utf-8"), "golden")
+    for trained in (True, False):
+        router = replace(manifest.components[0], role="dpe_router", trained=trained)
+        channel = mf.Channel("dpe:text:00000000", "text", 8)
+        text = mf.to_json(replace(manifest, components=(router,), channels=(channel,)))
+        if trained:
+            assert mf.from_json(text, "golden").channels == (channel,)
+            continue
+        with pytest.raises(BundleError, match="dpe_router is not trained"):
+            mf.from_json(text, "golden")
