@@ -24,7 +24,6 @@ from .words import ASKS, LENGTH, TIMED, WHEN, content
 
 SILENCE_MS = 60 * 60_000  # a session ends with it
 _BY_WORDS, _BY_MEANING = 300, 300  # candidates
-Encode = Callable[[str], FloatArray]  # a text → its unit vector float32 [d]
 # What a turn is scored by; `Recall._features` computes them. "before" and "after" are neighbours in the
 # conversation, "session" the best three turns of it.
 FEATURES = (
@@ -35,6 +34,14 @@ FEATURES = (
 WEIGHTS: NDArray[np.float64] = np.array(
     [3.37, 1.57, 0.34, 1.26, 4.7, -0.16, 0.96, 2.48, 1.64, 0.41, -0.64, 1.37, 1.08, 2.13, 3.6, 1.0]
 )
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A text tower. `encode`: a text → its unit vector float32 [d]. Vectors of two names are not compared."""
+
+    name: str
+    encode: Callable[[str], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -60,12 +67,12 @@ class Candidates:
 
 
 class Recall:
-    """Not thread-safe. `encode`: None where no bundle is at hand; words alone then count."""
+    """Not thread-safe. `encoder`: None where no bundle is at hand; words alone then count."""
 
     def __init__(
-        self, store: MemoryStore, encode: Encode | None = None, weights: NDArray[np.float64] = WEIGHTS
+        self, store: MemoryStore, encoder: Encoder | None = None, weights: NDArray[np.float64] = WEIGHTS
     ) -> None:
-        self._store, self._encode, self._heads, self.weights = store, encode, NO_HEADS, weights
+        self._store, self._encoder, self._heads, self.weights = store, encoder, NO_HEADS, weights
 
     def refresh(self) -> None:
         """Takes up what has changed in the store, also by other programs."""
@@ -124,11 +131,13 @@ class Recall:
         return out
 
     def _by_meaning(self, question: str) -> FloatArray | None:
-        """float32 [turns]: cosines with the question; None without vectors."""
+        """float32 [turns]: cosines with the question; None without vectors, or where another encoder made them."""
         heads = self._heads
-        if self._encode is None or not heads.codes.shape[1]:
+        if self._encoder is None or not heads.codes.shape[1]:
             return None
-        query = self._encode(question)
+        if self._store.setting("encoder") != self._encoder.name:
+            return None
+        query = self._encoder.encode(question)
         if len(query) != heads.codes.shape[1]:
             return None
         vectors = VectorSet(heads.codes, heads.scales, heads.ids)
