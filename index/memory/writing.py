@@ -150,7 +150,7 @@ def redate(db: apsw.Connection, latest: int) -> None:
         f"SELECT id, {ITEM_COLUMNS} FROM person_items WHERE {KEYED} AND at > ? ORDER BY at, id", (latest,)
     ).fetchall()
     for row, kind, key, text, keywords, at, _, _, origin, sharing in rows:
-        sources, saying = person_tables.sources(db, "item", row), saying(db, [row])
+        sources, replies = person_tables.sources(db, "item", row), saying(db, [row])
         when = _possible(db, sources, latest)
         delete_items(db, [row])
         for (ended,) in db.execute(
@@ -160,7 +160,7 @@ def redate(db: apsw.Connection, latest: int) -> None:
             _seal(db, ended)
         words = tuple(keywords.split())
         new = put(db, NewItem(kind, key, text, when, words, None, origin, sharing, sources))
-        for turn in saying:
+        for turn in replies:
             _link_says(db, turn, [new])
 
 
@@ -175,6 +175,13 @@ def _possible(db: apsw.Connection, sources: Sequence[int], latest: int) -> int:
         if found:
             return int(found[0]) - sooner
     return latest
+
+
+def correct(db: apsw.Connection, row: int, item: NewItem) -> int:
+    """Stores the new value of a memory, whose key it takes over; returns the new one's id."""
+    db.execute("UPDATE person_items SET key=?, past=1, ends=? WHERE id=?", (item.key, item.at, row))
+    _seal(db, row)
+    return put(db, item)
 
 
 def _keep_five(db: apsw.Connection) -> None:
