@@ -77,11 +77,11 @@ def by_id(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[Item]:
 
 def notes(db: apsw.Connection, path: Path) -> list[Item]:
     # A memory that the rules drew has a key "turn 12": thanks to the index these are not read.
-    of = "kind=? AND past=0 AND (key < 'turn ' OR key > 'turn !')"
     records = [
         record
         for kind in ("semantic", "episodic")
-        for record in db.execute(f"{_ITEM} WHERE {of} AND {_NO_TURN} ORDER BY at, id", (kind,)).fetchall()
+        for keys in ("key < 'turn '", "key > 'turn :'")
+        for record in db.execute(f"{_ITEM} WHERE kind=? AND past=0 AND {keys} AND {_NO_TURN}", (kind,)).fetchall()
     ]
     return [_item(db, path, record) for record in records]
 
@@ -95,10 +95,11 @@ def without_vector(db: apsw.Connection, path: Path, row: int, limit: int) -> lis
 
 def items_of(db: apsw.Connection, path: Path, of: Sequence[int], kind: Kind | None) -> list[Item]:
     rows: list[Any] = db.execute(
-        f"SELECT DISTINCT id FROM person_sources WHERE child='item' AND turn {_AMONG}",
-        (json.dumps([*map(int, of)]),),
+        "SELECT DISTINCT i.id FROM person_sources s JOIN person_items i ON i.id = s.id "
+        "WHERE s.child='item' AND s.turn IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR i.kind = ?2)",
+        (json.dumps([*map(int, of)]), kind),
     ).fetchall()
-    return [item for item in by_id(db, path, [row for (row,) in rows]) if kind in (None, item.value.kind)]
+    return by_id(db, path, [row for (row,) in rows])
 
 
 def _turn(db: apsw.Connection, path: Path, record: Any) -> StoredTurn:
@@ -129,17 +130,15 @@ def _item(db: apsw.Connection, path: Path, record: Any) -> Item:
 
 
 def heads(db: apsw.Connection, first: int) -> Heads:
-    names = tuple(
-        str(name) for (name,) in db.execute("SELECT DISTINCT speaker FROM person_turns ORDER BY speaker")
-    ) if first < 1 << 62 else ()  # fmt: skip
     rows: list[Any] = db.execute(
         "SELECT id, at, chat, speaker, coalesce(session, -1), coalesce(traits, -1), scale, data "
         "FROM person_turns WHERE id >= ? ORDER BY id",
         (first,),
     ).fetchall()
     chats: dict[str, int] = {}
-    speakers = {name: number for number, name in enumerate(names)}
     ids, at, chat, speaker, session, traits, scales, data = zip(*rows, strict=True) if rows else [()] * 8
+    names = tuple(dict.fromkeys(speaker))
+    speakers = {name: number for number, name in enumerate(names)}
     dim = max((len(code) for code in data if code is not None), default=0)
     codes = np.zeros((len(rows), dim), np.int8)
     for place, code in enumerate(data):

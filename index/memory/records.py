@@ -123,7 +123,7 @@ class Heads:
 
     `ids`, `at`: int64. `chats`, `speakers`, `sessions`: int64, numbers of names (-1: no session).
     `traits`: int64, bits that the runtime set, -1 for one that it has not read. `codes`: int8 [n, d], d = 0
-    without vectors; `scales`: float32, 0 for a turn without a vector. `names`: speakers by number.
+    without vectors; `scales`: float32, 0 for a turn without a vector. `names`: the speakers of these turns, by number.
     """
 
     ids: RowArray

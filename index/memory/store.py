@@ -37,7 +37,6 @@ class MemoryStore:
     def __init__(self, db: apsw.Connection, path: Path, writable: bool) -> None:
         self._db, self.path, self._writable, self._lock = db, path, writable, RLock()
         self._log = storage.log_of(path)
-        self._seen = -1  # the number of the last change that `heads` has told
         self._has = person_tables.exist(db)
         if self._has:
             person_tables.check_version(db, path)
@@ -131,18 +130,19 @@ class MemoryStore:
         """
         return self._read(lambda db: reading.search(db, words, limit, first, last), [])
 
-    def heads(self) -> tuple[int, Heads]:
-        """The columns of the turns that may have changed since the last call, and the first id that may.
+    def heads(self, seen: int = -1) -> tuple[int, int, Heads]:
+        """The columns of the turns that may have changed since `seen`, as an earlier call told it first.
 
-        The caller drops what it knows of turns from that id on. The first call gives all turns.
+        Returns what to give as `seen` next time, the first id that may have changed (1 << 62: none), and the
+        columns from that id on. The caller drops what it knows of these.
         """
 
-        def read(db: apsw.Connection) -> tuple[int, Heads]:
-            self._seen, first = reading.changed_since(db, self._seen)
+        def read(db: apsw.Connection) -> tuple[int, int, Heads]:
+            now, first = reading.changed_since(db, seen)
             low = (1 << 62) if first is None else first
-            return low, reading.heads(db, low)
+            return now, low, reading.heads(db, low)
 
-        return self._read(read, (1, reading.NO_HEADS))
+        return self._read(read, (-1, 1, reading.NO_HEADS))
 
     def setting(self, key: str) -> str | None:
         """A value that `set` stored under the key."""

@@ -91,8 +91,8 @@ _RULES = (
 _LIKES = re.compile(
     rf"{_S} (?P<verb>(?:do not|don't|no longer|stopped|can't|cannot)(?: really)?(?: like| love| enjoy|"
     rf" liking| stand| drink| eat)(?:ing)?"
-    rf"|went off|have gone off|'ve gone off|gone off|hate|dislike|am tired of|got tired of|love|like"
-    rf"|enjoy|adore|am into|am a fan of|am fond of) {_V}",
+    rf"|went off|have gone off|'ve gone off|gone off|hate|dislike|(?:am )?tired of|got tired of|love|like"
+    rf"|enjoy|adore|(?:am )?into|(?:am )?a (?:big )?fan of|(?:am )?fond of) {_V}",
     re.IGNORECASE,
 )
 _PROCEDURES = (

@@ -102,7 +102,7 @@ def _fit(asked: Asked, key: str) -> float:
     if asked.owned and not any(name in words for name in asked.owned):
         return 0.0  # "my sister's favourite colour" is not "favourite colour"
     hits = len(words & asked.words)
-    return hits / len(words) if hits else 0.0
+    return hits / len(words) if 2 * hits > len(words) else 0.0
 
 
 def _is_owners(asked: Asked, meant: set[str]) -> bool:
@@ -131,5 +131,5 @@ def _asked_for(values: list[Item], asked: Asked) -> Item | None:
 
 
 def _words(text: str) -> list[str]:
-    found = re.findall(r"[\w'-]+", text.casefold())
+    found = re.findall(r"[\w'-]+", text.casefold().replace("for a living", " "))
     return [word.removesuffix("'s") for word in found] + ["do-for"] * bool(_OCCUPATION.search(text))

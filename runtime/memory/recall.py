@@ -73,10 +73,11 @@ class Recall:
         self, store: MemoryStore, encoder: Encoder | None = None, weights: NDArray[np.float64] = WEIGHTS
     ) -> None:
         self._store, self._encoder, self._heads, self.weights = store, encoder, NO_HEADS, weights
+        self._seen = -1
 
     def refresh(self) -> None:
         """Takes up what has changed in the store, also by other programs."""
-        first, new = self._store.heads()
+        self._seen, first, new = self._store.heads(self._seen)
         if first >= 1 << 62:
             return
         self._heads = _joined(self._heads, first, new)
@@ -202,9 +203,9 @@ def _joined(old: Heads, first: int, new: Heads) -> Heads:
     keep = int(np.searchsorted(old.ids, first))
     if not keep:
         return new
-    # A speaker's number depends on the names that were there when it was given.
-    number = {name: i for i, name in enumerate(new.names)}
-    speakers = np.array([number.get(name, -1) for name in old.names], np.int64)[old.speakers[:keep]]
+    names = tuple(dict.fromkeys([*old.names, *new.names]))
+    number = {name: i for i, name in enumerate(names)}
+    renamed = np.array([number[name] for name in new.names], np.int64)[new.speakers]
     if old.codes.shape[1] != new.codes.shape[1]:
         dim = max(old.codes.shape[1], new.codes.shape[1])
         old_codes, new_codes = _widened(old.codes[:keep], dim), _widened(new.codes, dim)
@@ -214,12 +215,12 @@ def _joined(old: Heads, first: int, new: Heads) -> Heads:
         np.concatenate([old.ids[:keep], new.ids]),
         np.concatenate([old.at[:keep], new.at]),
         np.concatenate([old.chats[:keep], new.chats]),
-        np.concatenate([speakers, new.speakers]),
+        np.concatenate([old.speakers[:keep], renamed]),
         np.concatenate([old.sessions[:keep], new.sessions]),
         np.concatenate([old.traits[:keep], new.traits]),
         np.concatenate([old_codes, new_codes]),
         np.concatenate([old.scales[:keep], new.scales]),
-        new.names,
+        names,
     )
 
 
