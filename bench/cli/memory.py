@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @bundle_option
 @click.option("--data", type=PATH, default=None, help="LoCoMo's folder; without it that part is left out.")
 @click.option("--fit", is_flag=True, help="Print the weights of recall as fitted to all of --data, and end.")
-@click.option("--turns", type=click.IntRange(1), default=100_000, show_default=True, help="Greatest album to grow.")
+@click.option("--turns", type=click.IntRange(1), default=100_000, show_default=True, help="Album to grow to.")
 @click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the tables.")
 @threads_option
@@ -37,7 +37,8 @@ def memory(
     from gamer.runtime.cli.chat import encoder_of
     from gamer.runtime.models.models import Models
 
-    from ..memory import evidence, measure as measuring
+    from ..memory import evidence
+    from ..memory import measure as measuring
 
     if fit and data is None:
         raise click.UsageError("--fit needs --data")
@@ -75,15 +76,15 @@ def _print(result: MemoryQuality) -> None:
             table.add_column(f"{kind} ({result.evidence.questions[kind]})", justify="right")
         for method, found in result.evidence.found.items():
             table.add_row(method, *(f"{found[kind]:.3f}" for kind in kinds))
-        table.add_row("fitted to the others / best baseline", *(f"{result.evidence.ratios[k]:.2f}" for k in kinds))
+        table.add_row("held out / best baseline", *(f"{result.evidence.ratios[k]:.2f}" for k in kinds))
         console.print(table)
     updates = result.updates
     click.echo(f"changes of mind: now right {updates.now}, before {updates.before}")
     click.echo(f"made up: {updates.invented} of {updates.never_said}")
     for grown in result.growth:
         click.echo(
-            f"{grown.turns} turns: retrieval p95 {grown.retrieval_ms[1]} ms (recall {grown.recall_ms[1]}), update "
-            f"p95 {grown.update_ms[1]} ms, {grown.mb} MB"
+            f"{grown.turns} turns: retrieval p95 {grown.retrieval_ms[1]} ms, "
+            f"update p95 {grown.update_ms[1]} ms, {grown.mb} MB"
         )
 
 

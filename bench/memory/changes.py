@@ -21,15 +21,15 @@ from .talks import new_album
 
 CONVERSATIONS = 200
 _START = datetime(2024, 1, 1, 9)
-_PLACES = "Porto Lisbon Oslo Geneva Kyoto Lima Dublin Prague Seville Quebec".split()
+_PLACES = ["Porto", "Lisbon", "Oslo", "Geneva", "Kyoto", "Lima", "Dublin", "Prague", "Seville", "Quebec"]
 _JOBS = ("nurse", "plumber", "cook", "translator", "carpenter", "librarian", "baker", "geologist")
 _THINGS = ("coffee", "green tea", "jazz", "chess", "sushi", "sailing", "opera", "gardening")
 _DAYS = ("the 3rd of May", "the 9th of June", "the 21st of July", "the 14th of August", "the 2nd of October")
 _EVENTS = ("dentist appointment", "graduation", "piano recital", "driving test")
 _SMALL = (
     "The weather was lovely on the way to the market.", "I watched a film about penguins.",
-    "Thanks, that was helpful!", "The neighbours painted their fence blue.", "My bicycle had a flat tyre again.",
-    "We cooked a huge pot of soup on Sunday.", "My sister came by with her children.", "Lovely to talk to you.",
+    "Thanks, that helped!", "The neighbours painted their fence blue.", "My bicycle had a flat tyre again.",
+    "We cooked a huge pot of soup on Sunday.", "My sister came by with friends.", "Lovely to talk to you.",
 )  # fmt: skip
 _NEVER = ("What is my cat's name?", "Am I allergic to walnuts?", "What is my favourite opera singer?",
           "What car do I drive?")  # fmt: skip
@@ -47,7 +47,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Updates:
-    """Shares of questions answered right, by kind of change and in all. `invented`: answers to what was not said."""
+    """Shares of questions answered right, by kind of change and in all. `invented`: made-up answers."""
 
     conversations: int
     now: dict[str, float]
@@ -87,14 +87,20 @@ def script(chance: random.Random) -> list[Change]:
     job, job2 = chance.sample(_JOBS, 2)
     day, day2 = chance.sample(_DAYS, 2)
     thing, event = chance.choice(_THINGS), chance.choice(_EVENTS)
-    live = chance.choice(("I live in {}.", "We moved to {} in spring.", "I'm based in {}.", "My home is in {}."))
+    live = chance.choice(
+        ("I live in {}.", "We moved to {} in spring.", "I'm based in {}.", "My home is in {}.")
+    )
     moved = chance.choice(("I moved to {}.", "We've just moved to {}, at last.", "I live in {} now."))
-    work = chance.choice(("I work as a {}.", "I'm a {}.", "My job is being a {}.", "I started as a {} in May."))
+    work = chance.choice(
+        ("I work as a {}.", "I'm a {}.", "My job is being a {}.", "I started as a {} in May.")
+    )
     works = chance.choice(("I quit and now I work as a {}.", "My new job is {}.", "I retrained as a {}."))
     like = chance.choice(("I love {}.", "I really like {}.", "I'm a fan of {}."))
     dislike = chance.choice(("I no longer like {}.", "I stopped liking {}.", "I don't like {} anymore."))
     on = chance.choice(("My {} is on {}.", "The {} is set for {}.", "My {} will be on {}."))
-    moves = chance.choice(("My {} was moved to {}.", "Sorry, my {} is actually on {}.", "The {} got postponed to {}."))
+    moves = chance.choice(
+        ("My {} was moved to {}.", "Sorry, my {} is actually on {}.", "The {} got postponed to {}.")
+    )
     changes = [
         Change("moved", (live.format(place), moved.format(place2)),
                (chance.choice(("Where do I live?", "Which city do I live in now?")), place2),

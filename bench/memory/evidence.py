@@ -30,7 +30,7 @@ OURS, HELD_OUT = "response stage", "response stage, fitted to the others"
 
 @dataclass(frozen=True)
 class Evidence:
-    """`found`: method → kind of question ("all" too) → mean share of the evidence, each conversation the same.
+    """`found`: method → kind of question ("all" too) → mean share of the evidence over conversations.
 
     `ratios`: HELD_OUT over the best baseline of that kind. `items`: turns per question, mean.
     """

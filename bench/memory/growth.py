@@ -96,14 +96,15 @@ def _fill(store: MemoryStore, turns: int, chance: random.Random, encoder: Encode
 
 
 def _digest_all(store: MemoryStore, rows: Sequence[int], batch: Sequence[Turn], encoder: Encoder) -> None:
-    """As the update stage leaves them, but in one transaction: 100,000 of them would take an hour of fsync."""
+    """As the update stage leaves them, but in one transaction: 100,000 of them would take an hour."""
     from gamer.index.memory import writing
     from gamer.index.memory.records import NewItem
 
     def change(db: object) -> None:
         for row, turn in zip(rows, batch, strict=True):
             db.execute(  # type: ignore[attr-defined]
-                "UPDATE person_turns SET traits=?, session=? WHERE id=?", (traits(turn.text), row // 10 + 1, row)
+                "UPDATE person_turns SET traits=?, session=? WHERE id=?",
+                (traits(turn.text), row // 10 + 1, row),
             )
             if turn.speaker == "me":
                 words = tuple(turn.text.casefold().rstrip(".").split())

@@ -1,4 +1,4 @@
-"""LoCoMo's conversations as turns in an album's memory, and their questions with the turns that answer them."""
+"""LoCoMo's conversations as turns in an album's memory, and their questions with the turns that answer."""
 
 from __future__ import annotations
 

@@ -81,7 +81,9 @@ def notes(db: apsw.Connection, path: Path) -> list[Item]:
         record
         for kind in ("semantic", "episodic")
         for keys in ("key < 'turn '", "key > 'turn :'")
-        for record in db.execute(f"{_ITEM} WHERE kind=? AND past=0 AND {keys} AND {_NO_TURN}", (kind,)).fetchall()
+        for record in db.execute(
+            f"{_ITEM} WHERE kind=? AND past=0 AND {keys} AND {_NO_TURN}", (kind,)
+        ).fetchall()
     ]
     return [_item(db, path, record) for record in records]
 
@@ -96,7 +98,8 @@ def without_vector(db: apsw.Connection, path: Path, row: int, limit: int) -> lis
 def items_of(db: apsw.Connection, path: Path, of: Sequence[int], kind: Kind | None) -> list[Item]:
     rows: list[Any] = db.execute(
         "SELECT DISTINCT i.id FROM person_sources s JOIN person_items i ON i.id = s.id "
-        "WHERE s.child='item' AND s.turn IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR i.kind = ?2)",
+        "WHERE s.child='item' AND s.turn IN (SELECT value FROM json_each(?1)) "
+        "AND (?2 IS NULL OR i.kind = ?2)",
         (json.dumps([*map(int, of)]), kind),
     ).fetchall()
     return by_id(db, path, [row for (row,) in rows])

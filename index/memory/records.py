@@ -104,7 +104,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """What `forget` removed. `texts`: of all of it. `left`: why bytes of it may be left in the file, or ""."""
+    """What `forget` removed. `texts`: of all of it. `left`: why bytes of it may be left, or ""."""
 
     turns: tuple[int, ...]
     items: tuple[int, ...]
@@ -123,7 +123,7 @@ class Heads:
 
     `ids`, `at`: int64. `chats`, `speakers`, `sessions`: int64, numbers of names (-1: no session).
     `traits`: int64, bits that the runtime set, -1 for one that it has not read. `codes`: int8 [n, d], d = 0
-    without vectors; `scales`: float32, 0 for a turn without a vector. `names`: the speakers of these turns, by number.
+    without vectors; `scales`: float32, 0 for a turn without a vector. `names`: their speakers.
     """
 
     ids: RowArray

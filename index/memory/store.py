@@ -339,8 +339,8 @@ class MemoryStore:
         self._db.close()
         storage.discard_log(self.path, self._log)
         raise AlbumError(
-            f"{self.path}: the album was deleted or replaced while it was open, so that what was just said is "
-            "not stored; open it again"
+            f"{self.path}: the album was deleted or replaced while it was open, so that this is not "
+            "stored; open it again"
         )
 
 

@@ -122,8 +122,8 @@ def _split(db: apsw.Connection, value: _Value, turns: list[int]) -> _Value:
     new = next_id(db, "person_items")
     (at,) = db.execute("SELECT at FROM person_turns WHERE id=?", (turns[0],)).fetchone() or (value.at,)
     db.execute(
-        f"INSERT INTO person_items(id, {ITEM_COLUMNS}, crc) SELECT ?, kind, key, text, keywords, ?, ends, past, "
-        "origin, sharing, 0 FROM person_items WHERE id=?",
+        f"INSERT INTO person_items(id, {ITEM_COLUMNS}, crc) SELECT ?, kind, key, text, keywords, ?, ends, "
+        "past, origin, sharing, 0 FROM person_items WHERE id=?",
         (new, at, value.row),
     )
     listed = json.dumps(turns)

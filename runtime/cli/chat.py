@@ -18,8 +18,8 @@ from .console import fail, one_line, passage, plain
 from .options import PATH, album_bundle_option, json_option, now_option, threads_option
 
 if TYPE_CHECKING:
-    from ..memory.recall import Encoder
     from ..memory.chat import Conversation, Said
+    from ..memory.recall import Encoder
     from ..memory.response import Photos
     from ..models.models import Models
 

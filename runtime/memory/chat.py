@@ -18,8 +18,8 @@ from gamer.index.errors import AlbumBusy
 from gamer.index.memory.records import ASSISTANT, MAX_TURN, Turn, clip
 from gamer.index.memory.store import MemoryStore
 
-from . import personality
 from ..errors import RuntimeFailure
+from . import personality
 from .recall import Encoder, Recall
 from .response import Photos, Reply, Responder, Retrieved, day
 from .update import OWNER, Updater
@@ -44,7 +44,7 @@ Tell = Callable[[str], None]
 class Said:
     """One exchange. `reply`: what the rules found. `text`: what was answered.
 
-    `waiting`: turns that are not stored yet, because another program writes the album; see `Conversation.flush`.
+    `waiting`: turns that are not stored yet, because another program writes the album (`flush`).
     """
 
     reply: Reply
@@ -72,8 +72,8 @@ class Conversation:
     def say(self, text: str, now: datetime, tell: Tell | None = None, cancel: Event | None = None) -> Said:
         """Stores a turn of the owner's, answers it, and learns from it. `tell` hears the answer as it comes.
 
-        While another program writes the album, turns are answered and wait to be stored. Raises AlbumError for
-        a turn that is empty or over a megabyte, and where the album cannot be written at all.
+        While another program writes the album, turns are answered and wait to be stored. Raises AlbumError
+        for a turn that is empty or over a megabyte, and where the album cannot be written at all.
         """
         at = milliseconds(now)
         asked = any(asks(sentence) for sentence in sentences(text[-2_000:]))

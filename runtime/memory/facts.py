@@ -28,9 +28,9 @@ _OTHERS = (
 )
 # A value ends at a clause that says something else.
 _END = re.compile(
-    rf" ?(?:[,;:()]| [-–—] |\b(?:and (?:i|we|it|my|the|now|{_OTHERS})|but|because|since|so|which|where|when|while|"
-    r"although|though|instead|anymore|any more|these days|right now|now|today|yesterday|recently|last|this|"
-    r"for (?:a|the|now|work|two|three|years|good)|after|before|until|with my|from next|as of|at the moment|"
+    rf" ?(?:[,;:()]| [-–—] |\b(?:and (?:i|we|it|my|the|now|{_OTHERS})|but|because|since|so|which|where|when|"
+    r"while|although|though|instead|anymore|any more|these days|right now|now|today|yesterday|recently|last|"
+    r"this|for (?:a|the|now|work|two|three|years|good)|after|before|until|with my|from next|as of|at the moment|"
     r"again|by the way|actually|as well|too|at last|to be closer)\b).*$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -102,9 +102,9 @@ _PROCEDURES = (
     _rule("habit", r"\b(?P<value>(?:every|each) (?:morning|evening|night|day|week|weekend|month|(?:mon"
                    r"|tues|wednes|thurs|fri|satur|sun)day),? i .+)"),
     # A past tense is no habit: "I never moved to Lisbon".
-    _rule("habit", r"\bi (?P<value>(?:usually|always|never) (?P<about>(?!(?:[a-z]+(?<!ne)(?<!fe)(?<!ee)ed|been|"
-                   r"was|were|went|had|did|got|saw|knew|thought|said|made|took|came|met|felt|found|gave|lost|left|"
-                   r"told|kept|heard|wrote|ate|drank|drove|bought|brought|spoke|slept|ran|sang)\b).+))"),
+    _rule("habit", r"\bi (?P<value>(?:usually|always|never) (?P<about>(?!(?:[a-z]+(?<!ne)(?<!fe)(?<!ee)ed|"
+                   r"been|was|were|went|had|did|got|saw|knew|thought|said|made|took|came|met|felt|found|gave|lost|"
+                   r"left|told|kept|heard|wrote|ate|drank|drove|bought|brought|spoke|slept|ran|sang)\b).+))"),
     _rule("habit", r"\bi (?P<value>[a-z]+ .{0,60}\b(?:every|each) (?:morning|evening|night|day|week"
                    r"|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"),
 )  # fmt: skip

@@ -10,8 +10,8 @@ from gamer.index.memory.records import Item
 from .words import content, stem
 
 _BEFORE = re.compile(
-    r"\b(?:before|previous(?:ly)?|use[d]? to|earlier|former(?:ly)?|original(?:ly)?|first(?! name)|(?<!how )old|"
-    r"ex|prior|in the past|back then|once)\b",
+    r"\b(?:before|previous(?:ly)?|use[d]? to|earlier|former(?:ly)?|original(?:ly)?|first(?! name)|"
+    r"(?<!how )old|ex|prior|in the past|back then|once)\b",
     re.IGNORECASE,
 )
 # "Where did I live?" asks for what no longer is, "when did I move?" does not.
@@ -23,7 +23,22 @@ _DO_I_KNOW = re.compile(
     re.IGNORECASE,
 )
 _MINE = re.compile(r"\bmy ((?:[\w'-]+ ){0,3}[\w'-]+)", re.IGNORECASE)
-_PLAIN = frozenset("new old current first last full previous former own next original exact".split())
+_PLAIN = frozenset(
+    [
+        "new",
+        "old",
+        "current",
+        "first",
+        "last",
+        "full",
+        "previous",
+        "former",
+        "own",
+        "next",
+        "original",
+        "exact",
+    ]
+)
 _NOW = re.compile(r"\b(?:now|current(?:ly)?|still|today|at the moment|these days|latest)\b", re.IGNORECASE)
 # Words of questions that mean a key by another word.
 _MEANT = {
@@ -111,7 +126,7 @@ def _is_owners(asked: Asked, meant: set[str]) -> bool:
 
 
 def _asked_for(values: list[Item], asked: Asked) -> Item | None:
-    """The current value, or the one that the question names; with `past`, the last one before it that differs.
+    """The current value, or the one that the question names; with `past`, the last other one before it.
 
     None if there is none.
     """

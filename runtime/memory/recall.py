@@ -132,7 +132,7 @@ class Recall:
         return out
 
     def _by_meaning(self, question: str) -> FloatArray | None:
-        """float32 [turns]: cosines with the question; None without vectors, or where another encoder made them."""
+        """float32 [turns]: cosines with the question; None without vectors of this encoder's."""
         heads = self._heads
         if self._encoder is None or not heads.codes.shape[1]:
             return None

@@ -142,7 +142,7 @@ class Responder:
         return Retrieved(self._procedural(keywords), semantic, episodes, photos)
 
     def _notes(self, keywords: tuple[str, ...], period: Period | None) -> tuple[list[Item], list[Item]]:
-        """What the person wrote down that has a word of the question, best first: with half of them, and others."""
+        """What the person wrote down that has a word of the question, best first: with half, and others."""
         asked = {stem(word) for word in keywords}
         hits = [
             (len(asked & {stem(word) for word in item.value.keywords}), item.value.at, item)

@@ -63,7 +63,7 @@ class Updater:
         return Updated(turns, sessions)
 
     def encode_missing(self, stop: Callable[[], bool] = lambda: False) -> int:
-        """Gives each digested turn a vector of this encoder's that has none, or another's; returns how many."""
+        """Gives each digested turn a vector of this encoder's that lacks one; returns how many."""
         if self._encoder is None:
             return 0
         self._store.use_encoder(self._encoder.name)
@@ -123,8 +123,8 @@ def spoken(turn: Turn) -> str:
 def ended(loose: Sequence[tuple[int, str, int]], now: int) -> Iterator[list[int]]:
     """The sessions among (id, chat, at), sorted by chat and time, that a silence has ended.
 
-    One without a silence is cut where it becomes very long. A session whose clock is wrong, more than a silence ahead of `now`, has ended too: it would stay open for
-    years.
+    One without a silence is cut where it becomes very long. A session whose clock is wrong, more than
+    a silence ahead of `now`, has ended too: it would stay open for years.
     """
     session: list[int] = []
     last_chat, last_at = "", 0

@@ -1,4 +1,4 @@
-"""Like Mem0: the statements of each turn as facts with vectors; a new one takes the place of one that it repeats.
+"""Like Mem0: the statements of each turn as facts with vectors; a new one replaces one that it repeats.
 
 The facts are drawn by rules: Mem0 has a large model draw and merge them.
 """

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamer.index import Album, AlbumError, AlbumWriter
+from gamer.index.album import person_tables
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.leaving_view import open_leaving
-from gamer.index.album import person_tables
 from gamer.index.memory import erasing, writing
 from gamer.index.memory.carrying import carry
 from gamer.index.memory.records import MAX_TURN, NewItem, Turn
@@ -61,8 +61,8 @@ def test_the_latest_value_is_current_in_whatever_order_they_arrive(store: Memory
 def test_a_value_that_was_said_again_gives_way_only_to_a_later_one(store: MemoryStore) -> None:
     """Every order of the same four statements gives the same history."""
     store.add_turns([turn(number) for number in range(1, 10)])
-    said = [core("home", "Lisbon", 3_000, 3), core("home", "Lisbon", 9_000, 9), core("home", "Oslo", 5_000, 5),
-            core("home", "Oslo", 6_000, 6)]  # fmt: skip
+    statements = (("Lisbon", 3), ("Lisbon", 9), ("Oslo", 5), ("Oslo", 6))
+    said = [core("home", text, 1_000 * number, number) for text, number in statements]
     for order in permutations(said):
         for item in order:
             store.add_item(item)
