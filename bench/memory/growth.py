@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import apsw
 import numpy as np
 
-from gamer.index.memory.records import Turn
+from gamer.index.memory import writing
+from gamer.index.memory.records import NewItem, Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.index.records import FloatArray
 from gamer.runtime.memory.chat import milliseconds
@@ -97,23 +99,21 @@ def _fill(store: MemoryStore, turns: int, chance: random.Random, encoder: Encode
 
 def _digest_all(store: MemoryStore, rows: Sequence[int], batch: Sequence[Turn], encoder: Encoder) -> None:
     """As the update stage leaves them, but in one transaction: 100,000 of them would take an hour."""
-    from gamer.index.memory import writing
-    from gamer.index.memory.records import NewItem
 
-    def change(db: object) -> None:
+    def change(db: apsw.Connection) -> None:
         for row, turn in zip(rows, batch, strict=True):
-            db.execute(  # type: ignore[attr-defined]
+            db.execute(
                 "UPDATE person_turns SET traits=?, session=? WHERE id=?",
                 (traits(turn.text), row // 10 + 1, row),
             )
             if turn.speaker == "me":
                 words = tuple(turn.text.casefold().rstrip(".").split())
                 item = NewItem("semantic", f"turn {row}", turn.text, turn.at, words, sources=(row,))
-                writing.put(db, item)  # type: ignore[arg-type]
+                writing.put(db, item)
         for start in range(0, len(rows), 10):
             of = tuple(rows[start : start + 10])
             first = batch[start]
-            writing.put(  # type: ignore[arg-type]
+            writing.put(
                 db, NewItem("episodic", f"turn {of[0]}", first.text, first.at, (), first.at, sources=of)
             )
 

@@ -70,7 +70,7 @@ def _episodes_of(db: apsw.Connection, sessions: list[int]) -> set[int]:
     return {int(row) for (row,) in found}
 
 
-def _turns_of(db: apsw.Connection, items: Sequence[int]) -> set[int]:
+def _turns_of(db: apsw.Connection, items: Iterable[int]) -> set[int]:
     return {turn for item in items for turn in person_tables.sources(db, "item", item)}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -299,12 +300,12 @@ class MemoryStore:
         with self._lock:
             try:
                 self._has = self._has or person_tables.exist(self._db)
-                if not self._has:
-                    return none
-                if not self._writable:
-                    return read(self._db)
-                with self._db:  # one state of the file, whatever other programs write meanwhile
-                    return read(self._db)
+                found = none
+                if self._has:
+                    # One state of the file, whatever other programs write meanwhile; a snapshot is one anyway.
+                    with self._db if self._writable else nullcontext():
+                        found = read(self._db)
+                return found
             except UNREADABLE as error:
                 raise damaged(self.path, error) from None
 

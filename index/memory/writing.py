@@ -98,7 +98,8 @@ def _around(db: apsw.Connection, item: NewItem) -> tuple[_Value | None, _Value |
     before = [value for value in values if value.at <= item.at]
     after = [value for value in values if value.at > item.at]
     same = [value for value in before if value.at == item.at and value.says(item)]
-    return (same or before or [None])[-1], (after or [None])[0]
+    held = same or before
+    return (held[-1] if held else None), (after[0] if after else None)
 
 
 def _confirm(db: apsw.Connection, row: int, sources: Iterable[int]) -> int:
@@ -153,11 +154,12 @@ def redate(db: apsw.Connection, latest: int) -> None:
         sources, replies = person_tables.sources(db, "item", row), saying(db, [row])
         when = _possible(db, sources, latest)
         delete_items(db, [row])
-        for (ended,) in db.execute(
+        ended_by: list[Any] = db.execute(
             "UPDATE person_items SET past=0, ends=NULL WHERE kind=? AND key=? AND ends=? RETURNING id",
             (kind, key, at),
-        ).fetchall():
-            _seal(db, ended)
+        ).fetchall()
+        for (ended,) in ended_by:
+            _seal(db, int(ended))
         words = tuple(keywords.split())
         new = put(db, NewItem(kind, key, text, when, words, None, origin, sharing, sources))
         for turn in replies:
@@ -257,7 +259,7 @@ def keep_numbers(db: apsw.Connection, table: str) -> None:
 def own_encoder(db: apsw.Connection, name: str) -> bool:
     """Whether the turns' vectors are this encoder's; the first one that is named becomes it."""
     db.execute("INSERT OR IGNORE INTO person_meta VALUES('encoder', ?)", (name,))
-    return db.execute("SELECT value FROM person_meta WHERE key='encoder'").get == name
+    return bool(db.execute("SELECT value FROM person_meta WHERE key='encoder'").get == name)
 
 
 def use_encoder(db: apsw.Connection, name: str) -> None:

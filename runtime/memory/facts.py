@@ -30,8 +30,8 @@ _OTHERS = (
 _END = re.compile(
     rf" ?(?:[,;:()]| [-–—] |\b(?:and (?:i|we|it|my|the|now|{_OTHERS})|but|because|since|so|which|where|when|"
     r"while|although|though|instead|anymore|any more|these days|right now|now|today|yesterday|recently|last|"
-    r"this|for (?:a|the|now|work|two|three|years|good)|after|before|until|with my|from next|as of|at the moment|"
-    r"again|by the way|actually|as well|too|at last|to be closer)\b).*$",
+    r"this|for (?:a|the|now|work|two|three|years|good)|after|before|until|with my|from next|as of|"
+    r"at the moment|again|by the way|actually|as well|too|at last|to be closer)\b).*$",
     re.IGNORECASE | re.DOTALL,
 )
 _NOUN = r"(?P<noun>(?:[a-zà-ÿ'-]+ ){0,2}[a-zà-ÿ'-]+)"

@@ -134,7 +134,7 @@ def _asked_for(values: list[Item], asked: Asked) -> Item | None:
     current = next((item for item in reversed(values) if not item.past), None)
     if not asked.past:
         return named[-1] if named else current
-    pivot = (named or [current])[-1]
+    pivot = named[-1] if named else current
     old = [
         item
         for item in values

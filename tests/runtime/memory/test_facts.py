@@ -77,6 +77,11 @@ def test_whatever_is_said_can_be_stored_and_was_said(text: str) -> None:
 )
 def test_the_rules_read_bounded_clauses(make: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
-    monkeypatch.setattr(facts, "_of_clause", lambda clause: lengths.append(len(clause)) or ())
+
+    def read(clause: str) -> tuple[facts.Fact, ...]:
+        lengths.append(len(clause))
+        return ()
+
+    monkeypatch.setattr(facts, "_of_clause", read)
     facts_of(make(15_000))
     assert lengths and max(lengths) <= facts._MAX_CLAUSE

@@ -31,7 +31,7 @@ def said(store: MemoryStore, count: int) -> None:
     )
 
 
-def state(store: MemoryStore) -> list[object]:
+def state(store: MemoryStore) -> list[tuple[str, str, str, int, bool]]:
     return sorted((i.value.kind, i.value.key, i.value.text, i.value.at, i.past) for i in store.items())
 
 
