@@ -1,4 +1,4 @@
-"""The two exceptions that this room raises to its callers.
+"""The exceptions that this room raises to its callers.
 
 Each message is one line: what is wrong, where, and what to do.
 """
@@ -8,6 +8,10 @@ from __future__ import annotations
 
 class AlbumError(Exception):
     """An album file that cannot be opened, read or written as asked."""
+
+
+class AlbumBusy(AlbumError):
+    """An album that another program is writing: the same call may succeed later."""
 
 
 class IngestError(Exception):

@@ -16,7 +16,7 @@ from .. import sample as sample_album
 from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from . import ablation, agent, channels, cost, events, fleet, newcomer
+from . import ablation, agent, channels, cost, events, fleet, memory, newcomer
 from . import quality as cli_quality
 from .options import PATH, bundle_option, spinner, threads_option
 
@@ -35,6 +35,7 @@ for _command in (
     *agent.COMMANDS,
     *newcomer.COMMANDS,
     *channels.COMMANDS,
+    *memory.COMMANDS,
 ):
     bench.add_command(_command)
 

@@ -45,6 +45,7 @@ _DECLARED = {
     sql.split("(")[0].split()[3 if "VIRTUAL" in sql else 2]: sql for sql in _STATEMENTS if sql
 }  # name → its statement
 _SHADOWS = {f"person_words_{part}" for part in ("data", "idx", "docsize", "config")}
+ROWS = ("person_meta", "person_turns", "person_items", "person_sources", "person_forgotten")
 NAMES = frozenset(_DECLARED) | _SHADOWS
 TURN_COLUMNS = "uid, chat, speaker, at, text, pictures, sharing"
 ITEM_COLUMNS = "kind, key, text, keywords, at, ends, past, origin, sharing"
@@ -59,9 +60,9 @@ _INVARIANTS = (
         WHERE past = 0 AND kind IN ('core', 'procedural') GROUP BY kind, key HAVING count(*) > 1)"""),
     ("links to a turn, or from a memory, that does not exist", """SELECT count(*) FROM person_sources
         WHERE turn NOT IN (SELECT id FROM person_turns)
-        OR child = 'item' AND id NOT IN (SELECT id FROM person_items)
+        OR child IN ('item', 'says') AND id NOT IN (SELECT id FROM person_items)
         OR child = 'turn' AND id NOT IN (SELECT id FROM person_turns)
-        OR child NOT IN ('item', 'turn')"""),
+        OR child NOT IN ('item', 'turn', 'says')"""),
     ("turns missing from their index of words",
         "SELECT (SELECT count(*) FROM person_turns) <> (SELECT count(*) FROM person_words_docsize)"),
 )  # fmt: skip

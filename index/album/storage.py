@@ -13,7 +13,7 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import AlbumError
+from ..errors import AlbumBusy, AlbumError
 from .schema import damaged, one_line
 
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -41,7 +41,7 @@ class WriterLock:
                 self._db.close()
                 raise apsw.BusyError
         except apsw.BusyError:
-            raise AlbumError(
+            raise AlbumBusy(
                 f"{path}: another program is writing this album; wait until it is done, or stop it"
             ) from None
         except apsw.Error as error:

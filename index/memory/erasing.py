@@ -11,36 +11,42 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
+from ..album.schema import one_line
+
 _PROBE = 48  # bytes of a text that are looked for: more may be split between two pages
 _BLOCK = 1 << 22
+HELD = "another program has the album open, and its log keeps the bytes; close it"
 _MANY = 64  # texts; to look for more of them costs more than to write the file anew
 
 
-def erase(db: apsw.Connection, texts: Sequence[str] | None) -> bool:
-    """Whether no copy of the texts is left, or of anything deleted if they are not known.
+def erase(db: apsw.Connection, texts: Sequence[str] | None) -> str:
+    """Why a copy of the texts may be left, or of anything deleted if they are not known; "" if none is.
 
-    False while another program that has the album open holds on to the log.
+    One may be while another program that has the album open holds on to the log, and where the disk is full.
     """
+    try:
+        return _erase(db, texts)
+    except apsw.BusyError:
+        return HELD
+    except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
+        return f"the file could not be written anew ({one_line(error)}); free some space"
+
+
+def _erase(db: apsw.Connection, texts: Sequence[str] | None) -> str:
     if not _fold_in(db):
-        return False
+        return HELD
     # Very short texts stand in many places by chance.
     probes = {text.encode()[:_PROBE] for text in texts or () if len(text) >= 8}
     if texts is not None and len(probes) <= _MANY and not _any_in(db, probes):
-        return True
+        return ""
     # Perhaps a turn that stays says the same; the new file in any case holds what is stored, and no more.
-    try:
-        db.execute("VACUUM")
-    except apsw.BusyError:
-        return False
-    return _fold_in(db)
+    db.execute("VACUUM")
+    return "" if _fold_in(db) else HELD
 
 
 def _fold_in(db: apsw.Connection) -> bool:
     """Folds the log into the file and empties it; False if a reader's snapshot forbids that."""
-    try:
-        busy, left, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1, 0, 0)
-    except apsw.BusyError:
-        return False
+    busy, left, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1, 0, 0)
     return not busy and left <= 0
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..album import person_tables
 from ..album.person_tables import ITEM_COLUMNS, TURN_COLUMNS
 from ..errors import AlbumError
+from . import writing
 from .records import Heads, Item, Kind, NewItem, StoredTurn, Turn
 
 _AMONG = "IN (SELECT value FROM json_each(?))"
@@ -26,6 +27,7 @@ _WORD = re.compile(r"\w+")
 _VOCABULARY = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS temp.person_vocabulary USING fts5vocab(main, person_words, row)"
 )
+_NO_TURN = "NOT EXISTS (SELECT 1 FROM person_sources s WHERE s.child='item' AND s.id=person_items.id)"
 _EMPTY = np.zeros(0, np.int64)
 NO_HEADS = Heads(
     _EMPTY, _EMPTY, _EMPTY, _EMPTY, _EMPTY, _EMPTY, np.zeros((0, 0), np.int8), np.zeros(0, np.float32), ()
@@ -73,12 +75,34 @@ def by_id(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[Item]:
     return [_item(db, path, record) for record in records]
 
 
-def items_of(db: apsw.Connection, path: Path, of: Sequence[int], kind: Kind) -> list[Item]:
-    rows: list[Any] = db.execute(
-        f"SELECT DISTINCT id FROM person_sources WHERE child='item' AND turn {_AMONG}",
-        (json.dumps([*map(int, of)]),),
+def notes(db: apsw.Connection, path: Path) -> list[Item]:
+    # A memory that the rules drew has a key "turn 12": thanks to the index these are not read.
+    records = [
+        record
+        for kind in ("semantic", "episodic")
+        for keys in ("key < 'turn '", "key > 'turn :'")
+        for record in db.execute(
+            f"{_ITEM} WHERE kind=? AND past=0 AND {keys} AND {_NO_TURN}", (kind,)
+        ).fetchall()
+    ]
+    return [_item(db, path, record) for record in records]
+
+
+def without_vector(db: apsw.Connection, path: Path, row: int, limit: int) -> list[StoredTurn]:
+    records = db.execute(
+        f"{_TURN} WHERE id > ? AND traits IS NOT NULL AND data IS NULL ORDER BY id LIMIT ?", (row, limit)
     ).fetchall()
-    return [item for item in by_id(db, path, [row for (row,) in rows]) if item.value.kind == kind]
+    return [_turn(db, path, record) for record in records]
+
+
+def items_of(db: apsw.Connection, path: Path, of: Sequence[int], kind: Kind | None) -> list[Item]:
+    rows: list[Any] = db.execute(
+        "SELECT DISTINCT i.id FROM person_sources s JOIN person_items i ON i.id = s.id "
+        "WHERE s.child='item' AND s.turn IN (SELECT value FROM json_each(?1)) "
+        "AND (?2 IS NULL OR i.kind = ?2)",
+        (json.dumps([*map(int, of)]), kind),
+    ).fetchall()
+    return by_id(db, path, [row for (row,) in rows])
 
 
 def _turn(db: apsw.Connection, path: Path, record: Any) -> StoredTurn:
@@ -89,8 +113,11 @@ def _turn(db: apsw.Connection, path: Path, record: Any) -> StoredTurn:
         )
     uid, chat, speaker, at, text, pictures, sharing = values
     drawn = person_tables.sources(db, "turn", row)
+    said = db.execute("SELECT id FROM person_sources WHERE child='says' AND turn=? ORDER BY id", (row,))
+    says = tuple(int(item) for (item,) in said)
     shown = tuple(pictures.split("\n")) if pictures else ()
-    return StoredTurn(row, Turn(uid, chat, speaker, at, text, shown, sharing, drawn), session, bool(digested))
+    turn = Turn(uid, chat, speaker, at, text, shown, sharing, drawn, says)
+    return StoredTurn(row, turn, session, bool(digested))
 
 
 def _item(db: apsw.Connection, path: Path, record: Any) -> Item:
@@ -106,17 +133,15 @@ def _item(db: apsw.Connection, path: Path, record: Any) -> Item:
 
 
 def heads(db: apsw.Connection, first: int) -> Heads:
-    names = tuple(
-        str(name) for (name,) in db.execute("SELECT DISTINCT speaker FROM person_turns ORDER BY speaker")
-    ) if first < 1 << 62 else ()  # fmt: skip
     rows: list[Any] = db.execute(
         "SELECT id, at, chat, speaker, coalesce(session, -1), coalesce(traits, -1), scale, data "
         "FROM person_turns WHERE id >= ? ORDER BY id",
         (first,),
     ).fetchall()
     chats: dict[str, int] = {}
-    speakers = {name: number for number, name in enumerate(names)}
     ids, at, chat, speaker, session, traits, scales, data = zip(*rows, strict=True) if rows else [()] * 8
+    names = tuple(dict.fromkeys(speaker))
+    speakers = {name: number for number, name in enumerate(names)}
     dim = max((len(code) for code in data if code is not None), default=0)
     codes = np.zeros((len(rows), dim), np.int8)
     for place, code in enumerate(data):
@@ -145,7 +170,7 @@ def _hash(name: str, known: dict[str, int]) -> int:
 def search(
     db: apsw.Connection, words: Sequence[str], limit: int, first: int, last: int | None
 ) -> list[tuple[int, float]]:
-    db.execute(_VOCABULARY)
+    _prepare(db)
     spelt = _stems(db, words)
     counts: dict[str, int] = {}
     for stem in [*spelt][:_MAX_WORDS]:
@@ -160,6 +185,30 @@ def search(
             break
         kept.append(word)
     return _ranked(db, kept, limit, first, last)
+
+
+def _prepare(db: apsw.Connection) -> None:
+    """Declares the counts of words, also over a snapshot, in which nothing else may be changed."""
+    only = db.execute("PRAGMA query_only").get
+    if only:
+        db.execute("PRAGMA query_only=0")
+    try:
+        db.execute(_VOCABULARY)
+    finally:
+        if only:
+            db.execute("PRAGMA query_only=1")
+
+
+def changed_since(db: apsw.Connection, seen: int) -> tuple[int, int | None]:
+    """How many changes of turns there were, and the first turn that may differ from how it was after `seen`.
+
+    None if nothing has changed.
+    """
+    number, lows = writing.changes(db)
+    if number == seen:
+        return number, None
+    new = number - seen
+    return number, min(lows[-new:]) if 0 < new <= len(lows) else 1
 
 
 def _stems(db: apsw.Connection, words: Sequence[str]) -> dict[str, str]:

@@ -28,7 +28,8 @@ class Turn:
     """What one speaker said at once, unchanged.
 
     `uid`: the same turn given twice is stored once. `pictures`: ids of photos that were shown with it.
-    `drawn`: for an assistant's turn, the turns that it repeats; forgetting these forgets it too.
+    `drawn`, `says`: for an assistant's turn, the turns and the memories that it repeats; forgetting one of
+    these forgets it too.
     `sharing`: "low" keeps it on the device, and is what a turn has unless a person says otherwise.
     Raises AlbumError for a time outside of the years 1 to 9999, and for a turn that is empty or too long.
     """
@@ -41,6 +42,7 @@ class Turn:
     pictures: tuple[str, ...] = ()
     sharing: Level = "low"
     drawn: tuple[int, ...] = ()
+    says: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check("turn", self.text, MAX_TURN, self.at)
@@ -102,11 +104,17 @@ class Item:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """What `forget` removed. `erased`: no copy of the bytes is left in the file or its log."""
+    """What `forget` removed. `texts`: of all of it. `left`: why bytes of it may be left, or ""."""
 
     turns: tuple[int, ...]
     items: tuple[int, ...]
-    erased: bool
+    texts: tuple[str, ...]
+    left: str
+
+    @property
+    def erased(self) -> bool:
+        """Whether no copy of the bytes is left in the file or its log."""
+        return not self.left
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +123,7 @@ class Heads:
 
     `ids`, `at`: int64. `chats`, `speakers`, `sessions`: int64, numbers of names (-1: no session).
     `traits`: int64, bits that the runtime set, -1 for one that it has not read. `codes`: int8 [n, d], d = 0
-    without vectors; `scales`: float32, 0 for a turn without a vector. `names`: speakers by number.
+    without vectors; `scales`: float32, 0 for a turn without a vector. `names`: their speakers.
     """
 
     ids: RowArray
@@ -127,6 +135,11 @@ class Heads:
     codes: NDArray[np.int8]
     scales: FloatArray
     names: tuple[str, ...]
+
+
+def clip(text: str, most: int) -> str:
+    """The longest beginning of a text that has at most `most` bytes of UTF-8."""
+    return text if len(text) * 4 <= most else text.encode()[:most].decode(errors="ignore")
 
 
 def _check(what: str, text: str, most: int, at: int) -> None:

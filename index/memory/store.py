@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
@@ -20,10 +21,10 @@ from ..album import person_tables, storage
 from ..album.schema import UNREADABLE, connect, damaged, means_damage, one_line, open_reader
 from ..album.tables import USER_VERSION, check_tables, version_of
 from ..album.writer import AlbumWriter
-from ..errors import AlbumError
+from ..errors import AlbumBusy, AlbumError
 from ..records import FloatArray
 from ..vectors.quantize import quantize
-from . import reading, writing
+from . import forgetting, reading, writing
 from .erasing import erase
 from .records import Forgotten, Heads, Item, Kind, NewItem, StoredTurn, Turn
 
@@ -36,8 +37,7 @@ class MemoryStore:
 
     def __init__(self, db: apsw.Connection, path: Path, writable: bool) -> None:
         self._db, self.path, self._writable, self._lock = db, path, writable, RLock()
-        self._touched: int | None = None  # the lowest turn that was changed here since `heads` was last asked
-        self._seen_version = -1
+        self._log = storage.log_of(path)
         self._has = person_tables.exist(db)
         if self._has:
             person_tables.check_version(db, path)
@@ -114,8 +114,12 @@ class MemoryStore:
         found: list[Item] = self._read(lambda db: reading.by_id(db, self.path, [row]), [])
         return found[0] if found else None
 
-    def items_of(self, turns: Sequence[int], kind: Kind) -> list[Item]:
-        """The memories of a kind that were drawn from any of these turns, by id."""
+    def notes(self) -> list[Item]:
+        """The current semantic and episodic memories that no turn gave: what the person wrote down."""
+        return self._read(lambda db: reading.notes(db, self.path), [])
+
+    def items_of(self, turns: Sequence[int], kind: Kind | None = None) -> list[Item]:
+        """The memories, of one kind or all, that were drawn from any of these turns, by id."""
         return self._read(lambda db: reading.items_of(db, self.path, turns, kind), [])
 
     def search(
@@ -127,20 +131,19 @@ class MemoryStore:
         """
         return self._read(lambda db: reading.search(db, words, limit, first, last), [])
 
-    def heads(self) -> tuple[int, Heads]:
-        """The columns of the turns that may have changed since the last call, and the first id that may.
+    def heads(self, seen: int = -1) -> tuple[int, int, Heads]:
+        """The columns of the turns that may have changed since `seen`, as an earlier call told it first.
 
-        The caller drops what it knows of turns from that id on. The first call gives all turns.
+        Returns what to give as `seen` next time, the first id that may have changed (1 << 62: none), and the
+        columns from that id on. The caller drops what it knows of these.
         """
 
-        def read(db: apsw.Connection) -> tuple[int, Heads]:
-            (version,) = db.execute("PRAGMA data_version").fetchone() or (0,)
-            first = self._touched if version == self._seen_version else 1
-            self._seen_version, self._touched = version, None
-            first = (1 << 62) if first is None else first
-            return first, reading.heads(db, first)
+        def read(db: apsw.Connection) -> tuple[int, int, Heads]:
+            now, first = reading.changed_since(db, seen)
+            low = (1 << 62) if first is None else first
+            return now, low, reading.heads(db, low)
 
-        return self._read(read, (1, reading.NO_HEADS))
+        return self._read(read, (-1, 1, reading.NO_HEADS))
 
     def setting(self, key: str) -> str | None:
         """A value that `set` stored under the key."""
@@ -153,20 +156,31 @@ class MemoryStore:
 
     def add_turns(self, turns: Sequence[Turn]) -> list[int | None]:
         """Stores turns; returns their ids. A turn stored before keeps its id; a forgotten one gives None."""
-        rows = self._write(lambda db: [writing.add_turn(db, turn) for turn in turns])
-        self._touch(row for row in rows if row is not None)
-        return rows
+
+        def change(db: apsw.Connection) -> list[int | None]:
+            rows = [writing.add_turn(db, turn) for turn in turns]
+            writing.note_change(db, min((row for row in rows if row is not None), default=1 << 61))
+            return rows
+
+        return self._write(change)
 
     def digest(
-        self, turn: int, traits: int, items: Sequence[NewItem], vector: FloatArray | None = None
+        self,
+        turn: int,
+        traits: int,
+        items: Sequence[NewItem],
+        vector: FloatArray | None = None,
+        encoder: str = "",
     ) -> bool:
-        """Stores what was drawn from one turn; False, and nothing, if that was done before or it is gone."""
+        """Stores what was drawn from one turn; False, and nothing, if that was done before or it is gone.
+
+        `encoder`: the name of what made the vector, which is not stored where the others are another's.
+        """
 
         def change(db: apsw.Connection) -> bool:
             scale, data = None, None
-            if vector is not None:
-                codes, scales = quantize(vector.reshape(1, -1))
-                scale, data = float(scales[0]), codes.tobytes()
+            if vector is not None and writing.own_encoder(db, encoder):
+                scale, data = _stored(vector)
             db.execute(
                 "UPDATE person_turns SET traits=?, scale=?, data=? WHERE id=? AND traits IS NULL",
                 (traits, scale, data, turn),
@@ -175,11 +189,37 @@ class MemoryStore:
                 return False
             for item in items:
                 writing.put(db, item)
+            writing.note_change(db, turn)
             return True
 
-        done = self._write(change)
-        self._touch([turn])
-        return done
+        return self._write(change)
+
+    def use_encoder(self, name: str) -> None:
+        """From now on the turns' vectors are this encoder's; those of another are deleted."""
+
+        def change(db: apsw.Connection) -> None:
+            writing.use_encoder(db, name)
+            writing.note_change(db, 1)
+
+        if self._has and self.setting("encoder") != name:
+            self._write(change)
+
+    def without_vector(self, row: int, limit: int) -> list[StoredTurn]:
+        """The first `limit` turns, by id, with greater ids than `row` that were digested without a vector."""
+        return self._read(lambda db: reading.without_vector(db, self.path, row, limit), [])
+
+    def add_vectors(self, vectors: Sequence[tuple[int, FloatArray]], encoder: str) -> None:
+        """Stores vectors of turns, unless the others are of another encoder."""
+
+        def change(db: apsw.Connection) -> None:
+            if writing.own_encoder(db, encoder):
+                db.executemany(
+                    "UPDATE person_turns SET scale=?, data=? WHERE id=?",
+                    [(*_stored(vector), row) for row, vector in vectors],
+                )
+                writing.note_change(db, min(row for row, _ in vectors))
+
+        self._write(change)
 
     def close_session(self, turns: Sequence[int], items: Sequence[NewItem]) -> bool:
         """Makes a session of turns and stores its memories; False, and nothing, if one of them is in one."""
@@ -194,14 +234,13 @@ class MemoryStore:
                     raise _Undone
             for item in items:
                 writing.put(db, item)
+            writing.note_change(db, min(turns, default=1 << 61))
             return True
 
         try:
-            done = self._write(change)
+            return self._write(change)
         except _Undone:
             return False
-        self._touch(turns)
-        return done
 
     def add_item(self, item: NewItem) -> int:
         """Stores a memory; one with the key of a current one takes its place. Returns its id."""
@@ -210,6 +249,12 @@ class MemoryStore:
     def replace_item(self, row: int, item: NewItem) -> int:
         """Stores a corrected value of a memory, which becomes past. Returns the new one's id."""
         return self._write(lambda db: writing.correct(db, row, item))
+
+    def redate(self, latest: int) -> None:
+        """Puts core and procedural memories where they belong that a wrong clock dated after `latest`, ms."""
+        late = f"SELECT 1 FROM person_items WHERE {writing.KEYED} AND at > ? LIMIT 1"
+        if self._read(lambda db: db.execute(late, (latest,)).fetchone(), None):
+            self._write(lambda db: writing.redate(db, latest))
 
     def set(self, key: str, value: str) -> None:
         """Stores a value of the runtime's own under a key such as "personality"."""
@@ -224,17 +269,18 @@ class MemoryStore:
         def change(db: apsw.Connection) -> tuple[tuple[int, ...], tuple[int, ...], list[str]]:
             _check_ids(db, self.path, "t", "person_turns", turns)
             _check_ids(db, self.path, "m", "person_items", items)
-            return writing.remove(db, turns, items, at)
+            gone = forgetting.remove(db, turns, items, at)
+            writing.note_change(db, 1)
+            return gone
 
         if not self._has and (turns or items):
             raise AlbumError(f"{self.path}: no memories of the person are in it; nothing is there to forget")
         gone, lost, texts = self._write(change)
-        self._touch([1])
         with self._lock:
-            return Forgotten(gone, lost, erase(self._db, texts))
+            return Forgotten(gone, lost, tuple(texts), erase(self._db, texts))
 
-    def sweep(self) -> bool:
-        """Writes the file anew, so that nothing deleted is left; False while another program forbids."""
+    def sweep(self) -> str:
+        """Writes the file anew, so that nothing deleted is left; "", or why that could not be done."""
         if not self._writable:
             raise AlbumError(f"{self.path}: it was opened to be read; open it for writing")
         with self._lock:
@@ -250,16 +296,16 @@ class MemoryStore:
         items: list[int] = self._read(lambda db: ids(db, "person_items"), [])
         return self.forget(turns, items, at)
 
-    def _touch(self, rows: Any) -> None:
-        low = min(rows, default=None)
-        if low is not None:
-            self._touched = low if self._touched is None else min(low, self._touched)
-
     def _read(self, read: Callable[[apsw.Connection], _T], none: _T) -> _T:
         with self._lock:
             try:
                 self._has = self._has or person_tables.exist(self._db)
-                return read(self._db) if self._has else none
+                found = none
+                if self._has:
+                    # One state of the file, whatever other programs write meanwhile; a snapshot is one anyway.
+                    with self._db if self._writable else nullcontext():
+                        found = read(self._db)
+                return found
             except UNREADABLE as error:
                 raise damaged(self.path, error) from None
 
@@ -269,11 +315,13 @@ class MemoryStore:
         with self._lock:
             lock = _wait_for_lock(self.path)
             try:
+                self._check_place()
                 with storage.transaction(self._db):
                     if not person_tables.exist(self._db):
                         person_tables.create(self._db)
                     done = change(self._db)
                 self._has = True
+                self._check_place()
                 return done
             except UNREADABLE as error:
                 if means_damage(error):
@@ -283,6 +331,23 @@ class MemoryStore:
                 ) from None
             finally:
                 lock.release()
+
+    def _check_place(self) -> None:
+        """Raises AlbumError if the file was deleted or replaced: what is written would be lost."""
+        if not storage.has_moved(self._db):
+            self._log = self._log or storage.log_of(self.path)
+            return
+        self._db.close()
+        storage.discard_log(self.path, self._log)
+        raise AlbumError(
+            f"{self.path}: the album was deleted or replaced while it was open, so that this is not "
+            "stored; open it again"
+        )
+
+
+def _stored(vector: FloatArray) -> tuple[float, bytes]:
+    codes, scales = quantize(vector.reshape(1, -1))
+    return float(scales[0]), codes.tobytes()
 
 
 class _Undone(Exception):
@@ -308,7 +373,7 @@ def _wait_for_lock(path: Path) -> storage.WriterLock:
     while True:
         try:
             return storage.WriterLock(path)
-        except AlbumError:
+        except AlbumBusy:
             if time.monotonic() > until:
                 raise
             time.sleep(0.02)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import apsw
@@ -15,6 +16,12 @@ import apsw
 from ..album import person_tables
 from ..album.person_tables import ITEM_COLUMNS, TURN_COLUMNS
 from .records import PROCEDURAL, NewItem, Turn
+
+KEYED = "kind IN ('core', 'procedural')"  # of a key of these kinds one value is current
+_AMONG = "IN (SELECT value FROM json_each(?))"
+_FEW_LATE = 3  # turns of a wrong clock, in an album that has only a few turns
+_KEPT_CHANGES = 64  # after more of them, a reader reads all turns again
+_CHANGES = "changes"
 
 
 def next_id(db: apsw.Connection, table: str) -> int:
@@ -40,6 +47,7 @@ def add_turn(db: apsw.Connection, turn: Turn) -> int | None:
     )
     db.execute("INSERT INTO person_words(rowid, text) VALUES(?,?)", (row, turn.text))
     _link(db, "turn", row, turn.drawn)
+    _link_says(db, row, turn.says)
     return row
 
 
@@ -47,29 +55,128 @@ def put(db: apsw.Connection, item: NewItem) -> int:
     """Stores a memory, or links its sources to the one that says the same; returns its id."""
     if not item.key:  # a person's own note
         return _insert(db, item, past=False)
-    same: list[Any] = db.execute(
-        "SELECT id, at, text, past, ends FROM person_items WHERE kind=? AND key=? ORDER BY at DESC, id DESC",
-        (item.kind, item.key),
-    ).fetchall()
-    earlier = [(row, at, ends) for row, at, _, past, ends in same if past and ends is not None]
-    for row, at, text, past, _ in same:
-        if text.casefold() == item.text.casefold() and (not past or at == item.at):
-            _link(db, "item", row, item.sources)
-            _seal(db, row)
-            return int(row)
-    for row, at, ends in earlier:  # what was current until a value that is later than this one
-        if at <= item.at < ends:
-            _end(db, row, item.at)
-    later = [at for _, at, _, _, _ in same if at > item.at]
-    if later:
-        return _insert(db, item, past=True, ends=min(later))
-    for row, _, _, past, _ in same:
-        if not past:
-            _end(db, row, item.at)
-    row = _insert(db, item, past=False)
+    before, after = _around(db, item)
+    if before is not None and before.holds(item) and (item.sources or before.at == item.at):
+        return _confirm(db, before.row, item.sources)
+    if before is not None and (before.ends is None or before.ends > item.at):
+        if later := _said_after(db, before.row, item.at):
+            after = _split(db, before, later)
+        _end(db, before.row, item.at)
+    if after is not None and after.says(item) and item.sources:  # it held from an earlier time on
+        db.execute("UPDATE person_items SET at=? WHERE id=?", (item.at, after.row))
+        return _confirm(db, after.row, item.sources)
+    row = _insert(db, item, after is not None, None if after is None else after.at)
     if item.kind == "procedural":
         _keep_five(db)
     return row
+
+
+@dataclass(frozen=True)
+class _Value:
+    """One of the values of a key, from `at` until `ends`; None while it is current."""
+
+    row: int
+    at: int
+    text: str
+    ends: int | None
+
+    def says(self, item: NewItem) -> bool:
+        return self.text.casefold() == item.text.casefold()
+
+    def holds(self, item: NewItem) -> bool:
+        return self.says(item) and (self.ends is None or item.at < self.ends or self.at == item.at)
+
+
+def _around(db: apsw.Connection, item: NewItem) -> tuple[_Value | None, _Value | None]:
+    """The value that held when the item was said, or that was the last to, and the one that came next."""
+    rows: list[Any] = db.execute(
+        "SELECT id, at, text, past, ends FROM person_items WHERE kind=? AND key=? ORDER BY at, id",
+        (item.kind, item.key),
+    ).fetchall()
+    values = [_Value(row, at, text, (at if ends is None else ends) if past else None)
+              for row, at, text, past, ends in rows]  # fmt: skip
+    before = [value for value in values if value.at <= item.at]
+    after = [value for value in values if value.at > item.at]
+    same = [value for value in before if value.at == item.at and value.says(item)]
+    held = same or before
+    return (held[-1] if held else None), (after[0] if after else None)
+
+
+def _confirm(db: apsw.Connection, row: int, sources: Iterable[int]) -> int:
+    _link(db, "item", row, sources)
+    _seal(db, row)
+    return row
+
+
+def _said_after(db: apsw.Connection, row: int, at: int) -> list[int]:
+    """The turns, by time, that said a memory again after `at`."""
+    found = db.execute(
+        "SELECT t.id FROM person_sources s JOIN person_turns t ON t.id = s.turn "
+        "WHERE s.child='item' AND s.id=? AND t.at > ? ORDER BY t.at, t.id",
+        (row, at),
+    )
+    return [int(turn) for (turn,) in found]
+
+
+def _split(db: apsw.Connection, value: _Value, turns: list[int]) -> _Value:
+    """Makes a memory of its own of what these turns said again, because another value held in between."""
+    new = next_id(db, "person_items")
+    (at,) = db.execute("SELECT at FROM person_turns WHERE id=?", (turns[0],)).fetchone() or (value.at,)
+    db.execute(
+        f"INSERT INTO person_items(id, {ITEM_COLUMNS}, crc) SELECT ?, kind, key, text, keywords, ?, ends, "
+        "past, origin, sharing, 0 FROM person_items WHERE id=?",
+        (new, at, value.row),
+    )
+    listed = json.dumps(turns)
+    db.execute(
+        f"UPDATE person_sources SET id=? WHERE child='item' AND id=? AND turn {_AMONG}",
+        (new, value.row, listed),
+    )
+    _seal(db, new)
+    return _Value(new, int(at), value.text, value.ends)
+
+
+def redate(db: apsw.Connection, latest: int) -> None:
+    """Puts the keyed memories that a wrong clock has dated after `latest` where they belong.
+
+    They count as said when the last turn before theirs was that has a possible time, or else just before the
+    next one. Where many turns are that late, it is the clock of now that is wrong, and nothing is done.
+    """
+    late, all_ = db.execute(
+        "SELECT count(*) FILTER (WHERE at > ?), count(*) FROM person_turns", (latest,)
+    ).get
+    if late > max(_FEW_LATE, all_ // 10):
+        return
+    rows: list[Any] = db.execute(
+        f"SELECT id, {ITEM_COLUMNS} FROM person_items WHERE {KEYED} AND at > ? ORDER BY at, id", (latest,)
+    ).fetchall()
+    for row, kind, key, text, keywords, at, _, _, origin, sharing in rows:
+        sources, replies = person_tables.sources(db, "item", row), saying(db, [row])
+        when = _possible(db, sources, latest)
+        delete_items(db, [row])
+        ended_by: list[Any] = db.execute(
+            "UPDATE person_items SET past=0, ends=NULL WHERE kind=? AND key=? AND ends=? RETURNING id",
+            (kind, key, at),
+        ).fetchall()
+        for (ended,) in ended_by:
+            _seal(db, int(ended))
+        words = tuple(keywords.split())
+        new = put(db, NewItem(kind, key, text, when, words, None, origin, sharing, sources))
+        for turn in replies:
+            _link_says(db, turn, [new])
+
+
+def _possible(db: apsw.Connection, sources: Sequence[int], latest: int) -> int:
+    """The time of the last turn before these that is not after `latest`, or just before that of the next."""
+    first = min(sources, default=0)
+    for than, order, sooner in (("<", "DESC", 0), (">", "ASC", 1)):
+        found = db.execute(
+            f"SELECT at FROM person_turns WHERE id {than} ? AND at <= ? ORDER BY id {order} LIMIT 1",
+            (first, latest),
+        ).fetchone()
+        if found:
+            return int(found[0]) - sooner
+    return latest
 
 
 def correct(db: apsw.Connection, row: int, item: NewItem) -> int:
@@ -113,85 +220,64 @@ def _link(db: apsw.Connection, child: str, row: int, turns: Iterable[int]) -> No
     )
 
 
+def _link_says(db: apsw.Connection, turn: int, items: Iterable[int]) -> None:
+    db.executemany(
+        "INSERT OR IGNORE INTO person_sources SELECT 'says', id, ? FROM person_items WHERE id=?",
+        [(turn, item) for item in items],
+    )
+
+
+def saying(db: apsw.Connection, items: Iterable[int]) -> set[int]:
+    """The program's turns that repeat one of these memories."""
+    listed = json.dumps(sorted(items))
+    found = db.execute(f"SELECT turn FROM person_sources WHERE child='says' AND id {_AMONG}", (listed,))
+    return {int(turn) for (turn,) in found}
+
+
 def _seal(db: apsw.Connection, row: int) -> None:
     values = db.execute(f"SELECT {ITEM_COLUMNS} FROM person_items WHERE id=?", (row,)).fetchone() or ()
     crc = person_tables.crc_of((*values, *person_tables.sources(db, "item", row)))
     db.execute("UPDATE person_items SET crc=? WHERE id=?", (crc, row))
 
 
-_AMONG = "IN (SELECT value FROM json_each(?))"
-
-
-def remove(
-    db: apsw.Connection, turns: Sequence[int], items: Sequence[int], at: int
-) -> tuple[tuple[int, ...], tuple[int, ...], list[str]]:
-    """Deletes turns and memories, and what was drawn from them; returns the ids and the deleted texts.
-
-    A memory takes the turns along that it was drawn from, since they say the same. Other memories of these
-    turns go too. An episode that loses a turn is deleted, and the rest of its session is open again; so are
-    turns that say what a deleted memory said, and remain.
-    """
-    gone = _all_drawn(db, set(turns) | _turns_of(db, items))
-    listed = json.dumps(sorted(gone))
-    found = db.execute(
-        f"SELECT DISTINCT id FROM person_sources WHERE child='item' AND turn {_AMONG}", (listed,)
-    )
-    lost = sorted(set(items) | {row for (row,) in found})
-    touched = json.dumps(sorted(_turns_of(db, lost) | gone))
-    texts = _delete_items(db, lost)
-    sessions = db.execute(
-        f"SELECT DISTINCT session FROM person_turns WHERE id {_AMONG} AND session IS NOT NULL", (touched,)
-    ).fetchall()
-    texts += _delete_turns(db, sorted(gone), at)
-    db.execute(f"UPDATE person_turns SET traits=NULL WHERE id {_AMONG}", (touched,))
-    for (session,) in sessions:
-        db.execute("UPDATE person_turns SET session=NULL WHERE session=?", (session,))
-    # The personality was computed from these turns too: it is computed again from those that are left.
-    db.execute("DELETE FROM person_meta WHERE key='personality'")
-    return tuple(sorted(gone)), tuple(lost), texts
-
-
-def _turns_of(db: apsw.Connection, items: Sequence[int]) -> set[int]:
-    return {turn for item in items for turn in person_tables.sources(db, "item", item)}
-
-
-def _all_drawn(db: apsw.Connection, turns: set[int]) -> set[int]:
-    """These turns, and the assistant's that repeat one of them."""
-    gone, new = set(turns), set(turns)
-    while new:
-        found = db.execute(
-            f"SELECT id FROM person_sources WHERE child='turn' AND turn {_AMONG}", (json.dumps(sorted(new)),)
-        )
-        new = {row for (row,) in found} - gone
-        gone |= new
-    return gone
-
-
-def _delete_items(db: apsw.Connection, items: list[int]) -> list[str]:
-    _keep_numbers(db, "person_items")
+def delete_items(db: apsw.Connection, items: list[int]) -> list[str]:
+    keep_numbers(db, "person_items")
     listed = json.dumps(items)
-    rows: list[Any] = db.execute(f"SELECT text FROM person_items WHERE id {_AMONG}", (listed,)).fetchall()
-    db.execute(f"DELETE FROM person_sources WHERE child='item' AND id {_AMONG}", (listed,))
+    rows: list[Any] = db.execute(
+        f"SELECT CAST(text AS TEXT) FROM person_items WHERE id {_AMONG}", (listed,)
+    ).fetchall()
+    db.execute(f"DELETE FROM person_sources WHERE child IN ('item', 'says') AND id {_AMONG}", (listed,))
     db.execute(f"DELETE FROM person_items WHERE id {_AMONG}", (listed,))
     return [text for (text,) in rows]
 
 
-def _delete_turns(db: apsw.Connection, turns: list[int], at: int) -> list[str]:
-    _keep_numbers(db, "person_turns")
-    listed, texts = json.dumps(turns), []
-    rows: list[Any] = db.execute(
-        f"SELECT id, uid, text FROM person_turns WHERE id {_AMONG}", (listed,)
-    ).fetchall()
-    for row, uid, text in rows:
-        db.execute("INSERT INTO person_words(person_words, rowid, text) VALUES('delete',?,?)", (row, text))
-        db.execute("INSERT OR REPLACE INTO person_forgotten VALUES(?,?)", (uid, at))
-        texts.append(text)
-    db.execute(f"DELETE FROM person_sources WHERE turn {_AMONG}", (listed,))
-    db.execute(f"DELETE FROM person_sources WHERE child='turn' AND id {_AMONG}", (listed,))
-    db.execute(f"DELETE FROM person_turns WHERE id {_AMONG}", (listed,))
-    return texts
-
-
-def _keep_numbers(db: apsw.Connection, table: str) -> None:
+def keep_numbers(db: apsw.Connection, table: str) -> None:
     last = next_id(db, table) - 1
     db.execute("INSERT OR REPLACE INTO person_meta VALUES(?,?)", (f"last {table}", str(last)))
+
+
+def own_encoder(db: apsw.Connection, name: str) -> bool:
+    """Whether the turns' vectors are this encoder's; the first one that is named becomes it."""
+    db.execute("INSERT OR IGNORE INTO person_meta VALUES('encoder', ?)", (name,))
+    return bool(db.execute("SELECT value FROM person_meta WHERE key='encoder'").get == name)
+
+
+def use_encoder(db: apsw.Connection, name: str) -> None:
+    """From now on the turns' vectors are this encoder's; those of another are deleted."""
+    if db.execute("SELECT value FROM person_meta WHERE key='encoder'").get != name:
+        db.execute("UPDATE person_turns SET scale=NULL, data=NULL WHERE data IS NOT NULL")
+        db.execute("INSERT OR REPLACE INTO person_meta VALUES('encoder', ?)", (name,))
+
+
+def note_change(db: apsw.Connection, lowest: int) -> None:
+    """Notes that turns from this id on may have changed, for `reading.changed_since`."""
+    number, lows = changes(db)
+    kept = [*lows, lowest][-_KEPT_CHANGES:]
+    db.execute("INSERT OR REPLACE INTO person_meta VALUES(?, ?)", (_CHANGES, json.dumps([number + 1, kept])))
+
+
+def changes(db: apsw.Connection) -> tuple[int, list[int]]:
+    """How many changes of turns there were, and the lowest turn of each of the last ones."""
+    found = db.execute("SELECT value FROM person_meta WHERE key=?", (_CHANGES,)).get
+    number, lows = json.loads(found) if found else (0, [])
+    return int(number), [int(low) for low in lows]

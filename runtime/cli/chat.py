@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gamer.index.errors import AlbumBusy
+
 from ..errors import RuntimeFailure
 from .console import fail, one_line, passage, plain
 from .options import PATH, album_bundle_option, json_option, now_option, threads_option
 
 if TYPE_CHECKING:
-    from ..memory.recall import Encode
-    from ..memory.response import Photos, Reply
+    from ..memory.chat import Conversation, Said
+    from ..memory.recall import Encoder
+    from ..memory.response import Photos
     from ..models.models import Models
 
 _PHOTOS = 4
@@ -63,15 +66,27 @@ def chat(
         talk = Conversation(
             store, encoder_of(models), photos_of(models, album), None if rules else _model(models), name
         )
-        for line in _lines():
-            if not line.strip():
-                continue
-            said = talk.say(line, now or datetime.now(), None if as_json else _aloud)
-            if as_json:
-                click.echo(json.dumps(reply_json(said.reply, said.text), ensure_ascii=False))
-            else:
-                click.echo()
-                _print(said.reply, verbose)
+        try:
+            for line in _lines():
+                if not line.strip():
+                    continue
+                said = talk.say(line, now or datetime.now(), None if as_json else _aloud)
+                if as_json:
+                    click.echo(json.dumps(reply_json(said), ensure_ascii=False))
+                else:
+                    click.echo()
+                    _print(said, verbose)
+        finally:
+            _finish(talk)
+
+
+def _finish(talk: Conversation) -> None:
+    """Waits until what was said is stored; Ctrl-C gives it up."""
+    while True:
+        try:
+            return talk.flush()
+        except AlbumBusy:
+            click.echo("another program writes the album: waiting, to store what was said", err=True)
 
 
 def _aloud(piece: str) -> None:
@@ -105,12 +120,14 @@ def models_of(album: Path, bundle: Path | None, threads: int = 2) -> Models | No
     return Models.open(found, threads=threads)
 
 
-def encoder_of(models: Models | None) -> Encode | None:
-    """What makes a text's vector; None without a bundle, or where it has no text tower."""
+def encoder_of(models: Models | None) -> Encoder | None:
+    """What makes a text's vector; None without a bundle."""
+    from ..memory.recall import Encoder
+
     if models is None:
         return None
     opened = models
-    return lambda text: opened.text.encode([text])[0]
+    return Encoder(models.manifest.text_encoder, lambda text: opened.text.encode([text])[0])
 
 
 def photos_of(models: Models | None, album: Path) -> Photos | None:
@@ -145,12 +162,14 @@ def _model(models: Models | None) -> Any:
     return opened if opened.has_template else None
 
 
-def reply_json(reply: Reply, text: str) -> dict[str, Any]:
+def reply_json(said: Said) -> dict[str, Any]:
     """An answer as JSON, with what each round retrieved."""
     from ..memory.as_json import item_json, turn_json
 
+    reply = said.reply
     return {
-        "text": text,
+        "text": said.text,
+        "waiting": said.waiting,
         "core": [item_json(item) for item in reply.core],
         "rounds": [
             {
@@ -170,8 +189,11 @@ def reply_json(reply: Reply, text: str) -> dict[str, Any]:
     }
 
 
-def _print(reply: Reply, verbose: bool) -> None:
+def _print(said: Said, verbose: bool) -> None:
     write: Callable[[str], None] = lambda line: click.echo(plain(line))  # noqa: E731
+    reply = said.reply
+    if said.waiting:
+        write("  (another program writes the album: this is stored as soon as it is done)")
     for photo in reply.rounds[-1].found.photos if reply.rounds else ():
         write(f"  photo {photo}")
     if not verbose:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -160,9 +161,9 @@ def forget(album: Path, ids: tuple[str, ...], everything: bool, who: bool, as_js
 
         if who:
             personality.turn_on(store, False)
-            gone = Forgotten((), (), store.sweep())
+            gone = Forgotten((), (), (), store.sweep())
         elif not ids and not everything:
-            gone = Forgotten((), (), store.sweep())
+            gone = Forgotten((), (), (), store.sweep())
         elif everything:
             gone = store.forget_all(_now())
             OpenedLog(album).forget(queries=None)
@@ -170,21 +171,15 @@ def forget(album: Path, ids: tuple[str, ...], everything: bool, who: bool, as_js
             parsed = [parse_id(one) for one in dict.fromkeys(ids)]
             turns = [number for letter, number in parsed if letter == "t"]
             items = [number for letter, number in parsed if letter == "m"]
-            said = [stored.turn.text for stored in store.turns(turns)]
-            said += [item.value.text for number in items if (item := store.item(number))]
             gone = store.forget(turns, items, _now())
-            OpenedLog(album).forget(queries=said)
+            OpenedLog(album).forget(queries=gone.texts)
     turns_gone, items_gone = [f"t{row}" for row in gone.turns], [f"m{row}" for row in gone.items]
     if as_json:
         click.echo(json.dumps({"turns": turns_gone, "memories": items_gone, "erased": gone.erased}))
     else:
         click.echo(f"forgotten: {' '.join([*items_gone, *turns_gone]) or 'nothing'}")
-    if not gone.erased:
-        fail(
-            "memory forget",
-            "another program has the album open, and its log keeps the bytes; close it, then run "
-            "`gamer memory forget ALBUM`",
-        )
+    if gone.left:
+        fail("memory forget", f"{gone.left}, then run `gamer memory forget ALBUM`")
 
 
 @memory.command()
@@ -192,7 +187,10 @@ def forget(album: Path, ids: tuple[str, ...], everything: bool, who: bool, as_js
 @click.argument("output", type=PATH)
 @click.option("--all", "everything", is_flag=True, help="Also what must stay on the device: a private copy.")
 def export(album: Path, output: Path, everything: bool) -> None:
-    """Write the memories that may be shared to OUTPUT, as JSON lines; none may unless you say so."""
+    """Write the memories that may be shared to OUTPUT, as JSON lines; none may unless you say so.
+
+    Only you can read the file.
+    """
     from gamer.index.album.schema import check_output
     from gamer.index.memory.store import MemoryStore
 
@@ -200,11 +198,7 @@ def export(album: Path, output: Path, everything: bool) -> None:
         check_output(output)
         rows = [item_json(item) for item in store.items() if everything or item.value.sharing == "high"]
         rows += [turn_json(t) for t in store.all_turns() if everything or t.turn.sharing == "high"]
-        aside = output.with_name(output.name + ".partial")
-        aside.write_text(
-            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
-        )
-        aside.replace(output)
+        _write_private(output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     click.echo(f"{plain(str(output))}: {len(rows)} lines")
 
 
@@ -233,7 +227,10 @@ def personality(album: Path, switch: str) -> None:
 @album_bundle_option
 @json_option
 def update(album: Path, bundle: Path | None, as_json: bool) -> None:
-    """Draw memories from what was said since the last time; goes on where it was interrupted."""
+    """Draw memories from what was said since the last time; goes on where it was interrupted.
+
+    With a bundle, turns that were said without it, or with another one's text encoder, are encoded too.
+    """
     from gamer.index.memory.store import MemoryStore
 
     from ..memory.update import Updater
@@ -241,8 +238,12 @@ def update(album: Path, bundle: Path | None, as_json: bool) -> None:
 
     with one_line("memory update"), MemoryStore.open(album) as store:
         models = models_of(album, bundle)
-        done = Updater(store, encoder_of(models)).run(_now())
-    click.echo(json.dumps(asdict(done)) if as_json else f"{done.turns} turns, {done.sessions} sessions")
+        updater = Updater(store, encoder_of(models))
+        done, encoded = updater.run(_now()), updater.encode_missing()
+    if as_json:
+        click.echo(json.dumps({**asdict(done), "encoded": encoded}))
+    else:
+        click.echo(f"{done.turns} turns, {done.sessions} sessions, {encoded} turns encoded")
 
 
 def parse_id(text: str) -> tuple[str, int]:
@@ -251,6 +252,19 @@ def parse_id(text: str) -> tuple[str, int]:
     if letter not in ("m", "t") or not (number.isascii() and number.isdigit()) or len(number) > 15:
         raise AlbumError(f"{text[:40]!r} is no memory: give an id such as m12, or t34 for a turn")
     return letter, int(number)
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Replaces the file by one that only its owner can read; on an error nothing is left."""
+    aside = path.with_name(path.name + ".partial")
+    aside.unlink(missing_ok=True)
+    try:
+        with os.fdopen(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(text.encode())
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
 
 
 def _now() -> int:

@@ -18,6 +18,7 @@ from gamer.index.album import reencode
 from gamer.index.album.schema import check_replaceable
 from gamer.index.album.storage import WriterLock, discard, publish
 from gamer.index.ingest import count as count_source
+from gamer.index.memory.carrying import carry
 
 from ..bundle.manifest import Manifest
 from ..errors import RuntimeFailure
@@ -107,7 +108,7 @@ def build(
         writer.remember_bundle(models.bundle)
         writer.embed(run.encoder.names)
         writer.compact()
-    publish(working, out)
+    _replace(out, working)
     return Built(out, photos, run.seen, resumed, tuple(run.skips))
 
 
@@ -275,6 +276,16 @@ def _begin(out: Path, manifest: Manifest) -> Path:
     with AlbumWriter.create(working, meta) as writer:
         writer.finish(lambda names: np.zeros((len(names), meta.dim), np.float32))  # no names yet
     return working
+
+
+def _replace(out: Path, working: Path) -> None:
+    """Puts the new album in the place of the old one, whose memories of the person it takes over."""
+    lock = WriterLock(out)  # so that nothing is said between the two steps
+    try:
+        carry(out, working)
+        publish(working, out)
+    finally:
+        lock.release()
 
 
 def _working_path(out: Path) -> Path:

@@ -8,16 +8,19 @@ that runs elsewhere is never used here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from gamer.index.memory.records import ASSISTANT, MAX_TURN, Turn
+from gamer.index.errors import AlbumBusy
+from gamer.index.memory.records import ASSISTANT, MAX_TURN, Turn, clip
 from gamer.index.memory.store import MemoryStore
 
+from ..errors import RuntimeFailure
 from . import personality
-from .recall import Encode, Recall
+from .recall import Encoder, Recall
 from .response import Photos, Reply, Responder, Retrieved, day
 from .update import OWNER, Updater
 from .words import asks, sentences
@@ -39,10 +42,14 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Said:
-    """One exchange. `reply`: what the rules found. `text`: what was answered."""
+    """One exchange. `reply`: what the rules found. `text`: what was answered.
+
+    `waiting`: turns that are not stored yet, because another program writes the album (`flush`).
+    """
 
     reply: Reply
     text: str
+    waiting: int = 0
 
 
 class Conversation:
@@ -51,43 +58,71 @@ class Conversation:
     def __init__(
         self,
         store: MemoryStore,
-        encode: Encode | None = None,
+        encoder: Encoder | None = None,
         photos: Photos | None = None,
         model: Chat | None = None,
         name: str | None = None,
     ) -> None:
         self.store, self._model = store, model
-        self.updater = Updater(store, encode)
-        self._responder = Responder(store, Recall(store, encode), self.updater, photos)
+        self.updater = Updater(store, encoder)
+        self._responder = Responder(store, Recall(store, encoder), self.updater, photos)
+        self._waiting: list[Turn] = []
         self.name = name or f"chat {uuid4().hex[:12]}"
 
     def say(self, text: str, now: datetime, tell: Tell | None = None, cancel: Event | None = None) -> Said:
         """Stores a turn of the owner's, answers it, and learns from it. `tell` hears the answer as it comes.
 
-        Raises AlbumError for a turn that is empty or over a megabyte, and where the album cannot be written.
+        While another program writes the album, turns are answered and wait to be stored. Raises AlbumError
+        for a turn that is empty or over a megabyte, and where the album cannot be written at all.
         """
         at = milliseconds(now)
         asked = any(asks(sentence) for sentence in sentences(text[-2_000:]))
         turn = Turn(uuid4().hex, self.name, OWNER, at, text)
         reply = self._responder.respond(text[:2_000], now) if asked else Reply(NOTED, (), (), ())
-        self.store.add_turns([turn])
-        answer = reply.text
-        if asked and self._model is not None and reply.drawn:
-            answer = self._worded(text, reply, tell, cancel) or answer
-        elif tell is not None:
-            tell(answer)
-        drawn = _shown(reply) if asked else ()
-        spoken = answer.encode()[:MAX_TURN].decode(errors="ignore")
-        self.store.add_turns([Turn(uuid4().hex, self.name, ASSISTANT, at + 1, spoken, drawn=drawn)])
-        self.updater.run(at)
-        return Said(reply, answer)
+        self._keep(turn)
+        answer = ""
+        if asked and self._model is not None and (reply.drawn or reply.says):
+            answer = self._worded(text, reply, tell, cancel)
+        if not answer:
+            answer = reply.text
+            if tell is not None:
+                tell(answer)
+        drawn, says = _shown(reply)
+        spoken = clip(answer, MAX_TURN)
+        self._keep(Turn(uuid4().hex, self.name, ASSISTANT, at + 1, spoken, drawn=drawn, says=says))
+        if not self._waiting:
+            with suppress(AlbumBusy):  # the next turn goes on with it
+                self.updater.run(at)
+        return Said(reply, answer, len(self._waiting))
+
+    def flush(self) -> None:
+        """Stores the turns that wait. Raises AlbumBusy if they cannot be stored yet."""
+        if self._waiting:
+            self.store.add_turns(self._waiting)
+            self._waiting.clear()
+
+    def _keep(self, turn: Turn) -> None:
+        waited = turn.speaker == ASSISTANT and bool(self._waiting)  # in vain, a moment ago
+        self._waiting.append(turn)
+        with suppress(AlbumBusy):
+            if not waited:
+                self.flush()
 
     def _worded(self, question: str, reply: Reply, tell: Tell | None, cancel: Event | None) -> str:
-        """The model's answer; "" where the notes do not fit its cache."""
+        """The model's answer from as many notes as fit its cache; "" if not even the question does."""
+        notes = notes_of(reply)
+        while True:
+            try:
+                return self._generated(question, notes, tell, cancel)
+            except RuntimeFailure:  # raised before the first word
+                if not notes:
+                    return ""
+                notes = notes[: len(notes) // 2]
+
+    def _generated(self, question: str, notes: list[str], tell: Tell | None, cancel: Event | None) -> str:
         from ..models.chat import Message, Wish
 
         assert self._model is not None
-        notes = notes_of(reply)
         who = personality.read(self.store).sentence() if personality.is_on(self.store) else ""
         system = Message("system", "\n".join([_SYSTEM, *([who] if who else []), *notes]))
         ids = self._model.ids([system, Message("user", question[:1_000])])
@@ -101,7 +136,8 @@ def notes_of(reply: Reply) -> list[str]:
     """What a model reads of a reply: the facts, then the memories, a quoted line each."""
     lines = [f"{item.value.key}: “{item.value.text[:_MAX_QUOTED]}”" for item in reply.core]
     found = reply.rounds[-1].found if reply.rounds else Retrieved()
-    lines += [f"{day(item.value.at)}: “{item.value.text[:_MAX_QUOTED]}”" for item in found.semantic]
+    told = [*found.semantic, *(episode.item for episode in found.episodes if not episode.lines)]
+    lines += [f"{day(item.value.at)}: “{item.value.text[:_MAX_QUOTED]}”" for item in told]
     return [line.replace("<|", "< |") for line in lines]
 
 
@@ -110,7 +146,11 @@ def milliseconds(now: datetime) -> int:
     return int(now.replace(tzinfo=UTC).timestamp() * 1000)
 
 
-def _shown(reply: Reply) -> tuple[int, ...]:
-    """The turns whose words the answer may repeat."""
+def _shown(reply: Reply) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The turns and the memories whose words the answer may repeat."""
     turns = [turn for one in reply.rounds for turn in one.found.turns]
-    return tuple(sorted({*reply.drawn, *turns}))
+    items = [item.id for item in reply.core if item.id]  # those of an open session are not stored yet
+    for one in reply.rounds:
+        items += [item.id for item in one.found.semantic]
+        items += [episode.item.id for episode in one.found.episodes if not episode.lines]
+    return tuple(sorted({*reply.drawn, *turns})), tuple(sorted({*reply.says, *items}))

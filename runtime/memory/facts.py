@@ -11,19 +11,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from gamer.index.memory.records import MAX_NAME, clip
+
 from .words import MONTHS, asks, content, sentences
 
 MAX_FACTS = 12  # of one turn
 _MAX_VALUE = 120
+_MAX_CLAUSE = 300  # characters that the rules read of a clause, so that no pattern takes long
 _SUBJECT = r"(?:i|we|my (?:family|wife|husband|partner) and i)"
 _SOFT = r"(?:just|recently|finally|actually|now|currently|also|really|still|always|already|then|both)"
-_S = rf"\b{_SUBJECT}(?:'m|'ve|'d|'ll)?(?: {_SOFT})*"
+_S = rf"\b{_SUBJECT}(?:'m|'ve)?(?: {_SOFT}){{0,3}}"
+# Somebody else begins to do something: "and she hates it", "and Anna hates it".
+_OTHERS = (
+    r"(?:he|she|they|you|his|her|their|your|our|that|this|then|so)|(?:[^ ]+ ){1,2}(?:is|was|are|were|has|had|"
+    r"hates?|loves?|likes?|dislikes?|prefers?|does|doesn't|says|said|thinks?|wants?|can't|cannot)"
+)
 # A value ends at a clause that says something else.
 _END = re.compile(
-    r"\s*(?:[,;:()]|\s[-–—]\s|\b(?:and (?:i|we|it|my|the|now)|but|because|since|so|which|where|when|while|"
-    r"although|though|instead|anymore|any more|these days|right now|now|today|yesterday|recently|last|this|"
-    r"for (?:a|the|now|work|two|three|years|good)|after|before|until|with my|from next|as of|at the moment|"
-    r"again|by the way|actually|as well|too|at last|to be closer)\b).*$",
+    rf" ?(?:[,;:()]| [-–—] |\b(?:and (?:i|we|it|my|the|now|{_OTHERS})|but|because|since|so|which|where|when|"
+    r"while|although|though|instead|anymore|any more|these days|right now|now|today|yesterday|recently|last|"
+    r"this|for (?:a|the|now|work|two|three|years|good)|after|before|until|with my|from next|as of|"
+    r"at the moment|again|by the way|actually|as well|too|at last|to be closer)\b).*$",
     re.IGNORECASE | re.DOTALL,
 )
 _NOUN = r"(?P<noun>(?:[a-zà-ÿ'-]+ ){0,2}[a-zà-ÿ'-]+)"
@@ -83,8 +91,8 @@ _RULES = (
 _LIKES = re.compile(
     rf"{_S} (?P<verb>(?:do not|don't|no longer|stopped|can't|cannot)(?: really)?(?: like| love| enjoy|"
     rf" liking| stand| drink| eat)(?:ing)?"
-    rf"|went off|have gone off|'ve gone off|gone off|hate|dislike|am tired of|got tired of|love|like"
-    rf"|enjoy|adore|am into|am a fan of|am fond of) {_V}",
+    rf"|went off|have gone off|'ve gone off|gone off|hate|dislike|(?:am )?tired of|got tired of|love|like"
+    rf"|enjoy|adore|(?:am )?into|(?:am )?a (?:big )?fan of|(?:am )?fond of) {_V}",
     re.IGNORECASE,
 )
 _PROCEDURES = (
@@ -93,7 +101,10 @@ _PROCEDURES = (
                   rf"|going) to) (?:to )?{_V}"),
     _rule("habit", r"\b(?P<value>(?:every|each) (?:morning|evening|night|day|week|weekend|month|(?:mon"
                    r"|tues|wednes|thurs|fri|satur|sun)day),? i .+)"),
-    _rule("habit", rf"\bi (?:usually|always|never) {_V}"),
+    # A past tense is no habit: "I never moved to Lisbon".
+    _rule("habit", r"\bi (?P<value>(?:usually|always|never) (?P<about>(?!(?:[a-z]+(?<!ne)(?<!fe)(?<!ee)ed|"
+                   r"been|was|were|went|had|did|got|saw|knew|thought|said|made|took|came|met|felt|found|gave|lost|"
+                   r"left|told|kept|heard|wrote|ate|drank|drove|bought|brought|spoke|slept|ran|sang)\b).+))"),
     _rule("habit", r"\bi (?P<value>[a-z]+ .{0,60}\b(?:every|each) (?:morning|evening|night|day|week"
                    r"|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"),
 )  # fmt: skip
@@ -126,7 +137,7 @@ _VAGUE = frozenset(
     ]
 )
 _CLAUSES = re.compile(
-    r"\s*(?:;|,?\s+(?:and|but) (?=(?:i|we|my|our)\b)|,\s+(?=(?:i|we|my|our)\b))\s*", re.IGNORECASE
+    r" ?(?:;|,? (?:and|but) (?=(?:i|we|my|our)\b)|, (?=(?:i|we|my|our)\b)) ?", re.IGNORECASE
 )
 
 
@@ -136,8 +147,8 @@ def facts_of(text: str) -> list[Fact]:
     for sentence in sentences(text[:20_000]):
         if asks(sentence):
             continue
-        for clause in _CLAUSES.split(sentence):
-            out += [fact for fact in _of_clause(clause.strip()) if fact not in out]
+        for clause in _CLAUSES.split(" ".join(sentence.split())):
+            out += [fact for fact in _of_clause(clause.strip()[:_MAX_CLAUSE]) if fact not in out]
         if len(out) >= MAX_FACTS:
             break
     return out[:MAX_FACTS]
@@ -147,16 +158,17 @@ def _of_clause(clause: str) -> Iterator[Fact]:
     plain = clause.replace("’", "'")
     if how := _PERSONA.match(plain):
         value = plain.rstrip(".!")
-        yield Fact(f"persona: {(how['how'] or 'answer').lower()}", value)
+        yield _fact(f"persona: {(how['how'] or 'answer').lower()}", value)
         return
     if found := _LIKES.search(plain):
         if not _NOT_SAID.search(plain[: found.start()]) and (what := _value(found["value"])):
-            yield Fact(f"likes {' '.join(content(what)[:4])}", f"{found['verb']} {what}")
+            yield _fact(f"likes {' '.join(content(what)[:4])}", f"{found['verb']} {what}")
         return
     for key, pattern in _PROCEDURES:
         if (found := pattern.search(plain)) and not _NOT_SAID.search(plain[: found.start()]):
             value = found["value"].strip().rstrip(".!")[:_MAX_VALUE]
-            yield Fact(f"{key}: {' '.join(content(value)[:3])}", value, "procedural")
+            about = content(found.groupdict().get("about") or value)
+            yield _fact(f"{key}: {' '.join(about[:3])}", value, "procedural")
             return
     if _NOT_SAID.search(plain):
         return
@@ -166,8 +178,12 @@ def _of_clause(clause: str) -> Iterator[Fact]:
             value = _value(groups["value"])
             noun = _noun(groups.get("noun") or "")
             if value and ("{noun}" not in key or noun):
-                yield Fact(key.format(noun=noun, value=value.lower()), value)
+                yield _fact(key.format(noun=noun, value=value.lower()), value)
                 return
+
+
+def _fact(key: str, value: str, kind: Kind = "core") -> Fact:
+    return Fact(clip(key, MAX_NAME).strip(), value, kind)
 
 
 def _value(text: str) -> str:

@@ -24,7 +24,6 @@ from .words import ASKS, LENGTH, TIMED, WHEN, content
 
 SILENCE_MS = 60 * 60_000  # a session ends with it
 _BY_WORDS, _BY_MEANING = 300, 300  # candidates
-Encode = Callable[[str], FloatArray]  # a text → its unit vector float32 [d]
 # What a turn is scored by; `Recall._features` computes them. "before" and "after" are neighbours in the
 # conversation, "session" the best three turns of it.
 FEATURES = (
@@ -35,6 +34,14 @@ FEATURES = (
 WEIGHTS: NDArray[np.float64] = np.array(
     [3.37, 1.57, 0.34, 1.26, 4.7, -0.16, 0.96, 2.48, 1.64, 0.41, -0.64, 1.37, 1.08, 2.13, 3.6, 1.0]
 )
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A text tower. `encode`: a text → its unit vector float32 [d]. Vectors of two names are not compared."""
+
+    name: str
+    encode: Callable[[str], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -60,16 +67,17 @@ class Candidates:
 
 
 class Recall:
-    """Not thread-safe. `encode`: None where no bundle is at hand; words alone then count."""
+    """Not thread-safe. `encoder`: None where no bundle is at hand; words alone then count."""
 
     def __init__(
-        self, store: MemoryStore, encode: Encode | None = None, weights: NDArray[np.float64] = WEIGHTS
+        self, store: MemoryStore, encoder: Encoder | None = None, weights: NDArray[np.float64] = WEIGHTS
     ) -> None:
-        self._store, self._encode, self._heads, self.weights = store, encode, NO_HEADS, weights
+        self._store, self._encoder, self._heads, self.weights = store, encoder, NO_HEADS, weights
+        self._seen = -1
 
     def refresh(self) -> None:
         """Takes up what has changed in the store, also by other programs."""
-        first, new = self._store.heads()
+        self._seen, first, new = self._store.heads(self._seen)
         if first >= 1 << 62:
             return
         self._heads = _joined(self._heads, first, new)
@@ -124,11 +132,13 @@ class Recall:
         return out
 
     def _by_meaning(self, question: str) -> FloatArray | None:
-        """float32 [turns]: cosines with the question; None without vectors."""
+        """float32 [turns]: cosines with the question; None without vectors of this encoder's."""
         heads = self._heads
-        if self._encode is None or not heads.codes.shape[1]:
+        if self._encoder is None or not heads.codes.shape[1]:
             return None
-        query = self._encode(question)
+        if self._store.setting("encoder") != self._encoder.name:
+            return None
+        query = self._encoder.encode(question)
         if len(query) != heads.codes.shape[1]:
             return None
         vectors = VectorSet(heads.codes, heads.scales, heads.ids)
@@ -193,9 +203,9 @@ def _joined(old: Heads, first: int, new: Heads) -> Heads:
     keep = int(np.searchsorted(old.ids, first))
     if not keep:
         return new
-    # A speaker's number depends on the names that were there when it was given.
-    number = {name: i for i, name in enumerate(new.names)}
-    speakers = np.array([number.get(name, -1) for name in old.names], np.int64)[old.speakers[:keep]]
+    names = tuple(dict.fromkeys([*old.names, *new.names]))
+    number = {name: i for i, name in enumerate(names)}
+    renamed = np.array([number[name] for name in new.names], np.int64)[new.speakers]
     if old.codes.shape[1] != new.codes.shape[1]:
         dim = max(old.codes.shape[1], new.codes.shape[1])
         old_codes, new_codes = _widened(old.codes[:keep], dim), _widened(new.codes, dim)
@@ -205,12 +215,12 @@ def _joined(old: Heads, first: int, new: Heads) -> Heads:
         np.concatenate([old.ids[:keep], new.ids]),
         np.concatenate([old.at[:keep], new.at]),
         np.concatenate([old.chats[:keep], new.chats]),
-        np.concatenate([speakers, new.speakers]),
+        np.concatenate([old.speakers[:keep], renamed]),
         np.concatenate([old.sessions[:keep], new.sessions]),
         np.concatenate([old.traits[:keep], new.traits]),
         np.concatenate([old_codes, new_codes]),
         np.concatenate([old.scales[:keep], new.scales]),
-        new.names,
+        names,
     )
 
 

@@ -14,7 +14,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index.memory.records import ASSISTANT, Item, NewItem, StoredTurn
+from gamer.index.memory.records import ASSISTANT, Item, Kind, NewItem, StoredTurn
 from gamer.index.memory.store import MemoryStore
 
 from ..cues.dates import TimeContext
@@ -23,7 +23,7 @@ from . import questions
 from .as_json import clock
 from .recall import Period, Recall
 from .update import Updater
-from .words import content
+from .words import content, stem
 
 ROUNDS = 3
 PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval; turns shown of an episode
@@ -53,6 +53,11 @@ class Retrieved:
     photos: tuple[str, ...] = ()
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found that answers; habits and photos alone do not."""
+        return not self.semantic and not self.episodes
+
+    @property
     def turns(self) -> tuple[int, ...]:
         """The turns that it shows, best first, each once."""
         ids = [turn for item in self.semantic for turn in item.value.sources]
@@ -72,12 +77,16 @@ class Round:
 
 @dataclass(frozen=True)
 class Reply:
-    """`text`: the answer. `core`: the memories by key that it says. `drawn`: turns whose words it repeats."""
+    """`text`: the answer. `core`: the memories by key that it says. `drawn`: turns whose words it repeats.
+
+    `says`: memories, beside the core ones, whose words it repeats.
+    """
 
     text: str
     core: tuple[Item, ...]
     rounds: tuple[Round, ...]
     drawn: tuple[int, ...]
+    says: tuple[int, ...] = ()
 
 
 class Responder:
@@ -98,7 +107,7 @@ class Responder:
         if period is not None:
             thought = "The question names a time: first what was said then, or soon after."
             rounds.append(Round(thought, keywords, period, self.retrieve(question, period)))
-        if not rounds or not rounds[-1].found.turns:
+        if not rounds or rounds[-1].found.is_empty:
             thought = (
                 "What was said about it at any time."
                 if not known
@@ -106,28 +115,46 @@ class Responder:
             )
             rounds.append(Round(thought, keywords, None, self.retrieve(question)))
         names = [word for word in question.split()[1:] if word[:1].isupper() and content(word)]
-        if names and not known and not rounds[-1].found.turns and len(rounds) < ROUNDS:
+        if names and not known and rounds[-1].found.is_empty and len(rounds) < ROUNDS:
             thought = "Nothing fits; the names alone."
             rounds.append(Round(thought, tuple(names), None, self.retrieve(" ".join(names))))
         if known:
             text = " ".join(_told(item) for item in known)
             return Reply(text, tuple(known), tuple(rounds), _sources(known))
-        best = next((r.found for r in rounds if r.found.turns), Retrieved())
+        best = next((r.found for r in rounds if not r.found.is_empty), Retrieved())
         return self._quoting(best, rounds)
 
     def retrieve(self, keywords: str, period: Period | None = None) -> Retrieved:
         """The memories that the keywords mean; with `period`, those of turns in it."""
         found = self._recall.candidates(keywords, period, only=period is not None)
         ids, _ = found.best(self._recall.weights)
+        keyed = tuple(content(keywords))
         about = {int(row) for row, fits in zip(found.ids, _is_about(found.features), strict=True) if fits}
         ranked = [int(row) for row in ids[: 4 * _RANKED] if int(row) in about][:_RANKED]
         photos = tuple(self._photos(keywords)) if self._photos is not None else ()
-        semantic = self._semantic(ranked)
+        first, later = self._notes(keyed, period)
+        semantic = (*_of_kind(first, "semantic"), *self._semantic(ranked), *_of_kind(later, "semantic"))
+        semantic = semantic[:SEMANTIC]
         shown = {turn for item in semantic for turn in item.value.sources}
-        return Retrieved(self._procedural(keywords), semantic, self._episodes(ranked, shown), photos)
+        told = [Episode(item, ()) for item in _of_kind(first, "episodic")]
+        also = [Episode(item, ()) for item in _of_kind(later, "episodic")]
+        episodes = (*told, *self._episodes(ranked, shown), *also)[:EPISODIC]
+        return Retrieved(self._procedural(keywords), semantic, episodes, photos)
+
+    def _notes(self, keywords: tuple[str, ...], period: Period | None) -> tuple[list[Item], list[Item]]:
+        """What the person wrote down that has a word of the question, best first: with half, and others."""
+        asked = {stem(word) for word in keywords}
+        hits = [
+            (len(asked & {stem(word) for word in item.value.keywords}), item.value.at, item)
+            for item in self._store.notes()
+            if period is None or period.start <= item.value.at <= period.end
+        ]
+        best = sorted((hit for hit in hits if hit[0]), key=lambda hit: hit[:2], reverse=True)
+        return [i for n, _, i in best if 2 * n >= len(asked)], [i for n, _, i in best if 2 * n < len(asked)]
 
     def _semantic(self, ranked: list[int]) -> tuple[Item, ...]:
-        of = {item.value.sources[0]: item for item in self._store.items_of(ranked, "semantic")}
+        found = self._store.items_of(ranked, "semantic")
+        of = {item.value.sources[0]: item for item in found if not item.past}
         return tuple(of[turn] for turn in ranked if turn in of)[:SEMANTIC]
 
     def _procedural(self, keywords: str) -> tuple[Item, ...]:
@@ -175,12 +202,23 @@ class Responder:
         return [item for item in out if item.past or current[item.value.key] is item.value]
 
     def _quoting(self, best: Retrieved, rounds: list[Round]) -> Reply:
-        """The best memory in the words of who said it."""
+        """The best memory in the words of who said it, or as the person has corrected it since."""
+        first = best.semantic[0] if best.semantic else best.episodes[0].item if best.episodes else None
+        if first is not None and not first.value.sources:
+            return Reply(_noted(first), (), tuple(rounds), (), (first.id,))
         turns = {stored.id: stored for stored in self._store.turns(best.turns)}
         people = [turns[row] for row in best.turns if row in turns and turns[row].turn.speaker != ASSISTANT]
         if not people:
             return Reply(NOTHING, (), tuple(rounds), ())
         said = people[0].turn
+        corrected = [
+            item
+            for item in self._store.items_of([people[0].id])
+            if item.value.origin == "person" and not item.past
+        ]
+        if corrected:
+            ids = tuple(item.id for item in corrected)
+            return Reply(" ".join(map(_noted, corrected)), (), tuple(rounds), (people[0].id,), ids)
         who = "you" if said.speaker == "me" else said.speaker
         text = f"On {day(said.at)} {who} said: “{said.text[:400]}”"
         return Reply(text, (), tuple(rounds), (people[0].id,))
@@ -205,6 +243,14 @@ def day(at: int) -> str:
 def _is_about(features: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Of each candidate whether it, or a neighbour, has a word of the question, or is near in meaning."""
     return np.asarray((features[:, :4].max(axis=1, initial=0) > 0) | (features[:, 4] >= _LEAST))
+
+
+def _of_kind(items: list[Item], kind: Kind) -> list[Item]:
+    return [item for item in items if item.value.kind == kind]
+
+
+def _noted(item: Item) -> str:
+    return f"On {day(item.value.at)} you noted: “{item.value.text[:400]}”"
 
 
 def _told(item: Item) -> str:

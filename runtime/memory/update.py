@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gamer.index.memory.records import ASSISTANT, MAX_KEYWORDS, NewItem, StoredTurn
+from gamer.index.memory.records import ASSISTANT, MAX_KEYWORDS, NewItem, StoredTurn, Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.index.records import FloatArray
 
 from . import personality
 from .facts import Fact, facts_of
-from .recall import SILENCE_MS, Encode
+from .recall import SILENCE_MS, Encoder
 from .words import STATES, asks, content, sentences, traits
 
 OWNER = "me"
@@ -28,6 +28,8 @@ _BATCH = 64
 _MAX_TEXT = 480  # characters of a semantic memory and of a summary
 _MAX_READ = 2_000  # characters of a turn that its vector is made of
 _LEAST_TOPIC, _MOST_TOPIC = 4, 12  # turns
+_MOST_SESSION = 400  # turns; a conversation without a pause is cut into sessions of so many
+_WRONG_CLOCK_MS = 366 * 86_400_000  # what is dated later than this from now was dated by a wrong clock
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Updated:
 class Updater:
     """`owner`: the speaker whose facts are the person's own; others' turns only give semantic memories."""
 
-    def __init__(self, store: MemoryStore, encode: Encode | None = None, owner: str = OWNER) -> None:
-        self._store, self._encode, self._owner = store, encode, owner
+    def __init__(self, store: MemoryStore, encoder: Encoder | None = None, owner: str = OWNER) -> None:
+        self._store, self._encoder, self._owner = store, encoder, owner
 
     def run(self, now: int, stop: Callable[[], bool] = lambda: False) -> Updated:
         """Digests what is new and closes the sessions that have ended by `now` (ms of wall time)."""
@@ -56,8 +58,21 @@ class Updater:
             if stop():
                 break
             sessions += self._close(session)
+        self._store.redate(now + _WRONG_CLOCK_MS)
         personality.advance(self._store, self._owner)
         return Updated(turns, sessions)
+
+    def encode_missing(self, stop: Callable[[], bool] = lambda: False) -> int:
+        """Gives each digested turn a vector of this encoder's that lacks one; returns how many."""
+        if self._encoder is None:
+            return 0
+        self._store.use_encoder(self._encoder.name)
+        done = last = 0
+        while not stop() and (batch := self._store.without_vector(last, _BATCH)):
+            vectors = [(stored.id, self._encoder.encode(spoken(stored.turn))) for stored in batch]
+            self._store.add_vectors(vectors, self._encoder.name)
+            done, last = done + len(batch), batch[-1].id
+        return done
 
     def facts(self, stored: StoredTurn) -> list[NewItem]:
         """The core and procedural memories that a turn gives."""
@@ -68,7 +83,8 @@ class Updater:
     def _digest(self, stored: StoredTurn) -> bool:
         turn = stored.turn
         bits = traits(turn.text, bool(turn.pictures))
-        vector = None if self._encode is None else self._encode(spoken(turn.speaker, turn.text))
+        encoder = self._encoder
+        vector = None if encoder is None else encoder.encode(spoken(turn))
         items = []
         if bits & STATES and turn.speaker != ASSISTANT:
             said = " ".join(one for one in sentences(turn.text[:20_000]) if not asks(one))[:_MAX_TEXT]
@@ -79,7 +95,7 @@ class Updater:
                     sources=(stored.id,),
                 )
             )  # fmt: skip
-        return self._store.digest(stored.id, bits, items, vector)
+        return self._store.digest(stored.id, bits, items, vector, "" if encoder is None else encoder.name)
 
     def _close(self, ids: Sequence[int]) -> bool:
         turns = self._store.turns(ids)
@@ -99,16 +115,16 @@ class Updater:
         yield list(turns[start:])
 
 
-def spoken(speaker: str, text: str) -> str:
+def spoken(turn: Turn) -> str:
     """What a turn's vector is made of."""
-    return f"{speaker}: {text[:_MAX_READ]}"
+    return f"{turn.speaker}: {turn.text[:_MAX_READ]}"
 
 
 def ended(loose: Sequence[tuple[int, str, int]], now: int) -> Iterator[list[int]]:
     """The sessions among (id, chat, at), sorted by chat and time, that a silence has ended.
 
-    A session whose clock is wrong, more than a silence ahead of `now`, has ended too: it would stay open for
-    years.
+    One without a silence is cut where it becomes very long. A session whose clock is wrong, more than
+    a silence ahead of `now`, has ended too: it would stay open for years.
     """
     session: list[int] = []
     last_chat, last_at = "", 0
@@ -116,6 +132,9 @@ def ended(loose: Sequence[tuple[int, str, int]], now: int) -> Iterator[list[int]
         if session and (chat != last_chat or at - last_at >= SILENCE_MS):
             if chat == last_chat or abs(now - last_at) >= SILENCE_MS:
                 yield session
+            session = []
+        elif len(session) == _MOST_SESSION:
+            yield session
             session = []
         session.append(row)
         last_chat, last_at = chat, at

@@ -11,6 +11,7 @@ from gamer.index.entities.words import STOP_WORDS, WORD
 STATES, ASKS, TIMED, SHOWS = 1, 2, 4, 8
 LENGTH = 1 << 20  # the bits from here on count its words
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_LONGEST = 80  # characters of a word
 _DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 TIME = re.compile(
@@ -41,9 +42,18 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def content(text: str) -> list[str]:
-    """The content words of a text, in lower case, in order, each once."""
-    words = dict.fromkeys(word.casefold().replace("’", "'") for word in WORD.findall(text))
+    """The content words of a text, in lower case, in order, each once; no word that nobody could mean."""
+    found = (word for word in WORD.findall(text) if len(word) <= _LONGEST)
+    words = dict.fromkeys(word.casefold().replace("’", "'") for word in found)
     return [word for word in words if word not in STOP_WORDS and word not in _SMALL]
+
+
+def stem(word: str) -> str:
+    """A word without an ending of English grammar."""
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
 
 
 def asks(sentence: str) -> bool:

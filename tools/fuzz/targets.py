@@ -15,9 +15,11 @@ from pathlib import Path
 from gamer.export.errors import ExportError
 from gamer.index import Album, AlbumError, IngestError, scan
 from gamer.index.ingest import chat, picture, sidecar_json, xmp
+from gamer.index.memory.records import NewItem
 from gamer.runtime.bundle import manifest
 from gamer.runtime.cues.parse import parse
 from gamer.runtime.errors import BundleError
+from gamer.runtime.memory.facts import facts_of
 
 SEEDS = Path(__file__).parent / "seeds"
 NOW = datetime(2026, 6, 1, 12)
@@ -60,10 +62,16 @@ def _read_gguf(path: Path) -> None:
     open_gguf(path, "fuzz")
 
 
+def _draw_facts(data: bytes) -> None:
+    for fact in facts_of(data.decode("utf-8", "replace")):
+        NewItem(fact.kind, fact.key, fact.value, 0)
+
+
 TARGETS = {
     "album": Target(_with_file(".gamer", _read_album), (AlbumError,)),
     "chat": Target(_with_file(".txt", chat.read), (IngestError,)),
     "exif": Target(_with_file(".jpg", lambda path: list(scan(path.parent))), (IngestError,)),
+    "facts": Target(_draw_facts),
     "gguf": Target(_with_file(".gguf", _read_gguf), (ExportError,)),
     "jsonl": Target(_with_file(".jsonl", lambda path: list(scan(path))), (IngestError,)),
     "manifest": Target(

@@ -6,6 +6,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamer.index import Album, AlbumError, AlbumWriter
+from gamer.index.album import person_tables
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.leaving_view import open_leaving
-from gamer.index.memory import writing
+from gamer.index.memory import erasing, writing
+from gamer.index.memory.carrying import carry
 from gamer.index.memory.records import MAX_TURN, NewItem, Turn
 from gamer.index.memory.store import MemoryStore
 
@@ -53,6 +56,24 @@ def test_the_latest_value_is_current_in_whatever_order_they_arrive(store: Memory
     for text, at in (("Lisbon", 9), ("Porto", 5), ("Oslo", 7), ("Lisbon", 9)):
         store.add_item(core("home", text, at))
     assert values(store) == [("Porto", 5, 7, True), ("Oslo", 7, 9, True), ("Lisbon", 9, None, False)]
+
+
+def test_a_value_that_was_said_again_gives_way_only_to_a_later_one(store: MemoryStore) -> None:
+    """Every order of the same four statements gives the same history."""
+    store.add_turns([turn(number) for number in range(1, 10)])
+    statements = (("Lisbon", 3), ("Lisbon", 9), ("Oslo", 5), ("Oslo", 6))
+    said = [core("home", text, 1_000 * number, number) for text, number in statements]
+    for order in permutations(said):
+        for item in order:
+            store.add_item(item)
+        assert values(store) == [
+            ("Lisbon", 3_000, 5_000, True), ("Oslo", 5_000, 9_000, True), ("Lisbon", 9_000, None, False)
+        ]  # fmt: skip
+        store._db.execute("DELETE FROM person_items; DELETE FROM person_sources")
+    for text, at in (("Lisbon", 3), ("Lisbon", 9), ("Oslo", 5)):  # a person's own, without turns
+        store.add_item(core("home", text, at))
+    assert values(store)[-1] == ("Lisbon", 9, None, False)
+    assert_clean(store.path)
 
 
 def test_a_turn_is_stored_once_and_digested_once(store: MemoryStore) -> None:
@@ -108,6 +129,81 @@ def test_a_reader_that_holds_the_log_is_reported(store: MemoryStore) -> None:
         assert reader.turns([1])
         store._db.set_busy_timeout(0)
         assert not store.forget([1], [], 1).erased
+
+
+def test_a_damaged_turn_can_be_forgotten(store: MemoryStore) -> None:
+    store.add_turns([turn(1, "I like quinces"), turn(2, "I like tea")])
+    store._db.execute("UPDATE person_turns SET text = 'I like pears' WHERE id = 1")
+    gone = store.forget([1], [], 1)
+    assert gone.erased and gone.texts == ("I like pears",)
+    assert store.search(["quinces", "quince", "pears"], 3) == [] and store.search(["tea"], 3)
+    assert b"quinc" not in store.path.read_bytes() + beside(store.path)
+    assert_clean(store.path)
+
+
+def test_a_full_disk_is_reported_by_forget(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.add_turns([turn(1, SECRET)])
+
+    def full(db: apsw.Connection, texts: object) -> str:
+        raise apsw.FullError("database or disk is full")
+
+    monkeypatch.setattr(erasing, "_erase", full)
+    gone = store.forget([1], [], 1)
+    assert not gone.erased and "disk is full" in gone.left
+
+
+def test_a_snapshot_is_searched(store: MemoryStore) -> None:
+    store.add_turns([turn(1)])
+    with MemoryStore.open(store.path, write=False) as reader:
+        assert [row for row, _ in reader.search(["tea"], 3)] == [1]
+        with pytest.raises(apsw.ReadOnlyError):
+            reader._db.execute("DELETE FROM person_turns")
+
+
+def test_a_source_linked_between_two_reads_is_no_damage(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add_turns([turn(1), turn(2)])
+    store.add_item(core("home", "Rome", 1_000, 1))
+    read = person_tables.sources
+
+    def meanwhile(db: apsw.Connection, child: str, row: int) -> tuple[int, ...]:
+        monkeypatch.setattr(person_tables, "sources", read)
+        with MemoryStore.open(store.path) as other:
+            other.add_item(core("home", "Rome", 2_000, 2))
+        return read(db, child, row)
+
+    monkeypatch.setattr(person_tables, "sources", meanwhile)
+    assert [item.value.sources for item in store.items()] == [(1,)]
+    assert [item.value.sources for item in store.items()] == [(1, 2)]
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_file_that_was_replaced_or_deleted_is_noticed(store: MemoryStore, replaced: bool) -> None:
+    store.add_turns([turn(1)])
+    new = store.path.with_name("new.gamer")
+    shutil.copy(Path(__file__).parents[2] / "golden" / "album_v3.gamer", new)
+    new.replace(store.path) if replaced else store.path.unlink()
+    with pytest.raises(AlbumError, match="deleted or replaced"):
+        store.add_turns([turn(2)])
+    if replaced:
+        assert_clean(store.path)
+
+
+def test_a_new_album_takes_the_memories_over(store: MemoryStore) -> None:
+    (told,) = store.add_turns([turn(1)])
+    store.add_item(core("home", "Rome", 1_000, told or 0))
+    store.add_turns([turn(3)])
+    store.forget([2], [], 1)
+    store.close()
+    new = store.path.with_name("new.gamer")
+    shutil.copy(Path(__file__).parents[2] / "golden" / "album_v3.gamer", new)
+    assert carry(store.path, new) and carry(store.path, new)
+    with MemoryStore.open(new) as taken:
+        assert values(taken) == [("Rome", 1_000, None, False)]
+        assert taken.search(["tea"], 3) and taken.add_turns([turn(3)]) == [None]
+    assert_clean(new)
+    assert not carry(store.path.with_name("none.gamer"), new)
 
 
 def test_a_killed_change_leaves_nothing(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,91 @@
+"""The command `gamer bench memory`, registered in bench/cli/bench.py."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from gamer.runtime.cli.console import one_line
+
+from ..files import write_atomically
+from ..retrieval.datasets import DatasetError
+from .options import PATH, bundle_option, spinner, threads_option
+from .quality import shown_command
+
+if TYPE_CHECKING:
+    from ..memory.measure import MemoryQuality
+
+
+@click.command()
+@bundle_option
+@click.option("--data", type=PATH, default=None, help="LoCoMo's folder; without it that part is left out.")
+@click.option("--fit", is_flag=True, help="Print the weights of recall as fitted to all of --data, and end.")
+@click.option("--turns", type=click.IntRange(1), default=100_000, show_default=True, help="Album to grow to.")
+@click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the tables.")
+@threads_option
+def memory(
+    bundle: Path, data: Path | None, fit: bool, turns: int, output: Path | None, as_json: bool, threads: int
+) -> None:
+    """What the memory of the person finds, how it follows changes of mind, and what it costs as it grows."""
+    from gamer.runtime.cli.chat import encoder_of
+    from gamer.runtime.models.models import Models
+
+    from ..memory import evidence
+    from ..memory import measure as measuring
+
+    if fit and data is None:
+        raise click.UsageError("--fit needs --data")
+    with one_line("bench memory", DatasetError, extra="bench"), spinner() as progress:
+        task = progress.add_task("opening", total=None)
+
+        def tell(text: str) -> None:
+            progress.update(task, description=text)
+
+        if fit and data is not None:
+            encoder = encoder_of(Models.open(bundle, "onnx", threads))
+            assert encoder is not None
+            text = json.dumps(evidence.measure(data, encoder, tell).weights)
+        else:
+            shown = shown_command(f"memory --data {data.name}" if data else "memory", bundle, ())
+            result = measuring.measure(bundle, data, turns, threads, tell, shown)
+            text = json.dumps(asdict(result), ensure_ascii=False, indent=1)
+        if output:
+            write_atomically(output, text)
+    if as_json or fit:
+        click.echo(text)
+    else:
+        _print(result)
+
+
+def _print(result: MemoryQuality) -> None:
+    console = Console()
+    if result.evidence is None:
+        click.echo("evidence: left out, since no --data was given")
+    else:
+        kinds = [*result.evidence.questions]
+        table = Table(title=f"share of the evidence found, in {result.evidence.items} turns a question")
+        table.add_column("")
+        for kind in kinds:
+            table.add_column(f"{kind} ({result.evidence.questions[kind]})", justify="right")
+        for method, found in result.evidence.found.items():
+            table.add_row(method, *(f"{found[kind]:.3f}" for kind in kinds))
+        table.add_row("held out / best baseline", *(f"{result.evidence.ratios[k]:.2f}" for k in kinds))
+        console.print(table)
+    updates = result.updates
+    click.echo(f"changes of mind: now right {updates.now}, before {updates.before}")
+    click.echo(f"made up: {updates.invented} of {updates.never_said}")
+    for grown in result.growth:
+        click.echo(
+            f"{grown.turns} turns: retrieval p95 {grown.retrieval_ms[1]} ms, "
+            f"update p95 {grown.update_ms[1]} ms, {grown.mb} MB"
+        )
+
+
+COMMANDS = (memory,)

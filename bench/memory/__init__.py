@@ -1,0 +1,1 @@
+"""Measures the memory of the person: evidence retrieved, changes of mind, and growth."""

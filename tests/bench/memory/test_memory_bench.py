@@ -1,0 +1,63 @@
+"""The memory's bench on small made data: it tells apart what is found and what is not."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+
+from gamer.bench.memory import changes, evidence, fit, growth
+from gamer.runtime.memory.recall import FEATURES, Encoder
+from tests.fakes import unit
+
+ENCODER = Encoder("fake", lambda text: unit(text.encode()[:64]))
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> None:
+    with gzip.open(path, "wt") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def test_evidence_is_found_by_words_and_counted_at_equal_numbers(tmp_path: Path) -> None:
+    for name in ("ann", "bob"):
+        said = [
+            f"The {word} stood by the old mill today." for word in ("zebra", "tractor", "piano", "kettle")
+        ]
+        write(
+            tmp_path / f"{name}.corpus.jsonl.gz",
+            [
+                {
+                    "id": f"{name}{n}",
+                    "timestamp": "2024-01-01T10:00:00",
+                    "speaker": name,
+                    "text": f"{name}: {text}",
+                }
+                for n, text in enumerate(said)
+            ],
+        )
+        write(
+            tmp_path / f"{name}.queries.jsonl.gz",
+            [{"query": "Where was the zebra?", "relevant": [f"{name}0"], "category": "single-hop"}],
+        )
+    result = evidence.measure(tmp_path, ENCODER, lambda text: None)
+    assert result.questions == {"single-hop": 2, "all": 2} and result.items > 0
+    assert result.found[evidence.OURS]["all"] == result.found["bm25-window"]["all"] == 1.0
+
+
+def test_the_fit_prefers_the_feature_that_tells(tmp_path: Path) -> None:
+    features = np.zeros((5, len(FEATURES)))
+    features[2, 0] = features[3, 1] = 1.0
+    weights = fit.fit([fit.Choice("a", features, np.eye(5)[2])])
+    assert weights[0] > 1 and weights[1] < 0.5
+
+
+def test_changes_of_mind_are_followed() -> None:
+    result = changes.measure(lambda text: None, 3)
+    assert result.now["all"] == 1.0 and result.before["all"] == 1.0 and result.invented == 0
+
+
+def test_growth_reports_every_size() -> None:
+    (grown,) = growth.measure(lambda text: None, {1: 40}, 3)
+    assert grown.turns == 40 and grown.mb > 0 and min(*grown.retrieval_ms, *grown.update_ms) > 0

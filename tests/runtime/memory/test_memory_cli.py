@@ -1,0 +1,82 @@
+"""`gamer chat` and `gamer memory …` as the shell calls them."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gamer.index.memory.records import Turn
+from gamer.index.memory.store import MemoryStore
+from gamer.main import main
+
+
+def gamer(*words: object, said: str = "") -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words], input=said)
+
+
+def ok(*words: object, said: str = "") -> str:
+    result = gamer(*words, said=said)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_conversation_through_the_shell(album: Path) -> None:
+    said = "I live in Porto.\n\nWhere do I live?\n"
+    assert "home: Porto" in ok("chat", album, "--plain", said=said)
+    lines = [json.loads(line) for line in ok("chat", album, "--json", said=said).splitlines()]
+    assert lines[0]["text"] == "Noted." and lines[1]["core"][0]["text"] == "Porto"
+    assert "Porto" in ok("memory", "list", album, "--kind", "turns")
+
+
+def test_a_memory_is_added_shown_corrected_exported_and_forgotten(album: Path, tmp_path: Path) -> None:
+    assert "no memories" in ok("memory", "list", album)
+    row = ok("memory", "add", album, "Porto", "--kind", "core", "--key", "home").strip()
+    new = ok("memory", "edit", album, row, "Lisbon").strip()
+    shown = json.loads(ok("memory", "show", album, new, "--json"))
+    assert shown["text"] == "Lisbon" and [other["text"] for other in shown["other_values"]] == ["Porto"]
+    assert "Porto" not in ok("memory", "list", album) and "Porto" in ok("memory", "list", album, "--past")
+    out = tmp_path / "out.jsonl"
+    assert "0 lines" in ok("memory", "export", album, out)
+    assert "2 lines" in ok("memory", "export", album, out, "--all")
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600 and len(out.read_text().splitlines()) == 2
+    assert [path.name for path in tmp_path.glob("*.partial")] == []
+    assert f"forgotten: {new}" in ok("memory", "forget", album, new)
+    assert "Lisbon" not in ok("memory", "list", album, "--past")
+    assert "no core" not in ok("memory", "forget", album, "--all")
+    assert "no memories" in ok("memory", "list", album, "--past")
+
+
+def test_a_damaged_turn_is_forgotten_by_its_id(album: Path) -> None:
+    with MemoryStore.open(album) as store:
+        store.add_turns([Turn("a", "k", "me", 1, "I like tea")])
+        store._db.execute("UPDATE person_turns SET text = 'I like pea'")
+    assert "t1 is damaged" in gamer("memory", "show", album, "t1").stderr
+    assert "forgotten: t1" in ok("memory", "forget", album, "t1")
+
+
+def test_an_update_counts_and_personality_is_switched(album: Path) -> None:
+    with MemoryStore.open(album) as store:
+        store.add_turns([Turn("a", "k", "me", 1, "I live in Porto.")])
+    assert json.loads(ok("memory", "update", album, "--json")) == {"turns": 1, "sessions": 1, "encoded": 0}
+    assert ok("memory", "personality", album).strip() == "off"
+    assert ok("memory", "personality", album, "on").startswith("on")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "m99"),
+        ("edit", "t1", "x"),
+        ("forget", "t99"),
+        ("forget", "x1"),
+        ("add", " "),
+        ("add", "x", "--kind", "core"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(album: Path, words: tuple[str, ...]) -> None:
+    result = gamer("memory", words[0], album, *words[1:])
+    assert result.exit_code == 1 and len(result.stderr.splitlines()) == 1
