@@ -170,6 +170,12 @@ class AlbumWriter:
         """What was removed for good: the pictures' SHA-256, and ids of photos without one."""
         return notes.removed(self._open())
 
+    def keep_out(self, keys: frozenset[str]) -> None:
+        """Adds to what was removed for good; `keys` as `removed` gives them."""
+        if not keys <= self.removed():
+            listed = json.dumps(sorted(self.removed() | keys))
+            self._commit(lambda _: notes.write(self._open(), notes.REMOVED, listed))
+
     def readmit(self) -> None:
         """Forgets what was removed for good."""
         self._commit(lambda _: notes.write(self._open(), notes.REMOVED, "[]"))

@@ -124,7 +124,9 @@ def build(album: Path, output: Path, asked: EncodingOptions) -> None:
     )
     _report(
         asdict(built),
-        line + (f", {built.resumed} from an interrupted run" if built.resumed else ""),
+        line
+        + (f", {built.resumed} from an interrupted run" if built.resumed else "")
+        + (f", {built.kept_out} kept out as removed before (index add --again)" if built.kept_out else ""),
         built.skips,
         asked,
     )

@@ -34,14 +34,15 @@ Progress = Callable[[int, int, str], None]  # done, total, name
 class Built:
     """What a build did.
 
-    `seen`: photos whose picture was encoded. `resumed`: photos taken over from an interrupted run. `skips`:
-    see Skip.
+    `seen`: photos whose picture was encoded. `resumed`: photos taken over from an interrupted run.
+    `kept_out`: found in the source, but removed for good from the album that was replaced. `skips`: see Skip.
     """
 
     path: Path
     photos: int
     seen: int
     resumed: int
+    kept_out: int
     skips: tuple[Skip, ...]
 
 
@@ -85,14 +86,15 @@ def build(
 ) -> Built:
     """Builds the album file `out` from a folder of photos or an album JSONL.
 
-    An existing album at `out` is replaced once the new one is complete. Raises RuntimeFailure if no photo
-    could be indexed; AlbumError and IngestError from the index.
+    An existing album at `out` is replaced once the new one is complete; what was removed from it for good
+    stays out. Raises RuntimeFailure if no photo could be indexed; AlbumError and IngestError from the index.
     """
     scanned = scan(source)  # first, because it raises at once for an unusable source
     total = count_source(source)
     check_replaceable(out)
     working = _begin(out, models.manifest)
     with AlbumWriter.extend(working) as writer:
+        writer.keep_out(_removed_from(out))
         run = _Run(working, writer, encoder or Encoder(models), progress, total)
         resumed = len(run.reconciler.unclaimed())
         run.take(scanned)
@@ -109,7 +111,7 @@ def build(
         writer.embed(run.encoder.names)
         writer.compact()
     _replace(out, working)
-    return Built(out, photos, run.seen, resumed, tuple(run.skips))
+    return Built(out, photos, run.seen, resumed, run.kept_out, tuple(run.skips))
 
 
 def add(
@@ -209,7 +211,8 @@ class _Run:
                 if isinstance(item, Skip):
                     self.skips.append(item)
                     continue
-                if (item.sha256 or item.id) in self._removed:
+                # A twin of a removed picture stays where it is in the album.
+                if (item.sha256 or item.id) in self._removed and not self.reconciler.holds(item):
                     self.kept_out += 1
                     continue
                 decision = self.reconciler.decide(item)
@@ -276,6 +279,17 @@ def _begin(out: Path, manifest: Manifest) -> Path:
     with AlbumWriter.create(working, meta) as writer:
         writer.finish(lambda names: np.zeros((len(names), meta.dim), np.float32))  # no names yet
     return working
+
+
+def _removed_from(out: Path) -> frozenset[str]:
+    """What was removed for good from the album that is to be replaced; nothing if there is none to read."""
+    if not out.exists():
+        return frozenset()
+    try:
+        with AlbumWriter.extend(out) as old:
+            return old.removed()
+    except AlbumError:
+        return frozenset()  # damaged: it may be replaced
 
 
 def _replace(out: Path, working: Path) -> None:

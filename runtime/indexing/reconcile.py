@@ -84,6 +84,11 @@ class Reconciler:
             row_at_path = self._row_of_path.get(photo.path or "")
             yield self._claimed(photo, row_at_path if row_at_path in self._free else None)
 
+    def holds(self, photo: Photo) -> bool:
+        """Whether the album has this very file, or one of its content whose file is gone, so was moved."""
+        stored = (self._known[row] for row in self._rows_of_content.get(photo.sha256 or "", ()))
+        return any(k.path == photo.path or not self._exists(k.path or "") for k in stored)
+
     def _alike(self, photo: Photo) -> list[int]:
         return [row for row in self._rows_of_content.get(photo.sha256 or "", ()) if row in self._free]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -108,6 +109,28 @@ def test_what_was_removed_stays_removed_until_it_is_asked_for(album: Path, folde
     back = build.add(album, folder, fake_models(), again=True)
     assert (back.added, back.kept_out) == (1, 0)
     assert "other-name.png" in contents(album) and add(album, folder)[0].kept_out == 0
+
+
+def test_what_was_removed_stays_removed_when_the_album_is_built_again(album: Path, folder: Path) -> None:
+    with AlbumWriter.extend(album) as writer:
+        writer.remove(["1.png"], for_good=True)
+    done = build.build(folder, fake_models(), album)
+    assert done.kept_out == 1 and "1.png" not in contents(album)
+    assert add(album, folder)[0].kept_out == 1
+
+
+def test_the_twin_of_a_removed_picture_stays(album: Path, folder: Path) -> None:
+    (folder / "copy").mkdir()
+    shutil.copy(folder / "1.png", folder / "copy" / "1.png")
+    add(album, folder)
+    with AlbumWriter.extend(album) as writer:
+        writer.remove(["1.png"], for_good=True)
+    done, _ = add(album, folder)
+    assert (done.kept_out, done.missing) == (1, ())  # the removed one alone
+    (folder / "copy" / "1.png").rename(folder / "twin.png")
+    done = build.add(album, folder, fake_models(), prune=True)
+    assert (done.moved, done.missing) == (1, ())  # to one of two equal files
+    assert "copy/1.png" in contents(album)
 
 
 def test_an_album_remembers_its_bundle(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
