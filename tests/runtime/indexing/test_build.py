@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Memory, Photo, Skip
+from gamer.index.memory.records import Turn
+from gamer.index.memory.store import MemoryStore
 from gamer.index.records import Known
 from gamer.runtime.cli.search import find_bundle
 from gamer.runtime.errors import RuntimeFailure
@@ -108,6 +110,17 @@ def test_what_was_removed_stays_removed_until_it_is_asked_for(album: Path, folde
     back = build.add(album, folder, fake_models(), again=True)
     assert (back.added, back.kept_out) == (1, 0)
     assert "other-name.png" in contents(album) and add(album, folder)[0].kept_out == 0
+
+
+def test_a_new_build_over_an_album_keeps_its_memories(album: Path, folder: Path) -> None:
+    with MemoryStore.open(album) as store:
+        store.add_turns([Turn("a", "kitchen", "me", 1, "I live in Porto.")])
+    build.build(folder, fake_models(), album)
+    with MemoryStore.open(album) as store:
+        assert [stored.turn.text for stored in store.all_turns()] == ["I live in Porto."]
+        assert store.search(["porto"], 3)
+    with Album.open(album) as opened:
+        assert opened.verify() == []
 
 
 def test_an_album_remembers_its_bundle(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
