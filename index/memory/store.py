@@ -302,7 +302,7 @@ class MemoryStore:
                 self._has = self._has or person_tables.exist(self._db)
                 found = none
                 if self._has:
-                    # One state of the file, whatever other programs write meanwhile; a snapshot is one anyway.
+                    # One state of the file, whatever others write meanwhile; a snapshot is one anyway.
                     with self._db if self._writable else nullcontext():
                         found = read(self._db)
                 return found

@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Memory, Photo, Skip
+from gamer.index.memory.records import Turn
+from gamer.index.memory.store import MemoryStore
 from gamer.index.records import Known
 from gamer.runtime.cli.search import find_bundle
 from gamer.runtime.errors import RuntimeFailure
@@ -131,6 +133,17 @@ def test_the_twin_of_a_removed_picture_stays(album: Path, folder: Path) -> None:
     done = build.add(album, folder, fake_models(), prune=True)
     assert (done.moved, done.missing) == (1, ())  # to one of two equal files
     assert "copy/1.png" in contents(album)
+
+
+def test_a_new_build_over_an_album_keeps_its_memories(album: Path, folder: Path) -> None:
+    with MemoryStore.open(album) as store:
+        store.add_turns([Turn("a", "kitchen", "me", 1, "I live in Porto.")])
+    build.build(folder, fake_models(), album)
+    with MemoryStore.open(album) as store:
+        assert [stored.turn.text for stored in store.all_turns()] == ["I live in Porto."]
+        assert store.search(["porto"], 3)
+    with Album.open(album) as opened:
+        assert opened.verify() == []
 
 
 def test_an_album_remembers_its_bundle(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
