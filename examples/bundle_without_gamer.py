@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before it loads: on by default since version 1.29
+
+import onnxruntime  # noqa: E402
 from tokenizers import Tokenizer
 
 
