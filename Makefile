@@ -9,6 +9,7 @@ PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100)
 # A process a core; the tests of one file stay together, since they share exports.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --durations=25
 export HF_HUB_OFFLINE := 1
+export ORT_DISABLE_TELEMETRY := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help docs install install-quickstart quickstart first export index weights-qwen full-size train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk

@@ -16,7 +16,7 @@ import numpy as np
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before it loads: on by default since version 1.29
 
-import onnxruntime  # noqa: E402
+import onnxruntime
 from PIL import Image, ImageOps
 from tokenizers import Tokenizer
 

@@ -17,6 +17,7 @@ from ..networks.efficientnet_lite import LABELS, EfficientNetLite0
 from . import catalogue
 from .catalogue import package_dir
 from .checkpoint import Checkpoint, random_seed
+from .decoder_config import one_line_errors, read_size
 
 EFFICIENTNET = catalogue.MODELS["efficientnet-lite0"]
 
@@ -24,15 +25,18 @@ EFFICIENTNET = catalogue.MODELS["efficientnet-lite0"]
 def sentence_encoder(checkpoint: Checkpoint) -> SentenceEncoder:
     """The MiniLM text encoder in eval mode. Raises ExportError if the checkpoint's tensors do not fit."""
     config = checkpoint.config
-    shape = BertShape(
-        vocab=config["vocab_size"],
-        hidden=config["hidden_size"],
-        layers=config["num_hidden_layers"],
-        heads=config["num_attention_heads"],
-        intermediate=config["intermediate_size"],
-        positions=config["max_position_embeddings"],
-        eps=config["layer_norm_eps"],
-    )
+    with one_line_errors(config):
+        shape = BertShape(
+            vocab=read_size(config, "vocab_size"),
+            hidden=read_size(config, "hidden_size"),
+            layers=read_size(config, "num_hidden_layers"),
+            heads=read_size(config, "num_attention_heads"),
+            intermediate=read_size(config, "intermediate_size"),
+            positions=read_size(config, "max_position_embeddings"),
+            eps=float(config.get("layer_norm_eps", 1e-12)),
+        )
+        if shape.hidden % shape.heads or not 0 < shape.eps < 1:
+            raise ValueError(f"{shape.hidden} units in {shape.heads} heads, eps {shape.eps}")
     model = SentenceEncoder(shape)
     model.load_state_dict(
         {

@@ -357,7 +357,7 @@ def test_an_update_without_its_pictures_keeps_the_rows_or_is_refused(
 def test_pictures_that_were_away_from_an_update_are_encoded_when_they_are_back(
     album: Path, folder: Path, tmp_path: Path
 ) -> None:
-    """Of a folder that is mounted in part, what is away loses its vectors to the new encoders, not for good."""
+    """What is away of a folder that is mounted in part loses its vectors to new encoders, not for good."""
     other, away = fake_models("another"), tmp_path / "3.png"
     (folder / "3.png").rename(away)
     done = build.update(album, other)
