@@ -121,7 +121,7 @@ def simulated(disk: Disk) -> Iterator[None]:
         return db
 
     def replace(self: Path, target: Path) -> Path:
-        os.replace(self, target)
+        os.replace(self, target)  # noqa: PTH105
         disk.renamed(str(self), str(target))
         return target
 

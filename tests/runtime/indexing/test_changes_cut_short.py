@@ -59,8 +59,8 @@ CHANGES: dict[str, Change] = {
     "add": lambda album, more: build.add(album, more, fake_models()),
     "update": lambda album, more: build.update(album, fake_models()),
     "reencode": lambda album, more: build.update(album, fake_models("another")),
-    "remove": with_writer(lambda writer: writer.remove([f"{n}.jpg" for n in range(20)], for_good=True)),
-    "merge": with_writer(lambda writer: writer.merge("Anna", "harbour")),
+    "remove": with_writer(remove),
+    "merge": with_writer(merge),
     "events": with_writer(events),
     "caption": lambda album, more: captions.caption_album(
         album, fake_models(), captions.captioner("template", fake_models())
@@ -130,7 +130,7 @@ def test_an_upgrade_on_a_full_disk_keeps_the_album(album: Path, small_disk: Path
     old.write_bytes((GOLDEN / "album_v1.gamer").read_bytes())
     upgrade, compacted = with_writer(lambda writer: None), with_writer(AlbumWriter.compact)
     for change in (upgrade, compacted):
-        on_a_full_disk(old, old, small_disk, change, range(0, 200, 4))
+        on_a_full_disk(old, old, small_disk, change, range(0, 200, 13))
 
 
 def killed(source: Path, more: Path, change: Change, chance: random.Random) -> None:
