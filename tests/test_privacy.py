@@ -33,7 +33,8 @@ CALLS = ",".join(("socket,connect,bind,sendto,sendmsg,sendmmsg", *OPENS, *CHANGE
 # A path, and before it the folder that it is relative to, which `strace -y` names.
 PATHS = re.compile(r'(?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"([^"]*)"')
 NETWORK = re.compile(
-    r"\b(?:socket\((?!AF_UNIX)|connect\(\d+(?:<[^>]*>)?, \{sa_family=(?!AF_UNIX)|bind\(|send(?:to|msg|mmsg)\()"
+    r"\b(?:socket\((?!AF_UNIX)|connect\(\d+(?:<[^>]*>)?, \{sa_family=(?!AF_UNIX)|bind\("
+    r"|send(?:to|msg|mmsg)\()"
 )
 # A Unix socket can lead to a daemon that asks the network: the name cache (nscd), which the C library looks
 # for to learn the user's name, answers for hosts too. So no connection to one may succeed, but to the service

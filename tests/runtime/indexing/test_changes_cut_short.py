@@ -50,6 +50,19 @@ def events(writer: AlbumWriter) -> None:
     )
 
 
+def remove(writer: AlbumWriter) -> None:
+    wanted = {f"{n}.jpg" for n in range(20)}
+    writer.remove([known.id for known in writer.known() if known.id in wanted], for_good=True)
+
+
+def merge(writer: AlbumWriter) -> None:
+    try:
+        writer.merge("Anna", "harbour")
+    except AlbumError as error:
+        if "one entity already" not in str(error):  # merged before it was killed
+            raise
+
+
 def export(album: Path, more: Path) -> None:
     with Album.open(album) as opened:
         export_jsonl(opened, album.with_name("out.jsonl"))
