@@ -220,10 +220,10 @@ def written_by_the_page(path: Path) -> None:
     db.executemany("INSERT INTO meta VALUES(?, ?)", list(zip(keys, encoders, strict=True)))
     db.executemany("INSERT INTO meta VALUES(?, ?)", [("crc", str(crc(*encoders))), ("generation", "1")])
     for row, (name, kind) in enumerate((("harbour", "thing"), ("Anna", "person"))):
-        values = (name.lower(), name, kind, *vector(name))
+        named = (name.lower(), name, kind, *vector(name))
         db.execute(
             "INSERT INTO entities(row, canonical, name, kind, scale, data, crc) VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (row, *values, crc(*values)),
+            (row, *named, crc(*named)),
         )
     for row, text in enumerate(("the harbour with Anna", "snow", "a lamp")):
         values = (f"{row}.jpg", None, 1_000 * row, "local", None, 480_000_000, 110_000_000, None, None, None)

@@ -141,7 +141,7 @@ def test_a_command_on_a_disk_of_every_size_keeps_the_album(album: Path, small_di
 def test_an_upgrade_on_a_full_disk_keeps_the_album(album: Path, small_disk: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.gamer"
     old.write_bytes((GOLDEN / "album_v1.gamer").read_bytes())
-    on_a_full_disk(old, old, small_disk, with_writer(lambda writer: None), range(0, 300, 23))
+    on_a_full_disk(old, old, small_disk, with_writer(lambda writer: None), range(0, 300, 41))
 
 
 def killed(source: Path, more: Path, change: Change, chance: random.Random) -> None:
