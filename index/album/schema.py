@@ -231,6 +231,9 @@ def check_replaceable(path: Path) -> None:
 
 
 def damaged(path: Path, error: Exception) -> AlbumError:
+    """The error for an album that could not be read through; a disk that fails or is full is not damage."""
+    if isinstance(error, apsw.IOError | apsw.FullError):
+        return AlbumError(f"{path}: cannot be read ({one_line(error)}); check the disk and its free space")
     return AlbumError(f"{path}: damaged or unreadable ({one_line(error)}); build the album again")
 
 
