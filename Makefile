@@ -10,6 +10,7 @@ PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100)
 # A test that hangs ends its worker, and the run: the tests that are left would wait for it for ever.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --max-worker-restart 0 --durations=25
 export HF_HUB_OFFLINE := 1
+export ORT_DISABLE_TELEMETRY := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help docs install install-quickstart quickstart first export index weights-qwen full-size train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk

@@ -14,6 +14,7 @@ def write_atomically(path: Path, text: str) -> None:
     Missing folders are made. Raises AlbumError if `path` is a folder, device or pipe.
     """
     check_output(path)
+    path = path.resolve()  # through a symbolic link, so that the file behind it is replaced
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     aside.write_text(text.rstrip("\n") + "\n", encoding="utf-8")

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before it loads: on by default since version 1.29
+
 import onnxruntime
 from tokenizers import Tokenizer
 

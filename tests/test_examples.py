@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -11,20 +12,33 @@ from pathlib import Path
 
 import pytest
 
+from gamer.runtime.telemetry import OPT_OUT
 from tests.paths import ROOT
 
 EXAMPLES = ROOT / "examples"
 
 
 def run(name: str, *arguments: str, cwd: Path) -> str:
+    """What an example prints, in a new user's environment: an empty home, which stays empty of telemetry, and
+    none of the switches that the tests set.
+    """
+    home = cwd / "home"
+    home.mkdir(exist_ok=True)
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in OPT_OUT and not name.startswith("XDG_")
+    }
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *arguments],
         cwd=cwd,
         capture_output=True,
         text=True,
         timeout=600,
+        env=inherited | {"HOME": str(home)},
     )
     assert done.returncode == 0, done.stderr
+    assert not [path for path in home.rglob("*") if "onnxruntime" in path.name or "Microsoft" in path.name]
     return done.stdout
 
 

@@ -62,7 +62,7 @@ def text_config(config: Config) -> Config:
 def decoder_shape(config: Config, max_seq: int) -> DecoderShape:
     """The sizes of a decoder-only model. Raises ExportError naming a missing or unsupported field."""
     config = text_config(config)
-    with _one_line_errors(config):
+    with one_line_errors(config):
         shape = _gpt2(config, max_seq) if config["model_type"] == "gpt2" else _llama_like(config)
         if (
             shape.heads % shape.kv_heads
@@ -78,7 +78,7 @@ def decoder_shape(config: Config, max_seq: int) -> DecoderShape:
 def t5_shape(config: Config) -> T5Shape:
     """The sizes of T5. Raises ExportError naming a missing or unsupported field."""
     config = text_config(config)
-    with _one_line_errors(config):
+    with one_line_errors(config):
         shape = _t5(config)
         if shape.buckets < 4 or shape.distance <= shape.buckets // 4:
             raise ValueError(f"{shape.buckets} buckets of relative positions up to {shape.distance}")
@@ -91,15 +91,15 @@ def _t5(config: Config) -> T5Shape:
         raise ExportError(
             f"t5: feed_forward_proj {feed!r} is not supported; supported are: relu, gated-gelu, gated-silu"
         )
-    layers = _size(config, "num_layers")
+    layers = read_size(config, "num_layers")
     return T5Shape(
-        vocab=_size(config, "vocab_size"),
-        hidden=_size(config, "d_model"),
+        vocab=read_size(config, "vocab_size"),
+        hidden=read_size(config, "d_model"),
         encoder_layers=layers,
-        layers=_size(config, "num_decoder_layers", layers),
-        heads=_size(config, "num_heads"),
-        head_dim=_size(config, "d_kv"),
-        intermediate=_size(config, "d_ff"),
+        layers=read_size(config, "num_decoder_layers", layers),
+        heads=read_size(config, "num_heads"),
+        head_dim=read_size(config, "d_kv"),
+        intermediate=read_size(config, "d_ff"),
         eps=float(config.get("layer_norm_epsilon", 1e-6)),
         activation={"relu": "relu", "gated-gelu": "gelu_tanh", "gated-silu": "silu"}[feed],
         gated=feed.startswith("gated"),
@@ -143,18 +143,18 @@ def language(config: Config, max_seq: int) -> Language:
 
 
 @contextmanager
-def _one_line_errors(config: Config) -> Iterator[None]:
+def one_line_errors(config: Config) -> Iterator[None]:
     """Turns exceptions from malformed values of a configuration into an ExportError."""
     try:
         yield
     except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ExportError(
-            f"{config['model_type']}: the configuration cannot be read ({str(error)[:120]}): is it the "
+            f"{config.get('model_type')}: the configuration cannot be read ({str(error)[:120]}): is it the "
             "model's own config.json?"
         ) from None
 
 
-def _size(config: Config, key: str, default: int | None = None) -> int:
+def read_size(config: Config, key: str, default: int | None = None) -> int:
     """A positive size of the configuration, at most what a model of its kind may have.
 
     Checked before anything is built from it: a crafted file could ask for ten million layers. Raises
@@ -165,14 +165,16 @@ def _size(config: Config, key: str, default: int | None = None) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
         raise ValueError(f"{key} is {str(value)[:40]!r}")
     if not 1 <= value <= most:
-        raise ExportError(f"{config['model_type']}: {key} is {value}; sizes from 1 to {most} are supported")
+        raise ExportError(
+            f"{config.get('model_type')}: {key} is {value}; sizes from 1 to {most} are supported"
+        )
     return int(value)
 
 
 def _required(config: Config, key: str) -> Any:
     if config.get(key) is None:
         raise ExportError(
-            f"{config['model_type']}: the configuration has no {key}: is it the model's own config.json?"
+            f"{config.get('model_type')}: the configuration has no {key}: is it the model's own config.json?"
         )
     return config[key]
 
@@ -222,20 +224,20 @@ def _llama_like(config: Config) -> DecoderShape:
     if kind != "llama":
         _reject(config, *(() if kind == "qwen2" else ("attention_bias",)))
     hidden, heads, layers = (
-        _size(config, key) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers")
+        read_size(config, key) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers")
     )
     activation = (
         config.get("hidden_activation", config.get("hidden_act")) if gemma else config.get("hidden_act")
     )
-    head_dim = _size(config, "head_dim", hidden // heads)
+    head_dim = read_size(config, "head_dim", hidden // heads)
     return DecoderShape(
-        vocab=_size(config, "vocab_size"),
+        vocab=read_size(config, "vocab_size"),
         hidden=hidden,
         layers=layers,
         heads=heads,
-        kv_heads=_size(config, "num_key_value_heads", heads),
+        kv_heads=read_size(config, "num_key_value_heads", heads),
         head_dim=head_dim,
-        intermediate=_size(config, "intermediate_size"),
+        intermediate=read_size(config, "intermediate_size"),
         eps=float(config.get("rms_norm_eps", 1e-6)),
         rope_theta=_rope(config, "full_attention", "rope_theta", 1e6 if gemma else 1e4),
         activation=_activation(config, str(activation or ("gelu_pytorch_tanh" if gemma else "silu"))),
@@ -262,8 +264,8 @@ def _local(config: Config, layers: int) -> tuple[bool, ...]:
 def _gpt2(config: Config, max_seq: int) -> DecoderShape:
     _reject(config, "scale_attn_by_inverse_layer_idx", "add_cross_attention")
     hidden, heads, positions = (
-        _size(config, "n_embd"),
-        _size(config, "n_head"),
+        read_size(config, "n_embd"),
+        read_size(config, "n_head"),
         int(_required(config, "n_positions")),
     )
     if max_seq > positions:
@@ -272,13 +274,13 @@ def _gpt2(config: Config, max_seq: int) -> DecoderShape:
             "--max-seq-len"
         )
     return DecoderShape(
-        vocab=_size(config, "vocab_size"),
+        vocab=read_size(config, "vocab_size"),
         hidden=hidden,
-        layers=_size(config, "n_layer"),
+        layers=read_size(config, "n_layer"),
         heads=heads,
         kv_heads=heads,
         head_dim=hidden // heads,
-        intermediate=_size(config, "n_inner", 4 * hidden),
+        intermediate=read_size(config, "n_inner", 4 * hidden),
         eps=float(config.get("layer_norm_epsilon", 1e-5)),
         rope_theta=0.0,
         norm="layer",

@@ -6,6 +6,7 @@ are undone here: it interleaves Llama's rotary pairs, and adds one to Gemma's no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,13 +112,22 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
             raise ExportError(f"{path.name}: {architecture}.{key} is no number: the file is damaged")
         return value
 
+    def count(key: str, otherwise: Any = None) -> int:
+        value = number(key, otherwise)
+        if not 1 <= value < 1 << 31 or value != value // 1:
+            raise ExportError(f"{path.name}: {architecture}.{key} is {value}: the file is damaged")
+        return int(value)
+
     tensors = {t.name: t for t in reader.tensors}
     if "token_embd.weight" not in tensors:
         raise ExportError(f"{path.name}: tensor token_embd.weight is missing: the file is cut short")
-    hidden, heads = number("embedding_length"), number("attention.head_count")
-    layers = number("block_count")
+    if len(tensors["token_embd.weight"].shape) != 2:
+        raise ExportError(f"{path.name}: token_embd.weight is no matrix: the file is damaged")
+    hidden, heads, layers = (
+        count(key) for key in ("embedding_length", "attention.head_count", "block_count")
+    )
     # Checked here because the table of names is built layer by layer.
-    if heads < 1 or not 1 <= layers <= MAX_LAYERS:
+    if layers > MAX_LAYERS or heads > hidden:
         raise ExportError(
             f"{path.name}: {architecture} of {layers} layers with {heads} heads: the file is damaged"
         )
@@ -125,30 +135,30 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
     config: Config = {
         "model_type": _ARCHITECTURES[architecture][0],
         "hidden_size": hidden,
-        "intermediate_size": number("feed_forward_length"),
+        "intermediate_size": count("feed_forward_length"),
         "num_hidden_layers": layers,
         "num_attention_heads": heads,
-        "num_key_value_heads": number("attention.head_count_kv", heads),
-        "head_dim": number("attention.key_length", hidden // heads),
+        "num_key_value_heads": count("attention.head_count_kv", heads),
+        "head_dim": count("attention.key_length", hidden // heads),
         "vocab_size": int(tensors["token_embd.weight"].shape[1]),
         "rms_norm_eps": float(number("attention.layer_norm_rms_epsilon")),
         "rope_theta": float(number("rope.freq_base", 10_000.0)),
-        "max_position_embeddings": number("context_length"),
+        "max_position_embeddings": count("context_length"),
         "tie_word_embeddings": "output.weight" not in tensors,
         "hidden_act": "silu",
         "eos_token_id": None if eos is None else eos.contents(),
     }
-    return config | (_gemma3(config, number) if architecture == "gemma3" else {})
+    return config | (_gemma3(config, count) if architecture == "gemma3" else {})
 
 
-def _gemma3(config: Config, number: Any) -> Config:
+def _gemma3(config: Config, count: Callable[[str, int], int]) -> Config:
     """Gemma 3's constants that llama.cpp hard-codes, and that a GGUF header lacks.
 
     Every sixth layer attends to all tokens, and the local rotary base is 10,000.
     """
     return {
         "hidden_activation": "gelu_pytorch_tanh",
-        "sliding_window": number("attention.sliding_window", 512),
+        "sliding_window": count("attention.sliding_window", 512),
         "sliding_window_pattern": 6,
         "rope_local_base_freq": 10_000.0,
         "query_pre_attn_scalar": config["head_dim"],

@@ -17,21 +17,26 @@ from ..networks.efficientnet_lite import LABELS, EfficientNetLite0
 from . import catalogue
 from .catalogue import Config, package_dir
 from .checkpoint import Checkpoint, random_seed
+from .decoder_config import one_line_errors, read_size
 
 EFFICIENTNET = catalogue.MODELS["efficientnet-lite0"]
 
 
 def bert_shape(config: Config) -> BertShape:
-    """The sizes that a sentence encoder's config.json has."""
-    return BertShape(
-        vocab=config["vocab_size"],
-        hidden=config["hidden_size"],
-        layers=config["num_hidden_layers"],
-        heads=config["num_attention_heads"],
-        intermediate=config["intermediate_size"],
-        positions=config["max_position_embeddings"],
-        eps=config["layer_norm_eps"],
-    )
+    """The sizes that a sentence encoder's config.json has. Raises ExportError for impossible ones."""
+    with one_line_errors(config):
+        shape = BertShape(
+            vocab=read_size(config, "vocab_size"),
+            hidden=read_size(config, "hidden_size"),
+            layers=read_size(config, "num_hidden_layers"),
+            heads=read_size(config, "num_attention_heads"),
+            intermediate=read_size(config, "intermediate_size"),
+            positions=read_size(config, "max_position_embeddings"),
+            eps=float(config.get("layer_norm_eps", 1e-12)),
+        )
+        if shape.hidden % shape.heads or not 0 < shape.eps < 1:
+            raise ValueError(f"{shape.hidden} units in {shape.heads} heads, eps {shape.eps}")
+    return shape
 
 
 def sentence_encoder(checkpoint: Checkpoint) -> SentenceEncoder:

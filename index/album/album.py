@@ -157,6 +157,16 @@ class Album:
         has_file[rows] = True
         return has_file
 
+    def lacking(self, channel: str) -> NDArray[np.bool_]:
+        """bool [photos]: whether a photo has no vector in the channel."""
+        rows = np.array(
+            self._file.sql("SELECT DISTINCT photo FROM vectors WHERE channel = ?", (channel,)), np.int64
+        ).reshape(-1)
+        self._file.load(lambda db: loader.within(rows, self._file.photos, "vectors"))
+        lacks = np.ones(self._file.photos, np.bool_)
+        lacks[rows] = False
+        return lacks
+
     @cached_property
     def conversations(self) -> NDArray[np.bool_]:
         """bool [photos]: whether a photo has a chat message.

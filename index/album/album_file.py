@@ -61,18 +61,19 @@ class AlbumFile:
 
 
 class StepLimit:
-    """Interrupts a read that takes more steps than a valid album of the file's size can need.
+    """Interrupts a read or change that takes more steps than a valid album of the file's size can need.
 
     It guards against crafted files.
     """
 
-    def __init__(self, db: apsw.Connection, size: int) -> None:
-        self._allowed = _STEPS + _STEPS_A_BYTE * size
+    def __init__(self, db: apsw.Connection, size: int, times: int = 1) -> None:
+        """`size`: of the file, in bytes. `times`: more of it for a change, which reads and writes."""
+        self._allowed = times * (_STEPS + _STEPS_A_BYTE * size)
         self._spent = 0
         db.set_progress_handler(self._look, _LOOK_EVERY)
 
     def restart(self) -> None:
-        """Sets the step count to zero, at the start of each read."""
+        """Sets the step count to zero, at the start of each read or change."""
         self._spent = 0
 
     def _look(self) -> bool:

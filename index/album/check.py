@@ -11,7 +11,7 @@ import apsw
 from ..errors import AlbumError
 from . import checksums, loader, person_tables, segments, words
 from .results import AlbumStats, ChannelStats, SegmentStats
-from .schema import lacks_shared_memory, one_line
+from .schema import UNREADABLE, lacks_shared_memory, one_line
 from .tables import APPLICATION_ID, USER_VERSION, version_of
 
 # (description, SQL): the SQL counts the rows that break the invariant.
@@ -133,13 +133,7 @@ def find_problems(db: apsw.Connection, path: Path) -> list[str]:
     """Every problem found, one line each; empty for a clean album. Never raises for a damaged file."""
     try:
         return _find(db, path)
-    except (
-        apsw.Error,
-        AlbumError,
-        ValueError,
-        TypeError,
-        OverflowError,
-    ) as error:  # flipped bits can be any value
+    except (AlbumError, *UNREADABLE) as error:  # flipped bits can be any value
         return [f"{path}: cannot be read through ({one_line(error)})"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from . import checksums
 from .results import AlbumMeta
 
 PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
+MAX_DIM = 65_536  # as the manifest of a bundle admits
 MAX_SCALE = 1e30  # far above any scale of a unit vector, and still a float32
 _POINT = (
     "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) "
@@ -36,7 +38,10 @@ def read_meta(db: apsw.Connection, path: Path) -> AlbumMeta:
             raise AlbumError(
                 f"{path}: the meta table is damaged (its checksum differs); build the album again"
             )
-        return AlbumMeta(meta["text_encoder"], meta["image_encoder"], int(meta["dim"]), float(meta["delta"]))
+        dim, delta = int(meta["dim"]), float(meta["delta"])
+        if not (1 <= dim <= MAX_DIM and math.isfinite(delta)):
+            raise ValueError(f"dim {dim} or delta {delta}")
+        return AlbumMeta(meta["text_encoder"], meta["image_encoder"], dim, delta)
     except (KeyError, ValueError, TypeError) as error:
         raise AlbumError(f"{path}: the meta table lacks or spoils {error}; build the album again") from None
 

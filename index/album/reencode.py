@@ -5,12 +5,15 @@ Events stay too, without their vectors; `AlbumWriter.embed` makes them again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 
 from ..errors import AlbumError
 from . import event_rows, loader, storage
+from .album_file import StepLimit
 from .results import AlbumMeta
 from .rows import Rows, seal_entity
 from .schema import UNREADABLE, connect, damaged, one_line
@@ -59,6 +62,7 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
                 }
                 pairs = {**encoders, "crc": str(loader.meta_crc(encoders)), _OF: _state(album)}
                 copy.executemany("INSERT OR REPLACE INTO meta VALUES(?,?)", list(pairs.items()))
+            storage.seal(copy, partial)
         finally:
             copy.close()
     except UNREADABLE as error:
@@ -79,41 +83,48 @@ def continues(aside: Path, album: Path) -> bool:
 
     If the album has changed since, continuing with the copy would lose those changes.
     """
-    db = connect(aside)
-    try:
+    with _reading(aside) as db:
         record = db.execute("SELECT value FROM meta WHERE key = ?", (_OF,)).fetchone()
-    finally:
-        db.close()
     return record is not None and record[0] == _state(album)
 
 
 def finish(aside: Path) -> None:
     """Marks the copy as complete: from now on it is an ordinary album."""
-    db = storage.open_for_writing(aside)
     try:
-        db.execute("DELETE FROM meta WHERE key = ?", (_OF,))
+        db = storage.open_for_writing(aside)
+        try:
+            db.execute("DELETE FROM meta WHERE key = ?", (_OF,))
+            storage.seal(db, aside)
+        finally:
+            db.close()
     except apsw.Error as error:
         raise AlbumError(
             f"{aside}: cannot be written ({one_line(error)}); check the folder and the free space"
         ) from None
-    finally:
-        db.close()
 
 
 def _state(album: Path) -> str:
-    db = connect(album)
-    try:
+    with _reading(album) as db:  # its end checkpoints a WAL that a killed writer left
         generation = loader.read_generation(db)
-    finally:
-        db.close()  # checkpoints a WAL that a killed writer left
     status = album.stat()
     return f"{generation} {status.st_size} {status.st_mtime_ns}"
 
 
 def encoded(aside: Path) -> set[int]:
     """The photo rows that have vectors already, from an earlier, interrupted run."""
-    db = connect(aside)
-    try:
+    with _reading(aside) as db:
         return {int(row) for (row,) in db.execute("SELECT DISTINCT photo FROM vectors")}
-    finally:
-        db.close()
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[apsw.Connection]:
+    """A connection for one read, which ends if it takes too many steps. Raises AlbumError."""
+    try:
+        db = connect(path)
+        try:
+            StepLimit(db, path.stat().st_size)
+            yield db
+        finally:
+            db.close()
+    except UNREADABLE as error:
+        raise damaged(path, error) from None

@@ -21,6 +21,14 @@ _NO_SHARED_MEMORY = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.S
 # The exceptions raised by reading a damaged or crafted file: SQLite's errors, and Python's for a value of a
 # type or size that no writer writes.
 UNREADABLE = (apsw.Error, ValueError, TypeError, OverflowError, IndexError, KeyError)
+# Far above what a statement of this program needs; a crafted file shall not make SQLite take the memory.
+_LIMITS = {
+    apsw.SQLITE_LIMIT_EXPR_DEPTH: 200,
+    apsw.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    apsw.SQLITE_LIMIT_VDBE_OP: 100_000,
+    apsw.SQLITE_LIMIT_TRIGGER_DEPTH: 10,
+}
+_LEAST_LENGTH = 64 << 20  # bytes of a text or blob that a reader may always make
 
 
 def open_reader(path: Path) -> apsw.Connection:
@@ -77,6 +85,7 @@ def connect(path: Path) -> apsw.Connection:
         ) from None
     try:
         connection.set_busy_timeout(2000)
+        limit(connection)
         _check_header(path, connection.read("main", 0, 0, 100)[1][: min(size, 100)], size)
     except BaseException:
         connection.close()
@@ -90,6 +99,8 @@ def _pin(connection: apsw.Connection, path: Path) -> None:
     Closes the connection on any error.
     """
     try:
+        limit(connection)
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, _longest(path))
         connection.execute(
             "PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=0; "
             "BEGIN; SELECT count(*) FROM main.sqlite_schema"
@@ -106,6 +117,19 @@ def _pin(connection: apsw.Connection, path: Path) -> None:
     except BaseException:
         connection.close()
         raise
+
+
+def limit(connection: apsw.Connection) -> None:
+    """Limits the statements of a connection to an album that may have been crafted."""
+    for name, most in _LIMITS.items():
+        connection.limit(name, most)
+
+
+def _longest(path: Path) -> int:
+    """The longest text or blob, in bytes, that reading an album can give: no longer than its files."""
+    log = path.with_name(path.name + "-wal")
+    size = path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+    return min(max(size, _LEAST_LENGTH), 1_000_000_000)
 
 
 def lacks_shared_memory(error: Exception) -> bool:
@@ -207,13 +231,18 @@ def check_replaceable(path: Path) -> None:
 
 
 def damaged(path: Path, error: Exception) -> AlbumError:
+    """The error for an album that could not be read through; a disk that fails or is full is not damage."""
+    if isinstance(error, apsw.IOError | apsw.FullError):
+        return AlbumError(f"{path}: cannot be read ({one_line(error)}); check the disk and its free space")
     return AlbumError(f"{path}: damaged or unreadable ({one_line(error)}); build the album again")
 
 
 def means_damage(error: Exception) -> bool:
     """Whether an exception says that the album's content is wrong, rather than that writing it failed."""
     if isinstance(error, apsw.Error):
-        return isinstance(error, apsw.CorruptError | apsw.NotADBError)
+        return isinstance(
+            error, apsw.CorruptError | apsw.NotADBError | apsw.InterruptError | apsw.TooBigError
+        )
     return isinstance(error, UNREADABLE)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumBusy, AlbumError
-from .schema import damaged, one_line
+from .schema import damaged, limit, one_line
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -96,6 +96,7 @@ def open_for_writing(path: Path) -> apsw.Connection:
     db = apsw.Connection(str(path))
     try:
         db.set_busy_timeout(10_000)
+        limit(db)
         db.execute(
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA fullfsync=1; PRAGMA trusted_schema=0"
         ).fetchall()
@@ -195,6 +196,11 @@ def _seclude(final: Path) -> None:
         ) from None
     except (apsw.NotADBError, apsw.CorruptError):
         pass  # a damaged album may be replaced, and its log with it
+    except apsw.Error as error:
+        raise AlbumError(
+            f"{final}: cannot be replaced ({one_line(error)}); check permissions and the free space; "
+            "the album is as it was"
+        ) from None
     for suffix in _BESIDE:
         with contextlib.suppress(FileNotFoundError):
             final.with_name(final.name + suffix).unlink()

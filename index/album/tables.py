@@ -8,6 +8,7 @@ format 3 when a writer opens them.
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import apsw
@@ -34,6 +35,9 @@ _SEGMENTS = """(
 _EDGES = """(
     parent INTEGER NOT NULL REFERENCES entities(row), child INTEGER NOT NULL REFERENCES entities(row),
     relation TEXT NOT NULL DEFAULT '', PRIMARY KEY(parent, child, relation)) WITHOUT ROWID"""
+_EDGES_1 = """(
+    parent INTEGER NOT NULL REFERENCES entities(row), child INTEGER NOT NULL REFERENCES entities(row),
+    PRIMARY KEY(parent, child)) WITHOUT ROWID"""
 # Tables and indexes that an older format lacks; both the DDL and the upgrade end with them.
 _NEW_IN_2 = """
 CREATE INDEX entities_canonical ON entities(canonical);
@@ -71,6 +75,36 @@ CREATE TABLE vectors(
     scale REAL NOT NULL, data BLOB NOT NULL, fine BLOB, PRIMARY KEY(channel, photo, chunk)) WITHOUT ROWID;
 CREATE TABLE segments{_SEGMENTS};
 {_NEW_IN_2}{_NEW_IN_3}"""
+
+# By format: how an album that was created in it declares its tables.
+_DECLARATIONS = {
+    1: f"""
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE photos(
+    row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT, taken_at INTEGER, tz_source TEXT NOT NULL,
+    lat_e7 INTEGER, lon_e7 INTEGER, sharing TEXT, sensitivity TEXT, sha256 TEXT);
+CREATE TABLE memories(
+    id INTEGER PRIMARY KEY, photo INTEGER NOT NULL REFERENCES photos(row), source TEXT NOT NULL,
+    text TEXT NOT NULL);
+CREATE INDEX memories_photo ON memories(photo);
+{FULL_TEXT};
+CREATE TABLE entities(
+    row INTEGER PRIMARY KEY, canonical TEXT NOT NULL UNIQUE, name TEXT NOT NULL, kind TEXT NOT NULL,
+    scale REAL, data BLOB);
+CREATE TABLE mentions(
+    entity INTEGER NOT NULL REFERENCES entities(row), photo INTEGER NOT NULL REFERENCES photos(row),
+    PRIMARY KEY(entity, photo)) WITHOUT ROWID;
+CREATE TABLE edges{_EDGES_1};
+CREATE TABLE vectors(
+    channel TEXT NOT NULL, photo INTEGER NOT NULL REFERENCES photos(row), chunk INTEGER NOT NULL,
+    scale REAL NOT NULL, data BLOB NOT NULL, PRIMARY KEY(channel, photo, chunk)) WITHOUT ROWID;
+CREATE TABLE segments(
+    name TEXT PRIMARY KEY, version INTEGER NOT NULL, generation INTEGER NOT NULL, sha256 TEXT NOT NULL,
+    blob BLOB NOT NULL);
+""",
+    2: _DDL.replace(_EDGES, _EDGES_1).replace(_NEW_IN_3, ""),
+    3: _DDL,
+}
 
 _LEAF_IN_1 = """NOT EXISTS (SELECT 1 FROM main.edges e
     JOIN main.mentions c ON c.entity = e.child AND c.photo = m.photo WHERE e.parent = m.entity)"""
@@ -131,52 +165,19 @@ CREATE TEMP TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER);
 # By older format: the views that its reader needs.
 VIEWS = {1: _LACKING_IN_1 + _LACKING_IN_2, 2: _LACKING_IN_2}
 
-# By format: table → its columns, each with its declared type. Written out, because deriving them from the
-# declarations would cost a millisecond at every start; a test compares them.
 _TEXTS = "memories_fts"
-_FTS5 = (
-    "create virtual table memories_fts using "
-    "fts5(text,content=memories,content_rowid=id,tokenize=porter unicode61)"
-)
-_SHADOWS = {f"{_TEXTS}_{part}" for part in ("data", "idx", "docsize", "config")}
-_INDEXES = {
-    1: {"memories_photo"},
-    2: {"memories_photo", "entities_canonical", "entities_same_as", "mentions_photo"},
-    3: {"memories_photo", "entities_canonical", "entities_same_as", "mentions_photo", "event_photos_event"},
+# The tables that SQLite makes for a full-text table, by the end of their names.
+_SHADOWS = {
+    "data": "(id integer primary key,block blob)",
+    "idx": "(segid,term,pgno,primary key(segid,term))without rowid",
+    "docsize": "(id integer primary key,sz blob)",
+    "config": "(k primary key,v)without rowid",
 }
-COLUMNS = {
-    1: {
-        "meta": "key TEXT, value TEXT",
-        "photos": "row INTEGER, id TEXT, path TEXT, taken_at INTEGER, tz_source TEXT, lat_e7 INTEGER, "
-        "lon_e7 INTEGER, sharing TEXT, sensitivity TEXT, sha256 TEXT",
-        "memories": "id INTEGER, photo INTEGER, source TEXT, text TEXT",
-        "entities": "row INTEGER, canonical TEXT, name TEXT, kind TEXT, scale REAL, data BLOB",
-        "mentions": "entity INTEGER, photo INTEGER",
-        "edges": "parent INTEGER, child INTEGER",
-        "vectors": "channel TEXT, photo INTEGER, chunk INTEGER, scale REAL, data BLOB",
-        "segments": "name TEXT, version INTEGER, generation INTEGER, sha256 TEXT, blob BLOB",
-    },
-    2: {
-        "meta": "key TEXT, value TEXT",
-        "photos": "row INTEGER, id TEXT, path TEXT, taken_at INTEGER, tz_source TEXT, utc_offset INTEGER, "
-        "lat_e7 INTEGER, lon_e7 INTEGER, sharing TEXT, sensitivity TEXT, sha256 TEXT, crc INTEGER",
-        "memories": "id INTEGER, photo INTEGER, source TEXT, text TEXT, sharing TEXT, sensitivity TEXT",
-        "entities": "row INTEGER, canonical TEXT, name TEXT, kind TEXT, scale REAL, data BLOB, "
-        "same_as INTEGER, split INTEGER, crc INTEGER",
-        "mentions": "entity INTEGER, photo INTEGER, leaf INTEGER",
-        "edges": "parent INTEGER, child INTEGER",
-        "vectors": "channel TEXT, photo INTEGER, chunk INTEGER, scale REAL, data BLOB, fine BLOB",
-        "segments": "name TEXT, version INTEGER, generation INTEGER, rows INTEGER, sha256 TEXT, blob BLOB",
-        "preferences": "kind TEXT, better INTEGER, worse INTEGER",
-        "changes": "photo INTEGER, generation INTEGER",
-    },
-}
-COLUMNS[3] = COLUMNS[2] | {
-    "edges": "parent INTEGER, child INTEGER, relation TEXT",
-    "events": "row INTEGER, id TEXT, name TEXT, summary TEXT, place TEXT, starts INTEGER, ends INTEGER, "
-    "edited INTEGER, scale REAL, data BLOB, crc INTEGER",
-    "event_photos": "photo INTEGER, event INTEGER",
-}
+_SHADOW_NAMES = {f"{_TEXTS}_{part}" for part in _SHADOWS}
+_TABLES_1 = {"meta", "photos", "memories", "entities", "mentions", "edges", "vectors", "segments"}
+_TABLES_2 = _TABLES_1 | {"preferences", "changes"}
+# By format: the tables that every album has.
+TABLES = {1: _TABLES_1, 2: _TABLES_2, 3: _TABLES_2 | {"events", "event_photos"}}
 # The declarations as this program writes them. A table with one of these needs no further check.
 _WRITTEN = {statement.strip() for statement in _DDL.split(";")}
 
@@ -205,36 +206,63 @@ def check_tables(db: apsw.Connection, path: Path, version: int) -> None:
     """Raises AlbumError unless the file has exactly the tables and indexes of its format.
 
     A file that somebody else made could hold a view in a table's place, a trigger that runs when a photo is
-    added, generated columns, or a virtual table of another kind. Columns are compared by name and declared
-    type, in any order, since an upgraded album has its newer columns last.
+    added, a CHECK, DEFAULT, COLLATE or partial index that fills the memory, or a virtual table of another
+    kind. So every declaration is compared as a whole, but for case, spaces and quotes: with those of its
+    format, and with what the upgrade from an older format makes of them.
     """
-    wanted, names = COLUMNS[version], set()
-    for kind, name, sql in db.execute("SELECT type, name, sql FROM main.sqlite_schema").fetchall():
+    names = set[str]()
+    for kind, raw_name, sql in db.execute("SELECT type, name, sql FROM main.sqlite_schema").fetchall():
+        name = str(raw_name)
         names.add(name)
         if name in person_tables.NAMES:
-            if version < USER_VERSION or not person_tables.fits(str(kind), str(name), sql):
-                raise _not_an_album(path, f"the {kind} {name} is declared differently")
-        elif kind == "index":
-            if name not in _INDEXES[version] and not str(name).startswith("sqlite_autoindex_"):
-                raise _not_an_album(path, f"there is an index {str(name)[:60]!r}")
-        elif kind != "table" or name not in wanted.keys() | _SHADOWS | {_TEXTS}:
-            raise _not_an_album(path, f"there is a {kind} {str(name)[:60]!r}")
-        elif name == _TEXTS:
-            if sql not in _WRITTEN and _plain(str(sql)) != _FTS5:
-                raise _not_an_album(path, f"the full-text table {name} is declared differently")
-        elif name in wanted and sql not in _WRITTEN:
-            columns = db.execute(
-                "SELECT name, type, hidden FROM pragma_table_xinfo(?, 'main')", (name,)
-            ).fetchall()
-            declared = sorted(f"{column} {kind}" for column, kind, _ in columns)
-            if declared != sorted(wanted[name].split(", ")) or any(hidden for _, _, hidden in columns):
-                raise _not_an_album(path, f"the table {name} has other columns")
-    full_text = _SHADOWS | {_TEXTS}
-    needed = wanted.keys() | (full_text if names & full_text else frozenset[str]())
+            fits = (
+                version == USER_VERSION
+                and person_tables.fits(str(kind), name, sql)
+                and _fits_shadow(name, sql)
+            )
+        elif name in _SHADOW_NAMES:
+            fits = kind == "table" and _fits_shadow(name, sql)
+        elif kind == "index" and sql is None:
+            fits = name.startswith("sqlite_autoindex_")  # of a declaration that was compared
+        else:
+            fits = kind in ("table", "index") and (
+                (sql in _WRITTEN and name in TABLES[version])
+                or _plain(str(sql)) in _declared(version).get(name, ())
+            )
+        if not fits:
+            raise _not_an_album(path, f"the {kind} {name[:60]!r} is not declared as in format {version}")
+    full_text = _SHADOW_NAMES | {_TEXTS}
+    needed = TABLES[version] | (full_text if names & full_text else set[str]())
     if missing := needed - names:
         raise _not_an_album(path, f"there is no table {min(missing)!r}")
     if person_tables.NAMES & names and (lacking := person_tables.NAMES - names):
         raise _not_an_album(path, f"there is no {min(lacking)!r} beside the person's other tables")
+
+
+def _fits_shadow(name: str, sql: object) -> bool:
+    """True for a name that is not of a table which SQLite makes for a full-text table."""
+    stem, _, part = name.rpartition("_")
+    if stem not in (_TEXTS, "person_words") or part not in _SHADOWS:
+        return True
+    return _plain(str(sql)) == f"create table {name}{_SHADOWS[part]}"
+
+
+@cache
+def _declared(version: int) -> dict[str, set[str]]:
+    """Table or index → its declarations in albums of a format, written in it or upgraded to it.
+
+    Made by SQLite, because only it knows how it rewrites a declaration that is altered.
+    """
+    out: dict[str, set[str]] = {}
+    for first in range(1, version + 1):
+        db = apsw.Connection(":memory:")
+        db.execute(_DECLARATIONS[first])
+        for step in range(first, version):
+            db.execute(_UPGRADES[step])
+        for name, sql in db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"):
+            out.setdefault(str(name), set()).add(_plain(str(sql)))
+        db.close()
+    return out
 
 
 def _plain(sql: str) -> str:

@@ -34,12 +34,17 @@ from . import (
     storage,
     words,
 )
+from .album_file import StepLimit
 from .results import AlbumMeta
 from .rows import Rows
 from .schema import UNREADABLE, check_replaceable, connect, damaged, means_damage, one_line
 from .tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
 
 HNSW_FROM = 1_000  # vectors: a channel with fewer gets no graph, which would save too little for its size
+
+
+# One change, such as a batch of photos or all segments, may take so many times the steps of a read.
+_STEP_TIMES = 100
 
 
 class AlbumWriter:
@@ -65,6 +70,7 @@ class AlbumWriter:
         self._generation = loader.read_generation(db)
         self._rows = Rows(db, str(working), loader.channel_dims(db))
         self._log = storage.log_of(working)
+        self._steps = StepLimit(db, working.stat().st_size, _STEP_TIMES)
 
     @classmethod
     def create(
@@ -264,6 +270,7 @@ class AlbumWriter:
         from .compact import write_compacted
 
         db = self._open()
+        self._steps.restart()
         aside = self._final.with_name(self._final.name + ".partial")
         storage.discard(aside)
         try:
@@ -332,6 +339,7 @@ class AlbumWriter:
         """
         db, dims = self._open(), dict(self._rows.dims)
         self._check_place(db)
+        self._steps.restart()
         try:
             with storage.transaction(db):
                 if loader.read_generation(db) != self._generation:

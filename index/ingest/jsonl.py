@@ -22,7 +22,7 @@ from .photo_metadata import PhotoMetadata, first_of
 from .picture import header, sha256
 
 WRITTEN_SOURCES = ("chat", "social", "ocr", "caption", "note", "people")
-_MAX_MALFORMED = 10_000  # each is reported; a few KB of gzip can hold millions
+_MAX_MALFORMED = 10_000  # lines, and as many empty ones beyond those of photos: KB of gzip can hold millions
 _MAX_LINE = 8 << 20  # bytes of one JSONL line, so that a file without line ends cannot fill the memory
 
 
@@ -36,14 +36,18 @@ def count(source: Path) -> int:
 
 def scan(source: Path) -> Iterator[Photo | Skip]:
     seen: set[str] = set()
-    number = malformed = 0
+    number = malformed = blank = 0
     try:
         with _lines(source) as file:
             while line := file.readline(_MAX_LINE):
                 number += 1
-                if not line.strip():
-                    continue
                 where = f"{source.name}:{number}"
+                if not line.strip():
+                    blank += 1
+                    if blank >= _MAX_MALFORMED + len(seen):
+                        yield Skip(where, f"{blank} lines are empty; the rest of the file is not read")
+                        return
+                    continue
                 if len(line) >= _MAX_LINE:
                     yield Skip(
                         where,

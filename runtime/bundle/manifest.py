@@ -25,6 +25,8 @@ SCHEMA_VERSION = 3
 # In 1 not every component has fixtures, and parity does not name the kernels; in 2 artifacts lack contracts.
 READABLE = (1, 2, 3)
 MANIFEST_NAME = "manifest.json"
+MAX_WEIGHT = 1_000.0  # of the ranking: a hundred times those that were ever fitted
+MAX_ROPE_THETA = 1e9
 MAX_ELEMENTS = 1 << 31  # of a tensor; an 8-bit table of 256,000 words of width 2,048 has a quarter of that
 CHANNEL_NAME = re.compile(r"dpe:[a-z]{1,16}:[0-9a-f]{8}")
 NOT_RUN = "not run on this platform"
@@ -402,7 +404,10 @@ def artifact_from(raw: Any) -> Artifact:
 
 
 def _check_bounds(manifest: Manifest) -> None:
-    """Checks the sizes by which a reader allocates memory. Raises ValueError with the field."""
+    """Checks the sizes by which a reader allocates memory, and the weights, which could overflow.
+
+    Raises ValueError with the field.
+    """
     p, s = manifest.preprocessing, manifest.language
     dims = {f"channels.{n}.dim": (channel.dim, 1, 65_536) for n, channel in enumerate(manifest.channels)}
     bounds: dict[str, tuple[int, int, int]] = dims | {
@@ -422,7 +427,20 @@ def _check_bounds(manifest: Manifest) -> None:
             "language.buckets": (s.buckets, 0, 1024),
             "language.distance": (s.distance, 0, 1 << 20),
         }
-    for name, (value, least, most) in bounds.items():
+    ranges: dict[str, tuple[float, float, float]] = {
+        "thresholds.delta": (manifest.thresholds.delta, -1, 1),
+        "thresholds.rho": (manifest.thresholds.rho, 0, 1),
+    }
+    if s is not None:
+        ranges |= {
+            "language.rope_theta": (s.rope_theta, 0, MAX_ROPE_THETA),
+            "language.rope_theta_local": (s.rope_theta_local, 0, MAX_ROPE_THETA),
+        }
+    if manifest.ranking is not None:
+        for name, weight in dataclasses.asdict(manifest.ranking).items():
+            if not isinstance(weight, str):
+                ranges[f"ranking.{name}"] = (weight, -MAX_WEIGHT, MAX_WEIGHT)
+    for name, (value, least, most) in (bounds | ranges).items():
         if not least <= value <= most:
             raise ValueError(f"{name}: {value} outside {least}..{most}")
     if p is not None and (

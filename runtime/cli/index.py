@@ -196,9 +196,11 @@ def update(album: Path, photos: tuple[str, ...], asked: EncodingOptions) -> None
     how = f"encoded again with {models.bundle}" + (
         ", whose encoders are new to this album" if done.renewed else ""
     )
+    lost = done.renewed and done.skips
     _report(
         asdict(done),
-        f"{done.path}: {done.photos} photos {how}, {len(done.skips)} not readable",
+        f"{done.path}: {done.photos} photos {how}, {len(done.skips)} not readable"
+        + (" and without image vectors: `gamer index add` sees them when they are back" if lost else ""),
         done.skips,
         asked,
     )

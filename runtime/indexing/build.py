@@ -8,12 +8,12 @@ renamed at the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Photo, Skip, scan
+from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Encoded, Photo, Skip, scan
 from gamer.index.album import reencode
 from gamer.index.album.schema import check_replaceable
 from gamer.index.album.storage import WriterLock, discard, publish
@@ -72,7 +72,7 @@ class Updated:
 
     `photos`: how many were encoded again. `renewed`: whether the album was rewritten for other encoders.
     `skips`: pictures that could not be read. With the same encoders their rows are unchanged; with other
-    encoders they lose their image vectors.
+    encoders they lose their image vectors, until `add` finds the pictures again.
     """
 
     path: Path
@@ -92,7 +92,8 @@ def build(
     scanned = scan(source)  # first, because it raises at once for an unusable source
     total = count_source(source)
     check_replaceable(out)
-    working = _begin(out, models.manifest)
+    final = out.resolve()  # through a symbolic link, so that the file behind it is replaced
+    working = _begin(final, models.manifest)
     with AlbumWriter.extend(working) as writer:
         writer.keep_out(_removed_from(out))
         run = _Run(working, writer, encoder or Encoder(models), progress, total)
@@ -110,7 +111,7 @@ def build(
         writer.remember_bundle(models.bundle)
         writer.embed(run.encoder.names)
         writer.compact()
-    _replace(out, working)
+    _replace(final, working)
     return Built(out, photos, run.seen, resumed, run.kept_out, tuple(run.skips))
 
 
@@ -187,7 +188,8 @@ def update(
             f"{album}: made by other encoders than {models.bundle} has: update the whole album, without "
             "naming photos"
         )
-    return _in_place(album, rows, encoder, progress) if same else _renewed(album, encoder, progress)
+    done = _in_place(album, rows, encoder, progress) if same else _renewed(album, encoder, progress)
+    return replace(done, path=album)
 
 
 class _Run:
@@ -204,6 +206,8 @@ class _Run:
         self._album = Album.open(path)  # one snapshot: the album before this run
         self._fresh: list[Photo] = []
         self._again: list[Photo] = []
+        self._unseen: list[Photo] = []  # unchanged, but without image vectors: their pictures were away
+        self._lacking = self._album.lacking("image")
 
     def take(self, scanned: Iterator[Photo | Skip]) -> None:
         try:
@@ -235,7 +239,7 @@ class _Run:
 
     def _take_one(self, decision: Decision) -> None:
         self._decide(decision)
-        if len(self._fresh) + len(self._again) >= BATCH:
+        if len(self._fresh) + len(self._again) + len(self._unseen) >= BATCH:
             self._flush()
         self._told(decision.photo.id)
 
@@ -255,20 +259,30 @@ class _Run:
             self.writer.move(decision.photo.id, decision.photo.path)
         if decision.kind == "edited" or differs(merged, stored):
             self._again.append(merged)
+        elif merged.path is not None and self._lacking[decision.row]:
+            self._unseen.append(merged)
         elif decision.kind == "same":
             self.same += 1
 
     def _flush(self) -> None:
-        for photos, write in ((self._fresh, self.writer.add), (self._again, self.writer.update)):
-            encoded = self.encoder.encode(photos, self.skips)
-            if encoded:
-                write(encoded)
-            self.seen += sum("image" in item.vectors for item in encoded)
-            if photos is self._fresh:
-                self.added += len(encoded)
-            else:
-                self.edited += len(encoded)
-            photos.clear()
+        self.added += self._write(self._encoded(self._fresh), self.writer.add)
+        self.edited += self._write(self._encoded(self._again), self.writer.update)
+        waiting = len(self._unseen)
+        readable = [item for item in self._encoded(self._unseen) if "image" in item.vectors]
+        self.edited += self._write(readable, self.writer.update)
+        self.same += waiting - len(readable)
+
+    def _encoded(self, photos: list[Photo]) -> list[Encoded]:
+        """The photos encoded, as far as they can be read; empties the list."""
+        encoded = self.encoder.encode(photos, self.skips)
+        photos.clear()
+        return encoded
+
+    def _write(self, encoded: list[Encoded], write: Callable[[list[Encoded]], None]) -> int:
+        if encoded:
+            write(encoded)
+        self.seen += sum("image" in item.vectors for item in encoded)
+        return len(encoded)
 
 
 def _begin(out: Path, manifest: Manifest) -> Path:
@@ -346,6 +360,7 @@ def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Update
 
     Until then readers use the old album, and no other writer may change it.
     """
+    album = album.resolve()  # through a symbolic link: one lock, and the file behind it is replaced
     working, meta = album.with_name(album.name + ".renewing"), _meta(encoder.models.manifest)
     _check_mounted(album)
     AlbumWriter.extend(album).close()  # upgrades an album of an older format

@@ -141,17 +141,10 @@ def presence(ranking: Ranking, cosine: float, coverage: float, evidence: float) 
 
     From the best hit's text cosine, word coverage and cue evidence.
     """
-    return float(
-        1
-        / (
-            1
-            + np.exp(
-                -(
-                    ranking.here
-                    + ranking.here_cosine * cosine
-                    + ranking.here_coverage * coverage
-                    + ranking.here_cue * evidence
-                )
-            )
-        )
+    log_odds = (
+        ranking.here
+        + ranking.here_cosine * cosine
+        + ranking.here_coverage * coverage
+        + ranking.here_cue * evidence
     )
+    return float(1 / (1 + np.exp(min(-log_odds, 700.0))))  # e^710 overflows

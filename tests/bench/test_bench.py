@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamer.bench.files import write_atomically
 from gamer.bench.retrieval import datasets, metrics
 
 
@@ -98,3 +99,11 @@ def test_a_development_users_album_beats_the_packaged_bm25_baseline(
         "all"
     ]["per_user_recall@5"]["u6"]
     assert metrics.mean(rows).recall5 > baseline
+
+
+def test_a_result_behind_a_symbolic_link_is_replaced_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    write_atomically(tmp_path / "link.json", "new")
+    assert (tmp_path / "link.json").is_symlink() and (tmp_path / "real.json").read_text() == "new\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "real.json"]

@@ -8,6 +8,7 @@ installed is left out, with a warning; otherwise that fails too.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
@@ -15,8 +16,6 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import onnxruntime
 
 from tools.conformance import model_suites, properties
 from tools.conformance.fixture import COMMITTED, read
@@ -62,7 +61,10 @@ def environment(bound: Sequence[Path]) -> dict[str, str]:
     They hold the paths outside the repository that it reads (`bound`), and the path of the ONNX Runtime
     library that the reference uses.
     """
-    library = next(Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so.*"), None)
+    # Found without importing it: the library would load, and queue usage events.
+    package = importlib.util.find_spec("onnxruntime")
+    folder = Path(package.origin).parent if package and package.origin else Path()
+    library = next(folder.glob("capi/libonnxruntime.so.*"), None)
     named = {} if library is None else {"GAMER_ORT": str(library)}
     return os.environ | {"PYTHONPATH": str(ROOT), "GAMER_BIND": ":".join(map(str, bound))} | named
 

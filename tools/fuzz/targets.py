@@ -57,9 +57,11 @@ def _read_album(path: Path) -> None:
 
 
 def _read_gguf(path: Path) -> None:
+    from gamer.export.checkpoints.decoder_config import decoder_shape
     from gamer.export.checkpoints.gguf_weights import open_gguf
 
-    open_gguf(path, "fuzz")
+    config, _ = open_gguf(path, "fuzz")
+    decoder_shape(config, 64)
 
 
 def _draw_facts(data: bytes) -> None:

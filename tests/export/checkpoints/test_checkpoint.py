@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.export.checkpoints import catalogue
-from gamer.export.checkpoints.checkpoint import open_checkpoint
+from gamer.export.checkpoints import catalogue, pocket
+from gamer.export.checkpoints.checkpoint import Checkpoint, open_checkpoint
 from gamer.export.checkpoints.weights import RandomWeights
 from gamer.export.errors import ExportError
 from tests.export import tiny
@@ -171,10 +172,21 @@ def test_a_file_that_is_no_whole_gguf_is_refused(tmp_path: Path, data: bytes) ->
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("block_count", 2**31), ("block_count", 0), ("attention.head_count", 0)]
+    ("field", "value"),
+    [
+        ("block_count", 2**31),
+        ("block_count", 0),
+        ("block_count", 2.0**40),
+        ("block_count", 2.5),
+        ("attention.head_count", 0),
+        ("attention.head_count", float("nan")),
+        ("attention.head_count", 0.5),
+        ("embedding_length", float("inf")),
+        ("token_embd", (80,)),
+    ],
 )
 def test_a_gguf_of_impossible_sizes_is_refused_before_anything_is_built(
-    tmp_path: Path, field: str, value: int
+    tmp_path: Path, field: str, value: float | tuple[int, ...]
 ) -> None:
     gguf = pytest.importorskip("gguf")
     writer = gguf.GGUFWriter(tmp_path / "x.gguf", "llama")
@@ -185,16 +197,55 @@ def test_a_gguf_of_impossible_sizes_is_refused_before_anything_is_built(
         "attention.head_count": 4,
         "context_length": 64,
     }
-    for name, number in (sizes | {field: value}).items():
-        writer.add_uint32(f"llama.{name}", number)
+    shape = value if isinstance(value, tuple) else (80, 64)
+    for name, number in (sizes | ({} if isinstance(value, tuple) else {field: value})).items():
+        (writer.add_float32 if isinstance(number, float) else writer.add_uint32)(f"llama.{name}", number)
     writer.add_float32("llama.attention.layer_norm_rms_epsilon", 1e-5)
-    writer.add_tensor("token_embd.weight", np.zeros((80, 64), np.float32))
+    writer.add_tensor("token_embd.weight", np.zeros(shape, np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     with pytest.raises(ExportError, match="the file is damaged"):
         open_checkpoint("smollm2-135m", str(tmp_path / "x.gguf"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"num_hidden_layers": 10**7},
+        {"num_hidden_layers": None},
+        {"num_hidden_layers": "two"},
+        {"num_attention_heads": 0},
+        {"num_attention_heads": 3},
+        {"vocab_size": 10**13},
+        {"layer_norm_eps": float("nan")},
+    ],
+    ids=str,
+)
+def test_a_sentence_encoder_of_impossible_sizes_is_refused_before_it_is_built(wrong: dict[str, Any]) -> None:
+    class NoWeights:
+        trained, source = False, "x"
+
+        def has(self, name: str) -> bool:
+            return False
+
+        def get(self, name: str, *shape: int) -> Any:
+            raise AssertionError("the network was built")
+
+    sizes = {
+        "vocab_size": 100,
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+        "max_position_embeddings": 16,
+        "layer_norm_eps": 1e-12,
+    }
+    checkpoint = Checkpoint({"model_type": "bert"} | sizes | wrong, NoWeights(), None, None, "")
+    with pytest.raises(ExportError, match="bert: ") as caught:
+        pocket.sentence_encoder(checkpoint)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_gguf_gives_hugging_faces_names_and_keys() -> None:

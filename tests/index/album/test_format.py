@@ -8,7 +8,12 @@ import struct
 import zlib
 from pathlib import Path
 
+import numpy as np
+
+from gamer.index import Album, AlbumWriter
+from gamer.index.album import tables
 from tests.index.conftest import DIM, SAMPLE, BuildAlbum, name_vectors
+from tests.paths import ROOT
 
 
 def value_bytes(value: int | float | str | bytes | None) -> bytes:
@@ -187,3 +192,73 @@ def test_checksums_of_photos_and_entities_are_what_the_page_says(album_path: Pat
         assert zlib.crc32(b"".join(map(value_bytes, values))) == crc, row
     for *values, crc in db.execute("SELECT canonical, name, kind, scale, data, crc FROM entities").fetchall():
         assert zlib.crc32(b"".join(map(value_bytes, values))) == crc, values[:2]
+
+
+def declarations() -> str:
+    page = (ROOT / "index" / "FORMAT.md").read_text(encoding="utf-8")
+    return page.split("```sql\n")[1].split("```")[0]
+
+
+def written_by_the_page(path: Path) -> None:
+    """Three photos, written as FORMAT.md says, with nothing else known of the program."""
+
+    def crc(*values: int | float | str | bytes | None) -> int:
+        return zlib.crc32(b"".join(map(value_bytes, values)))
+
+    def vector(name: str) -> tuple[float, bytes]:
+        values = [float(value) for value in name_vectors([name])[0]]
+        scale = max(abs(value) for value in values) / 127
+        return scale, struct.pack(f"{DIM}b", *(round(value / scale) for value in values))
+
+    db = sqlite3.connect(path)
+    db.execute(f"PRAGMA application_id = {0x47414D52}")
+    db.execute("PRAGMA user_version = 3")
+    db.execute("PRAGMA journal_mode = WAL")
+    db.executescript(declarations())
+    encoders = ("made-up-text", "made-up-image", str(DIM), "0.6")
+    keys = ("text_encoder", "image_encoder", "dim", "delta")
+    db.executemany("INSERT INTO meta VALUES(?, ?)", list(zip(keys, encoders, strict=True)))
+    db.executemany("INSERT INTO meta VALUES(?, ?)", [("crc", str(crc(*encoders))), ("generation", "1")])
+    for row, (name, kind) in enumerate((("harbour", "thing"), ("Anna", "person"))):
+        named = (name.lower(), name, kind, *vector(name))
+        db.execute(
+            "INSERT INTO entities(row, canonical, name, kind, scale, data, crc) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (row, *named, crc(*named)),
+        )
+    for row, text in enumerate(("the harbour with Anna", "snow", "a lamp")):
+        values = (f"{row}.jpg", None, 1_000 * row, "local", None, 480_000_000, 110_000_000, None, None, None)
+        memory = ("note", text, None, None)
+        linked = [("Anna", 1), ("harbour", 1)] if row == 0 else []
+        stored = ("text", 0, *vector(text), None)
+        summed = crc(*values, *memory, *(value for link in linked for value in link), *stored)
+        db.execute(f"INSERT INTO photos VALUES(?{', ?' * 11})", (row, *values, summed))
+        db.execute("INSERT INTO memories VALUES(?, ?, ?, ?, ?, ?)", (row + 1, row, *memory))
+        db.execute("INSERT INTO memories_fts(rowid, text) VALUES(?, ?)", (row + 1, text))
+        db.execute("INSERT INTO vectors VALUES(?, ?, ?, ?, ?, ?)", (stored[0], row, *stored[1:]))
+    db.executemany("INSERT INTO mentions VALUES(?, ?, ?)", [(0, 0, 1), (1, 0, 1)])
+    db.commit()
+    db.close()
+
+
+def test_an_album_written_by_the_page_alone_is_clean_and_found_in(tmp_path: Path) -> None:
+    path = tmp_path / "page.gamer"
+    written_by_the_page(path)
+    with Album.open(path) as album:
+        assert album.verify() == []
+        assert [photo.id for photo in album.photos(range(3))] == ["0.jpg", "1.jpg", "2.jpg"]
+        assert album.search_text("snow", 3).rows.tolist() == [1]
+        assert album.search_vectors("text", name_vectors(["a lamp"])[0], 1).rows.tolist() == [2]
+        assert album.match_entities(name_vectors(["Anna"])[0], np.arange(3), 0.9)
+    with AlbumWriter.extend(path) as writer:  # and the program goes on with it
+        writer.add(SAMPLE[:1])
+        writer.finish(name_vectors)
+    with Album.open(path) as album:
+        assert len(album) == 4 and album.verify() == []
+
+
+def test_the_page_declares_the_tables_that_the_program_writes() -> None:
+    ours, page = (sqlite3.connect(":memory:") for _ in range(2))
+    ours.executescript(tables._DDL)
+    page.executescript(declarations())
+    everything = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
+    assert page.execute(everything).fetchall() == ours.execute(everything).fetchall()

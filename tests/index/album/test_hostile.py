@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Event, Memory, Mention, Photo, image_id
-from gamer.index.album import event_rows, tables
+from gamer.index.album import event_rows, loader, schema, tables
 from gamer.index.album.album_file import StepLimit
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.reencode import begin
@@ -23,9 +23,16 @@ from tests.index.conftest import META, BuildAlbum, name_vectors
 from tests.paths import GOLDEN
 
 VALUES = (-1, -(10**12), 10**12, 2**63 - 1, -(2**63), float("inf"), "text", b"\xff\x00", None)
-COLUMNS = {
-    name: [column.split()[0] for column in columns.split(", ")] for name, columns in tables.COLUMNS[3].items()
-}
+
+
+def _columns() -> dict[str, list[str]]:
+    db = apsw.Connection(":memory:")
+    tables.create_tables(db)
+    sql = "SELECT name FROM pragma_table_xinfo(?)"
+    return {table: [str(name) for (name,) in db.execute(sql, (table,))] for table in sorted(tables.TABLES[3])}
+
+
+COLUMNS = _columns()
 
 
 def items(count: int) -> list[Encoded]:
@@ -234,6 +241,26 @@ CRAFTED = {
     "a table too few": "DROP TABLE preferences",
     "words of another table": """DROP TABLE memories_fts;
         CREATE VIRTUAL TABLE memories_fts USING fts5(text, content='photos', content_rowid='row')""",
+    "an index of the right name on an expression": """DROP INDEX memories_photo;
+        CREATE INDEX memories_photo ON memories(length(hex(zeroblob(1000 + id))))""",
+    "an index of the right name, of some rows": """DROP INDEX memories_photo;
+        CREATE INDEX memories_photo ON memories(photo) WHERE length(hex(zeroblob(1))) > 0;
+        PRAGMA writable_schema = 1;
+        UPDATE sqlite_schema SET sql = replace(sql, 'zeroblob(1)', 'zeroblob(100000000 + photo)')
+        WHERE name = 'memories_photo'""",
+    "a unique index of the right name": """DROP INDEX memories_photo;
+        CREATE UNIQUE INDEX memories_photo ON memories(photo, id)""",
+    "a table with a check": """DROP TABLE changes;
+        CREATE TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER NOT NULL,
+        CHECK(length(hex(zeroblob(1000 + photo))) > 0))""",
+    "a table with another default": """DROP TABLE changes;
+        CREATE TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER NOT NULL DEFAULT (random()))""",
+    "a column that compares otherwise": """DROP TABLE preferences;
+        CREATE TABLE preferences(kind TEXT NOT NULL COLLATE NOCASE, better INTEGER NOT NULL,
+        worse INTEGER NOT NULL, PRIMARY KEY(kind, better, worse)) WITHOUT ROWID""",
+    "a check in a table of the full-text index": """PRAGMA writable_schema = 1;
+        UPDATE sqlite_schema SET sql = replace(sql, 'sz BLOB', 'sz BLOB CHECK(length(zeroblob(9)) > 0)')
+        WHERE name = 'memories_fts_docsize'""",
     "a virtual table of another kind": """DROP TABLE memories_fts;
         CREATE VIRTUAL TABLE memories_fts USING rtree(id, a, b)""",
 }
@@ -250,14 +277,6 @@ def test_a_file_with_other_tables_is_refused_by_everything_that_opens_albums(alb
         assert album.read_bytes() == before, name
 
 
-def test_the_columns_that_are_compared_are_those_that_are_declared() -> None:
-    db = apsw.Connection(":memory:")
-    tables.create_tables(db)
-    columns = "SELECT group_concat(name || ' ' || type, ', ') FROM pragma_table_xinfo(?)"
-    declared = {name: db.execute(columns, (name,)).fetchone() for name in tables.COLUMNS[3]}
-    assert declared == {name: (text,) for name, text in tables.COLUMNS[3].items()}
-
-
 def test_albums_of_every_format_and_upgraded_ones_have_the_tables_of_their_format(
     album: Path, tmp_path: Path
 ) -> None:
@@ -268,6 +287,35 @@ def test_albums_of_every_format_and_upgraded_ones_have_the_tables_of_their_forma
             writer.add(items(1))
         with Album.open(old) as opened:
             assert opened.verify() == []
+
+
+@pytest.mark.parametrize("value", ["1000000000000", "-5", "0", "1e3", "sixteen"])
+def test_a_meta_table_whose_checksum_fits_a_wrong_size_is_refused(album: Path, value: str) -> None:
+    _meta_is_refused(album, "dim", value)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "much"])
+def test_a_meta_table_whose_checksum_fits_a_wrong_threshold_is_refused(album: Path, value: str) -> None:
+    _meta_is_refused(album, "delta", value)
+
+
+def _meta_is_refused(album: Path, key: str, value: str) -> None:
+    with contextlib.closing(sqlite3.connect(album)) as db, db:
+        db.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key))
+        meta = dict(db.execute("SELECT key, value FROM meta"))
+        db.execute("UPDATE meta SET value = ? WHERE key = 'crc'", (str(loader.meta_crc(meta)),))
+    for opening in (Album.open, AlbumWriter.extend):
+        with pytest.raises(AlbumError, match="meta table"):
+            opening(album)
+
+
+def test_a_reader_makes_no_text_that_is_longer_than_its_album_can_hold(album: Path) -> None:
+    db = schema.open_reader(album)
+    with pytest.raises(apsw.TooBigError):
+        db.execute("SELECT hex(zeroblob(200000000))").fetchall()
+    with pytest.raises(apsw.SQLError, match="depth"):
+        db.execute(f"SELECT {'(' * 300}1{')' * 300}" if False else "SELECT " + "1+" * 300 + "1")
+    db.close()
 
 
 def test_a_statement_that_never_ends_is_stopped() -> None:

@@ -198,21 +198,6 @@ def check_after_full(path: Path, added: set[str], words: str) -> None:
     } == added and added
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"no small file system may be mounted here: {mounted.stderr.decode().strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
 def test_a_disk_that_runs_out_of_space_keeps_every_acknowledged_photo(
     album_path: Path, small_disk: Path
 ) -> None:

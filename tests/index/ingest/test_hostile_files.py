@@ -4,6 +4,7 @@ memory.
 
 from __future__ import annotations
 
+import gzip
 import os
 import struct
 import subprocess
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from gamer.index import IngestError, Memory, Photo, Skip, load_pixels, scan
-from gamer.index.ingest import chat, heif, xmp
+from gamer.index.ingest import chat, heif, jsonl, xmp
 
 pillow_heif.register_heif_opener()
 SUFFIXES = ("jpg", "png", "webp", "tiff", "heic")
@@ -279,3 +280,13 @@ print("peak", re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text
         "too-large.webp",
     }, done.stdout
     assert lines["108-megapixels.png"] == "3000x4000" and lines["200-megapixels.jpg"] == "3060x4080"
+
+
+def test_a_file_of_empty_lines_is_not_read_to_its_end(tmp_path: Path) -> None:
+    """Five million of them are 5 KB of gzip. Empty lines between photos are as many as the photos."""
+    path = tmp_path / "empty.jsonl.gz"
+    line = b'{"id": "%d", "memories": [{"source": "note", "text": "x"}]}\n\n'
+    path.write_bytes(gzip.compress(b"".join(line % n for n in range(20)) + b"\n" * 100_000))
+    *photos, last = jsonl.scan(path)
+    assert len(photos) == 20 and isinstance(last, Skip) and "lines are empty" in last.reason
+    assert int(last.where.split(":")[1]) < 11_000

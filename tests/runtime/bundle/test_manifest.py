@@ -13,7 +13,8 @@ import pytest
 
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
-from tests.paths import GOLDEN
+from gamer.runtime.search.ranking import presence
+from tests.paths import GOLDEN, ROOT
 
 MANIFEST = GOLDEN / "manifest_v1.json"
 
@@ -242,3 +243,28 @@ def test_a_channel_of_experts_that_were_not_trained_is_refused() -> None:
             continue
         with pytest.raises(BundleError, match="dpe_router is not trained"):
             mf.from_json(text, "golden")
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [
+        ("ranking", "text", 1e308),
+        ("ranking", "here_cue", -1e9),
+        ("thresholds", "delta", 1e300),
+        ("thresholds", "rho", -1.0),
+        ("language", "rope_theta", -1.0),
+        ("language", "rope_theta", 1e300),
+    ],
+)
+def test_weights_that_would_overflow_are_refused(part: str, field: str, value: float) -> None:
+    raw = json.loads((ROOT / "bench" / "results" / "manifest-pocket.json").read_text(encoding="utf-8"))
+    assert field in raw[part]
+    raw[part][field] = value
+    with pytest.raises(BundleError, match=f"{part}.{field}"):
+        mf.from_json(json.dumps(raw), "crafted")
+
+
+def test_the_greatest_weights_give_probabilities_and_no_warning() -> None:
+    ranking = mf.Ranking(here=-mf.MAX_WEIGHT, here_cosine=-mf.MAX_WEIGHT, here_cue=mf.MAX_WEIGHT)
+    assert presence(ranking, 1.0, 1.0, -4.0) == pytest.approx(0)
+    assert presence(ranking, -1.0, 1.0, 6.0) == pytest.approx(1)

@@ -390,6 +390,46 @@ def test_an_update_without_its_pictures_keeps_the_rows_or_is_refused(
     assert rows() == before and sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "unmounted"]
 
 
+def test_pictures_that_were_away_from_an_update_are_encoded_when_they_are_back(
+    album: Path, folder: Path, tmp_path: Path
+) -> None:
+    """What is away of a folder that is mounted in part loses its vectors to new encoders, not for good."""
+    other, away = fake_models("another"), tmp_path / "3.png"
+    (folder / "3.png").rename(away)
+    done = build.update(album, other)
+    assert (done.photos, len(done.skips)) == (5, 1)
+    away.rename(folder / "3.png")
+    back = build.add(album, folder, other)
+    assert (back.added, back.edited, back.unchanged) == (0, 1, 4)
+    with Album.open(album) as opened:
+        assert not opened.lacking("image").any()
+    assert build.add(album, folder, other).unchanged == 5
+
+
+def test_a_picture_that_cannot_be_decoded_is_told_and_not_written_again(album: Path, folder: Path) -> None:
+    (folder / "0.png").write_bytes(b"no picture")
+    add(album, folder)
+    before = album.read_bytes()
+    done, _ = add(album, folder)
+    assert len(done.skips) >= 1 and album.read_bytes() == before
+
+
+@pytest.mark.parametrize("how", ["build", "update"])
+def test_an_album_behind_a_symbolic_link_is_replaced_and_the_link_stays(
+    album: Path, folder: Path, how: str
+) -> None:
+    link = album.with_name("link.gamer")
+    link.symlink_to(album)
+    picture(folder / "9.png", (99, 1, 1))
+    if how == "build":
+        assert build.build(folder, fake_models(), link).path == link
+    else:
+        assert build.update(link, fake_models("another")).path == link
+    assert link.is_symlink() and len(contents(album)) == (6 if how == "build" else 5)
+    with Album.open(album) as opened:
+        assert opened.meta.text_encoder == ("made-up" if how == "build" else "another")
+
+
 def test_the_full_name_of_a_person_is_one_entity(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(
         '{"id": "1", "memories": [{"source": "people", "text": "van der Berg, 李小龙"}]}\n'

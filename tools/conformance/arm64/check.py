@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gamer.export.onnx import to_ort
 from gamer.runtime.backends import processor
+from gamer.runtime.telemetry import opt_out
 
 HERE = Path(__file__).parent
 COSINE = 0.9995  # least cosine of an output row, x86 against ARM
@@ -35,6 +36,8 @@ def write_network(path: Path) -> None:
     """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
+
+    opt_out()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     rng = np.random.default_rng(0)
