@@ -66,21 +66,85 @@ final class PhoneTests: XCTestCase {
     private struct Source: PhotoSource {
         var away: Set<Int> = []
         func keys() -> [String] { (0..<5).map { "k\($0)" } }
+        func name(_ key: String) -> String { "IMG_\(key).jpg" }
         func photo(_ key: String) -> Photo? { Photo(id: key) }
         func picture(_ key: String) -> Picture? {
             away.contains(Int(key.dropFirst()) ?? 0) ? nil : Picture(Pixels(bytes: [0, 0, 0], width: 1, height: 1), isSmall: key == "k4")
         }
     }
 
-    private func index(_ source: Source, _ skips: SkipList? = nil) throws -> IndexReport? {
+    /// `fails`: whether the encoder refuses a photo's key and the side of its picture.
+    private func index(
+        _ source: Source, _ skips: SkipList? = nil, mentions: [Mention] = [], fails: (String, Int) -> Bool = { _, _ in false },
+        names: ([String]) throws -> [[Float]] = { $0.map { _ in [0, 0, 0, 1] } }
+    ) throws -> IndexReport? {
         let writer = try AlbumWriter(path)
         defer { writer.close() }
         var last: IndexReport?
-        let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips")) { photo, pixels in
-            pixels.map { _ in Encoded(photo, vectors: [], mentions: []) }
+        try withoutActuallyEscaping(fails) { fails in
+            let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips")) { photo, pixels in
+                if fails(photo.id, pixels?.width ?? 0) { throw Failure.runtime("refused") }
+                return pixels.map { _ in Encoded(photo, vectors: [], mentions: mentions) }
+            }
+            _ = try run.run(isStopped: { false }, progress: { last = $0 }, names: names)
         }
-        _ = try run.run(isStopped: { false }, progress: { last = $0 }, names: { $0.map { _ in [0, 0, 0, 1] } })
         return last
+    }
+
+    func testAPhotoThatFailsTwiceIsLeftOutByName() throws {
+        for _ in 0..<SkipList.tries {
+            let told = try XCTUnwrap(try index(Source(), fails: { key, side in key == "k2" && side == 1 }))
+            XCTAssertEqual([told.done, told.unread, told.skipped.count], [4, 1, 0])
+        }
+        let told = try XCTUnwrap(try index(Source(), fails: { key, side in key == "k2" && side == 1 }))
+        XCTAssertEqual([told.done, told.unread], [4, 0])
+        XCTAssertEqual(told.line, "4 of 5 photos (IMG_k2.jpg failed twice, left out)")
+    }
+
+    func testModelsThatFailAtEveryPhotoEndTheRunAndLeaveNoneOut() throws {
+        for _ in 0..<SkipList.tries + 1 { XCTAssertThrowsError(try index(Source(), fails: { _, _ in true })) }
+        XCTAssertEqual(try index(Source())?.done, 5)
+    }
+
+    func testWhatAKilledRunLeftIsFinishedByTheNext() throws {
+        let cup = [Mention("cup", "thing")]
+        XCTAssertThrowsError(try index(Source(), mentions: cup, names: { _ in throw Failure.runtime("killed") }))
+        _ = try index(Source())  // there is no photo to add
+        let album = try Album(path)
+        defer { album.close() }
+        XCTAssertEqual(try album.matchEntities([0, 0, 0, 1], [0, 1, 2, 3, 4], delta: 0.5).map(\.name), ["cup"])
+    }
+
+    func testACreationThatIsKilledLeavesNothingUnderTheFinalName() throws {
+        let fresh = folder + "/b.gamer"
+        for suffix in [".partial", ".partial-wal"] { try Data(count: 4096).write(to: URL(fileURLWithPath: fresh + suffix)) }
+        let meta = AlbumMeta(textEncoder: "t", imageEncoder: "i", dim: 4, delta: 0.5)
+        let held = try WriterLock(fresh)
+        XCTAssertThrowsError(try AlbumWriter.create(fresh, meta)) { XCTAssertTrue("\($0)".contains("another program"), "\($0)") }
+        held.release()
+        try AlbumWriter.create(fresh, meta)
+        XCTAssertEqual(try Album(fresh).count, 0)
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("b.") && !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") }
+        XCTAssertEqual(left, ["b.gamer"])
+        XCTAssertThrowsError(try AlbumWriter.create(folder + "/none/c.gamer", meta))
+    }
+
+    func testALongPictureIsReducedByItsPixels() {
+        XCTAssertEqual(Sampling.scale(width: 4000, height: 3000, least: 512), 512.0 / 3000)
+        XCTAssertEqual(Sampling.scale(width: 400, height: 300, least: 512), 1)
+        let scale = Sampling.scale(width: 500, height: 65_000, least: 512)
+        XCTAssertLessThanOrEqual(500 * scale * 65_000 * scale, 4_000_001)
+    }
+
+    func testAPositionThatIsNoneIsRefused() throws {
+        for (lat, lon) in [(Double.nan, 5), (5, .nan), (.infinity, 5), (0, 0), (90.1, 0), (0, -180.1)] { XCTAssertNil(Position(plausible: lat, lon)) }
+        XCTAssertEqual(Position(plausible: -90, 180)?.lon, 180)
+        XCTAssertEqual(Space.e7(.nan), .min)
+        var photo = Photo(id: "nowhere")
+        (photo.lat, photo.lon) = (.nan, 5)
+        let writer = try AlbumWriter(path)
+        defer { writer.close() }
+        XCTAssertThrowsError(try writer.add([Encoded(photo, vectors: [], mentions: [])]))
     }
 
     func testAPhotoInTheCloudIsNotStored() throws {
@@ -101,7 +165,8 @@ final class PhoneTests: XCTestCase {
         let skips = SkipList(folder + "/skips")
         XCTAssertTrue(skips.isSkipped("k2") && !skips.isSkipped("k1"))
         let told = try XCTUnwrap(try index(Source(), skips))
-        XCTAssertEqual([told.done, told.skipped], [4, 1])
+        XCTAssertEqual(told.done, 4)
+        XCTAssertEqual(told.skipped, ["IMG_k2.jpg"])
     }
 
     func testAPhotosOwnOffsetMakesItsMoment() {
@@ -130,15 +195,33 @@ final class PhoneTests: XCTestCase {
         XCTAssertFalse(screen.beginIndexing(), "a second run")
         screen.indexing(IndexReport(done: 1, total: 2))
         XCTAssertEqual(screen.notice, .indexing(IndexReport(done: 1, total: 2)))
-        screen.endIndexing(failure: "no space left")
+        screen.endIndexing(nil, failure: "no space left")
         XCTAssertEqual(screen.notice, .failed("no space left"))
         screen.look(bundle: true, album: true, access: .all)
         let first = screen.beginSearch(), second = screen.beginSearch()
-        XCTAssertEqual(screen.notice, .ready, "the failure is forgotten")
+        XCTAssertEqual(screen.notice, .failed("no space left"), "a search does not hide it")
+        XCTAssertTrue(screen.beginIndexing())
+        XCTAssertEqual(screen.search, .running, "is shown while photos are indexed")
         XCTAssertTrue(screen.endSearch(second, failure: "damaged"))
         XCTAssertFalse(screen.endSearch(first), "an earlier search that came late")
-        XCTAssertEqual(screen.notice, .failed("damaged"))
-        XCTAssertFalse(screen.isSearching)
+        XCTAssertEqual(screen.search, .failed("damaged"), "is shown while photos are indexed")
+        screen.endIndexing(.finished)
+        XCTAssertEqual(screen.notice, .ready)
+    }
+
+    func testTheScreenSaysThatABackgroundRunIsInProgress() {
+        var screen = ScreenState()
+        screen.look(bundle: true, album: true, access: .all)
+        XCTAssertTrue(screen.beginIndexing())
+        screen.endIndexing(.busy)
+        XCTAssertEqual(screen.notice, .busy)
+        XCTAssertTrue(screen.beginIndexing())
+        screen.endIndexing(.finished)
+        XCTAssertEqual(screen.notice, .ready)
+        for (access, notice) in [(ScreenState.Access.none, ScreenState.Notice.noAccess), (.refused, .refused)] {
+            screen.look(bundle: true, album: true, access: access)
+            XCTAssertEqual(screen.notice, notice, "though an album was copied here")
+        }
     }
 
     func testTheGateLetsOneThrough() {

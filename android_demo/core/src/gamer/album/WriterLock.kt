@@ -3,6 +3,9 @@ package gamer.album
 import gamer.common.AlbumError
 import gamer.common.oneLine
 import java.io.File
+import java.io.IOException
+import java.nio.file.Files
+import java.nio.file.attribute.BasicFileAttributes
 
 /**
  * The lock that the one writer of an album holds from open to close: SQLite's exclusive lock on `NAME.lock`.
@@ -27,6 +30,7 @@ internal class WriterLock private constructor(private val db: Database, private 
             } catch (error: DatabaseError) {
                 throw AlbumError("$album: cannot be written (${oneLine(error)}); check the folder's permissions and the free space")
             }
+            val opened = identity(file)
             try {
                 db.query("PRAGMA busy_timeout=0")
                 db.query("PRAGMA journal_mode=MEMORY")
@@ -35,15 +39,22 @@ internal class WriterLock private constructor(private val db: Database, private 
                 // Android's framework ties a transaction to its thread, and would leak the connection.
                 db.execute("BEGIN EXCLUSIVE")
                 db.execute("COMMIT")
-                // The previous writer may have deleted the file after we opened it; the next writer would
-                // lock another file.
-                if (!file.exists()) throw DatabaseError("taken away", DatabaseError.Kind.BUSY)
+                // The previous writer may have deleted the file after we opened it, and the next one, which locks
+                // another file, may have created it again.
+                if (!file.exists() || identity(file) != opened) throw DatabaseError("taken away", DatabaseError.Kind.BUSY)
             } catch (error: DatabaseError) {
                 db.close()
                 if (error.kind != DatabaseError.Kind.BUSY) throw AlbumError("$album: cannot be written (${oneLine(error)}); check the folder and the free space")
                 throw AlbumError("$album: another program is writing this album; wait until it is done, or stop it")
             }
             return WriterLock(db, file)
+        }
+
+        /** What tells a file from another one of the same name (device and inode); null where the system has none. */
+        private fun identity(file: File): Any? = try {
+            Files.readAttributes(file.toPath(), BasicFileAttributes::class.java).fileKey()
+        } catch (error: IOException) {
+            null
         }
     }
 }
