@@ -22,12 +22,12 @@ final class Session: ObservableObject {
         guard screen.beginIndexing() else { return }
         let stop = stop
         Task {
-            let failure = await Session.apart(.utility) {
+            let ended = await Session.apart(.utility) {
                 try Indexing.run(stop: stop) { report in
                     Task { @MainActor [weak self] in self?.screen.indexing(report) }
                 }
-            }.failure
-            screen.endIndexing(failure: failure)
+            }
+            screen.endIndexing(ended.value, failure: ended.failure)
             look()
         }
     }

@@ -38,7 +38,7 @@ object Cores {
         try {
             val writer = if (hasAlbum()) AlbumWriter.extend(album, AndroidDatabase) else AlbumWriter.create(album, meta, AndroidDatabase)
             Indexing(models, writer, SkipList(skips))
-        } catch (error: Exception) {
+        } catch (error: Throwable) {
             models.close()
             throw error
         }
