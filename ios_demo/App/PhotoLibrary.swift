@@ -47,7 +47,8 @@ struct PhotoLibrary: PhotoSource {
             TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0) / 1000)) / 60
         }
         (out.takenAt, out.tzSource, out.utcOffset) = (moment.takenAt, moment.zone, moment.offset)
-        if let place = asset.location?.coordinate, let known = Position(plausible: place.latitude, place.longitude) { (out.lat, out.lon) = (known.lat, known.lon) }
+        let place = asset.location?.coordinate
+        if let known = place.flatMap({ Position(plausible: $0.latitude, $0.longitude) }) { (out.lat, out.lon) = (known.lat, known.lon) }
         return out
     }
 

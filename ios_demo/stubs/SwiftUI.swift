@@ -20,7 +20,7 @@ extension Optional: View where Wrapped: View {
 }
 
 public struct EmptyView: PrimitiveView {
-    public init() {}
+    public nonisolated init() {}
 }
 public struct TupleView<T>: PrimitiveView {}
 public struct Either<First: View, Second: View>: PrimitiveView {}

@@ -2,6 +2,7 @@ package gamer
 
 import gamer.album.Album
 import gamer.album.AlbumMeta
+import gamer.album.AlbumWatch
 import gamer.album.AlbumWriter
 import gamer.album.DatabaseError
 import gamer.album.DatabaseOpener
@@ -27,6 +28,7 @@ import gamer.screen.Press
 import gamer.screen.Pressed
 import gamer.screen.Screen
 import gamer.screen.Situation
+import gamer.search.Kept
 import java.io.File
 import java.nio.file.Files
 import kotlin.concurrent.thread
@@ -288,6 +290,34 @@ class PhoneTest {
     }
 
     @Test
+    fun `a moment is read as Python reads it`() { // index/ingest/exif.py gives these; Swift's test has the same
+        for ((exif, offset, wanted) in MOMENTS) assertEquals(wanted, Moment.of(exif, offset, null) { 0 }, "$exif $offset")
+    }
+
+    @Test
+    fun `an album stays open between searches until something is committed or another file has its name`() {
+        made(JdbcDatabase, 3)
+        var opens = 0
+        val watch = AlbumWatch(path, JdbcDatabase)
+        Kept(watch::version, { opens++; Album.open(path, JdbcDatabase) }, Album::close).use { kept ->
+            repeat(3) { assertEquals(3, kept.get().size) }
+            assertEquals(1, opens)
+            AlbumWriter.extend(path, JdbcDatabase).use { it.add(listOf(photo(3))) }
+            repeat(3) { assertEquals(4, kept.get().size) }
+            assertEquals(2, opens)
+            AlbumWriter.extend(path, Driver.withoutFts5).use { it.addAll(4 until 5) }
+            repeat(2) { assertEquals(5, kept.get().size) }
+            assertEquals(3, opens)
+            kept.close()
+            folder.listFiles()!!.forEach { it.delete() }
+            made(JdbcDatabase, 2)
+            repeat(2) { assertEquals(2, kept.get().size) }
+            assertEquals(4, opens)
+        }
+        watch.close()
+    }
+
+    @Test
     fun `what one way cannot read another may`() {
         val refused = { throw IllegalStateException() }
         assertEquals(90, Attempts.first(listOf(refused, { 90 }, { 0 }), 0))
@@ -343,6 +373,16 @@ class PhoneTest {
     }
 
     private companion object {
+        val MOMENTS = listOf(
+            Triple("2024:05:17 18:03:00.5", "+05:75", Moment(1_715_968_980_000, "local", null)),
+            Triple(" 2024-5-7T8:03:00", "+0900", Moment(1_715_036_580_000, "offset", 540)),
+            Triple("2024/05.17 18:03:00 pm", "-03:30x", Moment(1_715_981_580_000, "offset", -210)),
+            Triple("2024:05:17 18:03:00", "+15:00", Moment(1_715_968_980_000, "local", null)),
+            Triple("\u0000 2024:05:17 18:03:00\u0000", "+14:00", Moment(1_715_918_580_000, "offset", 840)),
+            Triple("2024:05:17 18:03:00", "\t+01:00", Moment(1_715_965_380_000, "offset", 60)),
+        ) + listOf("1825:05:17 18:03:00", "2024:05:17  18:03:00", "2024:05:17 18:03:60", "2024:05:17 18:03", "٢٠٢٤:05:17 18:03:00").map {
+            Triple(it, "Z", Moment(null, "local", null))
+        }
         val TALK = listOf("the red kite over the harbour", "coffee, coffee and more coffee", "number-12 tram to Zürich", "Anna's running shoes")
         val QUERIES = listOf("coffee", "kites in Zurich", "number-12", "Anna's runs", "cup", "the red kite", "nothing", "41")
     }

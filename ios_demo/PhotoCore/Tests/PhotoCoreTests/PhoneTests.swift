@@ -184,6 +184,47 @@ final class PhoneTests: XCTestCase {
         XCTAssertEqual(Moment.of(exif: "1970:01:01 00:00:01", exifOffset: nil, library: nil, phone: berlin).takenAt, 1000)
     }
 
+    func testAMomentIsReadAsPythonReadsIt() {  // index/ingest/exif.py gives these; Kotlin's test has the same
+        let read: [(String, String, Moment)] = [
+            ("2024:05:17 18:03:00.5", "+05:75", Moment(1_715_968_980_000, "local", nil)),
+            (" 2024-5-7T8:03:00", "+0900", Moment(1_715_036_580_000, "offset", 540)),
+            ("2024/05.17 18:03:00 pm", "-03:30x", Moment(1_715_981_580_000, "offset", -210)),
+            ("2024:05:17 18:03:00", "+15:00", Moment(1_715_968_980_000, "local", nil)),
+            ("\0 2024:05:17 18:03:00\0", "+14:00", Moment(1_715_918_580_000, "offset", 840)),
+            ("2024:05:17 18:03:00", "\t+01:00", Moment(1_715_965_380_000, "offset", 60)),
+        ]
+        for (exif, offset, wanted) in read { XCTAssertEqual(Moment.of(exif: exif, exifOffset: offset, library: nil, phone: { _ in 0 }), wanted, exif) }
+        for unread in ["1825:05:17 18:03:00", "2024:05:17  18:03:00", "2024:05:17 18:03:60", "2024:05:17 18:03", "٢٠٢٤:05:17 18:03:00"] {
+            XCTAssertNil(Moment.of(exif: unread, exifOffset: "Z", library: nil, phone: { _ in 0 }).takenAt, unread)
+        }
+    }
+
+    func testAnAlbumStaysOpenUntilSomethingIsCommittedOrAnotherFileHasItsName() throws {
+        let watch = AlbumWatch(path)
+        var kept = Kept<Album, [Int]>(), opens = 0
+        func count() throws -> Int {
+            try kept.get(watch.version()) {
+                opens += 1
+                return try Album(path)
+            }.count
+        }
+        for _ in 0..<3 { XCTAssertEqual(try count(), 0) }
+        XCTAssertEqual(opens, 1)
+        var writer = try AlbumWriter(path)
+        try writer.add([photo(0)])
+        writer.close()
+        for _ in 0..<3 { XCTAssertEqual(try count(), 1) }
+        XCTAssertEqual(opens, 2)
+        writer = try AlbumWriter(path)
+        try writer.finish { $0.map { _ in [0, 0, 0, 1] } }  // no photo more, but a tree
+        for _ in 0..<2 { XCTAssertEqual(try count(), 1) }
+        XCTAssertEqual(opens, 3)
+        kept = Kept()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        try AlbumWriter.create(path, AlbumMeta(textEncoder: "t", imageEncoder: "i", dim: 4, delta: 0.5))
+        XCTAssertEqual(try count(), 0)
+    }
+
     func testTheScreenTakesOneRunAndTheLastSearch() {
         var screen = ScreenState()
         XCTAssertEqual(screen.notice, .noBundle)

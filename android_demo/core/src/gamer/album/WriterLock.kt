@@ -3,9 +3,6 @@ package gamer.album
 import gamer.common.AlbumError
 import gamer.common.oneLine
 import java.io.File
-import java.io.IOException
-import java.nio.file.Files
-import java.nio.file.attribute.BasicFileAttributes
 
 /**
  * The lock that the one writer of an album holds from open to close: SQLite's exclusive lock on `NAME.lock`.
@@ -30,7 +27,7 @@ internal class WriterLock private constructor(private val db: Database, private 
             } catch (error: DatabaseError) {
                 throw AlbumError("$album: cannot be written (${oneLine(error)}); check the folder's permissions and the free space")
             }
-            val opened = identity(file)
+            val opened = AlbumWatch.identity(file)
             try {
                 db.query("PRAGMA busy_timeout=0")
                 db.query("PRAGMA journal_mode=MEMORY")
@@ -41,20 +38,13 @@ internal class WriterLock private constructor(private val db: Database, private 
                 db.execute("COMMIT")
                 // The previous writer may have deleted the file after we opened it, and the next one, which locks
                 // another file, may have created it again.
-                if (!file.exists() || identity(file) != opened) throw DatabaseError("taken away", DatabaseError.Kind.BUSY)
+                if (!file.exists() || AlbumWatch.identity(file) != opened) throw DatabaseError("taken away", DatabaseError.Kind.BUSY)
             } catch (error: DatabaseError) {
                 db.close()
                 if (error.kind != DatabaseError.Kind.BUSY) throw AlbumError("$album: cannot be written (${oneLine(error)}); check the folder and the free space")
                 throw AlbumError("$album: another program is writing this album; wait until it is done, or stop it")
             }
             return WriterLock(db, file)
-        }
-
-        /** What tells a file from another one of the same name (device and inode); null where the system has none. */
-        private fun identity(file: File): Any? = try {
-            Files.readAttributes(file.toPath(), BasicFileAttributes::class.java).fileKey()
-        } catch (error: IOException) {
-            null
         }
     }
 }

@@ -134,10 +134,7 @@ class MainActivity : Activity() {
         show()
         work.execute {
             try {
-                // Opened again for each search, because the job may have added photos since.
-                finder?.close()
-                val opened = Cores.search(this)
-                finder = opened
+                val opened = finder ?: Cores.search(this).also { finder = it }
                 val found = opened.search(query)
                 screen.post { ended(number, found, Screen.answer(found.photos.size, found.here)) }
             } catch (error: Throwable) { // a library that cannot be loaded is an Error
