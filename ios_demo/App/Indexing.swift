@@ -51,6 +51,11 @@ enum Indexing {
             try AlbumWriter.create(
                 Places.album.path,
                 AlbumMeta(textEncoder: m.textEncoder, imageEncoder: m.imageEncoder, dim: m.dim, delta: m.thresholds.delta))
+            // It can be made again from the photos, and must not leave the phone in a backup.
+            var album = Places.album
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            try album.setResourceValues(values)
         }
         return try AlbumWriter(Places.album.path)
     }

@@ -28,7 +28,13 @@ struct SearchView: View {
                 if let trace = session.answer?.trace { NavigationLink("Trace") { TraceView(trace: trace) } }
                 Button("Index", systemImage: "arrow.clockwise") { session.index() }.disabled(!Places.hasBundle)
             }
-            .task { session.look() }
+            .task {
+                session.look()
+                // `-query WORDS` at the launch (ci-mac.sh).
+                guard query.isEmpty, let asked = UserDefaults.standard.string(forKey: "query") else { return }
+                query = asked
+                session.search(asked)
+            }
         }
     }
 

@@ -60,6 +60,7 @@ class MainActivity : Activity() {
             for (view in listOf(line, state, action)) addView(view)
             addView(grid, LinearLayout.LayoutParams(LinearLayout.LayoutParams.MATCH_PARENT, 0, 1f))
         })
+        if (saved == null) intent.getStringExtra("query")?.let { line.setText(it); search() } // ci-emulator.sh
     }
 
     override fun onResume() {
