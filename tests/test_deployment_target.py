@@ -7,7 +7,8 @@ from tests.paths import ROOT
 
 
 def found(path: str, pattern: str) -> str:
-    return re.findall(pattern, (ROOT / path).read_text(encoding="utf-8"))[0]
+    match = re.search(pattern, (ROOT / path).read_text(encoding="utf-8"))
+    return match[1] if match else f"no {pattern} in {path}"
 
 
 def test_app_package_and_export_agree() -> None:

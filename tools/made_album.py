@@ -1,5 +1,6 @@
-"""`python -m tools.made_album BUNDLE PHOTOS ALBUM`: an album of made photos, as `gamer bench index` measures them, with
-the encoders of a bundle; an album that exists is left as it is.
+"""`python -m tools.made_album BUNDLE PHOTOS ALBUM` makes an album of the photos of `gamer bench index`.
+
+It is made for the encoders of the bundle; an album that exists is left as it is.
 """
 
 from __future__ import annotations

@@ -40,7 +40,8 @@ object SearchBench {
     private fun told(warm: WarmEngine, first: Double, later: List<Double>): JSONObject = json(
         "photos" to warm.get().album.size, "bundle" to warm.get().models.manifest.recipe, "first_ms" to PyText.round(first, 1), "searches" to later.size,
         "p50_ms" to PyText.round(later[later.size / 2], 1), "p95_ms" to PyText.round(later[later.size * 95 / 100], 1),
-        "most_ms" to PyText.round(later.last(), 1), "hits" to SHOWN, "java" to System.getProperty("java.version"), "models" to warm.get().models.describe(),
+        "most_ms" to PyText.round(later.last(), 1), "hits" to SHOWN, "java" to System.getProperty("java.version"), "kotlin" to KotlinVersion.CURRENT.toString(), "onnxruntime" to OrtBackend.version,
+        "models" to warm.get().models.describe(),
     )
 
     private const val SHOWN = 60
