@@ -296,21 +296,26 @@ class PhoneTest {
 
     @Test
     fun `an album stays open between searches until something is committed or another file has its name`() {
-        made(JdbcDatabase, 3)
+        for (opener in listOf(JdbcDatabase, Driver.framework)) keptOpen(opener)
+    }
+
+    private fun keptOpen(opener: DatabaseOpener) {
+        folder.listFiles()!!.forEach { it.delete() }
+        made(opener, 3)
         var opens = 0
-        val watch = AlbumWatch(path, JdbcDatabase)
-        Kept(watch::version, { opens++; Album.open(path, JdbcDatabase) }, Album::close).use { kept ->
+        val watch = AlbumWatch(path, opener)
+        Kept(watch::version, { opens++; Album.open(path, opener) }, Album::close).use { kept ->
             repeat(3) { assertEquals(3, kept.get().size) }
             assertEquals(1, opens)
-            AlbumWriter.extend(path, JdbcDatabase).use { it.add(listOf(photo(3))) }
+            AlbumWriter.extend(path, opener).use { it.add(listOf(photo(3))) }
             repeat(3) { assertEquals(4, kept.get().size) }
             assertEquals(2, opens)
-            AlbumWriter.extend(path, Driver.withoutFts5).use { it.addAll(4 until 5) }
+            AlbumWriter.extend(path, opener).use { it.addAll(4 until 5) }
             repeat(2) { assertEquals(5, kept.get().size) }
             assertEquals(3, opens)
             kept.close()
             folder.listFiles()!!.forEach { it.delete() }
-            made(JdbcDatabase, 2)
+            made(opener, 2)
             repeat(2) { assertEquals(2, kept.get().size) }
             assertEquals(4, opens)
         }

@@ -1,5 +1,6 @@
 package gamer.album
 
+import gamer.common.AlbumError
 import java.io.File
 import java.io.IOException
 import java.nio.file.Files
@@ -15,11 +16,19 @@ class AlbumWatch(private val path: File, private val opener: DatabaseOpener) : A
         val now = identity(path)
         if (now == null || now != file) close() // another file has the album's name
         file = now
-        val open = db ?: opener.reader(path).also { db = it }
+        val open = db ?: opened()
         open.query("PRAGMA data_version")[0][0]?.let { now to it }.takeIf { now != null }
     } catch (error: DatabaseError) {
         close()
         null
+    } catch (error: AlbumError) { // opening the album will say what is wrong with it
+        null
+    }
+
+    /** In WAL mode, as readers use an album: a later change of the mode by one of them would count as a commit. */
+    private fun opened(): Database {
+        val inLog = Schema.checkHeader(path) != 1
+        return opener.reader(path).also { db = it; if (inLog) it.query("PRAGMA journal_mode=WAL") }
     }
 
     override fun close() {
