@@ -20,6 +20,7 @@ struct GamerApp: App {
         }
         .onChange(of: phase) { _, now in
             if now == .background { Indexing.schedule() }
+            if now == .active { session.look() }  // a bundle may have been copied here meanwhile
         }
     }
 }

@@ -16,7 +16,7 @@ enum Indexing {
             let stop = Stop()
             begun.expirationHandler = { stop.set() }
             schedule()  // for another run, in case this one does not finish
-            let isDone = (try? run(stop: stop) { _ in }) ?? false
+            let isDone = (try? run(stop: stop) { _ in }) == .finished
             if isDone { BGTaskScheduler.shared.cancel(taskRequestWithIdentifier: task) }
             begun.setTaskCompleted(success: isDone)
         }
@@ -31,11 +31,9 @@ enum Indexing {
         try? BGTaskScheduler.shared.submit(request)
     }
 
-    /// Indexes the photos that the album lacks. Returns false if stopped before its end, or if another run is
-    /// in progress.
-    @discardableResult
-    static func run(stop: Stop, progress: (IndexReport) -> Void) throws -> Bool {
-        guard Places.hasBundle, PhotoLibrary.access != .none else { return true }
+    /// Indexes the photos that the album lacks.
+    static func run(stop: Stop, progress: (IndexReport) -> Void) throws -> IndexOutcome {
+        guard Places.hasBundle, [.all, .chosen].contains(PhotoLibrary.access) else { return .finished }
         return try gate.pass {
             let models = try Models(Places.bundle.path, OrtBackend(threads: 2), cache: Places.caches.path)
             let encoder = PhotoEncoder(models)
@@ -43,8 +41,8 @@ enum Indexing {
             defer { writer.close() }
             let run = IndexRun(PhotoLibrary(), writer, SkipList(Places.skips.path), encode: encoder.encode)
             let pool = { (batch: () throws -> Void) in try autoreleasepool { try batch() } }
-            return try run.run(isStopped: { stop.isSet }, pool: pool, progress: progress, names: encoder.names)
-        } ?? false
+            return try run.run(isStopped: { stop.isSet }, pool: pool, progress: progress, names: encoder.names) ? .finished : .stopped
+        } ?? .busy
     }
 
     private static func opened(_ models: Models) throws -> AlbumWriter {
@@ -53,6 +51,11 @@ enum Indexing {
             try AlbumWriter.create(
                 Places.album.path,
                 AlbumMeta(textEncoder: m.textEncoder, imageEncoder: m.imageEncoder, dim: m.dim, delta: m.thresholds.delta))
+            // It can be made again from the photos, and must not leave the phone in a backup.
+            var album = Places.album
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            try album.setResourceValues(values)
         }
         return try AlbumWriter(Places.album.path)
     }

@@ -16,6 +16,7 @@ struct PhotoLibrary: PhotoSource {
         switch PHPhotoLibrary.authorizationStatus(for: .readWrite) {
         case .authorized: return .all
         case .limited: return .chosen
+        case .denied, .restricted: return .refused
         default: return .none
         }
     }
@@ -26,6 +27,11 @@ struct PhotoLibrary: PhotoSource {
         options.sortDescriptors = [NSSortDescriptor(key: "creationDate", ascending: false)]
         let found = PHAsset.fetchAssets(with: .image, options: options)
         return (0..<found.count).map { found.object(at: $0).localIdentifier }
+    }
+
+    /// The name of the original's file; the identifier if PhotoKit knows none.
+    func name(_ key: String) -> String {
+        PhotoLibrary.asset(key).flatMap { PHAssetResource.assetResources(for: $0).first?.originalFilename } ?? key
     }
 
     static func asset(_ id: String) -> PHAsset? { PHAsset.fetchAssets(withLocalIdentifiers: [id], options: nil).firstObject }
@@ -41,7 +47,8 @@ struct PhotoLibrary: PhotoSource {
             TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0) / 1000)) / 60
         }
         (out.takenAt, out.tzSource, out.utcOffset) = (moment.takenAt, moment.zone, moment.offset)
-        if let place = asset.location?.coordinate, CLLocationCoordinate2DIsValid(place) { (out.lat, out.lon) = (place.latitude, place.longitude) }
+        let place = asset.location?.coordinate
+        if let known = place.flatMap({ Position(plausible: $0.latitude, $0.longitude) }) { (out.lat, out.lon) = (known.lat, known.lon) }
         return out
     }
 
@@ -65,8 +72,8 @@ struct PhotoLibrary: PhotoSource {
         options.deliveryMode = isSmall ? .fastFormat : .highQualityFormat
         options.resizeMode = .fast
         options.isNetworkAccessAllowed = false
-        let scale = max(least / CGFloat(max(1, min(asset.pixelWidth, asset.pixelHeight))), 0.01)
-        let size = CGSize(width: CGFloat(asset.pixelWidth) * min(1, scale), height: CGFloat(asset.pixelHeight) * min(1, scale))
+        let scale = Sampling.scale(width: asset.pixelWidth, height: asset.pixelHeight, least: least)
+        let size = CGSize(width: CGFloat(asset.pixelWidth) * scale, height: CGFloat(asset.pixelHeight) * scale)
         let found = Found<UIImage>()
         PHImageManager.default().requestImage(for: asset, targetSize: size, contentMode: .aspectFill, options: options) { image, _ in
             found.value = image

@@ -10,7 +10,11 @@ struct SearchView: View {
     var body: some View {
         NavigationStack {
             ScrollView {
-                notice.padding()
+                VStack(alignment: .leading) {
+                    found
+                    notice
+                }
+                .padding()
                 LazyVGrid(columns: [GridItem(.adaptive(minimum: 110), spacing: 4)], spacing: 4) {
                     ForEach(session.answer?.hits ?? [], id: \.row) { hit in
                         NavigationLink(destination: HitView(hit: hit)) { Thumbnail(id: hit.photo.id) }
@@ -24,7 +28,13 @@ struct SearchView: View {
                 if let trace = session.answer?.trace { NavigationLink("Trace") { TraceView(trace: trace) } }
                 Button("Index", systemImage: "arrow.clockwise") { session.index() }.disabled(!Places.hasBundle)
             }
-            .task { session.look() }
+            .task {
+                session.look()
+                // `-query WORDS` at the launch (ci-mac.sh).
+                guard query.isEmpty, let asked = UserDefaults.standard.string(forKey: "query") else { return }
+                query = asked
+                session.search(asked)
+            }
         }
     }
 
@@ -36,6 +46,8 @@ struct SearchView: View {
                 Text("No photo may be seen yet. Photos never leave this phone.")
                 Button("Allow photos") { Task { await session.allow() } }
             }
+        case .refused: Text("No photo may be seen. Allow it in the system's settings: Privacy, Photos, GAMER. Photos never leave this phone.")
+        case .busy: Text("Photos are being indexed in the background already.")
         case .noPhotos: Button("No photos indexed yet. Index now") { session.index() }
         case .indexing(let report):
             ProgressView(value: Double(report.done), total: Double(max(report.total, 1))) { Text("Indexing: \(report.line)") }
@@ -44,12 +56,21 @@ struct SearchView: View {
         }
     }
 
+    /// What is said of the last search, whatever is said of the indexing.
+    @ViewBuilder private var found: some View {
+        switch session.screen.search {
+        case .none: EmptyView()
+        case .running: ProgressView("Searching…")
+        case .failed(let message): Text(message).foregroundStyle(.red)
+        case .ended:
+            if let answer = session.answer, answer.isDoubtful {
+                Text("Probably not in this album (\(Int(answer.presence * 100)) %); the nearest:")
+            }
+        }
+    }
+
     @ViewBuilder private var ready: some View {
-        if session.screen.isSearching {
-            ProgressView("Searching…")
-        } else if let answer = session.answer, answer.isDoubtful {
-            Text("Probably not in this album (\(Int(answer.presence * 100)) %); the nearest:")
-        } else if let report = session.screen.report {
+        if let report = session.screen.report {
             Text("Indexed: \(report.line)").font(.footnote)
         } else if PhotoLibrary.access == .chosen {
             Text("Only the photos that you chose are seen.").font(.footnote)

@@ -9,6 +9,9 @@ final class Session: ObservableObject {
     @Published private(set) var answer: Answer?
     @AppStorage(Backend.key) private var backend = Backend.onnx.rawValue
     private let stop = Stop()
+    private let warm = WarmEngine(bundle: Places.bundle.path, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
+    // Photos of the grid.
+    private static let shown = 60
 
     /// Looks again at what is there: the bundle, the album, the permission.
     func look() { screen.look(bundle: Places.hasBundle, album: Places.hasAlbum, access: PhotoLibrary.access) }
@@ -22,12 +25,12 @@ final class Session: ObservableObject {
         guard screen.beginIndexing() else { return }
         let stop = stop
         Task {
-            let failure = await Session.apart(.utility) {
+            let ended = await Session.apart(.utility) {
                 try Indexing.run(stop: stop) { report in
                     Task { @MainActor [weak self] in self?.screen.indexing(report) }
                 }
-            }.failure
-            screen.endIndexing(failure: failure)
+            }
+            screen.endIndexing(ended.value, failure: ended.failure)
             look()
         }
     }
@@ -35,13 +38,12 @@ final class Session: ObservableObject {
     func search(_ query: String) {
         let chosen = Backend(rawValue: backend) ?? .onnx
         let number = screen.beginSearch()
+        let warm = warm
+        var request = SearchRequest(query, now: Session.now())
+        request.k = Session.shown
+        let asked = request
         Task {
-            let found = await Session.apart(.userInitiated) {
-                // Opened again for each search, because indexing may have added photos since.
-                let engine = try Session.engine(chosen)
-                defer { engine.album.close() }
-                return try engine.search(SearchRequest(query, now: Session.now()))
-            }
+            let found = await Session.apart(.userInitiated) { try warm.search(asked, chosen.engine) }
             if screen.endSearch(number, failure: found.failure) { answer = found.value }
         }
     }

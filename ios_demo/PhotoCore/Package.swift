@@ -5,7 +5,7 @@ import PackageDescription
 
 let package = Package(
     name: "PhotoCore",
-    platforms: [.iOS(.v17), .macOS(.v14)],
+    platforms: [.iOS(.v18), .macOS(.v15)],
     products: [
         .library(name: "PhotoCore", targets: ["PhotoCore"]),
         .library(name: "PhotoORT", targets: ["PhotoORT"]),

@@ -9,4 +9,3 @@ public final class CLLocation: @unchecked Sendable {
     public var coordinate: CLLocationCoordinate2D { CLLocationCoordinate2D(latitude: 0, longitude: 0) }
 }
 
-public func CLLocationCoordinate2DIsValid(_ coordinate: CLLocationCoordinate2D) -> Bool { true }

@@ -36,6 +36,11 @@ public final class PHAsset {
     public static func fetchAssets(withLocalIdentifiers ids: [String], options: PHFetchOptions?) -> PHFetchResult<PHAsset> { PHFetchResult() }
 }
 
+public final class PHAssetResource {
+    public var originalFilename: String { "" }
+    public static func assetResources(for asset: PHAsset) -> [PHAssetResource] { [] }
+}
+
 public final class PHImageRequestOptions {
     public init() {}
     public var isSynchronous = false

@@ -19,7 +19,9 @@ extension Optional: View where Wrapped: View {
     public var body: Never { fatalError() }
 }
 
-public struct EmptyView: PrimitiveView {}
+public struct EmptyView: PrimitiveView {
+    public nonisolated init() {}
+}
 public struct TupleView<T>: PrimitiveView {}
 public struct Either<First: View, Second: View>: PrimitiveView {}
 

@@ -2,6 +2,7 @@ package gamer
 
 import gamer.album.Album
 import gamer.album.AlbumMeta
+import gamer.album.AlbumWatch
 import gamer.album.AlbumWriter
 import gamer.album.DatabaseError
 import gamer.album.DatabaseOpener
@@ -10,12 +11,16 @@ import gamer.album.Memory
 import gamer.album.OwnWords
 import gamer.album.Photo
 import gamer.common.AlbumError
+import gamer.album.Mention
+import gamer.album.Space
 import gamer.image.Pixels
+import gamer.image.Sampling
 import gamer.indexing.Attempts
 import gamer.indexing.IndexReport
 import gamer.indexing.IndexRun
 import gamer.indexing.Moment
 import gamer.indexing.PhotoSource
+import gamer.indexing.Position
 import gamer.indexing.SkipList
 import gamer.jvm.JdbcDatabase
 import gamer.screen.Access
@@ -23,6 +28,7 @@ import gamer.screen.Press
 import gamer.screen.Pressed
 import gamer.screen.Screen
 import gamer.screen.Situation
+import gamer.search.Kept
 import java.io.File
 import java.nio.file.Files
 import kotlin.concurrent.thread
@@ -154,6 +160,14 @@ class PhoneTest {
     }
 
     @Test
+    fun `a lock whose file was deleted and created again by another writer is none`() {
+        made(JdbcDatabase, 1)
+        val lock = File(path.path + ".lock")
+        val late = Driver { _, sql -> if (sql == "PRAGMA journal_mode=MEMORY") { lock.delete(); lock.createNewFile() }; false }
+        assertTrue("another program" in assertFailsWith<AlbumError> { AlbumWriter.extend(path, late) }.message!!)
+    }
+
+    @Test
     fun `two threads that read different things do not wait for each other`() {
         made(JdbcDatabase, 4)
         repeat(200) {
@@ -165,30 +179,80 @@ class PhoneTest {
         }
     }
 
-    /** Five photos; those of [away] have no pixels here, and [deadly] ends the process. */
-    private inner class Source(private val away: Set<Int> = emptySet(), private val deadly: Int? = null) : PhotoSource<Int> {
+    /** Five photos; those of [away] have no pixels here, and for [large] the memory runs out. */
+    private inner class Source(private val away: Set<Int> = emptySet(), private val large: Int? = null) : PhotoSource<Int> {
         override fun list() = (0 until 5).toList()
 
         override fun key(shot: Int) = "k\t$shot"
 
+        override fun name(shot: Int) = "IMG_$shot.jpg"
+
         override fun photo(shot: Int) = Photo(key(shot))
 
         override fun picture(shot: Int): Pixels? {
-            if (shot == deadly) throw Killed()
+            if (shot == large) throw OutOfMemoryError()
             return if (shot in away) null else Pixels(1, 1, ByteArray(3))
         }
     }
 
-    private class Killed : Error()
+    private val even = { names: List<String> -> names.map { FloatArray(16) { 0.25f } } }
 
-    private fun index(source: Source, skips: SkipList = SkipList(File(folder, "skips"))): IndexReport {
+    /** [fails]: whether the encoder refuses a photo's key and the width of its picture. */
+    private fun index(
+        source: Source,
+        skips: SkipList = SkipList(File(folder, "skips")),
+        mentions: List<Mention> = emptyList(),
+        names: (List<String>) -> List<FloatArray> = even,
+        fails: (String, Int) -> Boolean = { _, _ -> false },
+    ): IndexReport {
         var last = IndexReport(0, 0)
         val writer = if (path.exists()) AlbumWriter.extend(path, JdbcDatabase) else AlbumWriter.create(path, meta, JdbcDatabase)
         writer.use { open ->
-            IndexRun(source, open, skips) { photo, pixels -> if (pixels == null) null else Encoded(photo, emptyMap(), emptyList()) }
-                .run({ false }, { last = it }, { names -> names.map { FloatArray(16) } })
+            IndexRun(source, open, skips) { photo, pixels ->
+                if (fails(photo.id, pixels?.width ?: 0)) throw IllegalStateException("refused")
+                if (pixels == null) null else Encoded(photo, emptyMap(), mentions)
+            }.run({ false }, { last = it }, names)
         }
         return last
+    }
+
+    @Test
+    fun `a photo for which the memory runs out, or that fails, is left out after two tries, by name`() {
+        for (run in listOf<() -> IndexReport>({ index(Source(large = 2)) }, { index(Source()) { key, width -> key == "k\t2" && width == 1 } })) {
+            repeat(SkipList.TRIES) { assertEquals(IndexReport(4, 5, unread = 1), run()) }
+            assertEquals(IndexReport(4, 5, skipped = listOf("IMG_2.jpg")), run())
+            folder.listFiles()!!.forEach { it.delete() }
+        }
+    }
+
+    @Test
+    fun `models that fail at every photo end the run, and no photo is left out for it`() {
+        repeat(SkipList.TRIES + 1) { assertFailsWith<IllegalStateException> { index(Source()) { _, _ -> true } } }
+        assertEquals(IndexReport(5, 5), index(Source()))
+    }
+
+    @Test
+    fun `what a killed run left is finished by the next`() {
+        val cup = listOf(Mention("cup", "thing"))
+        assertFailsWith<IllegalStateException> { index(Source(), mentions = cup, names = { throw IllegalStateException("killed") }) }
+        index(Source()) // there is no photo to add
+        Album.open(path, JdbcDatabase).use { album ->
+            assertEquals(listOf("cup"), album.matchEntities(FloatArray(16) { 0.25f }, IntArray(5) { it }, 0.5).map { it.name })
+        }
+    }
+
+    @Test
+    fun `a long picture is reduced by its pixels, others by their short side`() {
+        assertEquals(listOf(4, 1, 1), listOf(4000 to 3000, 400 to 300, 1023 to 1400).map { Sampling.factor(it.first, it.second, 512) })
+        assertEquals(4, Sampling.factor(500, 65_000, 512))
+    }
+
+    @Test
+    fun `a position that is none is refused`() {
+        val none = listOf(Double.NaN to 5.0, 5.0 to Double.NaN, Double.POSITIVE_INFINITY to 5.0, 0.0 to 0.0, 90.1 to 0.0, 0.0 to -180.1)
+        for ((lat, lon) in none) assertEquals(null, Position.plausible(lat, lon), "$lat, $lon")
+        assertEquals(Position(-90.0, 180.0), Position.plausible(-90.0, 180.0))
+        for (degrees in listOf(Double.NaN, Double.POSITIVE_INFINITY)) assertFailsWith<AlbumError> { Space.toE7(degrees) }
     }
 
     @Test
@@ -206,7 +270,7 @@ class PhoneTest {
         }
         val skips = SkipList(file)
         assertEquals(listOf(false, true), listOf(1, 2).map { skips.isSkipped("k\t$it") })
-        assertEquals(IndexReport(4, 5, skipped = 1), index(Source(deadly = 2), skips))
+        assertEquals(IndexReport(4, 5, skipped = listOf("IMG_2.jpg")), index(Source(large = 2), skips))
         file.writeText("nonsense\n7") // a list that was damaged skips nothing
         assertFalse(SkipList(file).isSkipped("k\t2"))
     }
@@ -223,6 +287,39 @@ class PhoneTest {
             assertEquals(Moment(1_000 + 7_200_000, "local", null), Moment.of(unset, "+09:00", 1_000, berlin), "$unset")
         }
         assertEquals(Moment(null, "local", null), Moment.of(null, null, null, berlin))
+    }
+
+    @Test
+    fun `a moment is read as Python reads it`() { // index/ingest/exif.py gives these; Swift's test has the same
+        for ((exif, offset, wanted) in MOMENTS) assertEquals(wanted, Moment.of(exif, offset, null) { 0 }, "$exif $offset")
+    }
+
+    @Test
+    fun `an album stays open between searches until something is committed or another file has its name`() {
+        for (opener in listOf(JdbcDatabase, Driver.framework)) keptOpen(opener)
+    }
+
+    private fun keptOpen(opener: DatabaseOpener) {
+        folder.listFiles()!!.forEach { it.delete() }
+        made(opener, 3)
+        var opens = 0
+        val watch = AlbumWatch(path, opener)
+        Kept(watch::version, { opens++; Album.open(path, opener) }, Album::close).use { kept ->
+            repeat(3) { assertEquals(3, kept.get().size) }
+            assertEquals(1, opens)
+            AlbumWriter.extend(path, opener).use { it.add(listOf(photo(3))) }
+            repeat(3) { assertEquals(4, kept.get().size) }
+            assertEquals(2, opens)
+            AlbumWriter.extend(path, opener).use { it.addAll(4 until 5) }
+            repeat(2) { assertEquals(5, kept.get().size) }
+            assertEquals(3, opens)
+            kept.close()
+            folder.listFiles()!!.forEach { it.delete() }
+            made(opener, 2)
+            repeat(2) { assertEquals(2, kept.get().size) }
+            assertEquals(4, opens)
+        }
+        watch.close()
     }
 
     @Test
@@ -257,8 +354,22 @@ class PhoneTest {
         val failed = nothing.copy(bundle = true, access = Access.CHOSEN, failure = "no space left")
         assertEquals("Indexing stopped: no space left (only those that you chose)", screen.headline(failed).text)
         assertEquals(Press.INDEX, screen.headline(failed).press)
-        val half = failed.copy(failure = null, album = true, access = Access.ALL, report = IndexReport(3, 6, unread = 2, skipped = 1))
-        assertEquals("3 of 6 photos indexed (2 could not be read and are tried again; 1 ended the app twice and are left out)", screen.headline(half).text)
+        val half = failed.copy(failure = null, album = true, access = Access.ALL, report = IndexReport(3, 6, unread = 2, skipped = listOf("a.jpg", "b.jpg")))
+        assertEquals("3 of 6 photos indexed (2 could not be read and are tried again; a.jpg and 1 more failed twice, left out)", screen.headline(half).text)
+    }
+
+    @Test
+    fun `an album that came from a computer, and a search, leave the button that is needed`() {
+        val screen = Screen("/phone")
+        val pushed = Situation(bundle = true, album = true, access = Access.ALL)
+        assertEquals(Press.INDEX, screen.headline(pushed).press)
+        assertEquals(Press.ALLOW, screen.headline(pushed.copy(access = Access.NONE)).press)
+        assertEquals(Press.SETTINGS, screen.headline(pushed.copy(access = Access.NONE, isRefused = true)).press)
+        screen.ended(screen.searching(), "3 found")
+        val failed = pushed.copy(report = IndexReport(3, 6), failure = "no space left")
+        assertEquals("3 found\nIndexing stopped: no space left", screen.headline(failed).text)
+        assertEquals(Press.INDEX, screen.headline(failed).press)
+        assertEquals("3 found", screen.headline(failed.copy(failure = null)).text)
     }
 
     @Test
@@ -267,6 +378,16 @@ class PhoneTest {
     }
 
     private companion object {
+        val MOMENTS = listOf(
+            Triple("2024:05:17 18:03:00.5", "+05:75", Moment(1_715_968_980_000, "local", null)),
+            Triple(" 2024-5-7T8:03:00", "+0900", Moment(1_715_036_580_000, "offset", 540)),
+            Triple("2024/05.17 18:03:00 pm", "-03:30x", Moment(1_715_981_580_000, "offset", -210)),
+            Triple("2024:05:17 18:03:00", "+15:00", Moment(1_715_968_980_000, "local", null)),
+            Triple("\u0000 2024:05:17 18:03:00\u0000", "+14:00", Moment(1_715_918_580_000, "offset", 840)),
+            Triple("2024:05:17 18:03:00", "\t+01:00", Moment(1_715_965_380_000, "offset", 60)),
+        ) + listOf("1825:05:17 18:03:00", "2024:05:17  18:03:00", "2024:05:17 18:03:60", "2024:05:17 18:03", "٢٠٢٤:05:17 18:03:00").map {
+            Triple(it, "Z", Moment(null, "local", null))
+        }
         val TALK = listOf("the red kite over the harbour", "coffee, coffee and more coffee", "number-12 tram to Zürich", "Anna's running shoes")
         val QUERIES = listOf("coffee", "kites in Zurich", "number-12", "Anna's runs", "cup", "the red kite", "nothing", "41")
     }

@@ -66,21 +66,85 @@ final class PhoneTests: XCTestCase {
     private struct Source: PhotoSource {
         var away: Set<Int> = []
         func keys() -> [String] { (0..<5).map { "k\($0)" } }
+        func name(_ key: String) -> String { "IMG_\(key).jpg" }
         func photo(_ key: String) -> Photo? { Photo(id: key) }
         func picture(_ key: String) -> Picture? {
             away.contains(Int(key.dropFirst()) ?? 0) ? nil : Picture(Pixels(bytes: [0, 0, 0], width: 1, height: 1), isSmall: key == "k4")
         }
     }
 
-    private func index(_ source: Source, _ skips: SkipList? = nil) throws -> IndexReport? {
+    /// `fails`: whether the encoder refuses a photo's key and the side of its picture.
+    private func index(
+        _ source: Source, _ skips: SkipList? = nil, mentions: [Mention] = [], fails: (String, Int) -> Bool = { _, _ in false },
+        names: ([String]) throws -> [[Float]] = { $0.map { _ in [0, 0, 0, 1] } }
+    ) throws -> IndexReport? {
         let writer = try AlbumWriter(path)
         defer { writer.close() }
         var last: IndexReport?
-        let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips")) { photo, pixels in
-            pixels.map { _ in Encoded(photo, vectors: [], mentions: []) }
+        try withoutActuallyEscaping(fails) { fails in
+            let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips")) { photo, pixels in
+                if fails(photo.id, pixels?.width ?? 0) { throw Failure.runtime("refused") }
+                return pixels.map { _ in Encoded(photo, vectors: [], mentions: mentions) }
+            }
+            _ = try run.run(isStopped: { false }, progress: { last = $0 }, names: names)
         }
-        _ = try run.run(isStopped: { false }, progress: { last = $0 }, names: { $0.map { _ in [0, 0, 0, 1] } })
         return last
+    }
+
+    func testAPhotoThatFailsTwiceIsLeftOutByName() throws {
+        for _ in 0..<SkipList.tries {
+            let told = try XCTUnwrap(try index(Source(), fails: { key, side in key == "k2" && side == 1 }))
+            XCTAssertEqual([told.done, told.unread, told.skipped.count], [4, 1, 0])
+        }
+        let told = try XCTUnwrap(try index(Source(), fails: { key, side in key == "k2" && side == 1 }))
+        XCTAssertEqual([told.done, told.unread], [4, 0])
+        XCTAssertEqual(told.line, "4 of 5 photos (IMG_k2.jpg failed twice, left out)")
+    }
+
+    func testModelsThatFailAtEveryPhotoEndTheRunAndLeaveNoneOut() throws {
+        for _ in 0..<SkipList.tries + 1 { XCTAssertThrowsError(try index(Source(), fails: { _, _ in true })) }
+        XCTAssertEqual(try index(Source())?.done, 5)
+    }
+
+    func testWhatAKilledRunLeftIsFinishedByTheNext() throws {
+        let cup = [Mention("cup", "thing")]
+        XCTAssertThrowsError(try index(Source(), mentions: cup, names: { _ in throw Failure.runtime("killed") }))
+        _ = try index(Source())  // there is no photo to add
+        let album = try Album(path)
+        defer { album.close() }
+        XCTAssertEqual(try album.matchEntities([0, 0, 0, 1], [0, 1, 2, 3, 4], delta: 0.5).map(\.name), ["cup"])
+    }
+
+    func testACreationThatIsKilledLeavesNothingUnderTheFinalName() throws {
+        let fresh = folder + "/b.gamer"
+        for suffix in [".partial", ".partial-wal"] { try Data(count: 4096).write(to: URL(fileURLWithPath: fresh + suffix)) }
+        let meta = AlbumMeta(textEncoder: "t", imageEncoder: "i", dim: 4, delta: 0.5)
+        let held = try WriterLock(fresh)
+        XCTAssertThrowsError(try AlbumWriter.create(fresh, meta)) { XCTAssertTrue("\($0)".contains("another program"), "\($0)") }
+        held.release()
+        try AlbumWriter.create(fresh, meta)
+        XCTAssertEqual(try Album(fresh).count, 0)
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("b.") && !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") }
+        XCTAssertEqual(left, ["b.gamer"])
+        XCTAssertThrowsError(try AlbumWriter.create(folder + "/none/c.gamer", meta))
+    }
+
+    func testALongPictureIsReducedByItsPixels() {
+        XCTAssertEqual(Sampling.scale(width: 4000, height: 3000, least: 512), 512.0 / 3000)
+        XCTAssertEqual(Sampling.scale(width: 400, height: 300, least: 512), 1)
+        let scale = Sampling.scale(width: 500, height: 65_000, least: 512)
+        XCTAssertLessThanOrEqual(500 * scale * 65_000 * scale, 4_000_001)
+    }
+
+    func testAPositionThatIsNoneIsRefused() throws {
+        for (lat, lon) in [(Double.nan, 5), (5, .nan), (.infinity, 5), (0, 0), (90.1, 0), (0, -180.1)] { XCTAssertNil(Position(plausible: lat, lon)) }
+        XCTAssertEqual(Position(plausible: -90, 180)?.lon, 180)
+        XCTAssertEqual(Space.e7(.nan), .min)
+        var photo = Photo(id: "nowhere")
+        (photo.lat, photo.lon) = (.nan, 5)
+        let writer = try AlbumWriter(path)
+        defer { writer.close() }
+        XCTAssertThrowsError(try writer.add([Encoded(photo, vectors: [], mentions: [])]))
     }
 
     func testAPhotoInTheCloudIsNotStored() throws {
@@ -101,7 +165,8 @@ final class PhoneTests: XCTestCase {
         let skips = SkipList(folder + "/skips")
         XCTAssertTrue(skips.isSkipped("k2") && !skips.isSkipped("k1"))
         let told = try XCTUnwrap(try index(Source(), skips))
-        XCTAssertEqual([told.done, told.skipped], [4, 1])
+        XCTAssertEqual(told.done, 4)
+        XCTAssertEqual(told.skipped, ["IMG_k2.jpg"])
     }
 
     func testAPhotosOwnOffsetMakesItsMoment() {
@@ -119,6 +184,47 @@ final class PhoneTests: XCTestCase {
         XCTAssertEqual(Moment.of(exif: "1970:01:01 00:00:01", exifOffset: nil, library: nil, phone: berlin).takenAt, 1000)
     }
 
+    func testAMomentIsReadAsPythonReadsIt() {  // index/ingest/exif.py gives these; Kotlin's test has the same
+        let read: [(String, String, Moment)] = [
+            ("2024:05:17 18:03:00.5", "+05:75", Moment(1_715_968_980_000, "local", nil)),
+            (" 2024-5-7T8:03:00", "+0900", Moment(1_715_036_580_000, "offset", 540)),
+            ("2024/05.17 18:03:00 pm", "-03:30x", Moment(1_715_981_580_000, "offset", -210)),
+            ("2024:05:17 18:03:00", "+15:00", Moment(1_715_968_980_000, "local", nil)),
+            ("\0 2024:05:17 18:03:00\0", "+14:00", Moment(1_715_918_580_000, "offset", 840)),
+            ("2024:05:17 18:03:00", "\t+01:00", Moment(1_715_965_380_000, "offset", 60)),
+        ]
+        for (exif, offset, wanted) in read { XCTAssertEqual(Moment.of(exif: exif, exifOffset: offset, library: nil, phone: { _ in 0 }), wanted, exif) }
+        for unread in ["1825:05:17 18:03:00", "2024:05:17  18:03:00", "2024:05:17 18:03:60", "2024:05:17 18:03", "٢٠٢٤:05:17 18:03:00"] {
+            XCTAssertNil(Moment.of(exif: unread, exifOffset: "Z", library: nil, phone: { _ in 0 }).takenAt, unread)
+        }
+    }
+
+    func testAnAlbumStaysOpenUntilSomethingIsCommittedOrAnotherFileHasItsName() throws {
+        let watch = AlbumWatch(path)
+        var kept = Kept<Album, [Int]>(), opens = 0
+        func count() throws -> Int {
+            try kept.get(watch.version()) {
+                opens += 1
+                return try Album(path)
+            }.count
+        }
+        for _ in 0..<3 { XCTAssertEqual(try count(), 0) }
+        XCTAssertEqual(opens, 1)
+        var writer = try AlbumWriter(path)
+        try writer.add([photo(0)])
+        writer.close()
+        for _ in 0..<3 { XCTAssertEqual(try count(), 1) }
+        XCTAssertEqual(opens, 2)
+        writer = try AlbumWriter(path)
+        try writer.finish { $0.map { _ in [0, 0, 0, 1] } }  // no photo more, but a tree
+        for _ in 0..<2 { XCTAssertEqual(try count(), 1) }
+        XCTAssertEqual(opens, 3)
+        kept = Kept()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        try AlbumWriter.create(path, AlbumMeta(textEncoder: "t", imageEncoder: "i", dim: 4, delta: 0.5))
+        XCTAssertEqual(try count(), 0)
+    }
+
     func testTheScreenTakesOneRunAndTheLastSearch() {
         var screen = ScreenState()
         XCTAssertEqual(screen.notice, .noBundle)
@@ -130,15 +236,33 @@ final class PhoneTests: XCTestCase {
         XCTAssertFalse(screen.beginIndexing(), "a second run")
         screen.indexing(IndexReport(done: 1, total: 2))
         XCTAssertEqual(screen.notice, .indexing(IndexReport(done: 1, total: 2)))
-        screen.endIndexing(failure: "no space left")
+        screen.endIndexing(nil, failure: "no space left")
         XCTAssertEqual(screen.notice, .failed("no space left"))
         screen.look(bundle: true, album: true, access: .all)
         let first = screen.beginSearch(), second = screen.beginSearch()
-        XCTAssertEqual(screen.notice, .ready, "the failure is forgotten")
+        XCTAssertEqual(screen.notice, .failed("no space left"), "a search does not hide it")
+        XCTAssertTrue(screen.beginIndexing())
+        XCTAssertEqual(screen.search, .running, "is shown while photos are indexed")
         XCTAssertTrue(screen.endSearch(second, failure: "damaged"))
         XCTAssertFalse(screen.endSearch(first), "an earlier search that came late")
-        XCTAssertEqual(screen.notice, .failed("damaged"))
-        XCTAssertFalse(screen.isSearching)
+        XCTAssertEqual(screen.search, .failed("damaged"), "is shown while photos are indexed")
+        screen.endIndexing(.finished)
+        XCTAssertEqual(screen.notice, .ready)
+    }
+
+    func testTheScreenSaysThatABackgroundRunIsInProgress() {
+        var screen = ScreenState()
+        screen.look(bundle: true, album: true, access: .all)
+        XCTAssertTrue(screen.beginIndexing())
+        screen.endIndexing(.busy)
+        XCTAssertEqual(screen.notice, .busy)
+        XCTAssertTrue(screen.beginIndexing())
+        screen.endIndexing(.finished)
+        XCTAssertEqual(screen.notice, .ready)
+        for (access, notice) in [(ScreenState.Access.none, ScreenState.Notice.noAccess), (.refused, .refused)] {
+            screen.look(bundle: true, album: true, access: access)
+            XCTAssertEqual(screen.notice, notice, "though an album was copied here")
+        }
     }
 
     func testTheGateLetsOneThrough() {

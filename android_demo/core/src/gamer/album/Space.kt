@@ -68,7 +68,11 @@ class Space(private val tree: KdTree, private val n: Int, private val late: IntA
         const val LOWEST = Long.MIN_VALUE
         const val E7 = 10_000_000
 
-        fun toE7(degrees: Double): Long = Math.rint(degrees * E7).toLong()
+        /** Degrees in the file's unit of 1e-7 degrees. Raises [AlbumError] for a number that is not finite. */
+        fun toE7(degrees: Double): Long {
+            if (degrees.isNaN() || degrees.isInfinite()) throw AlbumError("a position of $degrees degrees; give finite degrees, or none")
+            return Math.rint(degrees * E7).toLong()
+        }
 
         /** Boxes of photos surely inside, and boxes of photos with unknown fields that fit otherwise. */
         fun boxesOf(cube: Cube): Pair<List<Box>, List<Box>> {

@@ -27,6 +27,7 @@ internal class WriterLock private constructor(private val db: Database, private 
             } catch (error: DatabaseError) {
                 throw AlbumError("$album: cannot be written (${oneLine(error)}); check the folder's permissions and the free space")
             }
+            val opened = AlbumWatch.identity(file)
             try {
                 db.query("PRAGMA busy_timeout=0")
                 db.query("PRAGMA journal_mode=MEMORY")
@@ -35,9 +36,9 @@ internal class WriterLock private constructor(private val db: Database, private 
                 // Android's framework ties a transaction to its thread, and would leak the connection.
                 db.execute("BEGIN EXCLUSIVE")
                 db.execute("COMMIT")
-                // The previous writer may have deleted the file after we opened it; the next writer would
-                // lock another file.
-                if (!file.exists()) throw DatabaseError("taken away", DatabaseError.Kind.BUSY)
+                // The previous writer may have deleted the file after we opened it, and the next one, which locks
+                // another file, may have created it again.
+                if (!file.exists() || AlbumWatch.identity(file) != opened) throw DatabaseError("taken away", DatabaseError.Kind.BUSY)
             } catch (error: DatabaseError) {
                 db.close()
                 if (error.kind != DatabaseError.Kind.BUSY) throw AlbumError("$album: cannot be written (${oneLine(error)}); check the folder and the free space")

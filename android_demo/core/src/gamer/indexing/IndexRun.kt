@@ -5,19 +5,23 @@ import gamer.album.Encoded
 import gamer.album.Photo
 import gamer.image.Pixels
 
-/** The photos of a phone. [picture] returns null for pixels that cannot be read now: in the cloud, damaged, deleted. */
+/**
+ * The photos of a phone. [picture] returns null for pixels that cannot be read now: in the cloud, damaged, deleted.
+ * [name]: what a person calls the photo, such as its file's name.
+ */
 interface PhotoSource<S> {
     fun list(): List<S>
     fun key(shot: S): String
+    fun name(shot: S): String
     fun photo(shot: S): Photo
     fun picture(shot: S): Pixels?
 }
 
 /**
- * [done]: photos in the album. [total]: photos on the phone. [unread]: those of this run whose pixels could not be read; the
- * next run tries them again. [skipped]: those that ended the process [SkipList.TRIES] times.
+ * [done]: photos in the album. [total]: photos on the phone. [unread]: those of this run that could not be read or encoded;
+ * the next run tries them again. [skipped]: names of those that ended the process, or failed, [SkipList.TRIES] times.
  */
-data class IndexReport(val done: Int, val total: Int, val unread: Int = 0, val skipped: Int = 0)
+data class IndexReport(val done: Int, val total: Int, val unread: Int = 0, val skipped: List<String> = emptyList())
 
 /**
  * Adds the photos that the album lacks, a batch in each transaction. Nothing is stored for a photo without pixels and
@@ -29,13 +33,16 @@ class IndexRun<S>(
     private val skips: SkipList,
     private val encode: (Photo, Pixels?) -> Encoded?,
 ) {
-    /** Returns false if [isStopped] ended it early. [progress] is called after each batch. */
+    /**
+     * Returns false if [isStopped] ended it early. [progress] is called after each batch. A run that reaches its end also
+     * does what an earlier one, which was killed, left to be finished.
+     */
     fun run(isStopped: () -> Boolean, progress: (IndexReport) -> Unit, names: (List<String>) -> List<FloatArray>): Boolean {
         val known = writer.known().toSet()
         val shots = source.list()
         val missing = shots.filter { source.key(it) !in known }
-        val wanted = missing.filter { !skips.isSkipped(source.key(it)) }
-        var report = IndexReport(shots.size - missing.size, shots.size, skipped = missing.size - wanted.size)
+        val (skipped, wanted) = missing.partition { skips.isSkipped(source.key(it)) }
+        var report = IndexReport(shots.size - missing.size, shots.size, skipped = skipped.map { source.name(it) })
         progress(report)
         for (batch in wanted.chunked(BATCH)) {
             if (isStopped()) return false
@@ -44,20 +51,40 @@ class IndexRun<S>(
             report = report.copy(done = report.done + made.size, unread = report.unread + batch.size - made.size)
             progress(report)
         }
-        if (wanted.isNotEmpty()) writer.finish(names)
+        writer.finish(names)
         return true
     }
 
+    /** Null for a photo without pixels, and for one at which something failed: its try stays counted. */
     private fun encoded(shot: S): Encoded? {
         skips.begin(source.key(shot))
+        var photo: Photo? = null
+        val made = try {
+            photo = source.photo(shot)
+            encode(photo, source.picture(shot))
+        } catch (error: Throwable) { // memory that ran out is an Error
+            blame(photo, error)
+            return null
+        }
+        skips.end()
+        return made
+    }
+
+    /**
+     * Throws [error] if [photo] is not its cause: if a small grey picture fails in its place, the models do, at every photo,
+     * and none may be left out for that.
+     */
+    private fun blame(photo: Photo?, error: Throwable) {
         try {
-            return encode(source.photo(shot), source.picture(shot))
-        } finally {
+            if (photo != null) encode(photo, GREY)
+        } catch (again: Throwable) {
             skips.end()
+            throw error
         }
     }
 
     private companion object {
         const val BATCH = 16
+        val GREY = Pixels(32, 32, ByteArray(3 * 32 * 32) { 127 })
     }
 }

@@ -9,8 +9,12 @@ import java.util.TimeZone
  */
 data class Moment(val takenAt: Long?, val zone: String, val offset: Int?) {
     companion object {
-        private val DATE = Regex("^([0-9]{4}):([0-9]{2}):([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})")
-        private val OFFSET = Regex("^([+-])([0-9]{2}):([0-9]{2})$")
+        // As in index/ingest/exif.py. The classes are spelled out: what `\s` and `\d` match differs between a phone and a JVM.
+        private const val SPACE = "[ \\t\\n\\u000B\\f\\r]*"
+        private val DATE = Regex("^$SPACE([0-9]{4})[-:/.]([0-9]{1,2})[-:/.]([0-9]{1,2})[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})")
+        private val OFFSET = Regex("^$SPACE([+-])([0-9]{2}):?([0-9]{2})")
+        private const val FIRST_PHOTOGRAPH = 1826 // a year; an earlier one comes from a clock that was never set
+        private const val FARTHEST = 14 // hours: no zone is farther from UTC
         private const val MINUTE = 60_000L
 
         /**
@@ -30,7 +34,8 @@ data class Moment(val takenAt: Long?, val zone: String, val offset: Int?) {
         }
 
         private fun wall(exif: String): Long? {
-            val parts = DATE.find(exif)?.groupValues?.drop(1)?.map { it.toInt() } ?: return null
+            val parts = DATE.find(bare(exif))?.groupValues?.drop(1)?.map { it.toInt() } ?: return null
+            if (parts[0] < FIRST_PHOTOGRAPH) return null
             val clock = GregorianCalendar(TimeZone.getTimeZone("UTC")).apply { isLenient = false; clear() }
             clock.set(parts[0], parts[1] - 1, parts[2], parts[3], parts[4], parts[5])
             return try {
@@ -41,9 +46,11 @@ data class Moment(val takenAt: Long?, val zone: String, val offset: Int?) {
         }
 
         private fun minutes(offset: String): Int? {
-            val (sign, hours, rest) = OFFSET.find(offset.trim())?.destructured ?: return null
-            val minutes = hours.toInt() * 60 + rest.toInt()
-            return if (minutes >= 24 * 60) null else if (sign == "-") -minutes else minutes
+            val (sign, hours, rest) = OFFSET.find(bare(offset))?.destructured ?: return null
+            if (hours.toInt() > FARTHEST || rest.toInt() > 59) return null
+            return (if (sign == "-") -1 else 1) * (hours.toInt() * 60 + rest.toInt())
         }
+
+        private fun bare(text: String): String = text.trim('\u0000', ' ')
     }
 }

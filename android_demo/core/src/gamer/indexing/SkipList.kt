@@ -4,8 +4,9 @@ import java.io.File
 import java.io.IOException
 
 /**
- * The photos that ended the process while they were encoded: a decoder that crashes, or memory that ran out. After
- * [TRIES] of these a photo is skipped, so that the others are reached. [file]: a line for each, its count and its key.
+ * The photos that ended the process while they were encoded (a decoder that crashes), or that failed (memory that ran
+ * out). After [TRIES] of these a photo is skipped, so that the others are reached. [file]: a line for each, its count and
+ * its key.
  */
 class SkipList(private val file: File) {
     private val tries = LinkedHashMap<String, Int>()
@@ -29,7 +30,7 @@ class SkipList(private val file: File) {
         store()
     }
 
-    /** The process survived the photo: the try is not counted. */
+    /** The last photo did no harm: its tries are not counted. */
     fun end() {
         tries.remove(open ?: return)
         open = null

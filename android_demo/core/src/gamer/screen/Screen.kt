@@ -6,12 +6,15 @@ import gamer.indexing.IndexReport
 enum class Access { ALL, CHOSEN, NONE }
 
 /** What the button below the message does. */
-enum class Press { NOTHING, ALLOW, INDEX }
+enum class Press { NOTHING, ALLOW, SETTINGS, INDEX }
 
 /** The message of the search screen, and its button. */
 data class Headline(val text: String, val press: Press = Press.NOTHING)
 
-/** What the phone has: [bundle] and [album] are there; [failure]: why the last indexing stopped; [isIndexing]: a run is in progress. */
+/**
+ * What the phone has: [bundle] and [album] are there; [failure]: why the last indexing stopped; [isIndexing]: a run is in
+ * progress; [isRefused]: the system does not ask the user for the photos any more.
+ */
 data class Situation(
     val bundle: Boolean,
     val album: Boolean,
@@ -19,6 +22,7 @@ data class Situation(
     val report: IndexReport = IndexReport(0, 0),
     val failure: String? = null,
     val isIndexing: Boolean = false,
+    val isRefused: Boolean = false,
 )
 
 /**
@@ -41,24 +45,31 @@ class Screen(private val folder: String) {
         return search == searches
     }
 
-    fun headline(now: Situation): Headline = when {
-        !now.bundle -> Headline("No model bundle. Push one with:\nadb push out/pocket/. $folder/bundle/")
-        now.access == Access.NONE && !now.album -> Headline("No photo may be seen yet. Photos never leave this phone.", Press.ALLOW)
-        !now.album && now.failure == null && !now.isIndexing && now.report.total == 0 -> Headline("No photos indexed yet.", Press.INDEX)
-        now.failure != null && said == null -> Headline(progress(now), Press.INDEX)
-        else -> Headline(listOfNotNull(said, progress(now).takeIf { said == null || now.isIndexing || now.failure != null }).joinToString("\n"))
+    fun headline(now: Situation): Headline {
+        if (!now.bundle) return Headline("No model bundle. Push one with:\nadb push out/pocket/. $folder/bundle/")
+        val press = press(now)
+        val isWanted = said == null || now.isIndexing || press != Press.NOTHING // else the last search's message is enough
+        return Headline(listOfNotNull(said, progress(now).takeIf { isWanted }).joinToString("\n"), press)
+    }
+
+    private fun press(now: Situation): Press = when {
+        now.isIndexing -> Press.NOTHING
+        now.access == Access.NONE -> if (now.isRefused) Press.SETTINGS else Press.ALLOW
+        now.failure != null || now.report.total == 0 -> Press.INDEX
+        else -> Press.NOTHING
     }
 
     private fun progress(now: Situation): String {
         val r = now.report
         val notes = listOfNotNull(
             if (r.unread > 0) "${r.unread} could not be read and are tried again" else null,
-            if (r.skipped > 0) "${r.skipped} ended the app twice and are left out" else null,
+            r.skipped.firstOrNull()?.let { (if (r.skipped.size > 1) "$it and ${r.skipped.size - 1} more" else it) + " failed twice, left out" },
             if (now.access == Access.CHOSEN) "only those that you chose" else null,
         )
         val head = when {
+            now.access == Access.NONE && !now.isIndexing -> "No photo may be seen yet. Photos never leave this phone."
             now.failure != null -> "Indexing stopped: ${now.failure}"
-            r.total == 0 -> "No photos indexed yet"
+            r.total == 0 -> if (now.album) "There is an album, and no photo of this phone is indexed yet" else "No photos indexed yet"
             now.isIndexing -> "Indexing: ${r.done} of ${r.total} photos"
             else -> "${r.done} of ${r.total} photos indexed"
         }

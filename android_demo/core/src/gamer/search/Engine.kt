@@ -342,16 +342,21 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             cache: File? = null,
         ): Engine {
             val models = Models.open(bundle, backend, databases, threads, cache = cache)
-            var opened: Album? = null
             try {
-                opened = Album.open(album, databases)
-                checkEncoders(models, opened)
-                return Engine(models, opened, CueTables.read(rules))
+                return over(models, Album.open(album, databases), CueTables.read(rules))
             } catch (error: Throwable) {
-                opened?.close()
                 models.close()
                 throw error
             }
+        }
+
+        /** An engine of open models and an open album, which is closed if the engine cannot be made. */
+        internal fun over(models: Models, album: Album, rules: CueTables): Engine = try {
+            checkEncoders(models, album)
+            Engine(models, album, rules)
+        } catch (error: Throwable) {
+            album.close()
+            throw error
         }
 
         private fun checkEncoders(models: Models, album: Album) {

@@ -14,26 +14,37 @@ public final class AlbumWriter {
     private var rows: PhotoRows
     private var generation: Int
 
-    /// Creates an album without photos. Raises Failure.album if the path exists.
+    /// Creates an album without photos. It is written beside `path` and renamed when it is whole, so that a
+    /// failure or a killed process leaves nothing under the final name. Raises Failure.album if the path exists,
+    /// or if another writer holds it.
     public static func create(_ path: String, _ meta: AlbumMeta) throws {
+        let lock = try WriterLock(path)
+        defer { lock.release() }
         guard !FileManager.default.fileExists(atPath: path) else { throw Failure.album("\(path): stands there already; choose another name") }
         let aside = path + ".partial"
-        for suffix in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: aside + suffix) }
+        discard(aside)
         do {
-            let db = try openForWriting(aside, .create)
-            defer { db.close() }
-            let told = ["text_encoder": meta.textEncoder, "image_encoder": meta.imageEncoder, "dim": String(meta.dim), "delta": "\(meta.delta)"]
-            try transaction(db) {
-                try db.run(AlbumSchema.create)
-                for (key, value) in told.merging(["crc": String(AlbumMeta.checksum(told)), "generation": "0"], uniquingKeysWith: { $1 }) {
-                    try db.rows("INSERT INTO meta VALUES(?,?)", [.text(key), .text(value)])
-                }
-            }
-        } catch let error as SQLiteError {
-            throw Failure.album("\(aside): cannot be written (\(error)); check the folder and the free space")
-        }
-        do { try FileManager.default.moveItem(atPath: aside, toPath: path) } catch {
+            try make(aside, meta)
+            try FileManager.default.moveItem(atPath: aside, toPath: path)
+        } catch {
+            discard(aside)
             throw Failure.album("\(path): cannot be written (\(error)); check the folder and the free space")
+        }
+    }
+
+    private static func discard(_ path: String) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    }
+
+    private static func make(_ path: String, _ meta: AlbumMeta) throws {
+        let db = try openForWriting(path, .create)
+        defer { db.close() }
+        let told = ["text_encoder": meta.textEncoder, "image_encoder": meta.imageEncoder, "dim": String(meta.dim), "delta": "\(meta.delta)"]
+        try transaction(db) {
+            try db.run(AlbumSchema.create)
+            for (key, value) in told.merging(["crc": String(AlbumMeta.checksum(told)), "generation": "0"], uniquingKeysWith: { $1 }) {
+                try db.rows("INSERT INTO meta VALUES(?,?)", [.text(key), .text(value)])
+            }
         }
     }
 

@@ -42,6 +42,9 @@ struct PhotoRows {
     }
 
     private func photo(_ row: Int, _ photo: Photo) throws {
+        if let lat = photo.lat, let lon = photo.lon, !lat.isFinite || !lon.isFinite {
+            throw Failure.album("\(path): photo \(photo.id.scalars.quoted) at \(lat), \(lon) degrees; give finite degrees, or none")
+        }
         let place = photo.lat.flatMap { lat in photo.lon.map { (Space.e7(lat), Space.e7($0)) } }
         try db.rows(
             "INSERT INTO photos(\(Loader.photoColumns)) VALUES(?,?,?,?,?,?,?,?,?,?,?)",

@@ -27,8 +27,9 @@ public struct Space: Sendable {
         lateTree = KDTree(points: points)
     }
 
-    /// Degrees in the file's unit of 1e-7 degrees.
+    /// Degrees in the file's unit of 1e-7 degrees; the lowest integer, for unknown, of what is not a number.
     public static func e7(_ degrees: Double) -> Int {
+        if degrees.isNaN { return .min }
         let scaled = (degrees * Double(e7)).rounded(.toNearestOrEven)
         return scaled >= 9.2e18 ? .max : scaled <= -9.2e18 ? .min + 1 : Int(scaled)
     }

@@ -7,17 +7,20 @@ public struct Picture: Sendable {
 }
 
 /// The photos of a phone. `picture` returns nil for pixels that are not here: in the cloud, damaged, deleted.
+/// `name`: what a person calls the photo, such as its file's name.
 public protocol PhotoSource {
     func keys() -> [String]
+    func name(_ key: String) -> String
     func photo(_ key: String) -> Photo?
     func picture(_ key: String) -> Picture?
 }
 
 /// `done`: photos in the album; `total`: photos on the phone. Of this run: `unread` could not be read, and are
-/// tried again in the next; `small` were indexed by their thumbnails; `skipped` ended the process twice.
+/// tried again in the next; `small` were indexed by their thumbnails; `skipped` are the names of those that ended
+/// the process, or failed, twice.
 public struct IndexReport: Sendable, Equatable {
     public var done: Int, total: Int
-    public var unread = 0, small = 0, skipped = 0
+    public var unread = 0, small = 0, skipped: [String] = []
 
     public init(done: Int, total: Int) { (self.done, self.total) = (done, total) }
 
@@ -25,8 +28,8 @@ public struct IndexReport: Sendable, Equatable {
     public var line: String {
         let notes = [
             small > 0 ? "\(small) by their small pictures, as the originals are in the cloud" : nil,
-            unread > 0 ? "\(unread) are not on this phone and are tried again" : nil,
-            skipped > 0 ? "\(skipped) ended the app twice and are left out" : nil,
+            unread > 0 ? "\(unread) could not be read here and are tried again" : nil,
+            skipped.first.map { (skipped.count > 1 ? "\($0) and \(skipped.count - 1) more" : $0) + " failed twice, left out" },
         ].compactMap { $0 }
         return "\(done) of \(total) photos" + (notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))")
     }
@@ -36,6 +39,7 @@ public struct IndexReport: Sendable, Equatable {
 /// pixels and memories.
 public struct IndexRun {
     private static let batch = 16
+    private static let grey = Pixels(bytes: [UInt8](repeating: 127, count: 3 * 32 * 32), width: 32, height: 32)
     private let source: PhotoSource
     private let writer: AlbumWriter
     private let skips: SkipList
@@ -46,7 +50,8 @@ public struct IndexRun {
     }
 
     /// Returns false if `isStopped` ended it early. `progress` is called after each batch. `pool` frees what a
-    /// batch allocated.
+    /// batch allocated. A run that reaches its end also does what an earlier one, which was killed, left to be
+    /// finished.
     public func run(
         isStopped: () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
         names: ([String]) throws -> [[Float]]
@@ -55,7 +60,7 @@ public struct IndexRun {
         let missing = keys.filter { !known.contains($0) }
         let wanted = missing.filter { !skips.isSkipped($0) }
         var report = IndexReport(done: keys.count - missing.count, total: keys.count)
-        report.skipped = missing.count - wanted.count
+        report.skipped = missing.filter(skips.isSkipped).map(source.name)
         progress(report)
         for first in stride(from: 0, to: wanted.count, by: IndexRun.batch) {
             if isStopped() { return false }
@@ -73,15 +78,34 @@ public struct IndexRun {
             }
             progress(report)
         }
-        if !wanted.isEmpty { try writer.finish(names) }
+        try writer.finish(names)
         return true
     }
 
+    /// Nil for a photo without pixels, and for one at which something failed: its try stays counted.
     private func encoded(_ key: String) throws -> (Encoded, Bool)? {
         skips.begin(key)
-        defer { skips.end() }
-        guard let photo = source.photo(key) else { return nil }
+        guard let photo = source.photo(key) else {
+            skips.end()
+            return nil
+        }
         let picture = source.picture(key)
-        return try encode(photo, picture?.pixels).map { ($0, picture?.isSmall ?? false) }
+        do {
+            let made = try encode(photo, picture?.pixels)
+            skips.end()
+            return made.map { ($0, picture?.isSmall ?? false) }
+        } catch {
+            try blame(photo, error)
+            return nil
+        }
+    }
+
+    /// Throws `error` if `photo` is not its cause: if a small grey picture fails in its place, the models do, at
+    /// every photo, and none may be left out for that.
+    private func blame(_ photo: Photo, _ error: Error) throws {
+        if (try? encode(photo, IndexRun.grey)) == nil {
+            skips.end()
+            throw error
+        }
     }
 }

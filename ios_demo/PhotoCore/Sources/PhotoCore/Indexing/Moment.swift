@@ -20,9 +20,19 @@ public struct Moment: Sendable, Equatable {
         return Moment(library.map { $0 + 60_000 * phone($0) }, "local", nil)
     }
 
+    // As in index/ingest/exif.py, whose patterns are of ASCII.
+    private static let stamp = Pattern(
+        #"[ \t\n\x0b\f\r]*([0-9]{4})[:\-/.]([0-9]{1,2})[:\-/.]([0-9]{1,2})[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})"#)
+    private static let ahead = Pattern(#"[ \t\n\x0b\f\r]*([+-])([0-9]{2}):?([0-9]{2})"#)
+    // A year; an earlier one comes from a clock that was never set.
+    private static let firstPhotograph = 1826
+    // Hours: no zone is farther from UTC.
+    private static let farthest = 14
+
     private static func wall(_ exif: String) -> Int? {
-        let numbers = exif.split(whereSeparator: { $0 == ":" || $0 == " " }).map { Int($0) ?? -1 }
-        guard numbers.count == 6, numbers[0] > 0, (1...12).contains(numbers[1]), (0..<24).contains(numbers[3]), (0..<60).contains(numbers[4]),
+        guard let match = stamp.match(bare(exif)) else { return nil }
+        let numbers = (1...6).map { match[$0].flatMap { Int($0.string) } ?? -1 }
+        guard numbers[0] >= firstPhotograph, (1...12).contains(numbers[1]), (0..<24).contains(numbers[3]), (0..<60).contains(numbers[4]),
             (0..<60).contains(numbers[5]), numbers[2] > 0, numbers[2] <= days(numbers[0], numbers[1])
         else { return nil }  // cameras write 0000:00:00 where the clock was never set
         // Days since 1970 by the civil calendar, in years that begin in March.
@@ -37,8 +47,11 @@ public struct Moment: Sendable, Equatable {
     }
 
     private static func minutes(_ offset: String) -> Int? {
-        let parts = offset.dropFirst().split(separator: ":").map { Int($0) ?? -1 }
-        guard let sign = offset.first, sign == "+" || sign == "-", parts.count == 2, (0..<24).contains(parts[0]), (0..<60).contains(parts[1]) else { return nil }
-        return (sign == "-" ? -1 : 1) * (parts[0] * 60 + parts[1])
+        guard let match = ahead.match(bare(offset)), let hours = match[2].flatMap({ Int($0.string) }), let rest = match[3].flatMap({ Int($0.string) }),
+            hours <= farthest, rest < 60
+        else { return nil }
+        return (match[1]?.string == "-" ? -1 : 1) * (hours * 60 + rest)
     }
+
+    private static func bare(_ text: String) -> Text { text.trimmingCharacters(in: CharacterSet(charactersIn: "\0 ")).scalars }
 }

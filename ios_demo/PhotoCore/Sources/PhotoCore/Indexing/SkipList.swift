@@ -1,8 +1,8 @@
 import Foundation
 
-/// The photos that ended the process while they were encoded: a decoder that crashes, or memory that ran out.
-/// After two of these a photo is skipped, so that the others are reached. The file has a line for each: its
-/// count and its key.
+/// The photos that ended the process while they were encoded (a decoder that crashes, memory that ran out), or
+/// that failed. After two of these a photo is skipped, so that the others are reached. The file has a line for
+/// each: its count and its key.
 public final class SkipList {
     public static let tries = 2
     private let path: String
@@ -27,7 +27,7 @@ public final class SkipList {
         store()
     }
 
-    /// The process survived the photo: the try is not counted.
+    /// The last photo did no harm: its tries are not counted.
     public func end() {
         guard let open else { return }
         counts[open] = nil

@@ -1,20 +1,32 @@
 import Foundation
 
-/// The search screen without its views: what it says, and which results still count.
+/// How a run of indexing ended. `busy`: it did not begin, because another one, of the system's background task,
+/// is in progress.
+public enum IndexOutcome: Sendable { case finished, stopped, busy }
+
+/// The search screen without its views: what it says, and which results still count. What is said of indexing and
+/// what is said of the last search are two lines, so that neither hides the other.
 public struct ScreenState: Sendable, Equatable {
-    public enum Access: Sendable { case all, chosen, none }
+    /// `refused`: the system does not ask the user any more.
+    public enum Access: Sendable { case all, chosen, none, refused }
 
     public enum Notice: Sendable, Equatable {
-        case noBundle, noAccess, noPhotos, ready
+        case noBundle, noAccess, refused, noPhotos, busy, ready
         case indexing(IndexReport)
+        case failed(String)
+    }
+
+    public enum Search: Sendable, Equatable {
+        case none, running, ended
         case failed(String)
     }
 
     private var hasBundle = false, hasAlbum = false, access = Access.none
     private var failure: String?
+    private var isBusy = false
     private var searches = 0
     public private(set) var isIndexing = false
-    public private(set) var isSearching = false
+    public private(set) var search = Search.none
     /// What the last run of indexing did.
     public private(set) var report: IndexReport?
 
@@ -25,26 +37,29 @@ public struct ScreenState: Sendable, Equatable {
     /// Whether a run may begin: false while one is in progress.
     public mutating func beginIndexing() -> Bool {
         if isIndexing { return false }
-        (isIndexing, failure, report) = (true, nil, nil)
+        (isIndexing, isBusy, failure, report) = (true, false, nil, nil)
         return true
     }
 
     /// Takes a run's report. One that arrives after the run's end is its last.
     public mutating func indexing(_ report: IndexReport) { self.report = report }
 
-    public mutating func endIndexing(failure: String? = nil) { (isIndexing, self.failure) = (false, failure) }
+    /// `outcome`: nil with a `failure`.
+    public mutating func endIndexing(_ outcome: IndexOutcome?, failure: String? = nil) {
+        (isIndexing, isBusy, self.failure) = (false, outcome == .busy, failure)
+    }
 
-    /// The number of a new search, to be handed back with its end. An earlier failure is forgotten.
+    /// The number of a new search, to be handed back with its end. What the one before said is forgotten.
     public mutating func beginSearch() -> Int {
         searches += 1
-        (isSearching, failure) = (true, nil)
+        search = .running
         return searches
     }
 
     /// Returns whether it is the end of the last search; the result of an earlier one came too late.
-    public mutating func endSearch(_ search: Int, failure: String? = nil) -> Bool {
-        guard search == searches else { return false }
-        (isSearching, self.failure) = (false, failure)
+    public mutating func endSearch(_ number: Int, failure: String? = nil) -> Bool {
+        guard number == searches else { return false }
+        search = failure.map(Search.failed) ?? .ended
         return true
     }
 
@@ -52,8 +67,10 @@ public struct ScreenState: Sendable, Equatable {
         if !hasBundle { return .noBundle }
         if isIndexing { return .indexing(report ?? IndexReport(done: 0, total: 0)) }
         if let failure { return .failed(failure) }
-        if !hasAlbum { return access == .none ? .noAccess : .noPhotos }
-        return .ready
+        if isBusy { return .busy }
+        if access == .none { return .noAccess }
+        if access == .refused { return .refused }
+        return hasAlbum ? .ready : .noPhotos
     }
 }
 

@@ -10,6 +10,7 @@ import android.widget.EditText
 import android.widget.LinearLayout
 import android.widget.ScrollView
 import android.widget.TextView
+import gamer.common.oneLine
 import java.util.concurrent.Executors
 
 /** Measures every layer of a search over N rounds, shows p50 and p90, and shares them as JSON. */
@@ -49,8 +50,8 @@ class BenchActivity : Activity() {
                 val made = Measurement(measured, "${Build.MANUFACTURER} ${Build.MODEL}", "Android ${Build.VERSION.RELEASE}", Thermal(before, Thermal.now(this)))
                 json = made.json().toString(1)
                 (made.lines() + "thermal $before" + "backend ${measured.backend}" + "bundle ${measured.bundleSha256.take(12)}").joinToString("\n")
-            } catch (error: Exception) {
-                error.message ?: error.javaClass.simpleName
+            } catch (error: Throwable) { // a library that cannot be loaded is an Error
+                oneLine(error)
             }
             runOnUiThread { report.text = text; share.isEnabled = json != null }
         }

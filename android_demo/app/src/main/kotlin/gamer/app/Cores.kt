@@ -12,8 +12,8 @@ import gamer.indexing.SkipList
 import gamer.models.Models
 import gamer.models.OrtBackend
 import gamer.search.Answer
-import gamer.search.Engine
 import gamer.search.Hit
+import gamer.search.WarmEngine
 import java.security.MessageDigest
 import java.util.Locale
 
@@ -28,7 +28,7 @@ object Cores {
     }
 
     fun search(context: Context): Finder = Finder(
-        Files(context).run { Engine.open(bundle, album, rules(context), OrtBackend, AndroidDatabase, threads(), context.cacheDir) }, Files(context),
+        Files(context).run { WarmEngine(bundle, album, rules(context), OrtBackend, AndroidDatabase, threads(), context.cacheDir) }, Files(context),
     )
 
     /** Opens the models, and the album to write to; creates the album if there is none. */
@@ -38,7 +38,7 @@ object Cores {
         try {
             val writer = if (hasAlbum()) AlbumWriter.extend(album, AndroidDatabase) else AlbumWriter.create(album, meta, AndroidDatabase)
             Indexing(models, writer, SkipList(skips))
-        } catch (error: Exception) {
+        } catch (error: Throwable) {
             models.close()
             throw error
         }
@@ -54,14 +54,15 @@ object Cores {
 }
 
 /** Runs and measures searches. Not thread-safe. */
-class Finder(private val engine: Engine, private val files: Files) : AutoCloseable {
+class Finder(private val warm: WarmEngine, private val files: Files) : AutoCloseable {
     fun search(query: String): Found {
-        val answer = engine.search(query)
+        val answer = warm.get().search(query, SHOWN)
         return Found(answer.hits.map(::shown), answer.presence, trace(answer))
     }
 
     /** Runs the queries [rounds] times after one uncounted round. Returns nanoseconds by layer. */
     fun measure(queries: List<String>, rounds: Int, progress: (Int) -> Unit): Measured {
+        val engine = warm.get()
         val samples = LAYERS.associateWith { ArrayList<Long>() }
         val whole = ArrayList<Long>()
         for (round in 0..rounds) {
@@ -80,7 +81,7 @@ class Finder(private val engine: Engine, private val files: Files) : AutoCloseab
         return Measured(OrtBackend.target, sha256(files.bundle.resolve("manifest.json").readBytes()), manifest.recipe, models, all)
     }
 
-    override fun close() = engine.close()
+    override fun close() = warm.close()
 
     private fun shown(hit: Hit): FoundPhoto {
         val why = hit.parts.filterValues { it != 0.0 }.map { "${it.key} %+.2f".format(Locale.ROOT, it.value) } + hit.matched.map { "node $it" }
@@ -102,6 +103,7 @@ class Finder(private val engine: Engine, private val files: Files) : AutoCloseab
     private fun sha256(bytes: ByteArray): String = MessageDigest.getInstance("SHA-256").digest(bytes).joinToString("") { "%02x".format(it) }
 
     private companion object {
+        const val SHOWN = 60 // photos of the grid
         val LAYERS = listOf("cube", "kdtree", "refine", "graph", "vectors")
     }
 }

@@ -7,6 +7,7 @@ import android.app.job.JobService
 import android.content.ComponentName
 import android.content.Context
 import android.util.Log
+import gamer.common.oneLine
 import gamer.screen.Access
 import gamer.screen.Pressed
 import java.util.concurrent.atomic.AtomicBoolean
@@ -27,10 +28,10 @@ class IndexJob : JobService() {
                 isRunning = true
                 val again = try {
                     !run()
-                } catch (error: Exception) {
+                } catch (error: Throwable) { // a library that cannot be loaded, or memory, is an Error
                     // Whatever failed, the job must be reported as finished; committed batches stay.
                     Log.e(TAG, "indexing stopped: ${error.message}", error)
-                    Progress.failed(this, error.message ?: error.javaClass.simpleName)
+                    Progress.failed(this, oneLine(error))
                     false
                 } finally {
                     isRunning = false

@@ -16,6 +16,7 @@ import android.widget.GridView
 import android.widget.LinearLayout
 import android.widget.TextView
 import android.widget.Toast
+import gamer.common.oneLine
 import gamer.screen.Access
 import gamer.screen.Press
 import gamer.screen.Screen
@@ -36,7 +37,8 @@ class MainActivity : Activity() {
     private lateinit var model: Screen
     private var finder: Finder? = null // used on the thread of `work` only
     private var last: Found? = null
-    private var visible = false
+    private val tick = Runnable { watch() }
+    private var isRefused = false // as the last answer to the question for photos said
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
@@ -58,16 +60,16 @@ class MainActivity : Activity() {
             for (view in listOf(line, state, action)) addView(view)
             addView(grid, LinearLayout.LayoutParams(LinearLayout.LayoutParams.MATCH_PARENT, 0, 1f))
         })
+        if (saved == null) intent.getStringExtra("query")?.let { line.setText(it); search() } // ci-emulator.sh
     }
 
     override fun onResume() {
         super.onResume()
-        visible = true
         watch()
     }
 
     override fun onPause() {
-        visible = false
+        screen.removeCallbacks(tick)
         super.onPause()
     }
 
@@ -93,6 +95,7 @@ class MainActivity : Activity() {
     }
 
     override fun onRequestPermissionsResult(code: Int, permissions: Array<String>, results: IntArray) {
+        isRefused = Permissions.isRefused(this)
         if (Permissions.access(this) != Access.NONE) IndexJob.schedule(this)
         show()
     }
@@ -104,20 +107,26 @@ class MainActivity : Activity() {
 
     /** Shows what is still needed, or the progress of indexing; once a second while the screen is visible. */
     private fun watch() {
-        if (!visible) return
         show()
-        screen.postDelayed(::watch, 1_000)
+        screen.postDelayed(tick, 1_000)
     }
 
     private fun show() {
         val files = Files(this)
-        val now = Situation(files.hasBundle(), files.hasAlbum(), Permissions.access(this), Progress.report(this), Progress.failure(this), IndexJob.isRunning)
+        val now = Situation(files.hasBundle(), files.hasAlbum(), Permissions.access(this), Progress.report(this), Progress.failure(this), IndexJob.isRunning, isRefused)
         val said = model.headline(now)
         state.text = said.text
         action.visibility = if (said.press == Press.NOTHING) View.GONE else View.VISIBLE
-        action.text = if (said.press == Press.ALLOW) "Allow photos" else "Index now"
-        action.setOnClickListener { if (said.press == Press.ALLOW) Permissions.ask(this) else index() }
+        action.text = NAMES[said.press]
+        action.setOnClickListener { press(said.press) }
         line.isEnabled = now.bundle && now.album
+    }
+
+    private fun press(what: Press) = when (what) {
+        Press.ALLOW -> Permissions.ask(this)
+        Press.SETTINGS -> startActivity(Permissions.settings(this))
+        Press.INDEX -> index()
+        Press.NOTHING -> Unit
     }
 
     private fun search() {
@@ -126,14 +135,11 @@ class MainActivity : Activity() {
         show()
         work.execute {
             try {
-                // Opened again for each search, because the job may have added photos since.
-                finder?.close()
-                val opened = Cores.search(this)
-                finder = opened
+                val opened = finder ?: Cores.search(this).also { finder = it }
                 val found = opened.search(query)
                 screen.post { ended(number, found, Screen.answer(found.photos.size, found.here)) }
-            } catch (error: Exception) {
-                screen.post { ended(number, null, error.message ?: error.javaClass.simpleName) }
+            } catch (error: Throwable) { // a library that cannot be loaded is an Error
+                screen.post { ended(number, null, oneLine(error)) }
             }
         }
     }
@@ -149,5 +155,9 @@ class MainActivity : Activity() {
         val found = last ?: return
         val lines = if (at == null) found.trace else found.photos[at].run { listOf(id, memory ?: "", "likely %.0f %%".format(probability * 100), why) }
         startActivity(Intent(this, TraceActivity::class.java).putExtra(TraceActivity.LINES, lines.toTypedArray()))
+    }
+
+    private companion object {
+        val NAMES = mapOf(Press.ALLOW to "Allow photos", Press.SETTINGS to "Allow photos in the settings", Press.INDEX to "Index now")
     }
 }

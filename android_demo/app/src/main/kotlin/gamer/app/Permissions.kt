@@ -3,8 +3,11 @@ package gamer.app
 import android.Manifest
 import android.app.Activity
 import android.content.Context
+import android.content.Intent
 import android.content.pm.PackageManager.PERMISSION_GRANTED
+import android.net.Uri
 import android.os.Build
+import android.provider.Settings
 import gamer.screen.Access
 
 /**
@@ -29,6 +32,13 @@ object Permissions {
      * Whether positions may be read from the pictures; without this permission MediaStore removes them.
      */
     fun places(context: Context): Boolean = Build.VERSION.SDK_INT < 29 || granted(context, LOCATION)
+
+    /** Whether the user refused so that the system does not ask any more; known after an answer only. */
+    fun isRefused(activity: Activity): Boolean =
+        access(activity) == Access.NONE && !activity.shouldShowRequestPermissionRationale(if (Build.VERSION.SDK_INT >= 33) IMAGES else Manifest.permission.READ_EXTERNAL_STORAGE)
+
+    /** The system's page of the app, where photos can be allowed after a refusal. */
+    fun settings(context: Context): Intent = Intent(Settings.ACTION_APPLICATION_DETAILS_SETTINGS, Uri.fromParts("package", context.packageName, null))
 
     fun ask(activity: Activity) {
         val wanted = when {

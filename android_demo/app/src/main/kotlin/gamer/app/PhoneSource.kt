@@ -16,6 +16,8 @@ class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
 
     override fun key(shot: Shot): String = shot.key
 
+    override fun name(shot: Shot): String = store.name(shot)
+
     override fun photo(shot: Shot): Photo {
         val own = particulars(shot)
         val moment = Moment.of(own.takenAt, own.offset, shot.takenAt) { TimeZone.getDefault().getOffset(it) / 60_000 }

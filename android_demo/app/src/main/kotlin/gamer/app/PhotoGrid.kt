@@ -15,7 +15,8 @@ import java.util.concurrent.Executors
  * empty square.
  */
 class PhotoGrid(private val context: Context, private val photos: List<FoundPhoto>) : BaseAdapter() {
-    private val pictures = Pictures(PhotoStore(context))
+    private val store = PhotoStore(context)
+    private val pictures = Pictures(store)
 
     override fun getCount(): Int = photos.size
 
@@ -40,9 +41,8 @@ class PhotoGrid(private val context: Context, private val photos: List<FoundPhot
     private fun load(photo: FoundPhoto, view: ImageView) {
         val uri = photo.path?.takeIf { it.startsWith("content:") } ?: return
         val bitmap = try {
-            val shot = Shot(0, Uri.parse(uri), null, 0)
-            pictures.bitmap(shot, PhotoStore(context).particulars(shot).turn, SIDE / 2)
-        } catch (error: Exception) { // deleted since it was indexed
+            store.shot(Uri.parse(uri))?.let { pictures.bitmap(it, store.particulars(it).turn, SIDE / 2) }
+        } catch (error: Throwable) { // deleted since it was indexed, damaged, or too large for the memory
             null
         }
         SCREEN.post { if (view.tag == photo.id) view.setImageBitmap(bitmap) }

@@ -8,6 +8,7 @@ import android.net.Uri
 import android.os.Build
 import android.provider.MediaStore.Images.Media
 import gamer.indexing.Attempts
+import gamer.indexing.Position
 import java.io.InputStream
 
 /** A photo as MediaStore lists it. `takenAt`: ms UTC, or null. `turn`: degrees clockwise, as MediaStore knows them. */
@@ -52,6 +53,16 @@ class PhotoStore(private val context: Context) {
         return Attempts.first(ways.map { way -> { way(shot).use(::read) } }, Particulars(null, null, shot.turn))
     }
 
+    /** A photo by its address, with the rotation that MediaStore knows; null if it is gone. */
+    fun shot(uri: Uri): Shot? = resolver.query(uri, arrayOf(Media._ID, Media.ORIENTATION), null, null, null)?.use {
+        if (it.moveToFirst()) Shot(it.getLong(0), uri, null, 0, it.getInt(1)) else null
+    }
+
+    /** The name of a photo's file; its address if it is gone. */
+    fun name(shot: Shot): String = resolver.query(shot.uri, arrayOf(Media.DISPLAY_NAME), null, null, null)?.use {
+        if (it.moveToFirst()) it.getString(0) else null
+    } ?: shot.uri.toString()
+
     fun open(shot: Shot): InputStream = resolver.openInputStream(shot.uri) ?: throw java.io.IOException("${shot.uri}: gone")
 
     private fun original(shot: Shot): InputStream {
@@ -65,7 +76,7 @@ class PhotoStore(private val context: Context) {
 
     private fun read(exif: ExifInterface): Particulars {
         val place = FloatArray(2)
-        val known = exif.getLatLong(place) && !(place[0] == 0f && place[1] == 0f)
+        val position = if (exif.getLatLong(place)) Position.plausible(place[0].toDouble(), place[1].toDouble()) else null
         val turn = when (exif.getAttributeInt(ExifInterface.TAG_ORIENTATION, ExifInterface.ORIENTATION_NORMAL)) {
             ExifInterface.ORIENTATION_ROTATE_90, ExifInterface.ORIENTATION_TRANSPOSE -> 90
             ExifInterface.ORIENTATION_ROTATE_180 -> 180
@@ -74,6 +85,6 @@ class PhotoStore(private val context: Context) {
         }
         // These names are newer than the platform that the app is compiled against, too.
         val (taken, offset) = listOf("DateTimeOriginal", "OffsetTimeOriginal").map { exif.getAttribute(it) }
-        return Particulars(if (known) place[0].toDouble() else null, if (known) place[1].toDouble() else null, turn, taken, offset)
+        return Particulars(position?.lat, position?.lon, turn, taken, offset)
     }
 }

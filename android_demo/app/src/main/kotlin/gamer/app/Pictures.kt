@@ -4,21 +4,18 @@ import android.graphics.Bitmap
 import android.graphics.BitmapFactory
 import android.graphics.Matrix
 import gamer.image.Pixels
+import gamer.image.Sampling
 
 /**
- * Decodes photos to pixels in bounded memory: large pictures are decoded at 1/2, 1/4 … of their size, as long
- * as the short side stays at least [LEAST].
+ * Decodes photos to pixels in bounded memory: large pictures are decoded at 1/2, 1/4 … of their size
+ * ([Sampling]).
  */
 class Pictures(private val store: PhotoStore) {
     fun bitmap(shot: Shot, turn: Int, least: Int = LEAST): Bitmap? {
         val bounds = BitmapFactory.Options().apply { inJustDecodeBounds = true }
         store.open(shot).use { BitmapFactory.decodeStream(it, null, bounds) }
-        val short = minOf(bounds.outWidth, bounds.outHeight)
-        if (short < 1) return null
-        val options = BitmapFactory.Options().apply {
-            inSampleSize = 1
-            while (short / (inSampleSize * 2) >= least) inSampleSize *= 2
-        }
+        if (minOf(bounds.outWidth, bounds.outHeight) < 1) return null
+        val options = BitmapFactory.Options().apply { inSampleSize = Sampling.factor(bounds.outWidth, bounds.outHeight, least) }
         val decoded = store.open(shot).use { BitmapFactory.decodeStream(it, null, options) } ?: return null
         if (turn == 0) return decoded
         return Bitmap.createBitmap(decoded, 0, 0, decoded.width, decoded.height, Matrix().apply { postRotate(turn.toFloat()) }, true)

@@ -1,6 +1,7 @@
 package gamer.app
 
 import android.content.Context
+import android.content.SharedPreferences
 import gamer.indexing.IndexReport
 
 /**
@@ -11,13 +12,15 @@ object Progress {
     private fun kept(context: Context) = context.getSharedPreferences("progress", Context.MODE_PRIVATE)
 
     fun report(context: Context): IndexReport =
-        kept(context).run { IndexReport(getInt("done", 0), getInt("total", 0), getInt("unread", 0), getInt("skipped", 0)) }
+        kept(context).run { IndexReport(getInt("done", 0), getInt("total", 0), getInt("unread", 0), lines("left out")) }
+
+    private fun SharedPreferences.lines(key: String) = getString(key, null).orEmpty().split('\n').filter { it.isNotEmpty() }
 
     /** Why the last run failed, or null. */
     fun failure(context: Context): String? = kept(context).getString("failure", null)
 
     fun set(context: Context, report: IndexReport) = kept(context).edit().putInt("done", report.done).putInt("total", report.total)
-        .putInt("unread", report.unread).putInt("skipped", report.skipped).remove("failure").apply()
+        .putInt("unread", report.unread).putString("left out", report.skipped.joinToString("\n")).remove("failure").apply()
 
     fun failed(context: Context, message: String) = kept(context).edit().putString("failure", message).apply()
 }
