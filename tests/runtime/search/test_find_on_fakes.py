@@ -14,6 +14,7 @@ import pytest
 from gamer.index import Album, RowSet
 from gamer.runtime.indexing.build import build
 from gamer.runtime.search import find as finding
+from gamer.runtime.search import membership
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.find import find
 from gamer.runtime.search.options import SearchOptions
@@ -65,7 +66,7 @@ def test_a_count_does_not_end_with_one_search(tmp_path: Path, monkeypatch: pytes
         tmp_path, [(f"p{n}", f"2024-01-{n + 1:02}T10:00:00", "the dog in snow") for n in range(31)]
     )
     engine.ranking = replace(engine.ranking, words=9.0)
-    monkeypatch.setattr(finding.membership, "presence", lambda answer, weights: 1.0)
+    monkeypatch.setattr(membership, "presence", lambda answer, weights: 1.0)
     assert find(engine, "how many photos of the dog in snow", now=NOW).count == 31
     engine.close()
 
