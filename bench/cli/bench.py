@@ -97,13 +97,19 @@ def ann(
     import tempfile
 
     from ..index import ann as measuring
-    from ..index.ann_peers import PEERS
+    from ..index.ann_peers import PEERS, missing
 
     known = (*(name for name in measuring.OURS if name != "gamer"), *PEERS)
     if data and not bundle:
         raise click.UsageError("--data needs --bundle, whose text encoder encodes it")
     if unknown := set(peers) - set(known):
         raise click.UsageError(f"unknown peer {min(unknown)!r}; choose from: {', '.join(known)}")
+    absent = missing(peers or known)
+    if peers and absent:
+        name, how = next(iter(absent.items()))
+        raise click.UsageError(f"the peer {name!r} is not installed: {how}")
+    for name, how in absent.items():
+        click.echo(f"left out: {name} is not installed ({how})", err=True)
     with (
         one_line("bench ann", DatasetError, SampleError, extra="bench"),
         spinner() as progress,
@@ -120,7 +126,9 @@ def ann(
             else measuring.clustered(vectors, dim, queries)
         )
         name = "texts" if data else "clustered"
-        result = measuring.measure(name, x, q, peers or known, Path(folder), say)
+        result = measuring.measure(
+            name, x, q, peers or [peer for peer in known if peer not in absent], Path(folder), say, absent
+        )
         if output:
             write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
     table = Table(
@@ -251,8 +259,15 @@ def llm(
 )
 @click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
 @click.option("--svg", type=PATH, default=None, help="Draw the curves into this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
 def index(
-    bundle: Path, photos: str, cache: Path, repetitions: int, output: Path | None, svg: Path | None
+    bundle: Path,
+    photos: str,
+    cache: Path,
+    repetitions: int,
+    output: Path | None,
+    svg: Path | None,
+    as_json: bool,
 ) -> None:
     """How albums of growing size search, open and take a photo more: made-up photos, the whole search without
     the LLM.
@@ -268,10 +283,14 @@ def index(
         result = measuring.measure(
             bundle, counts, cache, repetitions, lambda text: progress.update(task, description=text)
         )
+        text = json.dumps(asdict(result), ensure_ascii=False)
         if output:
-            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
+            write_atomically(output, text)
         if svg:
             write_atomically(svg, measuring.draw(result))
+    if as_json:
+        click.echo(text)
+        return
     table = Table(title="milliseconds")
     for column in (
         "photos",

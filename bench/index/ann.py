@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -71,6 +71,8 @@ class Built:
 
 @dataclass(frozen=True)
 class Ann:
+    """`left_out`: engines that are not installed → how to install them."""
+
     machine: machine.Machine
     data: str
     vectors: int
@@ -82,6 +84,7 @@ class Ann:
     fastest: tuple[Run, ...]
     file_bytes: int
     when: str
+    left_out: dict[str, str]
 
 
 def clustered(n: int, dim: int, queries: int, seed: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -153,10 +156,11 @@ def measure(
     peers: Sequence[str],
     folder: Path,
     progress: Callable[[str], None],
+    left_out: Mapping[str, str],
 ) -> Ann:
     """Builds our index and each peer's in turn and measures all selectivities.
 
-    `folder`: where the album and the peers' files are written.
+    `folder`: where the album and the peers' files are written. `left_out`: see Ann.
     """
     runs: list[Run] = []
     built: list[Built] = []
@@ -209,6 +213,7 @@ def measure(
         fastest=reached,
         file_bytes=file_bytes,
         when=when,
+        left_out=dict(left_out),
     )
 
 

@@ -8,6 +8,7 @@ fastest setting that reaches the recall is reported.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -206,3 +207,17 @@ PEERS: dict[str, Callable[[FloatArray, Path], Peer]] = {
     "faiss": Faiss,
     "sqlite-vec": SqliteVec,
 }
+
+# Engine → (module that it needs, how to install it), for those that an installation may lack.
+NEEDS = {
+    "gamer-hnswlib": ("hnswlib", "pip install hnswlib, which wants a C++ compiler"),
+    "hnswlib": ("hnswlib", "pip install hnswlib, which wants a C++ compiler"),
+    "faiss": ("faiss", "pip install 'gamer-on-device[bench]'"),
+    "sqlite-vec": ("sqlite_vec", "pip install 'gamer-on-device[bench]'"),
+}
+
+
+def missing(peers: Iterable[str]) -> dict[str, str]:
+    """Those of `peers` that are not installed → how to install them."""
+    needs = {name: NEEDS[name] for name in peers if name in NEEDS}
+    return {name: how for name, (module, how) in needs.items() if importlib.util.find_spec(module) is None}

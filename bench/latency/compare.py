@@ -189,6 +189,14 @@ def sheet(comparison: Comparison) -> Sheet:
     )
 
 
+EXPLAINED = (
+    '"95 %" is the interval of the change of a row\'s median (bootstrap); "p" is how likely a Mann-Whitney '
+    "test finds samples as different by chance, corrected for the number of rows (Holm). A row changed if "
+    "the interval leaves out 0 and p is below 0.05: a busy minute moves many samples a little, a stall moves "
+    "few by much, and either deceives one of the two."
+)
+
+
 def notes(comparison: Comparison) -> list[str]:
     out = [*comparison.notes]
     out += [
@@ -199,6 +207,7 @@ def notes(comparison: Comparison) -> list[str]:
     count = len(comparison.regressions)
     return [
         *out,
+        EXPLAINED,
         f"{count} of {len(comparison.changes)} rows slower by more than {comparison.bound:.0%}."
         if count
         else "No regression beyond the bound.",

@@ -5,6 +5,8 @@ The rows have llama-bench's field names where it has the field.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..published import LATENCY_NOTE, beside
 from ..tables import Record, Sheet
 from .measure import Latency
@@ -74,7 +76,23 @@ def notes(latency: Latency) -> list[str]:
         )
     if not latency.album:
         return out
-    return [*out, LATENCY_NOTE]
+    return [*out, *_longer_steps(latency.rows), LATENCY_NOTE]
+
+
+def _longer_steps(rows: Sequence[Row]) -> list[str]:
+    """Why a step's median may exceed its layer's, if one does."""
+    layers = {row.layer: row.p50_ns for row in rows if not row.step}
+    longer = [
+        f"{row.step} in {row.layer}"
+        for row in rows
+        if row.step and row.p50_ns > layers.get(row.layer, row.p50_ns)
+    ]
+    if not longer:
+        return []
+    return [
+        f"{', '.join(longer)}: longer than the layer, because layers are timed in searches of their own, "
+        "whose steps no stopwatch slows down."
+    ]
 
 
 def records(latency: Latency) -> list[Record]:
