@@ -5,6 +5,8 @@ The rows have llama-bench's field names where it has the field.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..published import LATENCY_NOTE, beside
 from ..tables import Record, Sheet
 from .measure import Latency
@@ -74,7 +76,23 @@ def notes(latency: Latency) -> list[str]:
         )
     if not latency.album:
         return out
-    return [*out, LATENCY_NOTE]
+    return [*out, *longer_than_parents(latency.rows), LATENCY_NOTE]
+
+
+def longer_than_parents(rows: Sequence[Row]) -> list[str]:
+    """A line for each step whose median exceeds its layer's, with the reason.
+
+    Both are times of the same searches. Only a step that some searches do not take has a median over other
+    searches than its layer's.
+    """
+    layers = {r.layer: r for r in rows if not r.step}
+    return [
+        f"{r.name} has a longer median ({r.p50_ns / 1e6:.3f} ms) than {r.layer} as a whole "
+        f"({layers[r.layer].p50_ns / 1e6:.3f} ms): {r.n} of {layers[r.layer].n} searches took this step, and "
+        "its median is over these alone."
+        for r in rows
+        if r.step and r.layer in layers and r.p50_ns > layers[r.layer].p50_ns
+    ]
 
 
 def records(latency: Latency) -> list[Record]:
