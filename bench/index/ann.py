@@ -25,7 +25,7 @@ from gamer.index.vectors import engines
 from .. import machine
 from ..retrieval.datasets import DatasetError, read_jsonl
 from . import ann_peers
-from .ann_peers import Found, Peer
+from .ann_peers import Found, LeftOut, Peer
 
 SELECTIVITIES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 K = 10
@@ -78,6 +78,7 @@ class Ann:
     k: int
     recall_wanted: float
     built: tuple[Built, ...]
+    left_out: tuple[LeftOut, ...]
     runs: tuple[Run, ...]
     fastest: tuple[Run, ...]
     file_bytes: int
@@ -151,12 +152,14 @@ def measure(
     x: FloatArray,
     q: FloatArray,
     peers: Sequence[str],
+    left_out: Sequence[LeftOut],
     folder: Path,
     progress: Callable[[str], None],
 ) -> Ann:
     """Builds our index and each peer's in turn and measures all selectivities.
 
-    `folder`: where the album and the peers' files are written.
+    `left_out`: what the result names as not measured. `folder`: where the album and the peers' files are
+    written.
     """
     runs: list[Run] = []
     built: list[Built] = []
@@ -205,6 +208,7 @@ def measure(
         k=K,
         recall_wanted=RECALL,
         built=tuple(built),
+        left_out=tuple(left_out),
         runs=tuple(runs),
         fastest=reached,
         file_bytes=file_bytes,

@@ -51,7 +51,7 @@ def test_effort_rises_until_the_recall_is_reached(share: float) -> None:
 
 def test_a_run_reports_the_fastest_settings_that_reach_the_recall(tmp_path: Path) -> None:
     x, q = ann.clustered(1200, 64, 12)
-    result = ann.measure("clustered", x, q, ["usearch"], tmp_path, lambda text: None)
+    result = ann.measure("clustered", x, q, ["usearch"], (), tmp_path, lambda text: None)
     ours = [run for run in result.fastest if run.algorithm == "gamer"]
     assert {run.selectivity for run in ours} == set(ann.SELECTIVITIES) and all(
         run.knn >= ann.RECALL for run in result.fastest

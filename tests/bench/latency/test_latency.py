@@ -281,7 +281,7 @@ def test_bench_latency_without_an_album_measures_components_only(bundle: Path) -
         "1",
         "-w",
         "0",
-        "-o",
+        "--format",
         "csv",
         "--threads",
         "1",
