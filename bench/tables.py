@@ -17,16 +17,6 @@ FORMATS = ("md", "csv", "json", "jsonl")
 Cell = str | int | float | None
 Record = Mapping[str, object]
 
-format_option = click.option(
-    "-o",
-    "--output-format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="md",
-    show_default=True,
-    help="Markdown tables, or the same for machines.",
-)
-
 
 @dataclass(frozen=True)
 class Sheet:

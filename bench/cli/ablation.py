@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +16,13 @@ from gamer.runtime.cli.console import one_line
 from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from .options import PATH, bundle_option, spinner, threads_option
+from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
 if TYPE_CHECKING:
     from ..retrieval.ablation import Outcome
-    from ..retrieval.delta import SetDeltas
+    from ..retrieval.ablations import Ablation
+    from ..retrieval.delta import Deltas, SetDeltas
+    from ..retrieval.replay import Replay
 
 
 @click.command()
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Sizes of the albums, with commas between; cut at what there is.",
 )
-@click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
+@result_options
 @threads_option
 def ablation(
     dataset: Path,
@@ -61,7 +62,7 @@ def ablation(
     queries: int,
     llm_queries: int,
     sizes: str,
-    output: Path | None,
+    out: Outlet,
     threads: int,
 ) -> None:
     """What each layer, ρ, and the language model are worth on DATASET: the paper's Tables 4, 7, 10 and its
@@ -84,8 +85,11 @@ def ablation(
             threads,
             lambda text: progress.update(task, description=text),
         )
-        if output:
-            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: print_ablation(result))
+
+
+def print_ablation(result: Ablation) -> None:
     for group in (result.fused, result.paper):
         print_outcomes(f"{result.dataset}: {result.queries} queries", group)
     console = Console()
@@ -109,10 +113,10 @@ def ablation(
 @click.option(
     "--queries", type=click.IntRange(1), default=100, show_default=True, help="Queries a user, evenly spread."
 )
-@click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
+@result_options
 @threads_option
 def delta(
-    datasets: tuple[Path, ...], bundle: Path, cache: Path, queries: int, output: Path | None, threads: int
+    datasets: tuple[Path, ...], bundle: Path, cache: Path, queries: int, out: Outlet, threads: int
 ) -> None:
     """Mode paper at each δ on DATASETS (the paper's Table 6), and with the δ that the other users choose."""
     from ..retrieval import delta as measuring
@@ -128,8 +132,11 @@ def delta(
             threads,
             lambda text: progress.update(task, description=text),
         )
-        if output:
-            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: print_delta(result))
+
+
+def print_delta(result: Deltas) -> None:
     for one in result.sets:
         print_deltas(one)
     Console().print(f"the bundle's δ: {result.own_delta}; for a new user: {result.for_new_user}")
@@ -137,17 +144,20 @@ def delta(
 
 @click.command()
 @bundle_option
-@click.option("--output", type=PATH, default=None, help="Write what each layer did as JSON.")
+@result_options
 @threads_option
-def replay(bundle: Path, output: Path | None, threads: int) -> None:
+def replay(bundle: Path, out: Outlet, threads: int) -> None:
     """Replay the paper's example queries (its Table 9) in a small album that was invented for them."""
     from ..retrieval import replay as measuring
 
     with one_line("bench replay", DatasetError, SampleError, extra="bench"), spinner() as progress:
         progress.add_task("replaying", total=None)
         result = measuring.measure(bundle, threads)
-        if output:
-            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: print_replay(result))
+
+
+def print_replay(result: Replay) -> None:
     for one in result.replayed:
         click.echo(f"{one.query}: {'; '.join(one.cues) or 'no cue'} → {one.refined} → {', '.join(one.hits)}")
 
@@ -160,7 +170,7 @@ def replay(bundle: Path, output: Path | None, threads: int) -> None:
     help="Folder with the JSON of `bench ablation`, `delta`, `quality` and `replay` (bench/results).",
 )
 @click.option(
-    "--output", type=PATH, default=None, help="Write the Markdown to this file instead of the terminal."
+    "-o", "--output", type=PATH, default=None, help="Write the Markdown to this file instead of the terminal."
 )
 def paper(results: Path, output: Path | None) -> None:
     """Draw the paper's tables again from our measured results, with the paper's figures beside ours where

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +12,9 @@ from gamer.runtime.cli.console import one_line
 from gamer.runtime.cli.options import context_option
 from gamer.runtime.errors import RuntimeFailure
 
-from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from .agent_tables import sheets
-from .options import PATH, bundle_option, spinner, threads_option
+from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 from .quality import shown_command
 
 DATA = ("album", "album-pixels", "locomo", "lihua", "camroll-qa")  # as measure.DATA, which imports models
@@ -69,8 +67,7 @@ if TYPE_CHECKING:
 @click.option("--ablate", is_flag=True, help="Take away tools, events and captions in turn, on the albums.")
 @click.option("--record", type=PATH, default=None, help="Write every task's trace to this file.")
 @click.option("--replay", type=PATH, default=None, help="Play the traces of this file again, without minds.")
-@click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
-@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the tables.")
+@result_options
 @threads_option
 def agent(
     bundle: Path,
@@ -86,8 +83,7 @@ def agent(
     ablate: bool,
     record: Path | None,
     replay: Path | None,
-    output: Path | None,
-    as_json: bool,
+    out: Outlet,
     threads: int,
 ) -> None:
     """How well agents answer questions that take several steps, beside one search and BM25 with their best
@@ -116,10 +112,8 @@ def agent(
         )
         plan = replace(plan, command=_shown(plan))
         result = measuring.measure(plan, lambda text: progress.update(task, description=text))
-        text = json.dumps(asdict(result), ensure_ascii=False)
-        if output:
-            write_atomically(output, text)
-    click.echo(text if as_json else "\n\n".join(sheet.markdown() for sheet in sheets(result)))
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: click.echo("\n\n".join(sheet.markdown() for sheet in sheets(result))))
 
 
 def _check(record: Path | None, replay: Path | None, ablate: bool) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -13,12 +13,14 @@ from rich.table import Table
 from gamer.runtime.cli.console import one_line
 
 from .. import sample as sample_album
-from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from . import ablation, agent, channels, cost, events, fleet, memory, newcomer
+from . import ablation, agent, channels, cost, events, fleet, indexes, memory, newcomer
 from . import quality as cli_quality
-from .options import PATH, bundle_option, spinner, threads_option
+from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
+
+if TYPE_CHECKING:
+    from ..llm import LlmReport
 
 
 @click.group()
@@ -31,6 +33,7 @@ for _command in (
     *ablation.COMMANDS,
     *fleet.COMMANDS,
     *cost.COMMANDS,
+    *indexes.COMMANDS,
     *events.COMMANDS,
     *agent.COMMANDS,
     *newcomer.COMMANDS,
@@ -42,8 +45,8 @@ for _command in (
 
 @bench.command()
 @click.argument("bundles", nargs=-1, required=True, type=PATH)
-@click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
-def exports(bundles: tuple[Path, ...], output: Path | None) -> None:
+@result_options
+def exports(bundles: tuple[Path, ...], out: Outlet) -> None:
     """What making BUNDLES took and what they weigh: parameters, multiply-adds, bytes, seconds, peak memory,
     parity.
     """
@@ -51,101 +54,8 @@ def exports(bundles: tuple[Path, ...], output: Path | None) -> None:
 
     with one_line("bench exports"):
         result = made.read(bundles)
-        if output:
-            made.save(result, output)
-    click.echo(made.sheet(result).markdown())
-
-
-@bench.command()
-@click.option(
-    "-n",
-    "--vectors",
-    type=click.IntRange(100, 5_000_000),
-    default=100_000,
-    show_default=True,
-    help="Clustered vectors to make.",
-)
-@click.option("--dim", type=click.IntRange(8, 4096), default=768, show_default=True, help="Their dimensions.")
-@click.option(
-    "--data",
-    type=PATH,
-    default=None,
-    help="Instead: the memories and queries of the data sets in this folder; needs --bundle.",
-)
-@click.option("-b", "--bundle", type=PATH, default=None, help="Bundle whose text encoder encodes --data.")
-@click.option(
-    "-q", "--queries", type=click.IntRange(10, 10_000), default=200, show_default=True, help="Queries."
-)
-@click.option(
-    "--peer", "peers", multiple=True, help="An engine to measure beside ours; repeat for more. [default: all]"
-)
-@click.option("--cache", type=PATH, default=None, help="Keep the encoded texts here between runs.")
-@click.option("--output", type=PATH, default=None, help="Write the JSON, with all settings, to this file.")
-def ann(
-    vectors: int,
-    dim: int,
-    data: Path | None,
-    bundle: Path | None,
-    queries: int,
-    peers: tuple[str, ...],
-    cache: Path | None,
-    output: Path | None,
-) -> None:
-    """Filtered nearest neighbours of our index beside usearch, hnswlib, faiss and sqlite-vec, on the same
-    vectors: recall and speed.
-    """
-    import tempfile
-
-    from ..index import ann as measuring
-    from ..index.ann_peers import PEERS, missing
-
-    known = (*(name for name in measuring.OURS if name != "gamer"), *PEERS)
-    if data and not bundle:
-        raise click.UsageError("--data needs --bundle, whose text encoder encodes it")
-    if unknown := set(peers) - set(known):
-        raise click.UsageError(f"unknown peer {min(unknown)!r}; choose from: {', '.join(known)}")
-    absent = missing(peers or known)
-    if peers and absent:
-        name, how = next(iter(absent.items()))
-        raise click.UsageError(f"the peer {name!r} is not installed: {how}")
-    for name, how in absent.items():
-        click.echo(f"left out: {name} is not installed ({how})", err=True)
-    with (
-        one_line("bench ann", DatasetError, SampleError, extra="bench"),
-        spinner() as progress,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-        task = progress.add_task("making vectors", total=None)
-
-        def say(text: str) -> None:
-            progress.update(task, description=text)
-
-        x, q = (
-            measuring.texts(data, bundle, queries, cache, say)
-            if data and bundle
-            else measuring.clustered(vectors, dim, queries)
-        )
-        name = "texts" if data else "clustered"
-        result = measuring.measure(
-            name, x, q, peers or [peer for peer in known if peer not in absent], Path(folder), say, absent
-        )
-        if output:
-            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
-    table = Table(
-        title=f"{result.data}: {result.vectors} vectors of "
-        f"{result.dim}, the fastest setting with recall@{result.k} ≥ {result.recall_wanted}"
-    )
-    for column in ("selectivity", *(f"{b.algorithm} qps" for b in result.built)):
-        table.add_column(column, justify="right")
-    for share in measuring.SELECTIVITIES:
-        best = {
-            run.algorithm: f"{run.qps:.0f} ({run.parameters}, {run.knn:.3f})"
-            for run in result.fastest
-            if run.selectivity == share
-        }
-        table.add_row(f"{share:.2%}", *(best.get(b.algorithm, "–") for b in result.built))
-    table.add_row("bytes", *(f"{b.bytes_per_vector:.0f}" for b in result.built))
-    Console().print(table)
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: click.echo(made.sheet(result).markdown()))
 
 
 @bench.command()
@@ -169,10 +79,7 @@ def ann(
 @click.option(
     "-r", "--repetitions", type=click.IntRange(1, 100), default=5, show_default=True, help="Counted passes."
 )
-@click.option(
-    "--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
+@result_options
 @threads_option
 def llm(
     bundle: Path,
@@ -181,8 +88,7 @@ def llm(
     quality: bool,
     weights: tuple[str, ...],
     repetitions: int,
-    output: Path | None,
-    as_json: bool,
+    out: Outlet,
     threads: int,
 ) -> None:
     """Speed of the language model in BUNDLE (prefill, decode, first token, a refinement) and what its
@@ -206,13 +112,12 @@ def llm(
             lambda text: progress.update(task, description=text),
             parse_sources(manifest.read(bundle).recipe, None, weights),
         )
-        text = json.dumps(asdict(result), ensure_ascii=False)
-        if output:
-            write_atomically(output, text)
-    if as_json:
-        click.echo(text)
-        return
-    table = Table(title=f"{threads} threads, {result.machine.cpu_info}")
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: print_llm(result))
+
+
+def print_llm(result: LlmReport) -> None:
+    table = Table(title=f"{result.n_threads} threads, {result.machine.cpu_info}")
     for name in ("engine", "weights", "prefill tokens/s", "decode tokens/s"):
         table.add_column(name, justify="right" if "tokens" in name else "left")
     for row in result.speeds:
@@ -236,92 +141,6 @@ def llm(
             f"against fp32 on {q.positions} positions: likeliest token equal {q.top1:.1%}, perplexity "
             f"{q.perplexity} / {q.perplexity_fp32}"
         )
-
-
-@bench.command()
-@bundle_option
-@click.option(
-    "--photos",
-    default="1000,10000,100000",
-    show_default=True,
-    help="Sizes of the albums, with commas between.",
-)
-@click.option(
-    "--cache", type=PATH, required=True, help="Folder in which the albums are made, and kept for another run."
-)
-@click.option(
-    "-r",
-    "--repetitions",
-    type=click.IntRange(1, 1000),
-    default=10,
-    show_default=True,
-    help="Counted passes over the queries.",
-)
-@click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
-@click.option("--svg", type=PATH, default=None, help="Draw the curves into this file.")
-@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
-def index(
-    bundle: Path,
-    photos: str,
-    cache: Path,
-    repetitions: int,
-    output: Path | None,
-    svg: Path | None,
-    as_json: bool,
-) -> None:
-    """How albums of growing size search, open and take a photo more: made-up photos, the whole search without
-    the LLM.
-    """
-    from ..index import growth as measuring
-
-    if not all(part.strip().isdigit() and int(part) >= 100 for part in photos.split(",")):
-        raise click.UsageError("--photos: whole numbers of 100 or more with commas between")
-    with one_line("bench index", DatasetError, SampleError, extra="bench"), spinner() as progress:
-        task = progress.add_task("opening", total=None)
-        cache.mkdir(parents=True, exist_ok=True)
-        counts = sorted({int(part) for part in photos.split(",")})
-        result = measuring.measure(
-            bundle, counts, cache, repetitions, lambda text: progress.update(task, description=text)
-        )
-        text = json.dumps(asdict(result), ensure_ascii=False)
-        if output:
-            write_atomically(output, text)
-        if svg:
-            write_atomically(svg, measuring.draw(result))
-    if as_json:
-        click.echo(text)
-        return
-    table = Table(title="milliseconds")
-    for column in (
-        "photos",
-        "search p95",
-        "with encoder p95",
-        "open",
-        "first search",
-        "add p95",
-        "tree",
-        "mask",
-        "vectors B/photo",
-        "file / parts",
-    ):
-        table.add_column(column, justify="right")
-    for s in result.sizes:
-        numbers = (
-            s.search.p95_ms,
-            s.search_encoding.p95_ms,
-            s.album_open_ms,
-            s.first_search_ms,
-            s.add_one.p95_ms,
-            s.tree_ms,
-            s.mask_ms,
-        )
-        table.add_row(
-            str(s.photos),
-            *(f"{number:.2f}" for number in numbers),
-            f"{s.vector_bytes / s.photos:.0f}",
-            f"{s.file_bytes / s.parts_bytes:.2f}",
-        )
-    Console().print(table)
 
 
 @bench.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +13,8 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
-from .options import PATH, spinner
+from .options import PATH, Outlet, result_options, spinner
 
 if TYPE_CHECKING:
     from ..channels import Channels, Found
@@ -28,8 +26,8 @@ if TYPE_CHECKING:
 @click.option(
     "--queries", type=PATH, default=None, help='A JSONL of {"query", "relevant": [ids]} to ask as well.'
 )
-@click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
-def channels(checkpoints: tuple[Path, ...], album: Path, queries: Path | None, output: Path | None) -> None:
+@result_options
+def channels(checkpoints: tuple[Path, ...], album: Path, queries: Path | None, out: Outlet) -> None:
     """Recall of photos by their pixels alone: labels, the experts of CHECKPOINTS, and both fused.
 
     CHECKPOINTS: directories of `gamer train --until DATE`, whose withheld memories are asked.
@@ -43,9 +41,8 @@ def channels(checkpoints: tuple[Path, ...], album: Path, queries: Path | None, o
         result = measuring.measure(
             album, checkpoints, queries, lambda text: progress.update(task, description=text)
         )
-        if output:
-            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
-    print_channels(result)
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: print_channels(result))
 
 
 def print_channels(result: Channels) -> None:

@@ -15,11 +15,9 @@ from gamer.runtime.search.answer import REFINEMENTS
 
 from .. import sample as sample_album
 from ..cost.nodes import GraphError
-from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from ..tables import dumps, emit, format_option
-from .options import PATH, bundle_option, spinner, threads_option
+from .options import PATH, Outlet, bundle_option, sheet_options, spinner, threads_option
 
 if TYPE_CHECKING:
     from ..latency.measure import Latency
@@ -86,12 +84,8 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
     default=None,
     help="The day that 'last spring' counts from. [default: now]",
 )
-@click.option(
-    "--output", type=PATH, default=None, help="Also write the JSON, with all samples, to this file."
-)
 @click.option("--html", type=PATH, default=None, help="Also draw a self-contained HTML report.")
-@click.option("--json", "as_json", is_flag=True, help="The same as -o json.")
-@format_option
+@sheet_options
 @threads_option
 def latency(
     album: Path | None,
@@ -104,10 +98,8 @@ def latency(
     warmup: int,
     delay: float,
     now: datetime | None,
-    output: Path | None,
     html: Path | None,
-    as_json: bool,
-    form: str,
+    out: Outlet,
     threads: int,
 ) -> None:
     """Latency of every layer and step of a search in ALBUM (without one: none) and of every component of the
@@ -135,13 +127,12 @@ def latency(
             lambda text: progress.update(task, description=text[:60]),
         )
         as_dict = asdict(result)
-        if output:
-            write_atomically(output, dumps(as_dict))
+        out.save(as_dict)
         if html and album:
             progress.update(task, description="drawing")
             draw(html, bundle, album, result, as_dict, now)
     notes = [*tables.notes(result), *([f"Report: {html.resolve()}"] if html else [])]
-    emit("json" if as_json else form, tables.sheets(result), notes, tables.records(result), as_dict)
+    out.emit(tables.sheets(result), notes, tables.records(result), as_dict)
 
 
 def draw(
@@ -205,13 +196,7 @@ def report_command(files: tuple[Path, ...], html: Path, bundles: tuple[Path, ...
     help="NAME=N: length of a dimension that a graph names; repeat for more.",
 )
 @click.option("--operators", is_flag=True, help="Also a table of operators for each component.")
-@click.option(
-    "--output",
-    type=PATH,
-    default=None,
-    help="Also write the JSON, with every operator of every graph, to this file.",
-)
-@format_option
+@sheet_options
 @threads_option
 def flops(
     bundle: Path,
@@ -220,8 +205,7 @@ def flops(
     photos: int,
     dims: dict[str, int],
     operators: bool,
-    output: Path | None,
-    form: str,
+    out: Outlet,
     threads: int,
 ) -> None:
     """Parameters, multiply-adds, bytes and intensity of every component and operator of BUNDLE, counted on
@@ -243,10 +227,9 @@ def flops(
             lambda text: progress.update(task, description=text[:60]),
         )
         as_dict = asdict(result)
-        if output:
-            write_atomically(output, dumps(as_dict))
+        out.save(as_dict)
     records = [tables.record(result, cost) for cost in result.components]
-    emit(form, tables.sheets(result, operators), tables.notes(result), records, as_dict)
+    out.emit(tables.sheets(result, operators), tables.notes(result), records, as_dict)
 
 
 def _share(ctx: click.Context, param: click.Parameter, given: str) -> float:
@@ -264,18 +247,23 @@ def _share(ctx: click.Context, param: click.Parameter, given: str) -> float:
 @click.option(
     "--bound", default="10%", show_default=True, callback=_share, help="How much slower a row may be."
 )
-@format_option
-def compare(a: Path, b: Path, bound: float, form: str) -> None:
-    """Tell noise from change between two runs of `bench latency` (--output): exit code 1 when a row of B is
-    slower by more than the bound.
+@sheet_options
+def compare(a: Path, b: Path, bound: float, out: Outlet) -> None:
+    """Tell noise from change between two runs of `bench latency` (-o): exit code 1 when a row of B is slower
+    by more than the bound.
+
+    95 %: the interval of the change of the median (bootstrap; Welch's t over processes). p: how likely
+    samples so different would be if nothing had changed (Mann-Whitney, Holm-corrected over the rows). A row
+    is called slower or faster only where both say so; where they seem to disagree, it is the same.
     """
     from ..latency import compare as comparing
     from ..latency import imported
 
     with one_line("bench compare", extra="bench"):
         result = comparing.compare(imported.read(a), imported.read(b), bound)
+        out.save(asdict(result))
     records = [asdict(change) for change in result.changes]
-    emit(form, [comparing.sheet(result)], comparing.notes(result), records, asdict(result))
+    out.emit([comparing.sheet(result)], comparing.notes(result), records, asdict(result))
     if result.regressions:
         raise SystemExit(1)
 
@@ -347,8 +335,7 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
     show_default=True,
     help="Rounds over ceilings and components; best counts.",
 )
-@click.option("--output", type=PATH, default=None, help="Also write the JSON to this file.")
-@format_option
+@sheet_options
 @threads_option
 def device(
     bundles: tuple[Path, ...],
@@ -358,8 +345,7 @@ def device(
     given: dict[str, float],
     imports: tuple[Path, ...],
     rounds: int,
-    output: Path | None,
-    form: str,
+    out: Outlet,
     threads: int,
 ) -> None:
     """What a phone will do with a bundle: latency, energy class and memory by roofline, calibrated on this
@@ -390,10 +376,9 @@ def device(
             "budget": asdict(budget) if isinstance(budget, budgets.Budget) else None,
             "choices": [asdict(c) for c in choices],
         }
-        if output:
-            write_atomically(output, dumps(as_dict))
+        out.save(as_dict)
     records = [asdict(o) for o in forecast.outlooks]
-    emit(form, tables.sheets(forecast, choices), tables.notes(forecast, measured), records, as_dict)
+    out.emit(tables.sheets(forecast, choices), tables.notes(forecast, measured), records, as_dict)
 
 
 @click.command()
@@ -414,16 +399,14 @@ def device(
     show_default=True,
     help="Rows a table, the dearest first.",
 )
-@click.option("--output", type=PATH, default=None, help="Also write the JSON, with every node, to this file.")
-@format_option
+@sheet_options
 @threads_option
 def ops(
     components: tuple[str, ...],
     bundle: Path,
     repetitions: int,
     top: int,
-    output: Path | None,
-    form: str,
+    out: Outlet,
     threads: int,
 ) -> None:
     """Operators of BUNDLE's COMPONENTS (default: all) by time, multiply-adds and share of the roofline; what
@@ -442,16 +425,15 @@ def ops(
             lambda text: progress.update(task, description=text[:60]),
         )
         as_dict = asdict(result)
-        if output:
-            write_atomically(output, dumps(as_dict))
+        out.save(as_dict)
     records = tables.records(result)
-    emit(form, tables.sheets(result, top), tables.notes(result), records, as_dict)
+    out.emit(tables.sheets(result, top), tables.notes(result), records, as_dict)
 
 
 @click.command("table")
 @click.argument("files", type=PATH, nargs=-1, required=True)
-@format_option
-def table_command(files: tuple[Path, ...], form: str) -> None:
+@sheet_options
+def table_command(files: tuple[Path, ...], out: Outlet) -> None:
     """The README's tables from FILES of `bench ops` and `bench latency`: components by cost, time and
     roofline; layers beside the paper.
     """
@@ -459,8 +441,9 @@ def table_command(files: tuple[Path, ...], form: str) -> None:
 
     with one_line("bench table", extra="bench"):
         result = readme_tables.make([report.read(path) for path in files])
-    as_dict = asdict(result)
-    emit(form, readme_tables.sheets(result), readme_tables.notes(result), as_dict["rows"], as_dict)
+        as_dict = asdict(result)
+        out.save(as_dict)
+    out.emit(readme_tables.sheets(result), readme_tables.notes(result), as_dict["rows"], as_dict)
 
 
 COMMANDS = (latency, flops, ops, device, compare, report_command, table_command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +12,8 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
-from .options import PATH, bundle_option, spinner, threads_option
+from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 from .quality import shown_command
 
 if TYPE_CHECKING:
@@ -27,16 +25,14 @@ if TYPE_CHECKING:
 @click.option("--data", type=PATH, required=True, help="Data set with events, such as camroll-mpr.")
 @click.option("--users", default="", help="Users, with commas between. [default: all]")
 @click.option("--cache", type=PATH, default=None, help="Keep the encoded texts here between runs.")
-@click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
-@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
+@result_options
 @threads_option
 def events(
     bundle: Path,
     data: Path,
     users: str,
     cache: Path | None,
-    output: Path | None,
-    as_json: bool,
+    out: Outlet,
     threads: int,
 ) -> None:
     """How well the rules segment photos into events: F1 of boundaries and pairs, beside the best fixed gap.
@@ -58,13 +54,8 @@ def events(
             lambda text: progress.update(task, description=text),
             shown_command(f"events --data {data.name}", bundle, options),
         )
-        text = json.dumps(asdict(result), ensure_ascii=False)
-        if output:
-            write_atomically(output, text)
-    if as_json:
-        click.echo(text)
-    else:
-        _print(result)
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: _print(result))
 
 
 def _print(result: EventQuality) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -14,10 +13,9 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..retrieval.methods import METHODS
-from .options import PATH, bundle_option, spinner
+from .options import PATH, Outlet, bundle_option, result_options, spinner
 
 if TYPE_CHECKING:
     from ..retrieval.fleet import Fleet
@@ -81,7 +79,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Users to plan for; the paper has 58,522.",
 )
-@click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
+@result_options
 def fleet(
     folders: tuple[Path, ...],
     bundle: Path,
@@ -94,7 +92,7 @@ def fleet(
     address: str | None,
     workers: int,
     plan: int,
-    output: Path | None,
+    out: Outlet,
 ) -> None:
     """Build, search and score many users' albums, each on its own: here, or on a Ray cluster that sees the
     same folders.
@@ -134,9 +132,8 @@ def fleet(
         result = measuring.summed(
             jobs, settings, engine, workers, done, perf_counter() - begin, plan, command
         )
-        if output:
-            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
-    print_fleet(result)
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: print_fleet(result))
 
 
 def print_fleet(result: Fleet) -> None:

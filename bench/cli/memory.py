@@ -13,9 +13,8 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
-from .options import PATH, bundle_option, spinner, threads_option
+from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 from .quality import shown_command
 
 if TYPE_CHECKING:
@@ -27,12 +26,9 @@ if TYPE_CHECKING:
 @click.option("--data", type=PATH, default=None, help="LoCoMo's folder; without it that part is left out.")
 @click.option("--fit", is_flag=True, help="Print the weights of recall as fitted to all of --data, and end.")
 @click.option("--turns", type=click.IntRange(1), default=100_000, show_default=True, help="Album to grow to.")
-@click.option("--output", type=PATH, default=None, help="Write the JSON to this file.")
-@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the tables.")
+@result_options
 @threads_option
-def memory(
-    bundle: Path, data: Path | None, fit: bool, turns: int, output: Path | None, as_json: bool, threads: int
-) -> None:
+def memory(bundle: Path, data: Path | None, fit: bool, turns: int, out: Outlet, threads: int) -> None:
     """What the memory of the person finds, how it follows changes of mind, and what it costs as it grows."""
     from gamer.runtime.cli.chat import encoder_of
     from gamer.runtime.models.models import Models
@@ -51,17 +47,16 @@ def memory(
         if fit and data is not None:
             encoder = encoder_of(Models.open(bundle, "onnx", threads))
             assert encoder is not None
-            text = json.dumps(evidence.measure(data, encoder, tell).weights)
+            weights = evidence.measure(data, encoder, tell).weights
+            out.save(weights)
         else:
             shown = shown_command(f"memory --data {data.name}" if data else "memory", bundle, ())
             result = measuring.measure(bundle, data, turns, threads, tell, shown)
-            text = json.dumps(asdict(result), ensure_ascii=False, indent=1)
-        if output:
-            write_atomically(output, text)
-    if as_json or fit:
-        click.echo(text)
+            out.save(asdict(result))
+    if fit:
+        click.echo(json.dumps(weights))
     else:
-        _print(result)
+        out.show(asdict(result), lambda: _print(result))
 
 
 def _print(result: MemoryQuality) -> None:

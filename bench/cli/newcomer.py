@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -16,15 +15,15 @@ from gamer.runtime.cli.console import one_line
 
 from ..newcomer import Verdict
 from ..sample import SampleError
-from .options import PATH, bundle_option, spinner, threads_option
+from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
 
 @click.command()
 @bundle_option
 @click.option("--keep", type=PATH, default=None, help="Lay the files and the album out here, and keep them.")
-@click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON instead of the table.")
+@result_options
 @threads_option
-def newcomer(bundle: Path, keep: Path | None, as_json: bool, threads: int) -> None:
+def newcomer(bundle: Path, keep: Path | None, out: Outlet, threads: int) -> None:
     """Ask the 25 queries of a newcomer's small album (Takeout, a chat, screenshots): which come right.
 
     Texts in pictures are read, so the `ocr` extra is needed.
@@ -35,10 +34,9 @@ def newcomer(bundle: Path, keep: Path | None, as_json: bool, threads: int) -> No
         progress.add_task("building the album and asking", total=None)
         with tempfile.TemporaryDirectory() as aside:
             verdicts = album.run(bundle, keep or Path(aside), threads)
-    if as_json:
-        click.echo(json.dumps([asdict(verdict) for verdict in verdicts], ensure_ascii=False))
-    else:
-        print_verdicts(verdicts)
+        as_dicts = [asdict(verdict) for verdict in verdicts]
+        out.save(as_dicts)
+    out.show(as_dicts, lambda: print_verdicts(verdicts))
 
 
 def print_verdicts(verdicts: tuple[Verdict, ...]) -> None:

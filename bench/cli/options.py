@@ -1,15 +1,23 @@
-"""Options and the spinner that several of these commands share."""
+"""Options, the way a result is written and printed, and the spinner, which these commands share."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from gamer.runtime.cli.options import json_option
+
+from ..files import write_atomically
+from ..tables import FORMATS, Record, Sheet, dumps, emit
 
 ERR = Console(stderr=True)
 PATH = click.Path(path_type=Path)
@@ -21,6 +29,65 @@ threads_option = click.option(
     show_default=True,
     help="Threads per model.",
 )
+_output_option = click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    default=None,
+    help="Also write the JSON, with everything that was measured, to this file.",
+)
+_format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="md",
+    show_default=True,
+    help="What is printed: Markdown tables, or the same for machines. --json: the same as --format json.",
+)
+
+
+@dataclass(frozen=True)
+class Outlet:
+    """Where a command's result goes.
+
+    `file`: gets the JSON, None for none. `form`: what is printed, one of FORMATS.
+    """
+
+    file: Path | None
+    form: str
+
+    def save(self, result: object) -> None:
+        """Writes the JSON of `result` to the file, if one was named. Raises AlbumError or OSError."""
+        if self.file:
+            write_atomically(self.file, dumps(result))
+
+    def show(self, result: object, table: Callable[[], None]) -> None:
+        """Prints the JSON of `result` if it was asked for, otherwise calls `table`."""
+        if self.form == "json":
+            click.echo(dumps(result))
+        else:
+            table()
+
+    def emit(
+        self, sheets: Sequence[Sheet], notes: Sequence[str], records: Sequence[Record], result: Record
+    ) -> None:
+        """Prints the result in its form; the arguments are those of tables.emit."""
+        emit(self.form, sheets, notes, records, result)
+
+
+def result_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command `-o FILE` and `--json`; it receives them as `out`, an Outlet."""
+
+    @wraps(command)
+    def with_outlet(*args: Any, output: Path | None, as_json: bool, form: str = "md", **options: Any) -> None:
+        command(*args, out=Outlet(output, "json" if as_json else form), **options)
+
+    return _output_option(json_option(with_outlet))
+
+
+def sheet_options(command: Callable[..., None]) -> Callable[..., None]:
+    """As `result_options`, with `--format` too: for a command that prints tables.Sheet."""
+    return _format_option(result_options(command))
 
 
 @contextmanager

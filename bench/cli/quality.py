@@ -18,9 +18,10 @@ from ..files import write_atomically
 from ..retrieval.datasets import DatasetError
 from ..retrieval.methods import METHODS
 from ..sample import SampleError
-from .options import PATH, bundle_option, spinner, threads_option
+from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
 if TYPE_CHECKING:
+    from ..retrieval.fit_ranking import Fit
     from ..retrieval.quality import Quality
 
 
@@ -63,8 +64,7 @@ if TYPE_CHECKING:
     default=None,
     help="Keep each user's answers here; the same command, interrupted, goes on.",
 )
-@click.option("--output", type=PATH, default=None, help="Write the figures, with each query's, as JSON.")
-@click.option("--json", "as_json", is_flag=True, help="Print the JSON instead of the table.")
+@result_options
 @threads_option
 def quality(
     dataset: Path,
@@ -75,8 +75,7 @@ def quality(
     cache: Path | None,
     runs: Path | None,
     parts: Path | None,
-    output: Path | None,
-    as_json: bool,
+    out: Outlet,
     threads: int,
 ) -> None:
     """Recall, MAP and MRR on DATASET of our search and of baselines on the same albums and encoder, with
@@ -111,15 +110,10 @@ def quality(
                 ),
                 parts,
             )
-        text = json.dumps(asdict(result), ensure_ascii=False)
         for name, run in ranked.items() if runs else ():
             write_atomically((runs or Path()) / f"{name}.json", json.dumps(run))
-        if output:
-            write_atomically(output, text)
-    if as_json:
-        click.echo(text)
-    else:
-        print_quality(result)
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: print_quality(result))
 
 
 def shown_command(what: str, bundle: Path, options: tuple[str, ...]) -> str:
@@ -167,9 +161,9 @@ def print_quality(result: Quality) -> None:
 @click.argument("datasets", type=PATH, nargs=-1, required=True)
 @bundle_option
 @click.option("--cache", type=PATH, required=True, help="Keep the albums here between runs.")
-@click.option("--output", type=PATH, default=None, help="Write the figures as JSON.")
+@result_options
 @threads_option
-def fit(datasets: tuple[Path, ...], bundle: Path, cache: Path, output: Path | None, threads: int) -> None:
+def fit(datasets: tuple[Path, ...], bundle: Path, cache: Path, out: Outlet, threads: int) -> None:
     """Fit the ranking's weights to DATASETS, cross-validated by user, with what each summand adds to
     recall@5.
     """
@@ -181,8 +175,11 @@ def fit(datasets: tuple[Path, ...], bundle: Path, cache: Path, output: Path | No
         result = fitting.fit(
             bundle, datasets, threads, cache, lambda text: progress.update(task, description=text)
         )
-        if output:
-            write_atomically(output, json.dumps(asdict(result), ensure_ascii=False))
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: print_fit(result))
+
+
+def print_fit(result: Fit) -> None:
     table = Table(title="macro recall@5")
     for name in ("", *result.trained):
         table.add_column(name, justify="right" if name else "left")

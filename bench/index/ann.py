@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -25,7 +25,7 @@ from gamer.index.vectors import engines
 from .. import machine
 from ..retrieval.datasets import DatasetError, read_jsonl
 from . import ann_peers
-from .ann_peers import Found, Peer
+from .ann_peers import Found, LeftOut, Peer
 
 SELECTIVITIES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 K = 10
@@ -71,8 +71,6 @@ class Built:
 
 @dataclass(frozen=True)
 class Ann:
-    """`left_out`: engines that are not installed → how to install them."""
-
     machine: machine.Machine
     data: str
     vectors: int
@@ -80,11 +78,11 @@ class Ann:
     k: int
     recall_wanted: float
     built: tuple[Built, ...]
+    left_out: tuple[LeftOut, ...]
     runs: tuple[Run, ...]
     fastest: tuple[Run, ...]
     file_bytes: int
     when: str
-    left_out: dict[str, str]
 
 
 def clustered(n: int, dim: int, queries: int, seed: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -154,13 +152,14 @@ def measure(
     x: FloatArray,
     q: FloatArray,
     peers: Sequence[str],
+    left_out: Sequence[LeftOut],
     folder: Path,
     progress: Callable[[str], None],
-    left_out: Mapping[str, str],
 ) -> Ann:
     """Builds our index and each peer's in turn and measures all selectivities.
 
-    `folder`: where the album and the peers' files are written. `left_out`: see Ann.
+    `left_out`: what the result names as not measured. `folder`: where the album and the peers' files are
+    written.
     """
     runs: list[Run] = []
     built: list[Built] = []
@@ -209,11 +208,11 @@ def measure(
         k=K,
         recall_wanted=RECALL,
         built=tuple(built),
+        left_out=tuple(left_out),
         runs=tuple(runs),
         fastest=reached,
         file_bytes=file_bytes,
         when=when,
-        left_out=dict(left_out),
     )
 
 

@@ -1,16 +1,17 @@
 """The engines that `gamer bench ann` compares with ours, each in the form that serves filtered search best.
 
-They are installed by the bench extra. A search returns ids. Whatever it has to build from the array of
-allowed rows counts as its time. `ways` gives the search forms at a selectivity, each with rising efforts; the
-fastest setting that reaches the recall is reported.
+NEEDS says what each is imported from; one that is not installed is left out. A search returns ids. Whatever
+it has to build from the array of allowed rows counts as its time. `ways` gives the search forms at a
+selectivity, each with rising efforts; the fastest setting that reaches the recall is reported.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,9 +21,38 @@ from gamer.index import FloatArray, RowArray
 from gamer.index.vectors.engines import usearch_graph
 
 Found = Iterable[Any]
+# The module that an engine is imported from, and the extra that installs it ("": installed with the project).
+NEEDS = {
+    "gamer-hnswlib": ("hnswlib", "hnswlib"),
+    "usearch": ("usearch", ""),
+    "hnswlib": ("hnswlib", "hnswlib"),
+    "faiss": ("faiss", "bench"),
+    "sqlite-vec": ("sqlite_vec", "bench"),
+}
 M, EF_CONSTRUCTION = 16, 96
 EFFORTS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096)
 _K = 10
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An engine that is not measured, and why."""
+
+    algorithm: str
+    why: str
+
+
+def available(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
+    """The engines of `names` that can be imported, and the others; nothing is imported."""
+    missing = [name for name in names if find_spec(NEEDS[name][0]) is None]
+    return tuple(name for name in names if name not in missing), tuple(
+        LeftOut(name, _install(*NEEDS[name])) for name in missing
+    )
+
+
+def _install(module: str, extra: str) -> str:
+    package = f"gamer-on-device[{extra}]" if extra else "gamer-on-device"
+    return f"{module} is not installed: pip install '{package}'"
 
 
 class Peer(Protocol):
@@ -207,17 +237,3 @@ PEERS: dict[str, Callable[[FloatArray, Path], Peer]] = {
     "faiss": Faiss,
     "sqlite-vec": SqliteVec,
 }
-
-# Engine → (module that it needs, how to install it), for those that an installation may lack.
-NEEDS = {
-    "gamer-hnswlib": ("hnswlib", "pip install hnswlib, which wants a C++ compiler"),
-    "hnswlib": ("hnswlib", "pip install hnswlib, which wants a C++ compiler"),
-    "faiss": ("faiss", "pip install 'gamer-on-device[bench]'"),
-    "sqlite-vec": ("sqlite_vec", "pip install 'gamer-on-device[bench]'"),
-}
-
-
-def missing(peers: Iterable[str]) -> dict[str, str]:
-    """Those of `peers` that are not installed → how to install them."""
-    needs = {name: NEEDS[name] for name in peers if name in NEEDS}
-    return {name: how for name, (module, how) in needs.items() if importlib.util.find_spec(module) is None}

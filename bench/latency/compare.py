@@ -22,6 +22,13 @@ from .imported import Imported, ImportedRow
 from .samples import log_medians
 
 DRAWS, LEVEL = 4000, 0.05
+EXPLAINED = (
+    "95 %: the interval of the change of the median, by a bootstrap of the samples and, over several "
+    "processes, Welch's t. p: how likely samples so different would be if nothing had changed, by a "
+    "Mann-Whitney test of all samples, corrected for the number of rows (Holm). A row is slower or faster "
+    "only if p is below 0.05 and the interval excludes 0. With only a small p, samples differ no more than "
+    "from process to process; with only such an interval, there are too few samples to be sure."
+)
 FEWEST = 4  # samples that a row needs for a verdict
 
 
@@ -189,14 +196,6 @@ def sheet(comparison: Comparison) -> Sheet:
     )
 
 
-EXPLAINED = (
-    '"95 %" is the interval of the change of a row\'s median (bootstrap); "p" is how likely a Mann-Whitney '
-    "test finds samples as different by chance, corrected for the number of rows (Holm). A row changed if "
-    "the interval leaves out 0 and p is below 0.05: a busy minute moves many samples a little, a stall moves "
-    "few by much, and either deceives one of the two."
-)
-
-
 def notes(comparison: Comparison) -> list[str]:
     out = [*comparison.notes]
     out += [
@@ -205,9 +204,9 @@ def notes(comparison: Comparison) -> list[str]:
         if only
     ]
     count = len(comparison.regressions)
+    out.append(EXPLAINED)
     return [
         *out,
-        EXPLAINED,
         f"{count} of {len(comparison.changes)} rows slower by more than {comparison.bound:.0%}."
         if count
         else "No regression beyond the bound.",

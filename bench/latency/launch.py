@@ -232,7 +232,8 @@ def _once(item: ComponentRun, last_ns: int) -> int:
 class _Searches:
     """Rounds of searches of three kinds: as usual, with the stopwatch, and without any clock.
 
-    The order of the kinds rotates from query to query.
+    The order of the kinds rotates from query to query. Layers and steps are those of the same searches, with
+    the stopwatch, so that no step takes longer than its layer.
     """
 
     def __init__(self, engine: Engine, queries: Sequence[str], refined_by: str, now: datetime | None) -> None:
@@ -265,20 +266,20 @@ class _Searches:
         self.bare.append(self._timed(query, replace(FRESH, timed=False))[0])
 
     def _search_plain(self, query: str, first: bool) -> None:
-        took, milliseconds = self._timed(query)
-        self.plain.append(took)
-        if first:
-            layers = self._layers[-1]
-            for layer, value in milliseconds.items():
-                layers[layer].append(int(value * 1e6))
-            layers["all"].append(int(sum(milliseconds.values()) * 1e6))
-            layers["search"].append(took)
+        self.plain.append(self._timed(query)[0])
 
     def _search_stepped(self, query: str, first: bool) -> None:
-        took, _ = self._timed(query, observer=self._watch)
+        took, milliseconds = self._timed(query, observer=self._watch)
         self.stepped.append(took)
         spent = self._watch.lap()
         if first:
+            layers = self._layers[-1]
+            for layer, value in milliseconds.items():
+                # The trace has whole microseconds: a step that fills its layer may come out a little longer.
+                longest = max((ns for (of, _), ns in spent.items() if of == layer), default=0)
+                layers[layer].append(max(round(value * 1e6), longest))
+            layers["all"].append(sum(layers[layer][-1] for layer in milliseconds))
+            layers["search"].append(took)
             self._steps[-1].append(spent)
 
     def rows(self, warmup: int) -> list[RawRow]:

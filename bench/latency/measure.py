@@ -5,8 +5,9 @@ machine with the bundle's models. The paper names no hardware.
 
 All rows are measured in rounds, each row once a round (a layer: once a query), so that a disturbance falls on
 all rows; and in several fresh processes (launch.py), so that the interval of a median shows where another
-run's median would lie. Layers come from the engine's own trace, steps from separate searches with a stopwatch
-inside (steps.py). Searches without any clock run between them: the difference is the cost of measuring.
+run's median would lie. Layers (the engine's own trace) and steps come from the same searches, which have a
+stopwatch inside (steps.py). Searches without it, and without any clock, run between them: the differences
+are the cost of measuring.
 
 The JSON of a run has the format that the demo apps export and `bench device --import` reads: see
 bench/README.md.

@@ -76,22 +76,22 @@ def notes(latency: Latency) -> list[str]:
         )
     if not latency.album:
         return out
-    return [*out, *_longer_steps(latency.rows), LATENCY_NOTE]
+    return [*out, *longer_than_parents(latency.rows), LATENCY_NOTE]
 
 
-def _longer_steps(rows: Sequence[Row]) -> list[str]:
-    """Why a step's median may exceed its layer's, if one does."""
-    layers = {row.layer: row.p50_ns for row in rows if not row.step}
-    longer = [
-        f"{row.step} in {row.layer}"
-        for row in rows
-        if row.step and row.p50_ns > layers.get(row.layer, row.p50_ns)
-    ]
-    if not longer:
-        return []
+def longer_than_parents(rows: Sequence[Row]) -> list[str]:
+    """A line for each step whose median exceeds its layer's, with the reason.
+
+    Both are times of the same searches. Only a step that some searches do not take has a median over other
+    searches than its layer's.
+    """
+    layers = {r.layer: r for r in rows if not r.step}
     return [
-        f"{', '.join(longer)}: longer than the layer, because layers are timed in searches of their own, "
-        "whose steps no stopwatch slows down."
+        f"{r.name} has a longer median ({r.p50_ns / 1e6:.3f} ms) than {r.layer} as a whole "
+        f"({layers[r.layer].p50_ns / 1e6:.3f} ms): {r.n} of {layers[r.layer].n} searches took this step, and "
+        "its median is over these alone."
+        for r in rows
+        if r.step and r.layer in layers and r.p50_ns > layers[r.layer].p50_ns
     ]
 
 

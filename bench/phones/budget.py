@@ -25,8 +25,8 @@ class Budget:
 class Choice:
     """A bundle and a way to search with it, on a phone.
 
-    `loss`: see `losses`. `fits`: within the budget's time and memory, and within an app's memory on the
-    phone; `why`: what it exceeds.
+    `loss`: see `losses`. `fits`: within the budget's time (by `cpu_ms`, not by its interval) and memory, and
+    within an app's memory on the phone; `why`: what it exceeds.
     """
 
     device: str
@@ -34,6 +34,8 @@ class Choice:
     task: str
     loss: float
     cpu_ms: float
+    cpu_low_ms: float | None
+    cpu_high_ms: float | None
     memory_mb: float
     fits: bool
     why: str
@@ -98,6 +100,8 @@ def _choice(t: Task, budget: Budget, loss: float) -> Choice:
         task=t.task,
         loss=loss,
         cpu_ms=t.cpu_ms,
+        cpu_low_ms=t.cpu_low_ms,
+        cpu_high_ms=t.cpu_high_ms,
         memory_mb=t.memory_mb,
         fits=not why,
         why=", ".join(why),

@@ -8,13 +8,16 @@
 3. A phone's ceilings are this machine's times the ratio of the data sheets, as if the phone's kernels reached
    the same share of their peak. All figures for phones rest on that assumption; measurements that an app
    exported are shown beside them (imported.py).
+4. A prediction's interval is the spread of the calibrated errors on this machine (`ratio_interval`): the 95 %
+   prediction interval, by Student's t on logarithms, of the ratio of measured to calibrated time of one more
+   component here. What the data sheets or that assumption get wrong about a phone is not in it.
 For GPU and NPU there are no kernels here to calibrate with, so only a bound is given: their peak and the
 memory's bandwidth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -76,8 +79,9 @@ class Checked:
 class Outlook:
     """The prediction for a component on a phone.
 
-    `cpu_ms`: on its processor; `joules` and their class `energy` follow from it. `gpu_ms`, `npu_ms`: lower
-    bounds. `measured_ms`: an imported median, if there is one.
+    `cpu_ms`: on its processor, `cpu_low_ms` to `cpu_high_ms` its 95 % interval by the errors on this machine
+    (None where fewer than two components were measured); `joules` and their class `energy` follow from
+    `cpu_ms`. `gpu_ms`, `npu_ms`: lower bounds. `measured_ms`: an imported median, if there is one.
     """
 
     device: str
@@ -85,6 +89,8 @@ class Outlook:
     component: str
     on: str
     cpu_ms: float
+    cpu_low_ms: float | None
+    cpu_high_ms: float | None
     joules: float
     energy: str
     gpu_ms: float | None
@@ -95,12 +101,17 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Task:
-    """The prediction for a user's action on a phone. `fits`: whether it fits the memory of an app there."""
+    """The prediction for a user's action on a phone. `fits`: whether it fits the memory of an app there.
+
+    `cpu_low_ms`, `cpu_high_ms`: the sums of its components' bounds, as if all erred in the same direction.
+    """
 
     device: str
     bundle: str
     task: str
     cpu_ms: float
+    cpu_low_ms: float | None
+    cpu_high_ms: float | None
     joules: float
     energy: str
     memory_mb: float
@@ -109,9 +120,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Forecast:
+    """All of a run. `ratios`: the interval of measured over calibrated time here, see `ratio_interval`."""
+
     machine: machine.Machine
     ceilings: Ceilings
     factors: tuple[float, float, float]
+    ratios: tuple[float, float] | None
     bundles: tuple[str, ...]
     checked: tuple[Checked, ...]
     outlooks: tuple[Outlook, ...]
@@ -152,11 +166,12 @@ def forecast(
     factors, checked = calibrate(
         [run for component_runs in runs.values() for run in component_runs], machine_ceilings
     )
+    ratios = ratio_interval(checked)
     outlooks = [
         o
         for p in profiles
         for b in bundles
-        for o in outlook(p, b.name, runs[b], mf.read(b), machine_ceilings, factors)
+        for o in outlook(p, b.name, runs[b], mf.read(b), machine_ceilings, factors, ratios)
     ]
     tasks = [
         t
@@ -171,6 +186,7 @@ def forecast(
         machine=machine.read(),
         ceilings=machine_ceilings,
         factors=factors,
+        ratios=ratios,
         bundles=tuple(b.name for b in bundles),
         checked=tuple(checked),
         outlooks=tuple(outlooks),
@@ -237,6 +253,21 @@ def calibrate(runs: Sequence[Run], here: Ceilings) -> tuple[tuple[float, float, 
     return _factors(plain, times), out
 
 
+def ratio_interval(checked: Sequence[Checked]) -> tuple[float, float] | None:
+    """The 95 % prediction interval of measured over calibrated time, for one more component here.
+
+    By Student's t over the logarithms of the components' ratios, each calibrated on the others. None for
+    fewer than two components.
+    """
+    if len(checked) < 2:
+        return None
+    from scipy.special import stdtrit
+
+    logs = np.log([c.measured_ms / c.calibrated_ms for c in checked])
+    half = stdtrit(len(logs) - 1, 0.975) * np.std(logs, ddof=1) * np.sqrt(1 + 1 / len(logs))
+    return float(np.exp(logs.mean() - half)), float(np.exp(logs.mean() + half))
+
+
 def _factors(plain: Sequence[Predicted], times: Sequence[float]) -> tuple[float, float, float]:
     """The factors with the least squares of relative errors, between a third and three.
 
@@ -291,8 +322,10 @@ def outlook(
     manifest: Manifest,
     here: Ceilings,
     factors: tuple[float, float, float],
+    ratios: tuple[float, float] | None,
 ) -> list[Outlook]:
     """The predictions for each component on a phone."""
+    low, high = ratios or (None, None)
     phone_ceilings = transfer_ceilings(here, phone)
     out = []
     for run in runs:
@@ -313,6 +346,8 @@ def outlook(
                 component=run.step,
                 on=run.on,
                 cpu_ms=seconds * 1e3,
+                cpu_low_ms=None if low is None else seconds * 1e3 * low,
+                cpu_high_ms=None if high is None else seconds * 1e3 * high,
                 joules=joules,
                 energy=energy(joules),
                 gpu_ms=bounds[0],
@@ -373,6 +408,8 @@ def tasks_of(phone: Profile, bundle: str, manifest: Manifest, outlooks: Sequence
                 bundle=bundle,
                 task=task,
                 cpu_ms=ms,
+                cpu_low_ms=_sum((o.cpu_low_ms, n) for o, n in chosen if o is not None),
+                cpu_high_ms=_sum((o.cpu_high_ms, n) for o, n in chosen if o is not None),
                 joules=joules,
                 energy=energy(joules),
                 memory_mb=memory,
@@ -380,3 +417,13 @@ def tasks_of(phone: Profile, bundle: str, manifest: Manifest, outlooks: Sequence
             )
         )
     return out
+
+
+def _sum(parts: Iterable[tuple[float | None, float]]) -> float | None:
+    """The sum of values times counts; None if a value is."""
+    total = 0.0
+    for value, count in parts:
+        if value is None:
+            return None
+        total += value * count
+    return total

@@ -87,6 +87,7 @@ def _tasks(forecast: Forecast) -> Sheet:
             t.bundle,
             t.task,
             f"{t.cpu_ms:.0f}",
+            interval(t.cpu_low_ms, t.cpu_high_ms),
             t.energy,
             f"{t.joules:.2f}",
             f"{t.memory_mb:.0f}",
@@ -96,9 +97,16 @@ def _tasks(forecast: Forecast) -> Sheet:
     )
     return Sheet(
         "Phones, on their processor",
-        ("device", "bundle", "task", "ms", "energy", "J", "memory MB", "an app may"),
+        ("device", "bundle", "task", "ms", "95 %", "energy", "J", "memory MB", "an app may"),
         rows,
     )
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Milliseconds as "12 … 34"; "" where there is no interval."""
+    if low is None or high is None:
+        return ""
+    return " … ".join(f"{ms:.0f}" if ms >= 100 else f"{ms:.2g}" for ms in (low, high))
 
 
 def _outlooks(forecast: Forecast) -> Sheet:
@@ -108,6 +116,7 @@ def _outlooks(forecast: Forecast) -> Sheet:
         "component",
         "on",
         "CPU ms",
+        "95 %",
         "measured ms",
         "off",
         "GPU ms, at best",
@@ -129,6 +138,7 @@ def _outlook(o: Outlook) -> tuple[str | None, ...]:
         o.component,
         o.on,
         f"{o.cpu_ms:.2f}",
+        interval(o.cpu_low_ms, o.cpu_high_ms),
         *measured,
         *(None if x is None else f"{x:.2f}" for x in (o.gpu_ms, o.npu_ms)),
         o.energy,
@@ -144,13 +154,14 @@ def _choices(choices: Sequence[Choice]) -> Sheet:
             c.task,
             f"{c.loss:.4f}",
             f"{c.cpu_ms:.0f}",
+            interval(c.cpu_low_ms, c.cpu_high_ms),
             f"{c.memory_mb:.0f}",
         )
         for c in choices
     )
     return Sheet(
         "Within the budget, smallest loss first",
-        ("device", "fits", "bundle", "task", "loss", "ms", "memory MB"),
+        ("device", "fits", "bundle", "task", "loss", "ms", "95 %", "memory MB"),
         rows,
     )
 
@@ -171,6 +182,14 @@ def notes(forecast: Forecast, measured: Sequence[Imported]) -> list[str]:
         "machine's, draw 60 % of its bandwidth, and that the phone stays cool; energy is time × an assumed "
         "sustained power (A below 0.1 J, B 1 J, C 10 J). GPU and NPU: no faster than this.",
     ]
+    if forecast.ratios is not None:
+        low, high = forecast.ratios
+        out.append(
+            f"95 % beside a phone's milliseconds: {low:.2f} to {high:.2f} times the prediction, the interval "
+            f"of measured over predicted time of this machine's {len(forecast.checked)} components, each "
+            "calibrated on the others (Student's t on logarithms). It holds the errors of the method seen "
+            "here; what the data sheets or the assumption above get wrong about a phone comes on top."
+        )
     unknown = [
         m.device for m in measured if m.device.lower() not in {o.device.lower() for o in forecast.outlooks}
     ]

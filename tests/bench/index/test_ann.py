@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from gamer.bench.cli.bench import bench
-from gamer.bench.index import ann, ann_peers
+from gamer.bench.index import ann
 from gamer.index import FloatArray, RowArray
 
 
@@ -51,7 +51,7 @@ def test_effort_rises_until_the_recall_is_reached(share: float) -> None:
 
 def test_a_run_reports_the_fastest_settings_that_reach_the_recall(tmp_path: Path) -> None:
     x, q = ann.clustered(1200, 64, 12)
-    result = ann.measure("clustered", x, q, ["usearch"], tmp_path, lambda text: None, {})
+    result = ann.measure("clustered", x, q, ["usearch"], (), tmp_path, lambda text: None)
     ours = [run for run in result.fastest if run.algorithm == "gamer"]
     assert {run.selectivity for run in ours} == set(ann.SELECTIVITIES) and all(
         run.knn >= ann.RECALL for run in result.fastest
@@ -69,21 +69,3 @@ def test_bench_ann_writes_json_and_refuses_an_unknown_peer(tmp_path: Path) -> No
     assert done.exit_code == 0, done.output
     assert json.loads(out.read_text())["vectors"] == 300
     assert CliRunner().invoke(bench, ["ann", "--peer", "annoy"]).exit_code == 2
-
-
-def test_bench_ann_leaves_out_what_is_not_installed_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ann_peers, "PEERS", {"faiss": None, "usearch": ann_peers.PEERS["usearch"]})
-    needs = dict.fromkeys(["gamer-hnswlib", "faiss"], ("no_such_module", "pip install it"))
-    monkeypatch.setattr(ann_peers, "NEEDS", needs)
-    out = tmp_path / "ann.json"
-    asked = ["ann", "-n", "300", "--dim", "16", "-q", "10", "--output", str(out)]
-    done = CliRunner().invoke(bench, asked)
-    assert done.exit_code == 0, done.output
-    assert "left out: faiss is not installed (pip install it)" in done.output
-    written = json.loads(out.read_text())
-    assert [built["algorithm"] for built in written["built"]] == ["gamer", "usearch"]
-    assert written["left_out"] == dict.fromkeys(["gamer-hnswlib", "faiss"], "pip install it")
-    named = CliRunner().invoke(bench, [*asked, "--peer", "faiss"])
-    assert named.exit_code == 2 and "the peer 'faiss' is not installed: pip install it" in named.output

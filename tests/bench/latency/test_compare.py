@@ -144,7 +144,7 @@ def test_compare_exits_1_on_a_regression_and_2_on_a_malformed_bound(tmp_path: Pa
         saved(tmp_path / "a.json", run({"x": noisy(1)})),
         saved(tmp_path / "b.json", run({"x": noisy(2, 2.0)}, "Pixel 9")),
     )
-    same = CliRunner().invoke(bench, ["compare", str(a), str(a), "--bound", "10%", "-o", "json"])
+    same = CliRunner().invoke(bench, ["compare", str(a), str(a), "--bound", "10%", "--json"])
     assert same.exit_code == 0 and json.loads(same.output)["changes"][0]["ratio"] == 1.0
     worse = CliRunner().invoke(bench, ["compare", str(a), str(slow), "--bound", "10%"])
     assert worse.exit_code == 1 and "device differs: Pixel 8 and Pixel 9" in worse.output

@@ -22,8 +22,6 @@ from hypothesis import strategies as st
 
 from gamer.bench import tables
 from gamer.bench.latency import cold, launch, machine_state, samples, steps
-from gamer.bench.latency import tables as latency_tables
-from gamer.bench.latency.samples import Row
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.answer import LAYERS
 from gamer.runtime.search.engine import Engine
@@ -283,7 +281,7 @@ def test_bench_latency_without_an_album_measures_components_only(bundle: Path) -
         "1",
         "-w",
         "0",
-        "-o",
+        "--format",
         "csv",
         "--threads",
         "1",
@@ -293,18 +291,3 @@ def test_bench_latency_without_an_album_measures_components_only(bundle: Path) -
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert {row["layer"] for row in rows} == {"component"} and {row["n_threads"] for row in rows} == {"1"}
     assert all(json.loads(row["samples_ns"]) for row in rows)
-
-
-def test_a_step_that_is_longer_than_its_layer_is_explained() -> None:
-    def row(layer: str, step: str, p50: float) -> Row:
-        return Row(layer, step, "", 1, p50, 0.0, p50, p50, p50, p50, p50, p50, (int(p50),))
-
-    rows = [
-        row("cube", "", 10.0),
-        row("cube", "cue parse", 11.0),
-        row("graph", "", 5.0),
-        row("graph", "x", 5.0),
-    ]
-    (note,) = latency_tables._longer_steps(rows)
-    assert note.startswith("cue parse in cube: longer than the layer")
-    assert latency_tables._longer_steps(rows[2:]) == []

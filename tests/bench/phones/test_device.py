@@ -171,7 +171,7 @@ def test_the_documented_export_of_the_demo_apps_is_read(tmp_path: Path) -> None:
 
 
 def task(name: str, bundle: str, ms: float, megabytes: float, fits: bool = True) -> device.Task:
-    return device.Task("P", bundle, name, ms, 0.1, "B", megabytes, fits)
+    return device.Task("P", bundle, name, ms, ms / 2, ms * 2, 0.1, "B", megabytes, fits)
 
 
 def test_a_budget_ranks_the_smallest_loss_that_fits_first() -> None:

@@ -186,7 +186,7 @@ def test_the_readmes_table_is_computed_from_result_files(tmp_path: Path) -> None
     """
     (tmp_path / "o.json").write_text(json.dumps(operators()))
     (tmp_path / "l.json").write_text(json.dumps(latency()))
-    alone = CliRunner().invoke(bench, ["table", str(tmp_path / "o.json"), "-o", "json"])
+    alone = CliRunner().invoke(bench, ["table", str(tmp_path / "o.json"), "--json"])
     (row,) = json.loads(alone.output)["rows"]
     assert (row["component"], row["parameters"], row["macs"], row["bytes"], row["ms"]) == (
         "llm_decode",
