@@ -253,8 +253,8 @@ def compare(a: Path, b: Path, bound: float, out: Outlet) -> None:
     by more than the bound.
 
     95 %: the interval of the change of the median (bootstrap; Welch's t over processes). p: how likely
-    samples so different would be if nothing had changed (Mann-Whitney, Holm-corrected over the rows). A row
-    is called slower or faster only where both say so; where they seem to disagree, it is the same.
+    samples so different would be if nothing had changed (Mann-Whitney, corrected over the rows by Holm). A
+    row is slower or faster only where both say so; where they seem to disagree, it is the same.
     """
     from ..latency import compare as comparing
     from ..latency import imported

@@ -69,7 +69,9 @@ def _print(result: EventQuality) -> None:
     click.echo(
         f"rules over the best gap: boundary {result.ratio.boundary:.3f}, pairwise {result.ratio.pairwise:.3f}"
     )
-    click.echo(f"fitted to all: {asdict(result.weights)}")
+    click.echo(
+        "fitted to all: " + ", ".join(f"{name} {value}" for name, value in asdict(result.weights).items())
+    )
 
 
 COMMANDS = (events,)

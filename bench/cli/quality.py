@@ -190,7 +190,8 @@ def print_fit(result: Fit) -> None:
     for step in result.steps:
         table.add_row(f"without {step.without}", *(f"{v:.4f}" for v in step.recall5.values()))
     Console().print(table)
-    Console().print({name: value for name, value in asdict(result.ranking).items() if name != "fitted"})
+    weights = asdict(result.ranking)
+    Console().print(", ".join(f"{name} {value}" for name, value in weights.items() if name != "fitted"))
     Console().print("called not in the album:", result.doubted)
 
 

@@ -59,7 +59,7 @@ def read(path: Path) -> Imported:
     except (OSError, ValueError, RecursionError) as error:
         raise RuntimeFailure(
             f"{path}: not JSON ({str(error)[:80]}): export it again from the app, or from `gamer bench "
-            "latency --output`"
+            "latency -o`"
         ) from None
     try:
         return _imported(raw)

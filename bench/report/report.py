@@ -140,7 +140,7 @@ def read(path: Path) -> Document:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise RuntimeFailure(
-            f"{path}: not JSON ({str(error)[:80]}): give files that the bench commands wrote with --output"
+            f"{path}: not JSON ({str(error)[:80]}): give files that the bench commands wrote with -o"
         ) from None
     if not isinstance(document, dict) or kind_of(document) not in KINDS:
         raise RuntimeFailure(f"{path}: no result that the report draws: {', '.join(KINDS)}")

@@ -1,0 +1,329 @@
+"""A performance engineer at the shell: what the commands of `gamer bench` take, and what tables and JSON say.
+
+Commands that would measure for minutes are given recorded files or made-up measurements. No time is asserted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from gamer.bench import channels
+from gamer.bench.agent import measure as agent
+from gamer.bench.cli.bench import bench
+from gamer.bench.cost import ceilings
+from gamer.bench.events import measure as events
+from gamer.bench.index import ann, ann_peers, growth
+from gamer.bench.latency import launch, samples, steps, tables
+from gamer.bench.phones import device
+from gamer.bench.retrieval import ablations, delta, fit_ranking, fleet, replay
+from gamer.bench.retrieval.fleet_engines import ENGINES
+from gamer.main import INDEX_COMMANDS
+from gamer.main import main as gamer
+from gamer.runtime.search.options import SILENT, Observer
+from tests.bench.phones.test_device import HERE, runs
+from tests.paths import ROOT
+
+RESULTS = ROOT / "bench" / "results"
+# What they write is no measurement: an album's JSONL, a page, the paper's tables.
+NO_RESULT = {"sample", "report", "paper"}
+SHEETS = {"latency", "flops", "ops", "device", "compare", "table"}
+
+
+def commands(group: click.Group, *words: str) -> Iterator[tuple[str, click.Command]]:
+    """Every command below `group`, by the words that a user types."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, *words, name)
+        else:
+            yield " ".join((*words, name)), command
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(bench, [str(word) for word in words])
+
+
+def flags(command: click.Command) -> dict[str, click.Option]:
+    return {flag: p for p in command.params if isinstance(p, click.Option) for flag in p.opts}
+
+
+def test_every_bench_command_has_help_and_writes_and_prints_its_result_in_the_same_way() -> None:
+    for name, command in commands(bench):
+        shown, given = run(name, "--help"), flags(command)
+        assert shown.exit_code == 0 and command.help, name
+        if name in NO_RESULT:
+            assert "--json" not in given, name
+            continue
+        assert given["-o"].opts == ["-o", "--output"] and given["-o"].type.name == "path", name
+        assert given["--json"].is_flag and "--json" in shown.output, name
+        assert ("--format" in given) == (name in SHEETS), name
+
+
+def test_o_is_the_file_or_folder_that_is_written_in_every_command_of_gamer() -> None:
+    found = dict(commands(gamer))
+    assert len(found) > 45 and {f"index {name}" for name in INDEX_COMMANDS} <= {
+        *found,
+        "index event",
+        "index",
+    }
+    for name, command in found.items():
+        given = flags(command)
+        for flag in ("-o", "--output"):
+            if flag in given:
+                assert "-o" in given[flag].opts and given[flag].type.name == "path", name
+        if "--format" in given:
+            assert isinstance(given["--format"].type, click.Choice), name
+            assert list(given["--format"].type.choices) == ["md", "csv", "json", "jsonl"], name
+
+
+def test_the_result_is_one_object_with_json_and_a_table_without(tmp_path: Path) -> None:
+    """Of `bench compare` and `bench table`, on recorded runs."""
+    a, b = RESULTS / "latency-pocket.json", RESULTS / "latency-pocket-again.json"
+    for words in (("compare", a, b), ("table", RESULTS / "ops-pocket.json", a)):
+        out = tmp_path / f"{words[0]}.json"
+        shown, as_json = run(*words, "-o", out), run(*words, "--json")
+        assert shown.exit_code == as_json.exit_code == 0, shown.output
+        assert json.loads(as_json.output) == json.loads(out.read_text())
+        assert as_json.output == run(*words, "--format", "json").output
+        assert shown.output.startswith("### ") and "{" not in shown.output
+        assert run(*words, "-o", tmp_path).exit_code == 1  # a folder cannot be the file
+        assert run(*words, "--format", "csv").output.count("\n") > 5
+
+
+def recorded(kind: Any, raw: Any) -> Any:
+    """The dataclass `kind` of the JSON that was written from one; what an old file lacks is empty."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return None if raw is None else recorded(inner[0], raw)
+    if raw is None:
+        return (origin or kind)()
+    if is_dataclass(kind):
+        types: dict[str, Any] = get_type_hints(kind)
+        return kind(**{f.name: recorded(types[f.name], raw.get(f.name)) for f in fields(kind)})
+    if origin is tuple:
+        of = [inner[0]] * len(raw) if inner[-1] is Ellipsis else inner
+        return tuple(recorded(one, value) for one, value in zip(of, raw, strict=True))
+    if origin is dict:
+        return {inner[0](key): recorded(inner[1], value) for key, value in raw.items()}
+    return raw
+
+
+MEASURED = {
+    "ann": (ann, "measure", ann.Ann, "ann-texts", ("-n", 100, "--dim", 8, "-q", 10)),
+    "index": (growth, "measure", growth.Growth, "index", ("-b", "none", "--cache", "CACHE")),
+    "fit": (fit_ranking, "fit", fit_ranking.Fit, "ranking-fit", ("set", "-b", "none", "--cache", "CACHE")),
+    "ablation": (
+        ablations,
+        "measure",
+        ablations.Ablation,
+        "ablation-lihua",
+        ("set", "-b", "b", "--cache", "CACHE"),
+    ),
+    "delta": (delta, "measure", delta.Deltas, "delta", ("set", "-b", "none", "--cache", "CACHE")),
+    "replay": (replay, "measure", replay.Replay, "replay", ("-b", "none")),
+    "fleet": (fleet, "summed", fleet.Fleet, "fleet-data", ("set", "-b", "none", "--results", "CACHE")),
+    "channels": (channels, "measure", channels.Channels, "channels", ("trained", "-a", "none")),
+    "events": (events, "measure", events.EventQuality, "events", ("-b", "none", "--data", "set")),
+    "agent": (
+        agent,
+        "measure",
+        agent.AgentQuality,
+        "agent",
+        ("-b", "none", "--data", "set", "--cache", "CACHE"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_table_is_no_wall_of_json_and_json_is_what_the_file_gets(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    module, function, kind, file, words = MEASURED[name]
+    raw = json.loads((RESULTS / f"{file}.json").read_text())
+    result = recorded(kind, raw)
+    monkeypatch.setattr(module, function, lambda *_: result)
+    monkeypatch.setattr(fleet, "jobs_of", lambda *_: [])
+    monkeypatch.setitem(ENGINES, "local", lambda *_: 0)
+    asked = (name, *(tmp_path if word == "CACHE" else word for word in words), "-o", tmp_path / "out.json")
+    shown, as_json = run(*asked), run(*asked, "--json")
+    assert shown.exit_code == as_json.exit_code == 0, shown.output
+    assert json.loads(as_json.stdout) == json.loads((tmp_path / "out.json").read_text())
+    assert (
+        '"machine"' not in shown.stdout and '": ' not in shown.stdout and len(shown.stdout.splitlines()) > 3
+    )
+
+
+def test_compare_says_in_plain_words_what_p_and_the_interval_are() -> None:
+    files = (RESULTS / "latency-pocket.json", RESULTS / "latency-pocket-again.json")
+    for text in (run("compare", *files).output, run("compare", "--help").output):
+        plain = re.sub(r"\s+", " ", text)
+        for word in ("95 %:", "change of the median", "bootstrap", "p: how likely", "Mann-Whitney", "Holm"):
+            assert word in plain, word
+        assert "slower or faster only" in plain
+    assert "Mann-Whitney" not in run("compare", *files, "--json").output
+
+
+# bench ann: engines that are not installed
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without hnswlib and faiss."""
+    missing = {"hnswlib", "faiss"}
+    monkeypatch.setattr(ann_peers, "find_spec", lambda name: None if name in missing else find_spec(name))
+
+
+def test_engines_that_are_not_installed_are_left_out_before_anything_is_built(
+    bare: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(ann_peers, "EFFORTS", (64,))
+    quick, out = ("-n", 120, "--dim", 16, "-q", 10), tmp_path / "ann.json"
+    done = run("ann", *quick, "-o", out)
+    assert done.exit_code == 0, done.output
+    result = json.loads(out.read_text())
+    assert [one["algorithm"] for one in result["left_out"]] == ["gamer-hnswlib", "hnswlib", "faiss"]
+    assert {b["algorithm"] for b in result["built"]} >= {"gamer", "usearch"}
+    for one, extra in zip(result["left_out"], ("hnswlib", "hnswlib", "bench"), strict=True):
+        assert f"gamer-on-device[{extra}]" in one["why"]
+        assert f"{one['algorithm']} is left out: {one['why']}" in done.stderr
+        assert f"{one['algorithm']}: left out, {one['why']}" in done.stdout
+
+
+def test_an_engine_that_was_named_and_is_not_installed_is_an_error_at_once(
+    bare: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ann, "measure", lambda *_: pytest.fail("built, though an engine is missing"))
+    done = run("ann", "--peer", "usearch", "--peer", "hnswlib")
+    assert done.exit_code == 1 and len(done.stderr.strip().splitlines()) == 1
+    assert "hnswlib is not installed" in done.stderr and "gamer-on-device[hnswlib]" in done.stderr
+
+
+def test_every_engine_says_what_it_needs() -> None:
+    assert set(ann_peers.NEEDS) == {*ann.OURS, *ann_peers.PEERS} - {"gamer"}
+
+
+# bench latency: a step is part of its layer
+
+
+class Engine:
+    """Its searches take the same steps each time; with a stopwatch they take longer, as on a busy machine.
+
+    `now` is the clock, in nanoseconds. Every other search anchors, and then the layer is longer.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def search(self, query: str, observer: Observer = SILENT, **_: object) -> Any:
+        begin, watched = self.now, not isinstance(observer, type(SILENT))
+        with self._step(observer, "cue parse"):
+            self.now += 900_400 if watched else 300_400
+        if query == "last spring":
+            with self._step(observer, "anchors"):
+                self.now += 5_000_000
+        took = {"cube": round((self.now - begin) / 1e6, 3)}
+        self.now += 100_000
+        trace = type("Trace", (), {"milliseconds": took})()
+        return type("Answer", (), {"trace": trace})()
+
+    @contextmanager
+    def _step(self, observer: Observer, name: str) -> Iterator[None]:
+        with observer.step("cube", name):
+            yield
+
+
+def searched(monkeypatch: pytest.MonkeyPatch, queries: tuple[str, ...]) -> list[samples.Row]:
+    engine = Engine()
+    for module in (launch.time, steps):
+        monkeypatch.setattr(module, "perf_counter_ns", lambda: engine.now)
+    searches = launch._Searches(engine, queries, "fast", None)  # type: ignore[arg-type]
+    for _ in range(3):
+        searches.run()
+    assert len(searches.plain) == len(searches.stepped) > 0
+    raw = [r for r in searches.rows(0) if any(r.rounds)]
+    return [samples.row(r.layer, r.step, r.on, [r.rounds]) for r in raw]
+
+
+def test_no_step_takes_longer_than_its_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {(r.layer, r.step): r for r in searched(monkeypatch, ("cat", "dog"))}
+    parent, child = rows["cube", ""], rows["cube", "cue parse"]
+    assert all(c <= p for c, p in zip(child.samples_ns, parent.samples_ns, strict=True))
+    order = [rows[layer, ""].p50_ns for layer in ("cube", "all", "search")]
+    assert order == sorted(order) and not tables.longer_than_parents(list(rows.values()))
+
+
+def test_a_step_that_few_searches_take_is_named_where_its_median_is_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = searched(monkeypatch, ("cat", "dog", "last spring"))
+    (note,) = tables.longer_than_parents(rows)
+    assert note.startswith("cube: anchors has a longer median (5.000 ms)") and "3 of 9 searches" in note
+
+
+# bench device: intervals
+
+
+def test_a_phones_time_has_an_interval_that_is_made_of_this_machines_errors() -> None:
+    exact = device.calibrate(runs(1.0), HERE)[1]
+    low, high = device.ratio_interval(exact) or (0, 0)
+    assert 0.9 < low <= high < 1.1
+    wide = [
+        replace(c, measured_ms=c.calibrated_ms * ratio)
+        for c, ratio in zip(exact, (0.5, 1, 1, 2), strict=True)
+    ]
+    low, high = device.ratio_interval(wide) or (0, 0)
+    logs = np.log([0.5, 1, 1, 2])
+    half = 3.182 * np.std(logs, ddof=1) * (1 + 1 / 4) ** 0.5  # Student's t, three degrees of freedom
+    assert (low, high) == pytest.approx((np.exp(-half), np.exp(half)), rel=1e-3)
+    assert device.ratio_interval(exact[:1]) is None
+
+
+def test_bench_device_prints_the_interval_and_what_it_is_made_of(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With made-up components whose times scatter around the prediction."""
+    golden = ROOT / "tests" / "golden" / "manifest_v1.json"
+    (tmp_path / "manifest.json").write_bytes(golden.read_bytes())
+    made = [
+        replace(part, bundle=tmp_path.name, step=step, best_ms=part.best_ms * ratio)
+        for part, step, ratio in zip(
+            runs(1.0),
+            ("text_tower", "image_tower", "dpe_router", "llm_decode"),
+            (0.8, 1.3, 1.0, 0.7),
+            strict=True,
+        )
+    ]
+    seconds = {f"{tmp_path.name}: {part.step}": part.best_ms / 1e3 for part in made}
+    monkeypatch.setattr(device, "countable", lambda *_: made)
+    monkeypatch.setattr(ceilings, "probes", lambda _: {})
+    monkeypatch.setattr(ceilings, "best_of", lambda *_: seconds)
+    monkeypatch.setattr(ceilings, "ceilings_of", lambda *_: HERE)
+    out, page = tmp_path / "d.json", tmp_path / "d.html"
+    done = run("device", "-b", tmp_path, "--device", "Pixel 8", "--budget", "3s,1.5GB", "-o", out)
+    assert done.exit_code == 0, done.output
+    result = json.loads(out.read_text())
+    low, high = result["ratios"]
+    assert low < 1 < high
+    for row in (*result["outlooks"], *result["tasks"]):
+        assert row["cpu_low_ms"] == pytest.approx(row["cpu_ms"] * low)
+        assert row["cpu_high_ms"] == pytest.approx(row["cpu_ms"] * high)
+    assert result["tasks"] and f"{low:.2f} to {high:.2f} times the prediction" in done.output
+    assert "calibrated on the others" in done.output and done.output.count("| 95 %") == 3
+    drawn = run("report", out, "--html", page)
+    assert drawn.exit_code == 0, drawn.output
+    assert f"{result['tasks'][0]['cpu_low_ms']:.0f} … " in page.read_text(encoding="utf-8")
