@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
@@ -112,7 +113,7 @@ def recorded(kind: Any, raw: Any) -> Any:
         return None if raw is None else recorded(inner[0], raw)
     if raw is None:
         return (origin or kind)()
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         types: dict[str, Any] = get_type_hints(kind)
         return kind(**{f.name: recorded(types[f.name], raw.get(f.name)) for f in fields(kind)})
     if origin is tuple:
@@ -249,7 +250,7 @@ class Engine:
 
 def searched(monkeypatch: pytest.MonkeyPatch, queries: tuple[str, ...]) -> list[samples.Row]:
     engine = Engine()
-    for module in (launch.time, steps):
+    for module in (time, steps):
         monkeypatch.setattr(module, "perf_counter_ns", lambda: engine.now)
     searches = launch._Searches(engine, queries, "fast", None)  # type: ignore[arg-type]
     for _ in range(3):

@@ -242,6 +242,9 @@ def test_bench_latency_writes_layers_steps_components_and_a_report(
     assert {("cube", "cue parse"), ("refine", "text tower"), ("answer", "rows of hits")} <= {
         (row["layer"], row["step"]) for row in result["rows"]
     }
+    for row in result["rows"]:
+        if row["layer"] in layers and row["step"]:
+            assert row["avg_ns"] <= layers[row["layer"]]["avg_ns"], row["step"]
     components = {row["step"]: row for row in result["rows"] if row["layer"] == "component"}
     wanted = {
         "image_tower",
