@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 
 from tests.paths import ROOT
+from tests.runtime.agent.mcp_messages import HELLO, READY
 
 GAMER = [sys.executable, "-m", "gamer.main"]
 OPENS = ("open", "openat", "openat2")
@@ -242,20 +243,7 @@ def test_nothing_outside_the_package_loads_onnxruntime_with_its_telemetry_on() -
     assert "export ORT_DISABLE_TELEMETRY := 1" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-MCP = [
-    {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    },
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
-    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-]
+MCP = [HELLO, READY, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
 OTHERS: dict[str, tuple[list[str], str]] = {
     "doctor": (["doctor", "BUNDLE"], ""),
     "ask": (["ask", "ALBUM", "how many photos of my cat", "-b", "BUNDLE"], ""),

@@ -121,6 +121,11 @@ class Album:
         folder = self._file.load(lambda db: notes.read(db, notes.BUNDLE))
         return Path(folder) if folder else None
 
+    @property
+    def removed(self) -> frozenset[str]:
+        """What was removed for good: the pictures' SHA-256, and ids of photos without one."""
+        return self._file.load(notes.removed)
+
     def row_of(self, photo_id: str) -> int:
         matches = self._file.sql("SELECT row FROM photos WHERE id=?", (photo_id,))
         if not matches:

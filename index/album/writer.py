@@ -163,8 +163,7 @@ class AlbumWriter:
 
         def change(generation: int) -> None:
             if for_good:
-                keys = notes.keys_of(self._open(), gone)
-                notes.write(self._open(), notes.REMOVED, json.dumps(sorted(self.removed() | keys)))
+                self._note_removed(notes.keys_of(self._open(), gone))
             for photo_id in gone:
                 self._rows.remove(photo_id, generation)
             self._rows.refresh_events()
@@ -179,8 +178,10 @@ class AlbumWriter:
     def keep_out(self, keys: frozenset[str]) -> None:
         """Adds to what was removed for good; `keys` as `removed` gives them."""
         if not keys <= self.removed():
-            listed = json.dumps(sorted(self.removed() | keys))
-            self._commit(lambda _: notes.write(self._open(), notes.REMOVED, listed))
+            self._commit(lambda _: self._note_removed(keys))
+
+    def _note_removed(self, keys: frozenset[str]) -> None:
+        notes.write(self._open(), notes.REMOVED, json.dumps(sorted(self.removed() | keys)))
 
     def readmit(self) -> None:
         """Forgets what was removed for good."""

@@ -300,8 +300,8 @@ def _removed_from(out: Path) -> frozenset[str]:
     if not out.exists():
         return frozenset()
     try:
-        with AlbumWriter.extend(out) as old:
-            return old.removed()
+        with Album.open(out) as old:
+            return old.removed
     except AlbumError:
         return frozenset()  # damaged: it may be replaced
 

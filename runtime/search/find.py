@@ -14,6 +14,7 @@ import numpy as np
 
 from gamer.index import RowSet
 
+from ..cues.parse import Cues
 from ..cues.places import PlaceCue
 from . import copies, membership, refine, spelling
 from .answer import Answer
@@ -46,6 +47,7 @@ class _Finder:
     ) -> None:
         self._engine, self._query, self._refined_by, self._mode = engine, query, refined_by, mode
         self._now, self._observer = now, observer
+        self._read_before: dict[str, Cues] = {}
         self._wishes: Wishes = read_wishes(query, bool(len(engine.facts.favourites)), self._is_excluded)
         self._said: list[str] = []  # lines for the trace
 
@@ -97,7 +99,7 @@ class _Finder:
         The best photo then lies elsewhere, unless a memory of it names the place. A photo whose place is not
         known is only right if the query says more than the place.
         """
-        places = [place for place in self._engine.read(text, self._now).places if place.photos == 0]
+        places = [place for place in self._cues(text).places if place.photos == 0]
         if not places or not answer.hits:
             return answer
         if answer.hits[0].lat is None and not self._names_only(text, places):
@@ -115,7 +117,7 @@ class _Finder:
     def _within(self, within: RowSet | None) -> RowSet | None:
         """The photos that may be shown; None: all."""
         wishes, total = self._wishes, len(self._engine.album)
-        allowed = RowSet(np.ones(total, np.bool_)) if within is None else within
+        allowed = self._all_of(within)
         if wishes.pictures and 0 < len(self._engine.facts.pictured) < total:
             allowed = allowed.among(self._engine.facts.pictured)
         if wishes.favourites:
@@ -127,9 +129,19 @@ class _Finder:
             allowed = allowed.without(unwanted)
         return None if allowed.is_full else allowed
 
+    def _all_of(self, within: RowSet | None) -> RowSet:
+        """`within`; all photos for None."""
+        return RowSet(np.ones(len(self._engine.album), np.bool_)) if within is None else within
+
+    def _cues(self, text: str) -> Cues:
+        """What the rules read in `text`, each text once."""
+        if text not in self._read_before:
+            self._read_before[text] = self._engine.read(text, self._now)
+        return self._read_before[text]
+
     def _printed(self, text: str) -> RowSet | None:
         """The photos on which a date is printed that the query's times hold, as on a receipt."""
-        times = self._engine.read(text, self._now).times if self._engine.facts.printed else ()
+        times = self._cues(text).times if self._engine.facts.printed else ()
         then = self._engine.facts.printed_within([(cue.start, cue.end) for cue in times])
         if not len(then):
             return None
@@ -138,7 +150,7 @@ class _Finder:
 
     def _is_excluded(self, phrase: str) -> bool:
         """Whether the query's rules of cues exclude what `phrase` names: a time or a place."""
-        told = [cue.text.casefold() for cue in self._engine.read(self._query, self._now).negated]
+        told = [cue.text.casefold() for cue in self._cues(self._query).negated]
         return any(text in phrase.casefold() or phrase.casefold() in text for text in told)
 
     def _names_only(self, text: str, places: list[PlaceCue]) -> bool:
@@ -177,8 +189,7 @@ class _Finder:
             rows += [hit.row for hit in members]
             if len(members) < MAX_K:
                 break
-            rest = RowSet(np.ones(len(album), np.bool_)) if options.within is None else options.within
-            left = rest.without(RowSet.of(np.asarray(rows, np.int64), len(album)))
+            left = self._all_of(options.within).without(RowSet.of(np.asarray(rows, np.int64), len(album)))
             if not len(left):
                 break
             answer = self._search(text, MAX_K, replace(options, within=left))
@@ -189,7 +200,7 @@ class _Finder:
         soon = self._wishes.soon
         if not soon:
             return text
-        read = self._engine.read(text, self._now)
+        read = self._cues(text)
         if read.times or read.negated_times:  # "after the summer of 2011"
             return text
         resolved = self._engine.resolved(soon, self._now)
@@ -199,8 +210,7 @@ class _Finder:
         """How many photos belong to what is meant: those in the cube, or those of the set that it ends."""
         album, ranking = self._engine.album, self._engine.ranking
         if refine.says_nothing(answer.trace.refined):
-            whole = RowSet(np.ones(len(album), np.bool_))
-            inside = whole if options.within is None else options.within
+            inside = self._all_of(options.within)
             if answer.trace.cubes:
                 inside = inside.among(album.within(answer.trace.cubes))
             return self._distinct(inside.rows.tolist())

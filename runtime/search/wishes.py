@@ -36,26 +36,22 @@ _WORD = (
     r"(?!(?:in|at|on|from|near|during|last|this|when|while|that|which|by|with|and|or|nor|but|no|not|without)\b)"
     r"[\w'-]+"
 )
-_THING = (
-    r"(?:(?:with|of|showing|the\s+ones?\s+(?:with|of)|any|the|an?|my|our)\s+)?"
-    rf"{_WORD}(?:\s+{_WORD}){{0,3}}"
-)
+_DETERMINER = r"(?:(?:with|of|showing|the\s+ones?\s+(?:with|of)|any|the|an?|my|our)\s+)?"
+_THING = rf"{_DETERMINER}{_WORD}(?:\s+{_WORD}){{0,3}}"
 _NO = r"(?:(?:no|not|without)\s+)"
 _LIST = (
-    rf"(?P<things>{_THING}(?:\s*,\s*(?:and\s+|or\s+)?{_NO}{_THING}"
-    rf"|(?:\s*,\s*{_THING})*\s*,?\s+(?:and|or|nor)\s+{_NO}?{_THING})*)"
+    rf"{_THING}(?:\s*,\s*(?:and\s+|or\s+)?{_NO}{_THING}"
+    rf"|(?:\s*,\s*{_THING})*\s*,?\s+(?:and|or|nor)\s+{_NO}?{_THING})*"
 )
 # "with no people in them": the photos themselves.
-_IN_THEM = r"(?P<there>\s+(?:in|on)\s+(?:it|them|sight|the\s+(?:photo|picture|image|frame)s?)\b)?"
+_IN_THEM = r"(?:\s+(?:in|on)\s+(?:it|them|sight|the\s+(?:photo|picture|image|frame)s?)\b)?"
 _WITHOUT = re.compile(
     r",?\s*\b(?:but\s+(?:not|no|without)|(?:but\s+)?(?:excluding|except(?:\s+for)?|without)|(?:and|with)\s+no)\s+"
-    rf"{_LIST}{_IN_THEM}|,\s*(?:not|no)\s+{_LIST.replace('things', 'bare')}(?=\s*(?:[,.!?]|$))",
+    rf"(?P<things>{_LIST}){_IN_THEM}|,\s*(?:not|no)\s+(?P<bare>{_LIST})(?=\s*(?:[,.!?]|$))",
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(rf"\s*,\s*(?:(?:and|or)\s+)?{_NO}?|\s+(?:and|or|nor)\s+{_NO}?", re.IGNORECASE)
-_ARTICLE = re.compile(
-    r"^(?:(?:with|of|showing|the\s+ones?\s+(?:with|of)|any|the|an?|my|our)\s+)?", re.IGNORECASE
-)
+_ARTICLE = re.compile(f"^{_DETERMINER}", re.IGNORECASE)
 _ANYBODY = re.compile(r"^(?:one|body|anyone|anybody|person|persons|humans?)$", re.IGNORECASE)
 # Prepositions after which a time or a place is excluded, which the rules of cues read.
 _CUE = re.compile(r"^(?:in|at|from|on|taken|those|during|before|after)\b", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""A fixture of the export tests: the MobileCLIP reference that several of them compare with."""
+"""The export tests' fixtures: the MobileCLIP reference that several compare with, workers in this process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,24 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from gamer.export.bundle import write
+
+
+@pytest.fixture
+def workers_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Does the work of an export's workers in this process, with an own cache."""
+    from gamer.export.bundle import write
+
+    def in_this_process(tasks: list[write.Task], jobs: int, report: write.Report) -> list[Any]:
+        return [write._finished(task) or write.run_task(task) for task in tasks]
+
+    monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(write, "_run", in_this_process)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,6 @@ pytest.importorskip("transformers", reason="needs the export extra")
 from click.testing import CliRunner, Result
 
 from gamer.export import cli, sources
-from gamer.export.bundle import write
 from gamer.export.errors import ExportError
 from gamer.export.parity import verify
 from gamer.export.planning import kept, networks, replaced
@@ -26,14 +25,8 @@ from tests.paths import GOLDEN
 
 
 @pytest.fixture
-def gamer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+def gamer(workers_here: None) -> Any:
     """Runs `gamer export …` and `gamer verify …` with the work of a worker done here, and an own cache."""
-    monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
-
-    def in_this_process(tasks: list[write.Task], jobs: int, report: write.Report) -> list[Any]:
-        return [write._finished(task) or write.run_task(task) for task in tasks]
-
-    monkeypatch.setattr(write, "_run", in_this_process)
 
     def run(command: str, *arguments: object) -> Result:
         return CliRunner().invoke(

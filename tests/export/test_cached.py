@@ -16,20 +16,13 @@ from click.testing import CliRunner, Result
 
 import gamer.main
 from gamer.export import cached
-from gamer.export.bundle import write
 from gamer.runtime.bundle import manifest as mf
 from tests.export import tiny
 
 
 @pytest.fixture
-def generate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+def generate(workers_here: None) -> Any:
     """Runs `gamer generate …` with the work of a worker done here, and an own cache."""
-    monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
-
-    def in_this_process(tasks: list[write.Task], jobs: int, report: write.Report) -> list[Any]:
-        return [write._finished(task) or write.run_task(task) for task in tasks]
-
-    monkeypatch.setattr(write, "_run", in_this_process)
 
     def run(*arguments: object) -> Result:
         return CliRunner().invoke(gamer.main.main, ["generate", *map(str, arguments)])

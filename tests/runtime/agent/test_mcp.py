@@ -26,6 +26,7 @@ from gamer.runtime.agent import calls, mcp_server
 from gamer.runtime.agent.toolbox import Toolbox
 from tests import test_privacy
 from tests.paths import ROOT
+from tests.runtime.agent.mcp_messages import HELLO, READY
 from tests.runtime.agent.secrets_album import HIDDEN_IDS, SHOWN, engine_in, leaks
 
 Ask = Callable[[ClientSession], Awaitable[None]]
@@ -44,17 +45,6 @@ print("before", file=sys.stderr)
 serve(Chatty(engine_in(Path(sys.argv[1])), leaving=sys.argv[2] == "leaving"))
 """
 
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
-READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 CALL = {
     "jsonrpc": "2.0",
     "id": 2,
