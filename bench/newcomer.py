@@ -19,6 +19,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from gamer.runtime.search.find import find
 
+from . import machine
 from .sample import FOLDERS, SampleError
 
 if TYPE_CHECKING:
@@ -68,6 +69,20 @@ class Verdict:
     shown: tuple[tuple[str, float], ...]
 
 
+@dataclass(frozen=True)
+class Newcomer:
+    """What became of all queries. `right`: how many have no objection; `misled`: see Verdict.misleads."""
+
+    machine: machine.Machine
+    command: str
+    bundle: str
+    photos: int
+    right: int
+    misled: int
+    verdicts: tuple[Verdict, ...]
+    when: str
+
+
 def wishes() -> tuple[Wish, ...]:
     return tuple(_wish(row) for row in _read()["queries"])
 
@@ -97,7 +112,7 @@ def write(folder: Path) -> int:
     return len(data["photos"])
 
 
-def run(bundle: Path, folder: Path, threads: int = 2) -> tuple[Verdict, ...]:
+def measure(bundle: Path, folder: Path, threads: int, command: str) -> Newcomer:
     """Builds the album in `folder` with the bundle's models and OCR, and asks everything."""
     from gamer.runtime.indexing.build import build
     from gamer.runtime.indexing.encode import Encoder
@@ -107,12 +122,22 @@ def run(bundle: Path, folder: Path, threads: int = 2) -> tuple[Verdict, ...]:
 
     write(folder / "photos")
     models, album = Models.open(bundle, threads=threads), folder / "album.gamer"
-    build(folder / "photos", models, album, encoder=Encoder(models, TextReader("auto")))
+    built = build(folder / "photos", models, album, encoder=Encoder(models, TextReader("auto")))
     engine = Engine.over(models, album)
     try:
-        return ask(engine)
+        verdicts = ask(engine)
     finally:
         engine.close()
+    return Newcomer(
+        machine=machine.read(),
+        command=command,
+        bundle=f"{models.manifest.recipe} {models.manifest.quant}",
+        photos=built.photos,
+        right=sum(not verdict.objection for verdict in verdicts),
+        misled=sum(verdict.misleads for verdict in verdicts),
+        verdicts=verdicts,
+        when=datetime.now().astimezone().isoformat(timespec="seconds"),
+    )
 
 
 def ask(engine: Engine) -> tuple[Verdict, ...]:

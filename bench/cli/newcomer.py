@@ -13,9 +13,10 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..newcomer import Verdict
+from ..newcomer import Newcomer
 from ..sample import SampleError
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
+from .quality import shown_command
 
 
 @click.command()
@@ -33,17 +34,17 @@ def newcomer(bundle: Path, keep: Path | None, out: Outlet, threads: int) -> None
     with one_line("bench newcomer", SampleError, extra="ocr"), spinner() as progress:
         progress.add_task("building the album and asking", total=None)
         with tempfile.TemporaryDirectory() as aside:
-            verdicts = album.run(bundle, keep or Path(aside), threads)
-        as_dicts = [asdict(verdict) for verdict in verdicts]
-        out.save(as_dicts)
-    out.show(as_dicts, lambda: print_verdicts(verdicts))
+            command = shown_command("newcomer", bundle, ())
+            result = album.measure(bundle, keep or Path(aside), threads, command)
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: _print(result))
 
 
-def print_verdicts(verdicts: tuple[Verdict, ...]) -> None:
+def _print(result: Newcomer) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("", "asks", "query", "first photo", "likely", "here"):
         table.add_column(name)
-    for verdict in verdicts:
+    for verdict in result.verdicts:
         name, probability = verdict.shown[0] if verdict.shown else ("none", 0.0)
         told = f"{name}: {verdict.objection}" if verdict.objection else name
         table.add_row(
@@ -56,8 +57,10 @@ def print_verdicts(verdicts: tuple[Verdict, ...]) -> None:
         )
     console = Console()
     console.print(table)
-    right, misled = sum(not v.objection for v in verdicts), sum(v.misleads for v in verdicts)
-    console.print(f"{right} of {len(verdicts)} right; {misled} wrong first photos called likelier than 50 %")
+    console.print(
+        f"{result.right} of {len(result.verdicts)} right; {result.misled} wrong first photos called likelier "
+        "than 50 %"
+    )
 
 
 COMMANDS = (newcomer,)

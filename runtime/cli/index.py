@@ -6,6 +6,7 @@ Models and rich are imported only when needed.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -126,6 +127,7 @@ def build(album: Path, output: Path, asked: EncodingOptions) -> None:
         asdict(built),
         line
         + (f", {built.resumed} from an interrupted run" if built.resumed else "")
+        + _copies(built.copies, output)
         + (f", {built.kept_out} kept out as removed before (index add --again)" if built.kept_out else ""),
         built.skips,
         asked,
@@ -163,6 +165,7 @@ def add(album: Path, source: Path, prune: bool, again: bool, asked: EncodingOpti
     counts = (
         f"{done.added} added, {done.edited} encoded again, {done.moved} moved, {done.unchanged} unchanged, "
         f"{gone}, {len(done.skips)} skipped"
+        + _copies(done.copies, album)
         + (f", {done.kept_out} kept out as removed before (--again takes them back)" if done.kept_out else "")
     )
     if not asked.as_json and not done.pruned:
@@ -251,6 +254,13 @@ def caption(
     nothing = "were not seen" if by == "vision" else "show nothing that is known"
     counts = f"{done.captioned} photos captioned, {done.written} had a text, {done.nothing_known} {nothing}"
     _report(asdict(done), f"{album}: {counts}", done.skips, asked)
+
+
+def _copies(number: int, album: Path) -> str:
+    """What a report adds of `number` copies; the path is quoted for a shell, where it needs to be."""
+    return (
+        f", copies and burst shots: {number} (gamer index copies {shlex.quote(str(album))})" if number else ""
+    )
 
 
 def _vision(album: Path, model: str | None, endpoint: str | None, side: int) -> Captioner:

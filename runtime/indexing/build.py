@@ -23,6 +23,7 @@ from gamer.index.memory.carrying import carry
 from ..bundle.manifest import Manifest
 from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
+from ..search.copies import groups
 from .encode import Encoder
 from .reconcile import Decision, Reconciler, differs, merge_scanned
 
@@ -35,7 +36,8 @@ class Built:
     """What a build did.
 
     `seen`: photos whose picture was encoded. `resumed`: photos taken over from an interrupted run.
-    `kept_out`: found in the source, but removed for good from the album that was replaced. `skips`: see Skip.
+    `kept_out`: found in the source, but removed for good from the album that was replaced. `copies`: photos
+    that are copies of another, or of its burst (search.copies.groups). `skips`: see Skip.
     """
 
     path: Path
@@ -43,6 +45,7 @@ class Built:
     seen: int
     resumed: int
     kept_out: int
+    copies: int
     skips: tuple[Skip, ...]
 
 
@@ -51,7 +54,7 @@ class Added:
     """What `add` did to the album at `path`, in photos.
 
     `missing`: ids of photos whose files are gone; `pruned`: whether they were removed. `kept_out`: found in
-    the source, but removed from the album before.
+    the source, but removed from the album before. `copies`: as in Built, of the whole album.
     """
 
     path: Path
@@ -63,6 +66,7 @@ class Added:
     pruned: bool
     kept_out: int
     photos: int
+    copies: int
     skips: tuple[Skip, ...]
 
 
@@ -112,7 +116,7 @@ def build(
         writer.embed(run.encoder.names)
         writer.compact()
     _replace(final, working)
-    return Built(out, photos, run.seen, resumed, run.kept_out, tuple(run.skips))
+    return Built(out, photos, run.seen, resumed, run.kept_out, _copies(out), tuple(run.skips))
 
 
 def add(
@@ -161,6 +165,7 @@ def add(
         pruned=prune,
         kept_out=run.kept_out,
         photos=photos,
+        copies=_copies(album),
         skips=tuple(run.skips),
     )
 
@@ -293,6 +298,11 @@ def _begin(out: Path, manifest: Manifest) -> Path:
     with AlbumWriter.create(working, meta) as writer:
         writer.finish(lambda names: np.zeros((len(names), meta.dim), np.float32))  # no names yet
     return working
+
+
+def _copies(path: Path) -> int:
+    with Album.open(path) as album:
+        return sum(len(group) - 1 for group in groups(album))
 
 
 def _removed_from(out: Path) -> frozenset[str]:

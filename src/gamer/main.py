@@ -79,6 +79,7 @@ INDEX_COMMANDS = {
         "caption",
         "Write a caption for each photo that nobody has described.",
     ),
+    "copies": ("gamer.runtime.cli.copies", "copies", "List copies and bursts: what looks the same."),
     "opened": (
         "gamer.index.cli",
         "opened",

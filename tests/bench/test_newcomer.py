@@ -58,6 +58,6 @@ def test_a_verdict_says_what_is_wrong(
 @pytest.mark.slow
 def test_most_of_what_a_newcomer_asks_is_answered(bundle: Path, tmp_path: Path) -> None:
     pytest.importorskip("rapidocr", reason="needs the ocr extra")
-    verdicts = newcomer.run(bundle, tmp_path)
+    verdicts = newcomer.measure(bundle, tmp_path, 2, "test").verdicts
     assert sum(not verdict.objection for verdict in verdicts) >= 22, verdicts
     assert not [verdict for verdict in verdicts if verdict.misleads]

@@ -63,6 +63,21 @@ def test_a_folder_is_indexed_searched_extended_pruned_and_updated(bundle: Path, 
     assert gamer("index", "add", album, folder, "-b", bundle, "--strict").returncode == 1  # the video
 
 
+def test_copies_are_recognised_at_indexing_and_listed(bundle: Path, tmp_path: Path) -> None:
+    folder, album = tmp_path / "photos", tmp_path / "a.gamer"
+    folder.mkdir()
+    photo = Image.radial_gradient("L").convert("RGB")
+    photo.save(folder / "a.jpg")
+    photo.resize((128, 128)).save(folder / "sent on.jpg", quality=60)
+    picture(folder / "plain.jpg", 90)
+    assert "copies and burst shots: 1 (" in gamer("index", "build", folder, "-b", bundle, "-o", album).stdout
+    listed = gamer("index", "copies", album).stdout
+    assert listed.splitlines()[:2] == ["a.jpg", "  sent on.jpg"]
+    assert json.loads(gamer("index", "copies", album, "--json").stdout) == {
+        "groups": [["a.jpg", "sent on.jpg"]]
+    }
+
+
 def test_each_error_of_the_index_commands_is_one_line(bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for args in (

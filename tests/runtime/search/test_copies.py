@@ -13,7 +13,7 @@ from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Photo
 from gamer.index.records import COPIES
 from gamer.runtime.indexing.likeness import likeness
 from gamer.runtime.search.answer import Hit
-from gamer.runtime.search.copies import together
+from gamer.runtime.search.copies import BLOCK, groups, together
 
 DAY = 86_400_000
 
@@ -56,3 +56,26 @@ def test_a_hit_names_its_copies(album: Album) -> None:
     shown = {hit.id: hit.copies for hit in together(album, hits)}
     assert shown == {"p1": ("p0",), "p2": ("p3",), "p4": (), "p5": (), "p6": (), "p7": ()}
     assert album.verify() == []
+
+
+def test_an_albums_groups_begin_with_the_photo_taken_first(album: Album) -> None:
+    assert groups(album) == [(0, 1), (2, 3)]
+
+
+def test_copies_far_apart_in_a_large_album_are_one_group(tmp_path: Path) -> None:
+    """More photos than are compared at once; the copies are the first, the last and one without a time."""
+    many = BLOCK + 40
+    seeds = [7 if n in (0, 50, many - 1) else 100 + n for n in range(many)]
+    with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("none", "none", 4, 0.5)) as writer:
+        writer.add(
+            [
+                Encoded(
+                    Photo(f"p{n}", None, None if n == 50 else n * DAY),
+                    {COPIES: likeness(_pixels(_scene(seed)))[None]},
+                )
+                for n, seed in enumerate(seeds)
+            ]
+        )
+        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
+    with Album.open(tmp_path / "a.gamer") as album:
+        assert groups(album) == [(0, many - 1, 50)]
