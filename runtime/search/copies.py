@@ -72,7 +72,7 @@ def _vectors(album: Album, rows: Sequence[int]) -> FloatArray:
 
 
 def _firsts(vectors: FloatArray, times: NDArray[np.int64]) -> list[int]:
-    """For each of N photos the first before it that it is a copy of and that is a copy of none; else itself."""
+    """For each of N photos the first before it that it is a copy of, and that is no copy itself; or it."""
     firsts = list(range(len(vectors)))
     kept = np.zeros(len(vectors), np.bool_)
     for start in range(0, len(vectors), BLOCK):

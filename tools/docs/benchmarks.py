@@ -41,6 +41,7 @@ def page() -> str:
         layers(),
         operators(),
         quality(),
+        newcomer(),
         agents(),
         events(),
         growth(),
@@ -263,6 +264,23 @@ def quality() -> str:
     command = "gamer bench quality DATASET -b out/pocket --all"
     heads = ("method", *SETS)
     return section("Quality", command, [*names, "ranking-fit.json"], text, table(heads, rows))
+
+
+def newcomer() -> str:
+    d = load("newcomer.json")
+    asked = {v["asks"] for v in d["verdicts"]}
+    rows: list[tuple[str, Cell]] = []
+    for name in sorted(asked):
+        verdicts = [v for v in d["verdicts"] if v["asks"] == name]
+        rows.append((name, f"{sum(not v['objection'] for v in verdicts)} of {len(verdicts)}"))
+    return section(
+        "A newcomer's queries",
+        d["command"],
+        ["newcomer.json"],
+        f"{d['right']} of {len(d['verdicts'])} queries of an album of {d['photos']} pictures are answered as its "
+        f"owner expects; {d['misled']} wrong first photos are called likelier than 50 %.",
+        table(("asks", "right"), rows),
+    )
 
 
 def agents() -> str:
