@@ -277,8 +277,8 @@ def newcomer() -> str:
         "A newcomer's queries",
         d["command"],
         ["newcomer.json"],
-        f"{d['right']} of {len(d['verdicts'])} queries of an album of {d['photos']} pictures are answered as its "
-        f"owner expects; {d['misled']} wrong first photos are called likelier than 50 %.",
+        f"{d['right']} of {len(d['verdicts'])} queries of an album of {d['photos']} pictures are answered as "
+        f"its owner expects; {d['misled']} wrong first photos are called likelier than 50 %.",
         table(("asks", "right"), rows),
     )
 
