@@ -235,6 +235,28 @@ def test_the_answer_ends_when_the_client_goes(said: FakeChat, stream: bool) -> N
         assert said.ended.wait(10)
 
 
+def test_openais_own_client_is_answered_streamed_and_refused(said: FakeChat) -> None:
+    openai = pytest.importorskip("openai", reason="needs the dev extra")
+    with (
+        serving(app(ServerSettings("127.0.0.1", TOKEN, NO_LIMIT))) as address,
+        openai.OpenAI(base_url=f"{address}/v1", api_key=TOKEN, max_retries=0) as own,
+    ):
+        name = next(iter(own.models.list())).id
+        asked = {"model": name, "messages": ASKED["messages"]}
+        whole = own.chat.completions.create(**asked, stop=["\n"], seed=1, temperature=0)
+        assert whole.choices[0].message.content == "".join(WORDS)
+        assert (whole.choices[0].finish_reason, whole.usage.total_tokens) == ("stop", 5)
+        with own.chat.completions.create(**asked, stream=True) as parts:
+            pieces = [part.choices[0].delta.content for part in parts if part.choices]
+        assert [piece for piece in pieces if piece] == list(WORDS)
+        with pytest.raises(openai.BadRequestError):
+            own.chat.completions.create(**asked, n=2)
+        with pytest.raises(openai.NotFoundError, match="made-up"):
+            own.chat.completions.create(**asked | {"model": "gpt-4o"})
+        with pytest.raises(openai.AuthenticationError):
+            own.with_options(api_key="wrong").chat.completions.create(**asked)
+
+
 # With the bundle's own model
 
 
