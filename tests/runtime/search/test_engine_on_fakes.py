@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 
@@ -85,6 +86,33 @@ def test_a_preferred_photo_ranks_before_the_one_that_it_was_preferred_to(
     with Album.open(tmp_path / "a.gamer") as album:
         ranked = ids(Engine(engine.models, album), "boats", 4)
     assert ranked.index(second) < ranked.index(first)
+
+
+@pytest.mark.parametrize("mode", ["paper", "fused"])
+def test_deleting_an_edge_of_the_graph_changes_a_search(tmp_path: Path, mode: str) -> None:
+    notes = {"dog": "Bella is Anna's dog", "beach": "Bella at the beach", "boat": "a boat on land"}
+    (tmp_path / "p.jsonl").write_text("\n".join(_photo(name, None, note) for name, note in notes.items()))
+    models = fake_models()
+    path = build(tmp_path / "p.jsonl", models, tmp_path / "b.gamer").path
+
+    def led_to(query: str) -> set[str]:
+        with Album.open(path) as album:
+            answer = Engine(models, album).search(
+                query, 3, mode=mode, now=NOW, options=SearchOptions(delta=0.99)
+            )
+            # The fused search ranks all photos: here, what the graph adds to their scores.
+            graph = {"entity", "related"}
+            return {
+                hit.id for hit in answer.hits if mode == "paper" or any(hit.parts.get(part) for part in graph)
+            }
+
+    assert led_to("Anna") == {"dog", "beach"}  # of the beach's dog another memory says whose it is
+    db = apsw.Connection(str(path))
+    row = "SELECT row FROM entities WHERE canonical=?"
+    db.execute(f"DELETE FROM edges WHERE parent=({row}) AND child=({row})", ("bella", "dog"))
+    assert db.changes() == 1
+    db.close()
+    assert led_to("Anna") != {"dog", "beach"}
 
 
 def test_options_change_one_search_and_no_other(engine: Engine) -> None:
