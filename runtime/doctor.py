@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import telemetry
+from . import free_memory, telemetry
 from .backends import BACKENDS, processor, runs_here, split
 from .errors import RuntimeFailure
 from .models.models import Models
@@ -123,7 +123,7 @@ def examine(bundle: Path | None, backend: str = "onnx", threads: int = 2) -> Rep
         sqlite_fts5=_has_fts5(apsw.Connection(":memory:")),
         system_sqlite=sqlite3.sqlite_version,
         system_sqlite_fts5=_system_fts5(),
-        free_mb=_free_mb(),
+        free_mb=free_memory.megabytes(),
         bundle=None if bundle is None else str(bundle),
         backend=backend,
         needs_mb=None if needs is None else round(needs / 1e6),
@@ -199,14 +199,3 @@ def _has_fts5(connection: Any) -> bool:
 def _system_fts5() -> bool:
     with sqlite3.connect(":memory:") as plain:
         return _has_fts5(plain)
-
-
-def _free_mb() -> int | None:
-    """MB available to a new process, as Linux estimates it; None elsewhere, where it would need a package."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) // 1000
-    except (OSError, ValueError):
-        pass
-    return None

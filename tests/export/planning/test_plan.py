@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 from click.testing import CliRunner
 
+from gamer.export import cli
 from gamer.export import recipe as recipes
 from gamer.export.bundle import extras
 from gamer.export.cli import export
+from gamer.export.errors import ExportError
 from gamer.export.planning import networks, parities, plan, sizes
 from gamer.export.settings import Settings
 from tests.export import tiny
@@ -112,3 +116,23 @@ def test_a_dry_run_names_what_is_likely_to_miss_its_bar(tmp_path: Any) -> None:
     )
     assert "consider --keep NAME=int8" in line and "--threshold llm_decoder=LOWER" in line
     assert planned("pocket").notes == tuple(n for n in planned("pocket").notes if "like models" not in n)
+
+
+@pytest.mark.parametrize(
+    ("free", "jobs", "said"),
+    [
+        (None, 2, ""),
+        (32_000, 2, ""),
+        (1_200, 2, r"may take 1\.8 GB of memory and 1\.2 GB are free: --jobs 1 takes 0\.9 GB, --dry-run "),
+        (500, 1, r"may take 0\.9 GB of memory and 0\.5 GB are free: --dry-run "),
+    ],
+)
+def test_an_export_that_needs_more_memory_than_is_free_is_told_so(
+    free: int | None, jobs: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = str(tiny.TINY["qwen2"](tmp_path / "mine"))
+    monkeypatch.setattr(cli.free_memory, "megabytes", lambda: free)
+    monkeypatch.setattr(cli, "export_with_bar", lambda *given: (_ for _ in ()).throw(ExportError("not now")))
+    asked = ["-m", source, "--targets", "onnx", "--jobs", str(jobs), "-o", str(tmp_path / "out")]
+    *notes, _ = CliRunner().invoke(export, asked).output.splitlines()
+    assert bool(notes) == bool(said) and re.search(said, "".join(notes))
