@@ -17,6 +17,8 @@ from multiprocessing import connection, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from typing import Generic, TypeVar
 
+from tqdm import tqdm
+
 from gamer.runtime.errors import RuntimeFailure
 
 from ..errors import ExportError
@@ -100,6 +102,8 @@ def run(
 def _serve(pipe: connection.Connection, make: Callable[[Task], object], log: str) -> None:
     """The main function of a worker: runs tasks from the pipe until it is closed."""
     os.environ["TQDM_DISABLE"] = "1"
+    # Its own lock is a semaphore: of a worker that is ended, Python would warn on the console.
+    tqdm.set_lock(threading.RLock())
     _redirect(log)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:

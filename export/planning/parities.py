@@ -46,10 +46,11 @@ REACHED: dict[tuple[str, str, str], Reached] = {
     ("language encoder", "onnx", "int4"): Reached(0.996898),
     ("language encoder", "executorch", "8da4w"): Reached(0.995124),
     ("language encoder", "coreml", "int4"): Reached(0.99695),
-    # Qwen2.5-0.5B-Instruct from a GGUF file, whose weights are quantized a second time; Gemma 3 270M (top-1).
+    # int4 and 8da4w: Qwen2.5-0.5B of a GGUF file, whose weights are quantized a second time, and whose
+    # activations XNNPACK quantizes, too; Gemma 3 270M (top-1).
     ("language decoder", "onnx", "int4"): Reached(0.971, 0.8588),
     ("language decoder", "executorch", "int8"): Reached(0.993016, 0.9091),
-    ("language decoder", "executorch", "8da4w"): Reached(0.984309),
+    ("language decoder", "executorch", "8da4w"): Reached(0.86558, 0.7727),
     ("language decoder", "coreml", "int8"): Reached(0.998707, 0.9455),
     ("language decoder", "coreml", "int4"): Reached(0.990205),
 }

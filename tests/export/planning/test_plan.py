@@ -101,7 +101,8 @@ def test_the_known_parities_are_no_better_than_the_committed_ones() -> None:
     assert worst.keys() == parities.REACHED.keys()
     for key, cosines in worst.items():
         reached = parities.REACHED[key].cosine
-        assert reached == min(cosines) or (key[:2], reached) == (("language decoder", "onnx"), 0.971)
+        gguf = {("onnx", "int4"): 0.971, ("executorch", "8da4w"): 0.86558}  # of weights that nobody packages
+        assert reached == min(cosines) or reached == gguf[key[1:]] < min(cosines)
 
 
 def test_a_dry_run_names_what_is_likely_to_miss_its_bar(tmp_path: Any) -> None:
