@@ -8,8 +8,11 @@ CORE="$("$DEMO/core/build.sh")"
 OUT="$(dirname "$CORE")/example"
 # Compiled again only if it, or the core, has changed.
 NOW="$(cat "$CORE.stamp" "$HERE/Rank.kt" | sha256sum)"
-if [ "$(cat "$OUT.stamp" 2>/dev/null)" != "$NOW" ]; then
-  "$DEMO/kotlinc.sh" -jvm-target 1.8 -d "$OUT" -cp "$CORE" "$HERE/Rank.kt" >&2
-  echo "$NOW" > "$OUT.stamp"
-fi
+(
+  flock 9
+  if [ "$(cat "$OUT.stamp" 2>/dev/null)" != "$NOW" ]; then
+    "$DEMO/kotlinc.sh" -jvm-target 1.8 -d "$OUT" -cp "$CORE" "$HERE/Rank.kt" >&2
+    echo "$NOW" > "$OUT.stamp"
+  fi
+) 9> "$OUT.lock"
 exec "$DEMO/java.sh" -cp "$OUT:$CORE" RankKt "$@"
