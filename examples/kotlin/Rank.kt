@@ -4,7 +4,8 @@
 //
 // Checks itself with the bundle's golden files, then prints the cosine of each sentence with the photograph. Only public
 // classes of the core (android_demo/core/src) are used: its tokenizer, Pillow's resize, `.npy` files, and OrtBackend,
-// which opens ONNX Runtime with its telemetry off. On Android, set ORT_DISABLE_TELEMETRY (Os.setenv) before that.
+// which opens ONNX Runtime with its telemetry off. The library reads ORT_DISABLE_TELEMETRY when it is loaded: run.sh sets
+// it; on Android, Os.setenv does, before the first Tower.
 
 import gamer.bundle.Bundle
 import gamer.bundle.Npy
@@ -32,11 +33,13 @@ class Tower(private val bundle: Bundle, private val role: String) {
 
     fun input(name: String): JSONObject = contract.getJSONArray("inputs").objects().single { it.getString("name") == name }
 
+    // The dozen lines: what `prepare` of each input says.
     fun vector(photo: Pixels): FloatArray {
-        check(input("pixels").getString("normalised_by") == "graph" && artifact.inputs[0].dtype == "float32") { "$role: other pixels" }
+        val known = input("pixels").run { getString("normalised_by") == "graph" && getJSONArray("range").getDouble(1) == 255.0 }
+        check(known && artifact.inputs[0].dtype == "float32") { "$role: wants pixels that this program does not prepare" }
         val spec = bundle.manifest.pixels() // `preprocessing`: resize, crop, interpolation, fit
         val side = spec.crop.toLong()
-        return run(mapOf("pixels" to Tensor.floats(Prepare.tensor(photo, spec), 1, side, side, 3))) // 0 to 255
+        return run(mapOf("pixels" to Tensor.floats(Prepare.tensor(photo, spec), 1, side, side, 3))) // the graph normalises
     }
 
     fun vector(ids: IntArray): FloatArray {
