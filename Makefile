@@ -118,6 +118,8 @@ MOBILE ?= when-present
 KOTLIN_READY := $(GAMER_TOOLS)/kotlin/compiler/lib/kotlin-compiler.jar
 SWIFT_READY := $(GAMER_TOOLS)/swift/root/opt/ort/lib/libonnxruntime.so.1
 TABLE = PYTHONPATH=. $(BIN)/python -m tools.conformance.table --bundle $(OUT)/pocket --album $(OUT)/album.gamer
+# The examples in examples/kotlin and examples/swift need a bundle and a photograph.
+EXAMPLE = GAMER_BUNDLE=$(abspath $(OUT)/pocket) PYTHON=$(abspath $(BIN)/python)
 
 mobile-setup-kotlin:
 	@android_demo/setup.sh
@@ -132,9 +134,9 @@ conformance: index
 	@$(subst table,runners,$(TABLE))
 
 mobile-suites:
-	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests"; android_demo/core/test.sh; \
+	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests, example"; $(EXAMPLE) android_demo/core/test.sh; \
 	else echo "!! THE KOTLIN SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-kotlin" >&2; [ $(MOBILE) != required ]; fi
-	@if [ -e $(SWIFT_READY) ]; then echo "== Swift core: unit tests; the app's types, against stubs"; ios_demo/PhotoCore/test.sh && ios_demo/App/check.sh; \
+	@if [ -e $(SWIFT_READY) ]; then echo "== Swift core: unit tests, example; the app's types, against stubs"; $(EXAMPLE) ios_demo/PhotoCore/test.sh && ios_demo/App/check.sh; \
 	else echo "!! THE SWIFT SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-swift (as root)" >&2; [ $(MOBILE) != required ]; fi
 	@echo "== conformance: cases x ports"
 	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)

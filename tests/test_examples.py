@@ -68,6 +68,18 @@ def test_the_page_on_bundles_holds_the_whole_example() -> None:
     assert (EXAMPLES / "rank_without_gamer.py").read_text().endswith(f'"""\n\n{code}')
 
 
+def test_the_page_on_bundles_shows_the_examples_that_the_mobile_suites_run() -> None:
+    page = (ROOT / "docs" / "bundle.md").read_text(encoding="utf-8")
+    for language, name, suite in (
+        ("kotlin", "Rank.kt", "android_demo/core/test.sh"),
+        ("swift", "Rank.swift", "ios_demo/PhotoCore/test.sh"),
+    ):
+        assert f'```{language}\n--8<-- "examples/{language}/{name}"\n```' in page
+        assert f'examples/check.sh" {language}' in (ROOT / suite).read_text(encoding="utf-8")
+    target = ROOT / "ios_demo" / "PhotoCore" / "Sources" / "rank-example" / "main.swift"
+    assert target.resolve() == EXAMPLES / "swift" / "Rank.swift"
+
+
 @pytest.mark.slow
 def test_the_bundle_example_compares_sentences_without_importing_gamer(bundle: Path, tmp_path: Path) -> None:
     assert not any(name.startswith("gamer") for name in imports("bundle_without_gamer.py"))

@@ -18,6 +18,7 @@ let package = Package(
         .target(name: "Conformance", dependencies: ["PhotoCore", "PhotoORT"]),
         .executableTarget(name: "photo-replay", dependencies: ["Conformance"]),
         .executableTarget(name: "photo-runner", dependencies: ["PhotoCore", "PhotoORT"]),
+        .executableTarget(name: "rank-example", dependencies: ["PhotoCore", "PhotoORT"]),  // examples/swift
         .testTarget(name: "PhotoCoreTests", dependencies: ["PhotoCore"]),
     ]
 )
