@@ -40,6 +40,8 @@ def test_help_lists_the_commands_and_the_options(args: tuple[str, ...], words: t
         ("search", "a.gamer", "cat", "-k", "0"),
         ("search", "a.gamer", "cat", "--mode", "magic"),
         ("search", "a.gamer", "cat", "--nonsense"),
+        ("similar", "a.gamer"),
+        ("similar", "a.gamer", "cat.jpg", "-k", "0"),
         ("index", "build", "somewhere"),
     ],
 )
@@ -50,13 +52,14 @@ def test_wrong_arguments_exit_2_with_one_line_that_points_to_the_help(args: tupl
 
 
 def test_an_unknown_command_lists_the_choices() -> None:
-    assert "export, verify, train, index, search, ask, generate, bench" in gamer("serach").stderr
+    assert "export, verify, train, index, search, similar, ask, generate, bench" in gamer("serach").stderr
 
 
 @pytest.mark.parametrize(
     "args",
     [
         ("search", "absent.gamer", "cat", "-b", "absent"),
+        ("similar", "absent.gamer", "cat.jpg"),
         ("index", "stats", "absent.gamer"),
         ("index", "verify", "absent.gamer"),
         ("index", "build", "absent", "-b", "absent", "-o", "x.gamer"),

@@ -33,6 +33,7 @@ PLAYED: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
         (("verify", "ALBUM"), "clean"),
     ),
     "search": ((("ALBUM", "coffee with Anna", "-b", "BUNDLE", "-k", "3", "--explain"), "coffee"),),
+    "similar": ((("ALBUM", "chelsea", "-k", "3"), "similar to chelsea, by what the pictures show"),),
     "ask": ((("ALBUM", "what else did I photograph on the day of the motorcycle", "-b", "BUNDLE"), ""),),
     "memory": (
         (("add", "ALBUM", "The spare key is under the blue pot"), "m1"),

@@ -132,6 +132,12 @@ class Album:
             raise AlbumError(f"{self._file.path}: no photo with id {photo_id!r} in this album")
         return int(matches[0][0])
 
+    def rows_of_file(self, name: str) -> list[int]:
+        """The rows of the photos whose path is `name`, or ends with it after a slash."""
+        ends = "substr(path, -length(?1) - 1) = '/' || ?1"
+        rows = self._file.sql(f"SELECT row FROM photos WHERE path = ?1 OR {ends} ORDER BY row", (name,))
+        return [int(row) for (row,) in rows]
+
     def memories_of(self, source: str) -> list[tuple[int, str]]:
         """(row, text) of every memory of a source, by row and id."""
         records = self._file.sql(

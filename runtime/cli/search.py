@@ -19,7 +19,7 @@ from gamer.index import AlbumError
 
 from ..errors import RuntimeFailure
 from ..models.models import Models
-from ..search.answer import LAYERS, MODES, REFINEMENTS, Answer, Hit
+from ..search.answer import LAYERS, MODES, REFINEMENTS, Answer, Hit, SimilarPhoto
 from .console import one_line, plain
 from .options import (
     PATH,
@@ -107,7 +107,7 @@ def search(
         engine = Engine.over(models, album)
         ahead.join()
         answer = find(engine, query, k, refined_by=refined_by, mode=mode, now=now)
-    warn_of_missing_files(album, answer.hits)
+    warn_of_missing_files("search", album, [hit.path for hit in answer.hits])
     if as_json:
         click.echo(json.dumps(asdict(answer), ensure_ascii=False))
         return
@@ -123,16 +123,16 @@ def search(
     print_hits(console, answer.hits, explain)
 
 
-def warn_of_missing_files(album: Path, hits: tuple[Hit, ...]) -> None:
-    """Warns in one line if hits' files are missing.
+def warn_of_missing_files(command: str, album: Path, paths: list[str | None]) -> None:
+    """Warns in one line if files of an answer are missing.
 
     A search reads only the album, so it would not notice.
     """
-    missing = [hit.path for hit in hits if hit.path and not os.path.exists(hit.path)]  # noqa: PTH110 (Path.exists raises for a name too long)
+    missing = [path for path in paths if path and not os.path.exists(path)]  # noqa: PTH110 (Path.exists raises for a name too long)
     if missing:
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         warning = (
-            f"gamer search: no longer there: {missing[0]}{others}; moved photos are found again by `gamer "
+            f"gamer {command}: no longer there: {missing[0]}{others}; moved photos are found again by `gamer "
             f"index add {album} FOLDER`"
         )
         click.echo(plain(warning), err=True)
@@ -206,8 +206,6 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from ..search.explain import day
-
     table = Table()
     for name in ("", "photo", "taken", "likely", "score", *(("why",) if explain else ()), "memory"):
         table.add_column(name, overflow="fold")
@@ -215,11 +213,9 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
         why = ", ".join(f"{name} {value:+.2f}" for name, value in hit.parts.items() if value)
         if hit.matched:
             why += f"; nodes: {', '.join(hit.matched)}"
-        taken = day(hit.taken_at) if hit.taken_at is not None else "?"
         cells = [
             str(rank),
-            escape(plain(hit.id)) + (f" (×{1 + len(hit.copies)})" if hit.copies else ""),
-            taken,
+            *named_and_dated(hit),
             f"{hit.probability:.0%}",
             f"{hit.score:.3f}",
             *((escape(plain(why)),) if explain else ()),
@@ -227,3 +223,13 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
         ]
         table.add_row(*cells)
     console.print(table)
+
+
+def named_and_dated(photo: Hit | SimilarPhoto) -> tuple[str, str]:
+    """A table's cells for a photo: its id, with the number of its copies, and its day."""
+    from rich.markup import escape
+
+    from ..search.explain import day
+
+    copies = f" (×{1 + len(photo.copies)})" if photo.copies else ""
+    return escape(plain(photo.id)) + copies, "?" if photo.taken_at is None else day(photo.taken_at)

@@ -1,4 +1,7 @@
-"""What a search returns: hits, and a trace of what each layer did and how long it took."""
+"""What a search returns: hits, and a trace of what each layer did and how long it took.
+
+Also what `similar` returns: the photos most like a given one.
+"""
 
 from __future__ import annotations
 
@@ -85,3 +88,36 @@ class Answer:
     def doubtful(self) -> bool:
         """Whether the album more likely does not hold what is meant."""
         return self.presence < 0.5
+
+
+@dataclass(frozen=True)
+class SimilarPhoto:
+    """A photo beside one that it is compared with.
+
+    `cosine`: of their vectors, 1 for the photo itself. The other fields are as in Hit.
+    """
+
+    row: int
+    id: str
+    path: str | None
+    taken_at: int | None
+    lat: float | None
+    lon: float | None
+    cosine: float
+    memory: str | None
+    copies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SimilarPhotos:
+    """The most similar `photos`, best first.
+
+    `asked`: the given photo, with its copies, which are not among `photos`. `channel`: whose vectors were
+    compared, "image" or, where the given photo has none there, "text". `plan`: how they were searched,
+    "exact" or "hnsw".
+    """
+
+    asked: SimilarPhoto
+    channel: str
+    plan: str
+    photos: tuple[SimilarPhoto, ...]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from gamer.index import Album, FloatArray
 from gamer.index.records import COPIES, UNKNOWN_TIME
 
-from .answer import Hit
+from .answer import Hit, SimilarPhoto
+
+Shown = TypeVar("Shown", Hit, SimilarPhoto)
 
 # Cosines. Over 547 photographs of one person, in which there is no copy, the likest two have 0.987, and the
 # two of the same second 0.976; a picture saved again at another size has 0.9995.
@@ -25,7 +28,7 @@ MOST = 3_000  # photos of an answer of which copies are looked for: every two ar
 BLOCK = 256  # photos compared with all before them at once
 
 
-def together(album: Album, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+def together(album: Album, hits: Sequence[Shown]) -> tuple[Shown, ...]:
     """The hits, best first, without copies of a better one, whose `copies` names them."""
     firsts = first_of_each(album, [hit.row for hit in hits])
     others: dict[int, list[str]] = {}

@@ -26,16 +26,19 @@ from gamer.index import AlbumError, OpenedLog
 
 from ..errors import BundleError, RuntimeFailure
 from ..models.models import Models
+from ..search.answer import SimilarPhotos
 from ..search.engine import Engine
 from ..search.find import find
+from ..search.similar import K, similar
 from . import overview as glance
 from .ask import add_ask
 from .completions import add_chat
-from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, Guard
+from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, Guard
 from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
 from .problem import Problem, Refusal
 from .settings import ServerSettings
 from .views import (
+    MAX_PHOTOS,
     Health,
     MemoryView,
     OpenedRequest,
@@ -63,6 +66,7 @@ STATIC = {
     "timeline.js": "text/javascript; charset=utf-8",
     "graph.js": "text/javascript; charset=utf-8",
     "layers.js": "text/javascript; charset=utf-8",
+    "similar.js": "text/javascript; charset=utf-8",
     "photos.js": "text/javascript; charset=utf-8",
     "viewer.js": "text/javascript; charset=utf-8",
     "land.json": "application/json",
@@ -93,6 +97,9 @@ Row = Annotated[
     Path(ge=0, le=MAX_ROW, description="the photo's number in this album, as in a hit"),
     BeforeValidator(_digits),
 ]
+
+PhotoId = Annotated[str, Query(min_length=1, description="the photo's id, as in a hit")]
+Number = Annotated[int, Query(ge=1, le=MAX_PHOTOS, description="how many photos"), BeforeValidator(_digits)]
 
 
 def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
@@ -188,6 +195,19 @@ def _search(api: FastAPI, engine: Engine) -> None:
         run = partial(find, engine, asked.query, asked.k, refined_by=asked.refine, mode=asked.mode, now=now)
         answer = await anyio.to_thread.run_sync(run, limiter=threads)
         return await anyio.to_thread.run_sync(glance.result, engine.album, answer, limiter=threads)
+
+    @api.get(SIMILAR, responses=_problems(404, 503), tags=["search"])
+    async def similar_photos(photo: PhotoId, k: Number = K) -> SimilarPhotos:
+        """The photos most similar to one, best first: by its picture or, where it has none, by what is said.
+
+        `asked` is the photo itself, and names its copies.
+        """
+        try:
+            row = await anyio.to_thread.run_sync(engine.album.row_of, photo, limiter=threads)
+        except AlbumError:
+            raise HTTPException(404, "no photo with this id in this album") from None
+        run = partial(similar, engine.album, row, k)
+        return glance.without_folders(await anyio.to_thread.run_sync(run, limiter=threads))
 
 
 def _photos(api: FastAPI, engine: Engine) -> None:

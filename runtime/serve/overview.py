@@ -12,7 +12,7 @@ from gamer.index import Album, Photo, extract
 from gamer.index.records import UNKNOWN_TIME
 
 from ..bundle.gazetteer import Gazetteer
-from ..search.answer import Answer
+from ..search.answer import Answer, SimilarPhotos
 from .views import EntityNode, Month, Overview, Place, SearchResult, Subgraph
 
 MAX_MONTHS = 3000
@@ -116,6 +116,16 @@ def result(album: Album, answer: Answer) -> SearchResult:
     mentions = tuple((e.row, row) for e in entities for row in e.photos if row in shown)
     relations = tuple(album.entity_links([e.row for e in entities]))
     trimmed = tuple(replace(e, photos=tuple(row for row in e.photos if row in shown)) for e in entities)
-    hits = tuple(replace(hit, path=None if hit.path is None else Path(hit.path).name) for hit in answer.hits)
+    hits = tuple(replace(hit, path=_name(hit.path)) for hit in answer.hits)
     shown_answer = replace(answer, hits=hits, trace=replace(answer.trace, entities=trimmed))
     return SearchResult(shown_answer, answer.doubtful, Subgraph(nodes, mentions, relations))
+
+
+def without_folders(answer: SimilarPhotos) -> SimilarPhotos:
+    """`answer` with the files' names alone: folders must not leave this machine."""
+    asked, *photos = (replace(photo, path=_name(photo.path)) for photo in (answer.asked, *answer.photos))
+    return replace(answer, asked=asked, photos=tuple(photos))
+
+
+def _name(path: str | None) -> str | None:
+    return None if path is None else Path(path).name

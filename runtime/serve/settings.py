@@ -18,8 +18,8 @@ LOOPBACK_NAMES = frozenset({"localhost"})
 class Rate:
     """A token bucket for each client: holds `burst`, refilled by `per_second`.
 
-    A search costs `search`, a question in several steps or to the language model `ask`, any other request 1.
-    `clients`: the number of clients remembered.
+    A search by words or by a photo costs `search`, a question in several steps or to the language model
+    `ask`, any other request 1. `clients`: the number of clients remembered.
     """
 
     burst: float = 400.0

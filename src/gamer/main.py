@@ -29,6 +29,7 @@ COMMANDS = {
     ),
     "index": ("gamer.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
     "search": ("gamer.runtime.cli.search", "search", "Find the photos that a sentence means."),
+    "similar": ("gamer.runtime.cli.similar", "similar", "Find the photos most similar to one of an album."),
     "ask": (
         "gamer.runtime.cli.ask",
         "ask",

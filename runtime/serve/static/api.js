@@ -50,6 +50,9 @@ export const opened = (row, query) =>
 export const search = (request, signal) =>
   ask("/api/v1/search", { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) });
 
+export const similar = (id, k, signal) =>
+  ask(`/api/v1/similar?${new URLSearchParams({ photo: id, ...(k ? { k } : {}) })}`, { signal });
+
 // A question in several steps: `told` is called with each line of the answer as it comes.
 export async function question(request, signal, told) {
   const response = await open("/api/v1/ask", { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) });

@@ -7,14 +7,16 @@ import { drawGraph } from "./graph.js";
 import { drawLayers } from "./layers.js";
 import { AlbumMap } from "./map.js";
 import { card, legend, notHere, placeholders, reach } from "./photos.js";
+import { asHits, compared } from "./similar.js";
 import { Timeline } from "./timeline.js";
 import { Viewer } from "./viewer.js";
 
 const GLIMPSES = 12; // photos on the start page
 const timeline = new Timeline(byId("timeline"), byId("time-note"));
-const viewer = new Viewer((row, within) => within.querySelector(`[data-row="${row}"]`)?.focus());
+const viewer = new Viewer((row, within) => within.querySelector(`[data-row="${row}"]`)?.focus(), likeThis);
 const steps = new Steps((hits, at, within) => viewer.open(hits, at, within));
 let map = null, stats = null, running = null, lastAnswer = null;
+let like = ""; // the id of the photo whose similar ones are shown, or none
 
 start();
 
@@ -45,10 +47,11 @@ function describe(album) {
     `${count(stats.entities, "entity", "entities")}, ${(stats.file_bytes / 1e6).toFixed(2)} MB. Nothing leaves this machine.`;
 }
 
-// The address is the state: ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21, ?q=the+photo+before+the+cake&how=ask&as=sentence
+// The address is the state: ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21, ?q=the+photo+before+the+cake&how=ask&as=sentence, ?like=chelsea
 
 function fromAddress() {
   const given = new URLSearchParams(location.search);
+  like = given.get("like") ?? "";
   byId("query").value = given.get("q") ?? "";
   byId("refine").value = ["off", "llm"].includes(given.get("refine")) ? given.get("refine") : "fast";
   byId("mode").value = given.get("mode") === "paper" ? "paper" : "fused";
@@ -59,18 +62,20 @@ function fromAddress() {
   return go();
 }
 
-function toAddress() {
-  const wanted = { q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value, how: chosen(), as: byId("as").value };
-  const usual = { q: "", refine: "fast", mode: "fused", k: "", now: "", how: "search", as: "set" };
+// `keep`: pushState, or replaceState for the step that the viewer leaves.
+function toAddress(keep = "pushState") {
+  const wanted = { like, q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value, how: chosen(), as: byId("as").value };
+  const usual = { like: "", q: "", refine: "fast", mode: "fused", k: "", now: "", how: "search", as: "set" };
   const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]);
   const address = kept.length ? `/?${new URLSearchParams(kept)}` : "/";
   // A query of a book's length is searched all the same; it has no place in an address.
-  if (address.length < 1900 && address !== location.pathname + location.search) history.pushState(null, "", address);
+  if (address.length < 1900 && address !== location.pathname + location.search) history[keep](null, "", address);
 }
 
 function follow(event) {
   event.preventDefault();
   byId("query").value = event.currentTarget.textContent;
+  like = "";
   choose("search");
   submit();
 }
@@ -80,7 +85,19 @@ function submit() {
   return go();
 }
 
+// The viewer has closed: its step in the history becomes the one of the photos similar to its own.
+function likeThis(hit) {
+  like = hit.id;
+  byId("query").value = "";
+  choose("search");
+  toAddress("replaceState");
+  byId("photos").focus({ preventScroll: true });
+  scrollTo(0, 0); // the heading says what the new photos are
+  return go();
+}
+
 function go() {
+  if (like) return similar();
   if (!byId("query").value.trim()) return welcome();
   return chosen() === "ask" ? ask() : search();
 }
@@ -107,7 +124,7 @@ async function welcome() {
   const step = Math.max(1, Math.floor(stats.photos / GLIMPSES));
   const rows = Array.from({ length: Math.min(GLIMPSES, stats.photos) }, (_, i) => i * step);
   const photos = await Promise.all(rows.map((row) => api.photo(row).catch(() => null)));
-  if (byId("query").value.trim()) return;
+  if (like || byId("query").value.trim()) return;
   show(photos.filter(Boolean).map((photo) => ({ ...photo, memory: photo.memories[0]?.text ?? null, parts: {}, matched: [], score: null, rank: null })));
 }
 
@@ -159,6 +176,39 @@ function alike(lines) {
   const times = new Map();
   for (const line of lines) times.set(line, (times.get(line) ?? 0) + 1);
   return [...times].map(([line, n]) => (n > 1 ? `${line} × ${n}` : line));
+}
+
+async function similar() {
+  running?.abort();
+  const mine = (running = new AbortController()), k = byId("k").value;
+  reset(`Photos like ${like}`);
+  document.title = `Like ${like.slice(0, 80)} · GAMER`;
+  byId("results").setAttribute("aria-busy", "true");
+  byId("status").textContent = "Comparing…";
+  byId("photos").replaceChildren(...placeholders(Math.min(Number(k) || 12, 12)));
+  try {
+    resembling(await api.similar(like, k, mine.signal));
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (error.status === 401) return byId("login").showModal();
+    failed(error, similar);
+  } finally {
+    if (running === mine) byId("results").setAttribute("aria-busy", "false");
+  }
+}
+
+function resembling(answer) {
+  const hits = asHits(answer), copies = answer.asked.copies.length, focused = document.activeElement === byId("photos");
+  byId("status").textContent = `${count(hits.length, "photo")}, the most similar first${copies ? `; ${count(copies, "copy", "copies")} of it left out` : ""}`;
+  byId("understood").replaceChildren(...compared(answer, (hit) => viewer.open([hit], 0, byId("understood"))));
+  byId("understood").hidden = false;
+  show(hits);
+  if (focused) byId("photos").querySelector("[data-row]")?.focus({ preventScroll: true });
+  byId("legend").replaceChildren(...legend(hits));
+  byId("legend").hidden = hits.length === 0;
+  map.show({ hits });
+  timeline.show({ hits });
+  if (!hits.length) empty("Nothing to compare it with", "No other photo of the album has a vector of the same kind.");
 }
 
 async function ask() {
@@ -241,8 +291,8 @@ function failed(error, again) {
 // Keys, theme, forms
 
 function listen() {
-  byId("search").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
-  for (const id of ["refine", "mode", "k", "now", "as"]) byId(id).addEventListener("change", () => byId("query").value.trim() && submit());
+  byId("search").addEventListener("submit", (event) => { event.preventDefault(); like = ""; submit(); });
+  for (const id of ["refine", "mode", "k", "now", "as"]) byId(id).addEventListener("change", () => (like || byId("query").value.trim()) && submit());
   for (const radio of document.querySelectorAll("[name=how]")) radio.addEventListener("change", () => { choose(chosen()); if (byId("query").value.trim()) submit(); });
   byId("stop").addEventListener("click", () => running?.abort());
   addEventListener("popstate", () => viewer.stepped() || fromAddress());

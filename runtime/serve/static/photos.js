@@ -37,7 +37,10 @@ export const parts = (hit) => {
   return Object.entries(hit.parts).filter(([, value]) => Math.abs(value) >= 0.0005).sort(([a], [b]) => place(a) - place(b));
 };
 
-const why = (hit) => (hit.score === null ? "" : `likely ${percent(hit.probability)}: ${parts(hit).map(([name, value]) => `${partName(name)} ${value.toFixed(2)}`).join(", ")}`);
+// How much a hit is one of those wanted: of a search a probability, of what is similar to a photo the cosine.
+export const sure = (hit) => (hit.probability === null ? `cosine ${hit.score.toFixed(2)}` : `${percent(hit.probability)} likely`);
+
+const why = (hit) => (hit.score === null ? "" : hit.probability === null ? sure(hit) : `likely ${percent(hit.probability)}: ${parts(hit).map(([name, value]) => `${partName(name)} ${value.toFixed(2)}`).join(", ")}`);
 
 // What speaks for the photo side by side, and what speaks against it laid over the end: the rest is the score.
 function score(hit, best) {
@@ -50,7 +53,7 @@ function score(hit, best) {
   };
   const shown = parts(hit), order = [...shown.filter(([, value]) => value > 0), ...shown.filter(([, value]) => value < 0)];
   return el("span", { class: "score" }, el("span", { class: "stack" }, order.map(piece)),
-    el("span", { class: "sum", title: `score ${hit.score.toFixed(3)}` }, percent(hit.probability)));
+    el("span", { class: "sum", title: `${hit.probability === null ? "cosine" : "score"} ${hit.score.toFixed(3)}` }, hit.probability === null ? hit.score.toFixed(2) : percent(hit.probability)));
 }
 
 export const reach = (hit) => Object.values(hit.parts).reduce((sum, value) => sum + Math.max(0, value), 0);

@@ -2,11 +2,12 @@
 // browser's Back close.
 
 import { opened, original, photo } from "./api.js";
-import { byId, clip, degrees, el, moment, partClass, partName, percent } from "./draw.js";
-import { parts, picture } from "./photos.js";
+import { byId, clip, degrees, el, moment, partClass, partName } from "./draw.js";
+import { parts, picture, sure } from "./photos.js";
 
 export class Viewer {
-  constructor(closed) {
+  // `closed(row, within)`: gives the focus back; `similar(hit)`: shows the photos similar to one, in its step's place.
+  constructor(closed, similar) {
     this.dialog = byId("viewer");
     this.hits = [];
     this.at = 0;
@@ -14,6 +15,12 @@ export class Viewer {
     byId("prev").addEventListener("click", () => this.turn(-1));
     byId("next").addEventListener("click", () => this.turn(1));
     byId("close").addEventListener("click", () => this.dialog.close());
+    byId("similar").addEventListener("click", () => {
+      if (this.returning) return;
+      history.replaceState(null, "");
+      this.dialog.close();
+      similar(this.hits[this.at]);
+    });
     this.dialog.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (by) this.turn(by);
@@ -81,7 +88,7 @@ function facts(hit, known) {
     el("dl", {}, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
     known.memories.length ? el("h3", {}, "Memories") : "",
     ...known.memories.map((memory) => el("blockquote", {}, el("span", { class: "tag" }, memory.source), " ", clip(memory.text, 2000))),
-    hit.score === null ? "" : el("h3", {}, `Why: ${percent(hit.probability)} likely, score ${hit.score.toFixed(2)}`),
+    hit.score === null ? "" : el("h3", {}, `Why: ${sure(hit)}${hit.probability === null ? "" : `, score ${hit.score.toFixed(2)}`}`),
     hit.score === null ? "" : el("ul", { class: "why" }, parts(hit).map(([name, value]) =>
       el("li", {}, el("i", { class: partClass(name) }), partName(name), el("span", {}, value.toFixed(3))))),
     hit.matched.length ? el("p", { class: "note" }, `Entities: ${hit.matched.join(", ")}`) : "",

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from gamer.index import Album, OpenedLog
 from gamer.runtime.search.answer import MODES, REFINEMENTS
 from gamer.runtime.search.engine import MAX_QUERY, Engine
+from gamer.runtime.search.similar import similar
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import ServerSettings
 from gamer.runtime.serve.views import Mode, Refine
@@ -166,6 +167,40 @@ def test_a_photo_its_thumbnail_and_its_original_can_be_fetched(client: TestClien
     assert original.headers["content-disposition"].startswith("inline")
 
 
+def test_similar_photos_are_those_of_the_engine_without_folders(client: TestClient, engine: Engine) -> None:
+    answer = client.get("/api/v1/similar", params={"photo": "chelsea", "k": 3}).json()
+    expected = similar(engine.album, engine.album.row_of("chelsea"), 3)
+    assert [photo["id"] for photo in answer["photos"]] == [photo.id for photo in expected.photos]
+    assert answer["asked"]["id"] == "chelsea" and answer["channel"] == "image" and len(answer["photos"]) == 3
+    cosines = [photo["cosine"] for photo in answer["photos"]]
+    assert cosines == sorted(cosines, reverse=True) and answer["asked"]["path"] == "chelsea.png"
+    assert len(client.get("/api/v1/similar?photo=chelsea").json()["photos"]) == 12
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("", 422),
+        ("photo=", 422),
+        ("photo=nobody", 404),
+        ("photo=..%2f..%2fetc%2fpasswd", 404),
+        ("photo=%00", 404),
+        ("photo=chelsea&k=0", 422),
+        ("photo=chelsea&k=201", 422),
+        ("photo=chelsea&k=5.0", 422),
+    ],
+)
+def test_similar_photos_of_what_does_not_fit_are_refused(
+    client: TestClient, engine: Engine, asked: str, status: int
+) -> None:
+    assert str(engine.album.path) not in refused(client.get(f"/api/v1/similar?{asked}"), status)
+
+
+def test_a_photo_that_cannot_be_compared_is_refused_with_what_to_do(engine: Engine, album: Album) -> None:
+    small = TestClient(create_app(Engine(engine.models, album), ServerSettings(rate=NO_LIMIT)), base_url=HERE)
+    assert "then run gamer index add" in refused(small.get("/api/v1/similar?photo=told"), 422)
+
+
 @pytest.mark.parametrize(
     "where",
     [
@@ -243,6 +278,7 @@ def test_no_answer_names_a_folder(client: TestClient, engine: Engine) -> None:
     texts = [
         json.dumps(search(client, "my cat")),
         *(client.get(f"/api/v1/{name}").text for name in ("photos/0", "stats", "overview", "photos/99")),
+        client.get("/api/v1/similar?photo=chelsea").text,
     ]
     assert not [text for text in texts if folder in text or str(engine.album.path) in text]
 
@@ -285,6 +321,7 @@ def test_a_session_is_a_cookie_that_scripts_cannot_read(engine: Engine) -> None:
     guarded = TestClient(create_app(engine, ServerSettings("127.0.0.1", TOKEN, NO_LIMIT)), base_url=HERE)
     refused(guarded.post("/api/v1/search", json={"query": "cat"}), 401)
     refused(guarded.get("/api/v1/photos/1/image"), 401)
+    refused(guarded.get("/api/v1/similar?photo=chelsea"), 401)
     refused(guarded.get("/api/v1/openapi.json"), 401)
     refused(guarded.post("/api/v1/session", headers={"authorization": "Bearer wrong-wrong-wrong"}), 401)
     opened = guarded.post("/api/v1/session", headers={"authorization": f"Bearer {TOKEN}"})

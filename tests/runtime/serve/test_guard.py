@@ -182,6 +182,8 @@ def test_too_many_requests_are_refused_until_the_wait_is_over() -> None:
     )
     now[0] = 5.0
     assert asked.post("/api/v1/search").status_code == 200
+    now[0] = 10.0
+    assert [asked.get("/api/v1/similar?photo=a").status_code for _ in range(2)] == [200, 429]
 
 
 @given(

@@ -30,11 +30,12 @@ from tests.runtime.serve.conftest import NO_LIMIT, serving
 pytestmark = pytest.mark.slow
 COFFEE = "/?q=coffee+I+photographed+last+spring&now=2026-11-21"
 TOKEN = "correct-horse-battery"
-SHOWN = (
+ANSWERED = (
     "document.querySelector('.card:not(.waiting)') && "
-    "document.querySelector('#results').getAttribute('aria-busy') === 'false' && "
-    "[...document.images].every((image) => image.complete)"
+    "document.querySelector('#results').getAttribute('aria-busy') === 'false'"
 )
+# With its pictures. A long answer on a small screen never is: pictures far below are not loaded.
+SHOWN = f"{ANSWERED} && [...document.images].every((image) => image.complete)"
 # The outline of the land as drawn: the world and its copies to both sides are a path each.
 LAND = "[...document.querySelectorAll('#map .land')].map((path) => path.getAttribute('d')).join()"
 FOLDER = ROOT / "runtime" / "serve" / "static"
@@ -321,6 +322,69 @@ def test_back_closes_the_photo_and_keeps_the_answer(page: Page, served: str) -> 
         # The focus comes back with the dialog's "close" event, some time after the dialog is closed.
         page.wait("document.activeElement.querySelector('.rank').textContent === '2'")
     assert page.complaints() == []
+
+
+def test_similar_photos_are_an_answer_of_their_own_and_back_returns_to_the_one_before(
+    page: Page, served: str, shots: Path
+) -> None:
+    page.look(320, 640)
+    page.open(served + COFFEE, SHOWN)
+    page.ask("document.querySelectorAll('.card')[1].click()")
+    page.wait("document.querySelector('#viewer[open] dl') && history.state?.photo")
+    asked = page.ask("document.querySelector('#viewer-title').textContent").removeprefix("2. ")
+    page.picture(shots / "viewer-320.png")
+    assert page.ask(
+        "document.querySelector('.facts').scrollWidth <= document.querySelector('.facts').clientWidth"
+    )
+    # Reached and pressed by keys: the button is the first of what is beside the picture.
+    page.ask("document.querySelector('#similar').focus()")
+    assert page.ask("document.activeElement.textContent") == "Similar photos"
+    page.press("Enter")
+    page.wait(f"{ANSWERED} && document.querySelector('h1').textContent === 'Photos like {asked}'")
+    page.picture(shots / "similar-320.png", full_page=True)
+    assert page.ask("new URLSearchParams(location.search).get('like')") == asked
+    assert not page.ask("document.querySelector('#viewer').open")
+    assert page.ask("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
+    assert page.ask("document.querySelectorAll('.card .rank').length") == 12
+    assert page.ask("document.querySelector('#query').value") == ""
+    assert page.ask("document.querySelector('#understood').textContent") == "by what the pictures show"
+    page.wait("document.activeElement.querySelector('.rank')?.textContent === '1' && scrollY === 0")
+    assert re.search(r", cosine 0\.\d\d$", page.ask("document.activeElement.getAttribute('aria-label')"))
+    page.press("ArrowRight")
+    assert page.ask("document.activeElement.querySelector('.rank').textContent") == "2"
+    page.press("Enter")
+    page.wait("document.querySelector('#viewer[open] dl') && history.state?.photo")
+    assert "Why: cosine 0." in page.ask("document.querySelector('#viewer-facts').textContent")
+    page.press("Escape")
+    page.wait("!document.querySelector('#viewer[open]') && !history.state?.photo")
+    page.ask("history.back()")
+    page.wait(SHOWN + " && document.querySelector('.card strong').textContent === 'coffee'")
+    assert "coffee" in page.ask("document.querySelector('#query').value")
+    assert "like=" not in page.ask("location.search")
+    page.ask("history.forward()")
+    page.wait(f"{ANSWERED} && document.querySelector('h1').textContent === 'Photos like {asked}'")
+    assert page.complaints() == []
+
+
+def test_similar_photos_can_be_opened_by_their_address_and_left_by_a_search(
+    page: Page, served: str, shots: Path
+) -> None:
+    page.open(served + "/?like=chelsea&k=4", SHOWN + " && document.querySelector('.rank')")
+    page.picture(shots / "similar.png")
+    assert page.ask("document.querySelectorAll('.card').length") == 4
+    assert page.ask("document.querySelectorAll('#map .marker').length") > 0
+    page.ask("document.querySelector('#understood button').click()")
+    page.wait("document.querySelector('#viewer[open] dl')")
+    assert page.ask("document.querySelector('#viewer-title').textContent") == "chelsea"
+    page.press("Escape")
+    page.wait("!document.querySelector('#viewer[open]') && !history.state?.photo")
+    page.press("/")
+    page.type("coffee")
+    page.press("Enter")
+    page.wait(SHOWN + " && document.querySelector('.card strong').textContent === 'coffee'")
+    assert page.ask("location.search") == "?q=coffee&k=4"
+    page.open(served + "/?like=nobody", "!document.querySelector('#empty').hidden")
+    assert "no photo with this id" in page.ask("document.querySelector('#empty').innerText")
 
 
 def test_what_is_said_of_many_years_is_one_chip_and_tall_pictures_are_shown_whole(

@@ -17,6 +17,7 @@ from gamer.runtime.serve.app import SCHEMA
 pytestmark = pytest.mark.slow
 OPERATIONS = (
     ("post", "/api/v1/search"),
+    ("get", "/api/v1/similar"),
     ("post", "/api/v1/ask"),
     ("get", "/api/v1/stats"),
     ("get", "/api/v1/overview"),
@@ -48,7 +49,7 @@ def test_every_route_is_in_the_schema_and_in_the_list_to_fuzz(promised: Any) -> 
         *(
             (method, path, GenerationMode.NEGATIVE)
             for method, path in OPERATIONS
-            if "search" in path or "ask" in path or "photos" in path
+            if any(part in path for part in ("search", "similar", "ask", "photos"))
         ),
     ],
 )
