@@ -44,7 +44,7 @@ def test_his_own_model_from_a_missed_bar_to_a_verified_bundle(gamer: Any, tmp_pa
     failed = gamer("export", *asked, "--threshold", "llm_decoder=1/1")
     assert failed.exit_code == 1 and "llm_decoder for onnx (int4): " in failed.output
     assert (
-        "--group-size 16, --keep NAME=int8 (matrices are " in failed.output
+        "--group-size 16, --keep down=int8 (matrices are " in failed.output
         and "--quant int8" in failed.output
     )
     offered = re.search(r"--threshold (llm_decoder=[\d.]+/[\d.]+)", failed.output)

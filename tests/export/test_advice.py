@@ -1,0 +1,70 @@
+"""What is offered for a parity below its threshold can be given: names that exist, groups that the target has."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+pytest.importorskip("torch", reason="needs the export extra")
+from torch import nn
+
+from gamer.export.parity import advice
+from gamer.export.recipe import Threshold
+from gamer.export.settings import Settings
+from gamer.runtime.bundle.manifest import Parity
+
+
+class Gated(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv, self.down = nn.Linear(8, 24), nn.Linear(16, 8)
+
+
+class Plain(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(8, 24)
+
+
+@pytest.mark.parametrize(
+    ("network", "target", "quant", "group", "offered"),
+    [
+        (
+            Gated,
+            "onnx",
+            "int4",
+            64,
+            "--group-size 32, --keep down=int8 (matrices are qkv, down), --quant int8, ",
+        ),
+        (Gated, "onnx", "int4", 32, "--group-size 16, --keep down=int8"),
+        (Gated, "executorch", "8da4w", 64, "--group-size 32, --keep down=int8"),
+        (Gated, "executorch", "8da4w", 32, "--keep down=int8 (matrices"),  # XNNPACK has no groups of 16
+        (
+            Plain,
+            "executorch",
+            "8da4w",
+            32,
+            "--keep NAME=int8 (matrices are qkv), --quant int8, or a lower bar, ",
+        ),
+        (
+            Gated,
+            "onnx",
+            "int8",
+            32,
+            "--keep down=fp32 (matrices are qkv, down), --quant none, or a lower bar, ",
+        ),
+    ],
+)
+def test_the_options_offered_are_those_that_may_help(
+    network: type[nn.Module], target: str, quant: str, group: int, offered: str
+) -> None:
+    settings = Settings("pocket", "int8" if quant == "int8" else "int4", group_size=group)
+    item = SimpleNamespace(module=network())
+    artifact = SimpleNamespace(quant=quant, target=target, role="llm_decoder")
+    parity = SimpleNamespace(minimum=0.86558, top1=0.7727)
+    told = advice.below(
+        settings, cast(Any, item), cast(Any, artifact), cast(Parity, parity), Threshold(0.95, 0.8)
+    )
+    assert told.startswith(offered) and told.endswith("--threshold llm_decoder=0.865/0.772")
