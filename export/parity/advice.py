@@ -31,7 +31,7 @@ def below(
     elif artifact.quant in _FINER and artifact.role != "llm_embed":
         matrices = kept.matrices(item.module)
         # It reads products of a gate, whose outliers cost the most: Qwen2.5-0.5B's 0.866 becomes 0.954.
-        name = "down" if any(matrix.endswith(".down.weight") for matrix in matrices) else "NAME"
+        name = "down" if any("down" in matrix.split(".") for matrix in matrices) else "NAME"
         examples = ", ".join(kept.examples(matrices))
         ways.append(f"--keep {name}={_FINER[artifact.quant]} (matrices are {examples})")
     if artifact.quant in _FINER:
