@@ -1,4 +1,4 @@
-"""What is offered for a parity below its threshold can be given: names that are there, groups of the target."""
+"""What is offered for a parity below its threshold can be given: real names, and groups of the target."""
 
 from __future__ import annotations
 
