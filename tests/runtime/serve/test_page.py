@@ -308,6 +308,27 @@ def test_the_map_is_moved_by_its_buttons_and_by_keys(page: Page, served: str, sh
     assert page.complaints() == []
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/",
+        COFFEE,
+        "/?q=coffee+in+1995",
+        "/?q=cat&k=0",
+        "/?q=" + "garden" * 30,
+        "/?q=my+cat&how=ask&now=2026-11-21",
+    ],
+)
+def test_no_page_is_wider_than_a_small_phone(page: Page, served: str, address: str) -> None:
+    page.look(320, 640)
+    page.open(served + address, f"({ANSWERED}) || !document.querySelector('#empty').hidden")
+    assert page.ask("document.documentElement.scrollWidth") == 320
+    if page.ask("Boolean(document.querySelector('.card'))"):
+        page.ask("document.querySelector('.card').click()")
+        page.wait("document.querySelector('#viewer[open] dl')")
+        assert page.ask("document.querySelector('#viewer').scrollWidth") <= 320
+
+
 def test_back_closes_the_photo_and_keeps_the_answer(page: Page, served: str) -> None:
     page.look(320, 640)
     page.open(served + COFFEE, SHOWN)
