@@ -31,7 +31,7 @@ from ..search.engine import Engine
 from . import stream
 from .guard import ASK
 from .stream import WorkStream
-from .views import LAST_DAY, MAX_PHOTOS, number
+from .views import LAST_DAY, MAX_PHOTOS, VISIBLE, number
 
 ASKS_AT_ONCE = 2  # a question takes as long as several searches, which have their own threads
 PREVIEWED = 6  # photos of a step
@@ -53,7 +53,7 @@ class AskRequest(BaseModel):
         Field(
             min_length=1,
             max_length=MAX_QUESTION,
-            pattern=r"[^\s\x00-\x1f\x7f-\x9f]",
+            pattern=VISIBLE,
             examples=["the first photo of the day I saw the Tokyo Tower"],
         ),
     ]

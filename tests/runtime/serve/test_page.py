@@ -318,7 +318,8 @@ def test_back_closes_the_photo_and_keeps_the_answer(page: Page, served: str) -> 
         page.wait("!document.querySelector('#viewer[open]') && !history.state?.photo")
         assert "coffee" in page.ask("location.search")
         assert page.ask("document.querySelector('#results').getAttribute('aria-busy')") == "false"
-        # The dialog's "close" event, which gives the focus back, is a task of its own after the dialog is closed.
+        # The dialog's "close" event, which gives the focus back, is a task of its own after the dialog is
+        # closed.
         page.wait("document.activeElement.querySelector('.rank').textContent === '2'")
     assert page.complaints() == []
 
