@@ -66,6 +66,7 @@ STATIC = {
     "timeline.js": "text/javascript; charset=utf-8",
     "graph.js": "text/javascript; charset=utf-8",
     "layers.js": "text/javascript; charset=utf-8",
+    "memory.js": "text/javascript; charset=utf-8",
     "photos.js": "text/javascript; charset=utf-8",
     "viewer.js": "text/javascript; charset=utf-8",
     "land.json": "application/json",

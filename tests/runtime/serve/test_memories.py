@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from gamer.index.album.storage import WriterLock
 from gamer.index.memory import store as memory_store
 from gamer.index.memory.records import MAX_ITEM, Turn
 from gamer.index.memory.store import MemoryStore
-from gamer.runtime.indexing.build import build
 from gamer.runtime.memory.update import Updater
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
@@ -33,23 +31,9 @@ HOUR = 3_600_000
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"></script>'; DROP TABLE person_items; --\x00\x1b[31m"
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built")
-    photo = {"id": "a.jpg", "memories": [{"source": "note", "text": "the harbour"}]}
-    (folder / "photos.jsonl").write_text(json.dumps(photo) + "\n")
-    return build(folder / "photos.jsonl", fake_models(), folder / "a.gamer").path
-
-
 @pytest.fixture
-def path(built: Path, tmp_path: Path) -> Path:
-    """An album of one photo, without memories of its owner."""
-    return shutil.copy(built, tmp_path / "a.gamer")
-
-
-@pytest.fixture
-def opened(path: Path) -> Iterator[Engine]:
-    engine = Engine(fake_models(), Album.open(path))
+def opened(own_album: Path) -> Iterator[Engine]:
+    engine = Engine(fake_models(), Album.open(own_album))
     yield engine
     engine.close()
 
@@ -64,9 +48,9 @@ def client(opened: Engine) -> TestClient:
     return serve(opened)
 
 
-def say(path: Path, *lines: str) -> None:
+def say(own_album: Path, *lines: str) -> None:
     """The owner says these lines, two hours apart, and they are learnt from."""
-    with MemoryStore.open(path) as store:
+    with MemoryStore.open(own_album) as store:
         store.add_turns([Turn(f"u{n}", "c", "me", n * 2 * HOUR, text) for n, text in enumerate(lines)])
         Updater(store).run(len(lines) * 2 * HOUR)
 
@@ -84,20 +68,20 @@ def add(client: TestClient, text: str, **more: object) -> str:
     return str(answer.json()["id"])
 
 
-def refused(answer: Any, status: int, path: Path) -> str:
+def refused(answer: Any, status: int, album: Path) -> str:
     """The detail of a refusal: one line that does not tell where the album lies."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     detail = str(answer.json()["detail"])
-    assert detail and "\n" not in detail and str(path.parent) not in detail
+    assert detail and "\n" not in detail and str(album.parent) not in detail
     return detail
 
 
 def test_what_was_said_is_listed_by_kind_and_shown_with_its_history_and_sources(
-    client: TestClient, path: Path
+    client: TestClient, own_album: Path
 ) -> None:
     assert client.get(MEMORIES, params={"kind": "core"}).json() == {"memories": [], "total": 0}
-    say(path, "I live in Porto.", "I live in Lisbon.")
+    say(own_album, "I live in Porto.", "I live in Lisbon.")
     (home,) = listed(client, "core")
     assert (home["key"], home["text"], home["past"], home["origin"]) == ("home", "Lisbon", False, "rules")
     assert (home["sharing"], home["at"], home["turns"]) == ("low", 2 * HOUR, 1)
@@ -120,7 +104,7 @@ def test_a_list_comes_in_bounded_pages_the_latest_first(client: TestClient) -> N
     assert client.get(MEMORIES, params={"kind": "semantic", "limit": MAX_PAGE + 1}).status_code == 422
 
 
-def test_a_memory_is_added_corrected_and_forgotten(client: TestClient, path: Path) -> None:
+def test_a_memory_is_added_corrected_and_forgotten(client: TestClient, own_album: Path) -> None:
     first = add(client, "Porto", kind="core", key="home")
     second = client.patch(f"{MEMORIES}/{first}", json={"text": "Lisbon"}).json()["id"]
     known = client.get(f"{MEMORIES}/{second}").json()
@@ -130,16 +114,16 @@ def test_a_memory_is_added_corrected_and_forgotten(client: TestClient, path: Pat
     assert client.get(f"{MEMORIES}/{shared}").json()["memory"]["sharing"] == "high"
     gone = client.delete(f"{MEMORIES}/{second}").json()
     assert gone["memories"] == [second] and gone["turns"] == []
-    refused(client.delete(f"{MEMORIES}/{second}"), 404, path)
+    refused(client.delete(f"{MEMORIES}/{second}"), 404, own_album)
     # The value before is not true again.
     assert listed(client, "core") == []
 
 
 def test_forgetting_takes_along_what_it_was_drawn_from_and_what_was_drawn_from_that(
-    client: TestClient, path: Path
+    client: TestClient, own_album: Path
 ) -> None:
-    say(path, "I live in Porto.", "I like tea.")
-    log = OpenedLog(path)
+    say(own_album, "I live in Porto.", "I like tea.")
+    log = OpenedLog(own_album)
     log.keep()
     log.add("I live in Porto.", "a.jpg")
     log.add("the harbour", "a.jpg")
@@ -152,25 +136,25 @@ def test_forgetting_takes_along_what_it_was_drawn_from_and_what_was_drawn_from_t
     assert [entry.query for entry in log.read()] == ["the harbour"]
 
 
-def test_bytes_that_the_open_album_holds_are_erased_when_the_server_stops(path: Path) -> None:
+def test_bytes_that_the_open_album_holds_are_erased_when_the_server_stops(own_album: Path) -> None:
     secret = "the key lies under the third stone"
-    engine = Engine(fake_models(), Album.open(path))
-    memories = Memories(path)
+    engine = Engine(fake_models(), Album.open(own_album))
+    memories = Memories(own_album)
     client = TestClient(create_app(engine, ServerSettings(rate=NO_LIMIT), memories), base_url=HERE)
     row = add(client, secret)
     assert client.delete(f"{MEMORIES}/{row}").json() == {"memories": [row], "turns": []}
     engine.close()
     assert memories.sweep() == ""
-    files = [one for one in path.parent.iterdir() if one.name.startswith("a.gamer")]
-    assert path in files and not [one for one in files if secret.encode() in one.read_bytes()]
+    files = [one for one in own_album.parent.iterdir() if one.name.startswith("a.gamer")]
+    assert own_album in files and not [one for one in files if secret.encode() in one.read_bytes()]
 
 
-def test_hostile_text_is_kept_as_words(client: TestClient, path: Path) -> None:
+def test_hostile_text_is_kept_as_words(client: TestClient, own_album: Path) -> None:
     row = add(client, HOSTILE, kind="core", key="<b>key</b>")
     assert client.get(f"{MEMORIES}/{row}").json()["memory"]["text"] == HOSTILE
     assert listed(client, "core")[0]["key"] == "<b>key</b>"
     assert client.get(MEMORIES, params={"kind": "core"}).headers["content-type"] == "application/json"
-    with Album.open(path) as album:
+    with Album.open(own_album) as album:
         assert album.verify() == []
 
 
@@ -194,46 +178,45 @@ def test_hostile_text_is_kept_as_words(client: TestClient, path: Path) -> None:
         json.dumps({"text": "x", "key": "猫" * 200}).encode(),
     ],
 )
-def test_a_body_that_does_not_fit_changes_nothing(client: TestClient, path: Path, body: bytes) -> None:
+def test_a_body_that_does_not_fit_changes_nothing(client: TestClient, own_album: Path, body: bytes) -> None:
     row = add(client, "tea")
     for answer in (
         client.post(MEMORIES, content=body, headers={"content-type": "application/json"}),
         client.patch(f"{MEMORIES}/{row}", content=body, headers={"content-type": "application/json"}),
     ):
-        refused(answer, 422, path)
+        refused(answer, 422, own_album)
     assert [one["id"] for one in listed(client, "semantic", past="true")] == [row]
 
 
-def test_a_text_body_as_another_site_could_post_is_refused(client: TestClient, path: Path) -> None:
-    refused(
-        client.post(MEMORIES, content=b'{"text": "x"}', headers={"content-type": "text/plain"}), 422, path
-    )
+def test_a_text_body_as_another_site_could_post_is_refused(client: TestClient, own_album: Path) -> None:
+    answer = client.post(MEMORIES, content=b'{"text": "x"}', headers={"content-type": "text/plain"})
+    refused(answer, 422, own_album)
 
 
 @pytest.mark.parametrize("row", ["m99", "m0", "m999999999999999"])
-def test_a_memory_that_is_not_there_is_a_404(client: TestClient, path: Path, row: str) -> None:
+def test_a_memory_that_is_not_there_is_a_404(client: TestClient, own_album: Path, row: str) -> None:
     for having in (False, True):  # without tables of memories, and with them
         for answer in (
             client.get(f"{MEMORIES}/{row}"),
             client.patch(f"{MEMORIES}/{row}", json={"text": "x"}),
             client.delete(f"{MEMORIES}/{row}"),
         ):
-            assert row in refused(answer, 404, path) or not having
+            assert row in refused(answer, 404, own_album) or not having
         add(client, "tea")
 
 
 @pytest.mark.parametrize("row", ["12", "t1", "m", "m-1", "m1.0", "m٣", "m01", "m9999999999999999", "m1%00"])
-def test_what_is_no_id_is_refused(client: TestClient, path: Path, row: str) -> None:
+def test_what_is_no_id_is_refused(client: TestClient, own_album: Path, row: str) -> None:
     for answer in (client.get(f"{MEMORIES}/{row}"), client.delete(f"{MEMORIES}/{row}")):
-        refused(answer, 422, path)
+        refused(answer, 422, own_album)
 
 
 @pytest.mark.parametrize(
     "query",
     ["", "kind=turns", "kind=core&limit=0", "kind=core&skip=-1", "kind=core&past=yes", "kind=core&limit=1.0"],
 )
-def test_a_list_that_does_not_exist_is_refused(client: TestClient, path: Path, query: str) -> None:
-    refused(client.get(f"{MEMORIES}?{query}"), 422, path)
+def test_a_list_that_does_not_exist_is_refused(client: TestClient, own_album: Path, query: str) -> None:
+    refused(client.get(f"{MEMORIES}?{query}"), 422, own_album)
 
 
 def requests(client: TestClient, **headers: str) -> list[Any]:
@@ -244,7 +227,7 @@ def requests(client: TestClient, **headers: str) -> list[Any]:
     ]
 
 
-def test_another_host_origin_or_site_and_a_stranger_change_nothing(opened: Engine, path: Path) -> None:
+def test_another_host_origin_or_site_and_a_stranger_change_nothing(opened: Engine, own_album: Path) -> None:
     client = serve(opened)
     row = add(client, "tea")
     guarded = serve(opened, ServerSettings("127.0.0.1", TOKEN, NO_LIMIT))
@@ -253,45 +236,45 @@ def test_another_host_origin_or_site_and_a_stranger_change_nothing(opened: Engin
         guarded.get(f"{MEMORIES}?kind=core"),
         guarded.get(f"{MEMORIES}/{row}"),
     ):
-        refused(answer, 401, path)
+        refused(answer, 401, own_album)
     for headers, status in (
         ({"host": "evil.example"}, 421),
         ({"origin": "https://evil.example"}, 403),
         ({"sec-fetch-site": "cross-site"}, 403),
     ):
         for answer in requests(client, **headers):
-            refused(answer, status, path)
-    refused(client.get(f"{MEMORIES}?kind=core", headers={"sec-fetch-site": "same-site"}), 403, path)
+            refused(answer, status, own_album)
+    refused(client.get(f"{MEMORIES}?kind=core", headers={"sec-fetch-site": "same-site"}), 403, own_album)
     assert [one["id"] for one in listed(client, "semantic", past="true")] == [row]
     bearer = {"authorization": f"Bearer {TOKEN}"}
     assert guarded.get(f"{MEMORIES}?kind=semantic", headers=bearer).json()["total"] == 1
 
 
-def test_size_and_rate_are_bounded(opened: Engine, path: Path) -> None:
-    refused(serve(opened).post(MEMORIES, content=b"x" * (MAX_BODY + 1)), 413, path)
+def test_size_and_rate_are_bounded(opened: Engine, own_album: Path) -> None:
+    refused(serve(opened).post(MEMORIES, content=b"x" * (MAX_BODY + 1)), 413, own_album)
     slow = serve(opened, ServerSettings(rate=Rate(burst=2, per_second=1e-6)))
     statuses = [slow.post(MEMORIES, json={"text": f"x{n}"}).status_code for n in range(4)]
     assert statuses == [201, 201, 429, 429]
 
 
 def test_while_another_program_writes_the_album_changes_are_refused_and_lists_are_not(
-    client: TestClient, path: Path, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, own_album: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory_store, "_WAIT_S", 0.0)
     row = add(client, "tea")
-    lock = WriterLock(path)
+    lock = WriterLock(own_album)
     try:
         for answer in requests(client):
-            assert "another program is writing" in refused(answer, 503, path)
+            assert "another program is writing" in refused(answer, 503, own_album)
         assert [one["id"] for one in listed(client, "semantic")] == [row]
     finally:
         lock.release()
     assert client.delete(f"{MEMORIES}/{row}").status_code == 200
 
 
-def test_a_damaged_memory_is_said_in_one_line(client: TestClient, path: Path) -> None:
+def test_a_damaged_memory_is_said_in_one_line(client: TestClient, own_album: Path) -> None:
     row = add(client, "tea")
-    with MemoryStore.open(path) as store:
+    with MemoryStore.open(own_album) as store:
         store._db.execute("UPDATE person_items SET text = 'pea'")
-    assert "is damaged" in refused(client.get(f"{MEMORIES}/{row}"), 503, path)
+    assert "is damaged" in refused(client.get(f"{MEMORIES}/{row}"), 503, own_album)
     assert client.delete(f"{MEMORIES}/{row}").status_code == 200
