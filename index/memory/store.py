@@ -114,7 +114,8 @@ class MemoryStore:
         """The memories of a kind, the latest first, at most `limit` after the first `skip`; and how many
         there are in all. `past`: also values that were replaced.
         """
-        return self._read(lambda db: reading.latest(db, self.path, kind, past, limit, skip), ([], 0))
+        none: tuple[list[Item], int] = ([], 0)
+        return self._read(lambda db: reading.latest(db, self.path, kind, past, limit, skip), none)
 
     def values_of(self, kind: Kind, key: str) -> list[Item]:
         """The memories of one kind and key, current and past, by time."""

@@ -13,6 +13,7 @@ from gamer.index import OpenedLog
 from gamer.index.errors import NoSuchMemory
 from gamer.index.memory.records import MAX_KEYWORDS, Forgotten, Item, Kind, NewItem, StoredTurn
 from gamer.index.memory.store import MemoryStore
+from gamer.index.records import Level
 
 from .chat import milliseconds
 from .words import content
@@ -49,7 +50,7 @@ def add(store: MemoryStore, kind: Kind, key: str, text: str, share: bool) -> int
 
     `key`: what it is about, such as "home"; a later value takes its place. `share`: it may be exported.
     """
-    sharing = "high" if share else "low"
+    sharing: Level = "high" if share else "low"
     item = NewItem(kind, key, text, now(), _keywords(text), origin="person", sharing=sharing)
     return store.add_item(item)
 

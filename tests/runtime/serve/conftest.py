@@ -84,7 +84,8 @@ def one_photo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def own_album(one_photo: Path, tmp_path: Path) -> Path:
     """An album of one photo, without memories of its owner."""
-    return shutil.copy(one_photo, tmp_path / "a.gamer")
+    shutil.copy(one_photo, tmp_path / "a.gamer")
+    return tmp_path / "a.gamer"
 
 
 @pytest.fixture(scope="module")
