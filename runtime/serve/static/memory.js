@@ -80,7 +80,10 @@ export class Memory {
     if (this.changing) return;
     this.changing = true;
     await this.run(async () => {
-      const result = await call();
+      const result = await call().catch(async (error) => {
+        if (error.status === 404) await this.refresh(); // forgotten meanwhile, by another page or program
+        throw error;
+      });
       await this.refresh();
       done(result);
     });

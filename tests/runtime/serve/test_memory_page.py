@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gamer.index import Album
+from gamer.index import Album, OpenedLog
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory import by_hand
@@ -168,6 +168,33 @@ def test_what_the_server_refuses_is_said_and_a_key_is_wanted(page: Page, address
     assert "4500 bytes" in page.ask("document.querySelector('#own-error').textContent")
     # What was written is not lost.
     assert page.ask("document.querySelector('#own-text').value.length") == 1500
+
+
+def test_what_another_program_forgot_is_said_and_listed_no_more(
+    page: Page, address: str, own_album: Path
+) -> None:
+    page.open(address + "/?view=memory", LISTED)
+    with MemoryStore.open(own_album) as store:
+        everything = [item.id for item in store.items()]
+        by_hand.forget(store, OpenedLog(own_album), [], everything, keep_bytes=True)
+    page.ask(button("Lisbon", "Forget") + ".click()")
+    page.wait("document.querySelector('#forget').open")
+    page.ask("document.querySelector('#forget-yes').click()")
+    page.wait(f"!document.querySelector('#own-error').hidden && !{row('Lisbon')} && {LISTED}")
+    assert "there is no m" in page.ask("document.querySelector('#own-error').textContent")
+
+
+def test_a_long_list_is_shown_in_parts(page: Page, address: str, own_album: Path) -> None:
+    with MemoryStore.open(own_album) as store:
+        for n in range(60):
+            by_hand.add(store, "episodic", "", f"event {n}", False)
+    page.open(address + "/?view=memory", LISTED)
+    section = "document.querySelector('#own-episodic').closest('section')"
+    shown = f"{section}.querySelectorAll('li').length"
+    assert page.ask(shown) == 50 and page.ask(f"{section}.querySelector('.total').textContent") == "63"
+    page.ask(f"{section}.querySelector('ul + button').click()")
+    page.wait(f"{shown} === 63 && {section}.querySelector('ul + button').hidden && {IDLE}")
+    page.wait(f"{section}.querySelectorAll('li')[50].contains(document.activeElement)")
 
 
 def test_every_control_of_the_view_has_a_name_of_its_own(page: Page, address: str) -> None:
