@@ -76,6 +76,14 @@ def test_the_memories_are_listed_by_kind_and_nothing_in_them_is_markup(
     assert page.ask("document.title") == "Memory · GAMER" and page.complaints() == []
 
 
+def test_no_width_makes_the_page_wider_than_the_screen(page: Page, address: str) -> None:
+    page.open(address + "/?view=memory", LISTED)
+    for width in (320, 390, 620, 621, 700, 860, 861, 1000, 1920):
+        page.look(width, 800)
+        page.wait(f"innerWidth === {width}")
+        assert page.ask("document.documentElement.scrollWidth") <= width, width
+
+
 def test_the_view_has_an_address_and_back_leaves_it(page: Page, address: str) -> None:
     found = "!document.querySelector('#found').hidden && document.querySelector('#own').hidden"
     page.open(address + "/", found + " && document.querySelector('.card:not(.waiting)')")
