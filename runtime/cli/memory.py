@@ -212,8 +212,9 @@ def update(album: Path, bundle: Path | None, as_json: bool) -> None:
     from gamer.index.memory.store import MemoryStore
 
     from ..memory.by_hand import now
+    from ..memory.recall import encoder_of
     from ..memory.update import Updater
-    from .chat import encoder_of, models_of
+    from .chat import models_of
 
     with one_line("memory update"), MemoryStore.open(album) as store:
         models = models_of(album, bundle)

@@ -37,6 +37,7 @@ from .memories import Memories, add_memories
 from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
 from .problem import Problem, Refusal
 from .settings import ServerSettings
+from .talk import add_talk
 from .views import (
     Health,
     MemoryView,
@@ -67,6 +68,7 @@ STATIC = {
     "graph.js": "text/javascript; charset=utf-8",
     "layers.js": "text/javascript; charset=utf-8",
     "memory.js": "text/javascript; charset=utf-8",
+    "talk.js": "text/javascript; charset=utf-8",
     "photos.js": "text/javascript; charset=utf-8",
     "viewer.js": "text/javascript; charset=utf-8",
     "land.json": "application/json",
@@ -110,6 +112,7 @@ def create_app(engine: Engine, settings: ServerSettings, memories: Memories | No
     _errors(api, engine.album.path)
     _search(api, engine)
     add_ask(api, engine, _problems(408, 413, 503))
+    add_talk(api, engine, _problems(408, 413, 503))
     add_chat(api, engine.models)
     _photos(api, engine)
     add_memories(api, memories or Memories(engine.album.path), _problems)

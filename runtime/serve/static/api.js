@@ -60,19 +60,25 @@ export const search = (request, signal) =>
   ask("/api/v1/search", { ...sent("POST", request), signal });
 
 // A question in several steps: `told` is called with each line of the answer as it comes.
-export async function question(request, signal, told) {
-  const response = await open("/api/v1/ask", { ...sent("POST", request), signal });
+export const question = (request, signal, told) => lines("/api/v1/ask", request, signal, told, (line) => line.answer);
+
+// A turn of a conversation, likewise.
+export const talk = (request, signal, told) => lines("/api/v1/chat", request, signal, told, (line) => "chat" in line);
+
+// `ends(line)`: whether it is the answer's last.
+async function lines(path, request, signal, told, ends) {
+  const response = await open(path, { ...sent("POST", request), signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   const broken = (error) => {
     throw error?.name === "AbortError" ? error : new ApiError(0, "No answer", "The answer broke off. Is gamer serve still running?");
   };
   let rest = "", last = null;
   for (let part = await reader.read().catch(broken); !part.done; part = await reader.read().catch(broken)) {
-    const lines = (rest + part.value).split("\n");
-    rest = lines.pop();
-    for (const line of lines) told((last = JSON.parse(line)));
+    const whole = (rest + part.value).split("\n");
+    rest = whole.pop();
+    for (const line of whole) told((last = JSON.parse(line)));
   }
-  if (!last?.answer) broken();
+  if (!last || !ends(last)) broken();
 }
 
 // Why a picture did not come: the line that the server gives for it.

@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { byId, clip, count, el, moment } from "./draw.js";
+import { Talk } from "./talk.js";
 
 const KINDS = {
   core: ["About you", "Facts that hold until you say otherwise."],
@@ -28,6 +29,7 @@ const when = (time) => el("time", { datetime: new Date(time).toISOString() }, mo
 export class Memory {
   constructor(stranger) {
     Object.assign(this, { stranger, load: 0, waits: 0, changing: false, chosen: null });
+    new Talk(stranger, () => this.run(() => this.refresh()));
     byId("own-past").addEventListener("change", () => this.open());
     byId("own-add").addEventListener("submit", (event) => { event.preventDefault(); this.add(); });
     byId("own-kind").addEventListener("change", () => this.wantKey());

@@ -205,6 +205,23 @@ def test_a_long_list_is_shown_in_parts(page: Page, address: str, own_album: Path
     page.wait(f"{section}.querySelectorAll('li')[50].contains(document.activeElement)")
 
 
+def test_what_is_said_is_answered_and_listed(page: Page, address: str, shots: Path) -> None:
+    page.open(address + "/?view=memory", LISTED)
+    page.ask("document.querySelector('#talk-text').focus()")
+    turn = "document.querySelector('#talk-said li:last-child')"
+    ended = "document.querySelector('#talk-said').ariaBusy === 'false'"
+    idle = ended + " && document.activeElement.id === 'talk-text'"
+    for said, answered in (("I live in Rome.", "Noted."), ("Where do I live?", "Rome"), ("<b>me</b>?", "")):
+        page.type(said)
+        page.press("Enter")
+        page.wait(f"{turn}.firstChild.textContent === {json.dumps(said)} && {idle}")
+        assert answered in page.ask(turn + ".innerText")
+    page.wait(f"{row('I live in Rome.')} && {LISTED}")
+    page.picture(shots / "talk.png")
+    assert page.ask("document.querySelectorAll('#talk b').length") == 0
+    assert [line for line in page.complaints() if "404" not in line] == []  # the photo has no file
+
+
 def test_every_control_of_the_view_has_a_name_of_its_own(page: Page, address: str) -> None:
     page.open(address + "/?view=memory", LISTED)
     page.call("Accessibility.enable")

@@ -30,6 +30,7 @@ OPERATIONS = (
     ("post", "/api/v1/photos/{row}/opened"),
     ("get", "/api/v1/photos/{row}/thumbnail"),
     ("get", "/api/v1/photos/{row}/image"),
+    ("post", "/api/v1/chat"),
     ("get", "/api/v1/memories"),
     ("post", "/api/v1/memories"),
     ("get", "/api/v1/memories/{memory}"),
