@@ -79,7 +79,7 @@ def test_a_failure_before_the_first_piece_has_a_status_of_its_own(
 
 
 def test_a_turn_that_does_not_fit_is_refused(client: TestClient) -> None:
-    bodies = (
+    bodies: tuple[dict[str, object], ...] = (
         {},
         {"text": " "},
         {"text": 5},
