@@ -14,5 +14,13 @@ class AlbumBusy(AlbumError):
     """An album that another program is writing: the same call may succeed later."""
 
 
+class NoSuchMemory(AlbumError):
+    """A memory or a turn of the person that is not in the album, or no longer."""
+
+
+class UnfitMemory(AlbumError):
+    """A memory or a turn that cannot be stored as it is given: empty, too long, or without its key."""
+
+
 class IngestError(Exception):
     """A photo or album source that cannot be read."""

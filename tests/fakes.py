@@ -61,6 +61,7 @@ def fake_models(name: str = "made-up", *, experts: bool = False) -> Models:
         thresholds=thresholds,
         ranking=None,
         prompts={},
+        language=None,
         channels=(CHANNEL,) if experts else (),
     )
     gazetteer = SimpleNamespace(nearest=lambda lat, lon: None, lookup=lambda name: [])

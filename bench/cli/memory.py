@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @threads_option
 def memory(bundle: Path, data: Path | None, fit: bool, turns: int, out: Outlet, threads: int) -> None:
     """What the memory of the person finds, how it follows changes of mind, and what it costs as it grows."""
-    from gamer.runtime.cli.chat import encoder_of
+    from gamer.runtime.memory.recall import encoder_of
     from gamer.runtime.models.models import Models
 
     from ..memory import evidence

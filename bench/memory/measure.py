@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gamer.runtime.cli.chat import encoder_of
+from gamer.runtime.memory.recall import encoder_of
 from gamer.runtime.models.models import Models
 
 from .. import machine

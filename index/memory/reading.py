@@ -70,6 +70,22 @@ def items(db: apsw.Connection, path: Path, kind: Kind | None, past: bool) -> lis
     return [_item(db, path, record) for record in records]
 
 
+def latest(
+    db: apsw.Connection, path: Path, kind: Kind, past: bool, limit: int, skip: int
+) -> tuple[list[Item], int]:
+    where = "WHERE kind = ?" + ("" if past else " AND past = 0")
+    (total,) = db.execute(f"SELECT count(*) FROM person_items {where}", (kind,)).fetchone() or (0,)
+    records = db.execute(
+        f"{_ITEM} {where} ORDER BY at DESC, id DESC LIMIT ? OFFSET ?", (kind, limit, skip)
+    ).fetchall()
+    return [_item(db, path, record) for record in records], int(total)
+
+
+def values_of(db: apsw.Connection, path: Path, kind: Kind, key: str) -> list[Item]:
+    records = db.execute(f"{_ITEM} WHERE kind=? AND key=? ORDER BY at, id", (kind, key)).fetchall()
+    return [_item(db, path, record) for record in records]
+
+
 def by_id(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[Item]:
     records = db.execute(f"{_ITEM} WHERE id {_AMONG} ORDER BY id", (json.dumps([*map(int, ids)]),)).fetchall()
     return [_item(db, path, record) for record in records]

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import AlbumError
+from ..errors import UnfitMemory
 from ..records import FloatArray, Level, RowArray
 
 Kind = Literal["core", "semantic", "episodic", "procedural"]
@@ -31,7 +31,7 @@ class Turn:
     `drawn`, `says`: for an assistant's turn, the turns and the memories that it repeats; forgetting one of
     these forgets it too.
     `sharing`: "low" keeps it on the device, and is what a turn has unless a person says otherwise.
-    Raises AlbumError for a time outside of the years 1 to 9999, and for a turn that is empty or too long.
+    Raises UnfitMemory for a time outside of the years 1 to 9999, and for a turn that is empty or too long.
     """
 
     uid: str
@@ -49,7 +49,7 @@ class Turn:
         for name in (self.uid, self.chat, self.speaker):
             _check("name of a turn", name, MAX_NAME, self.at)
         if any("\n" in picture for picture in self.pictures):
-            raise AlbumError(
+            raise UnfitMemory(
                 "the id of a picture has a line break in it: give the id that `gamer search` shows"
             )
 
@@ -86,11 +86,11 @@ class NewItem:
         _check("memory", self.text, MAX_ITEM, self.at)
         _check("key of a memory", self.key or "-", MAX_NAME, self.at)
         if self.kind not in KINDS:
-            raise AlbumError(f"a memory of kind {self.kind!r}: choose one of {', '.join(KINDS)}")
+            raise UnfitMemory(f"a memory of kind {self.kind!r}: choose one of {', '.join(KINDS)}")
         if self.kind in ("core", "procedural") and not self.key:
-            raise AlbumError(f"a {self.kind} memory without a key: say what it is about, such as 'home'")
+            raise UnfitMemory(f"a {self.kind} memory without a key: say what it is about, such as 'home'")
         if len(self.keywords) > MAX_KEYWORDS:
-            raise AlbumError(f"a memory of {len(self.keywords)} keywords: give at most {MAX_KEYWORDS}")
+            raise UnfitMemory(f"a memory of {len(self.keywords)} keywords: give at most {MAX_KEYWORDS}")
 
 
 @dataclass(frozen=True)
@@ -144,12 +144,12 @@ def clip(text: str, most: int) -> str:
 
 def _check(what: str, text: str, most: int, at: int) -> None:
     if not text.strip():
-        raise AlbumError(f"an empty {what}: say something")
+        raise UnfitMemory(f"an empty {what}: say something")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise AlbumError(f"a {what} that is no text (a lone surrogate): give valid Unicode") from None
+        raise UnfitMemory(f"a {what} that is no text (a lone surrogate): give valid Unicode") from None
     if size > most:
-        raise AlbumError(f"a {what} of {size} bytes: give at most {most}")
+        raise UnfitMemory(f"a {what} of {size} bytes: give at most {most}")
     if not _EARLIEST <= at <= _LATEST:
-        raise AlbumError(f"a {what} at {at} ms: give a time in the years 1 to 9999")
+        raise UnfitMemory(f"a {what} at {at} ms: give a time in the years 1 to 9999")

@@ -21,11 +21,11 @@ from ..album import person_tables, storage
 from ..album.schema import UNREADABLE, connect, damaged, means_damage, one_line, open_reader
 from ..album.tables import USER_VERSION, check_tables, version_of
 from ..album.writer import AlbumWriter
-from ..errors import AlbumBusy, AlbumError
+from ..errors import AlbumBusy, AlbumError, NoSuchMemory
 from ..records import FloatArray
 from ..vectors.quantize import quantize
 from . import forgetting, reading, writing
-from .erasing import erase
+from .erasing import HELD, erase
 from .records import Forgotten, Heads, Item, Kind, NewItem, StoredTurn, Turn
 
 _T = TypeVar("_T")
@@ -109,6 +109,17 @@ class MemoryStore:
     def items(self, kind: Kind | None = None, past: bool = True) -> list[Item]:
         """The memories, of one kind or all, by time; with `past` also values that were replaced."""
         return self._read(lambda db: reading.items(db, self.path, kind, past), [])
+
+    def latest(self, kind: Kind, past: bool, limit: int, skip: int) -> tuple[list[Item], int]:
+        """The memories of a kind, the latest first, at most `limit` after the first `skip`; and how many
+        there are in all. `past`: also values that were replaced.
+        """
+        none: tuple[list[Item], int] = ([], 0)
+        return self._read(lambda db: reading.latest(db, self.path, kind, past, limit, skip), none)
+
+    def values_of(self, kind: Kind, key: str) -> list[Item]:
+        """The memories of one kind and key, current and past, by time."""
+        return self._read(lambda db: reading.values_of(db, self.path, kind, key), [])
 
     def item(self, row: int) -> Item | None:
         found: list[Item] = self._read(lambda db: reading.by_id(db, self.path, [row]), [])
@@ -260,10 +271,13 @@ class MemoryStore:
         """Stores a value of the runtime's own under a key such as "personality"."""
         self._write(lambda db: db.execute("INSERT OR REPLACE INTO person_meta VALUES(?,?)", (key, value)))
 
-    def forget(self, turns: Sequence[int], items: Sequence[int], at: int) -> Forgotten:
-        """Deletes turns and memories, what was drawn from them, and their bytes. Raises for an unknown id.
+    def forget(
+        self, turns: Sequence[int], items: Sequence[int], at: int, keep_bytes: bool = False
+    ) -> Forgotten:
+        """Deletes turns and memories, what was drawn from them, and their bytes. Raises NoSuchMemory.
 
         `at`: ms, kept with the names of the forgotten turns, so that these are not stored again.
+        `keep_bytes`: the bytes wait for `sweep`, in a program that itself has the album open.
         """
 
         def change(db: apsw.Connection) -> tuple[tuple[int, ...], tuple[int, ...], list[str]]:
@@ -274,10 +288,13 @@ class MemoryStore:
             return gone
 
         if not self._has and (turns or items):
-            raise AlbumError(f"{self.path}: no memories of the person are in it; nothing is there to forget")
+            raise NoSuchMemory(
+                f"{self.path}: no memories of the person are in it; nothing is there to forget"
+            )
         gone, lost, texts = self._write(change)
         with self._lock:
-            return Forgotten(gone, lost, tuple(texts), erase(self._db, texts))
+            left = HELD if keep_bytes else erase(self._db, texts)
+        return Forgotten(gone, lost, tuple(texts), left)
 
     def sweep(self) -> str:
         """Writes the file anew, so that nothing deleted is left; "", or why that could not be done."""
@@ -382,4 +399,4 @@ def _wait_for_lock(path: Path) -> storage.WriterLock:
 def _check_ids(db: apsw.Connection, path: Path, letter: str, table: str, ids: Sequence[int]) -> None:
     for row in ids:
         if db.execute(f"SELECT 1 FROM {table} WHERE id=?", (row,)).fetchone() is None:
-            raise AlbumError(f"{path}: there is no {letter}{row}; `gamer memory list` shows what there is")
+            raise NoSuchMemory(f"{path}: there is no {letter}{row}; `gamer memory list` shows what there is")

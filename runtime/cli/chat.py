@@ -19,7 +19,6 @@ from .options import PATH, album_bundle_option, json_option, now_option, threads
 
 if TYPE_CHECKING:
     from ..memory.chat import Conversation, Said
-    from ..memory.recall import Encoder
     from ..memory.response import Photos
     from ..models.models import Models
 
@@ -59,12 +58,13 @@ def chat(
     """
     from gamer.index.memory.store import MemoryStore
 
-    from ..memory.chat import Conversation
+    from ..memory.chat import Conversation, model_of
+    from ..memory.recall import encoder_of
 
     with one_line("chat"), MemoryStore.open(album) as store:
         models = models_of(album, bundle, threads)
         talk = Conversation(
-            store, encoder_of(models), photos_of(models, album), None if rules else _model(models), name
+            store, encoder_of(models), photos_of(models, album), None if rules else model_of(models), name
         )
         try:
             for line in _lines():
@@ -120,16 +120,6 @@ def models_of(album: Path, bundle: Path | None, threads: int = 2) -> Models | No
     return Models.open(found, threads=threads)
 
 
-def encoder_of(models: Models | None) -> Encoder | None:
-    """What makes a text's vector; None without a bundle."""
-    from ..memory.recall import Encoder
-
-    if models is None:
-        return None
-    opened = models
-    return Encoder(models.manifest.text_encoder, lambda text: opened.text.encode([text])[0])
-
-
 def photos_of(models: Models | None, album: Path) -> Photos | None:
     """The search for photos; None without a bundle, and for an album without photos."""
     if models is None:
@@ -151,15 +141,6 @@ def photos_of(models: Models | None, album: Path) -> Photos | None:
         return [hit.path or hit.id for hit in hits]
 
     return find
-
-
-def _model(models: Models | None) -> Any:
-    from ..models.chat import Chat
-
-    if models is None or models.manifest.language is None:
-        return None
-    opened = Chat(models)
-    return opened if opened.has_template else None
 
 
 def reply_json(said: Said) -> dict[str, Any]:

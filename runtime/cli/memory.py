@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -59,21 +57,18 @@ def show(album: Path, memory_id: str, as_json: bool) -> None:
     """Show one memory (m12) with the turns it was drawn from and its earlier values, or one turn (t34)."""
     from gamer.index.memory.store import MemoryStore
 
+    from ..memory import by_hand
+
     with one_line("memory show"), MemoryStore.open(album, write=False) as store:
         letter, number = parse_id(memory_id)
-        if letter == "t":
-            turns = store.turns([number])
-            figures: dict[str, Any] | None = turn_json(turns[0]) if turns else None
+        if letter == "m":
+            known = by_hand.show(store, number)
+            figures = item_json(known.item)
+            figures["said"] = [turn_json(stored) for stored in known.said]
+            figures["other_values"] = [item_json(other) for other in known.others]
+        elif turns := store.turns([number]):
+            figures = turn_json(turns[0])
         else:
-            item = store.item(number)
-            figures = None if item is None else item_json(item)
-            if item is not None and figures is not None:
-                figures["said"] = [turn_json(stored) for stored in store.turns(item.value.sources)]
-                same = [
-                    o for o in store.items(item.value.kind) if o.value.key == item.value.key and o != item
-                ]
-                figures["other_values"] = [item_json(other) for other in same]
-        if figures is None:
             raise AlbumError(f"{album}: there is no {memory_id}; `gamer memory list` shows what there is")
     if as_json:
         click.echo(json.dumps(figures, ensure_ascii=False))
@@ -93,18 +88,12 @@ def show(album: Path, memory_id: str, as_json: bool) -> None:
 @json_option
 def add(album: Path, text: str, kind: str, key: str, share: bool, as_json: bool) -> None:
     """Add a memory in your own words."""
-    from gamer.index.memory.records import NewItem
     from gamer.index.memory.store import MemoryStore
 
-    from ..memory.words import content
+    from ..memory import by_hand
 
     with one_line("memory add"), MemoryStore.open(album) as store:
-        row = store.add_item(
-            NewItem(
-                kind, key, text, _now(), tuple(content(text)[:48]), origin="person",  # type: ignore[arg-type]
-                sharing="high" if share else "low",
-            )
-        )  # fmt: skip
+        row = by_hand.add(store, kind, key, text, share)  # type: ignore[arg-type]
     click.echo(json.dumps({"id": f"m{row}"}) if as_json else f"m{row}")
 
 
@@ -115,26 +104,17 @@ def add(album: Path, text: str, kind: str, key: str, share: bool, as_json: bool)
 @json_option
 def edit(album: Path, memory_id: str, text: str, as_json: bool) -> None:
     """Correct a memory; its earlier value is kept as past. To lose that too, forget it and add a new one."""
-    from dataclasses import replace
-
     from gamer.index.memory.store import MemoryStore
 
-    from ..memory.words import content
+    from ..memory import by_hand
 
     with one_line("memory edit"), MemoryStore.open(album) as store:
         letter, number = parse_id(memory_id)
-        item = store.item(number) if letter == "m" else None
-        if item is None:
+        if letter != "m":
             raise AlbumError(
                 f"{album}: there is no memory {memory_id}; `gamer memory list` shows what there is"
             )
-        value = item.value
-        key = value.key or f"note {number}"
-        row = store.replace_item(
-            number,
-            replace(value, key=key, text=text, at=max(_now(), value.at), keywords=tuple(content(text)[:48]),
-                    origin="person", ends=None),
-        )  # fmt: skip
+        row = by_hand.edit(store, number, text)
     click.echo(json.dumps({"id": f"m{row}"}) if as_json else f"m{row}")
 
 
@@ -157,7 +137,7 @@ def forget(album: Path, ids: tuple[str, ...], everything: bool, who: bool, as_js
     if (bool(ids) + everything + who) > 1:
         raise click.UsageError("give ids, or --all, or --personality")
     with one_line("memory forget"), MemoryStore.open(album) as store:
-        from ..memory import personality
+        from ..memory import by_hand, personality
 
         if who:
             personality.turn_on(store, False)
@@ -165,14 +145,12 @@ def forget(album: Path, ids: tuple[str, ...], everything: bool, who: bool, as_js
         elif not ids and not everything:
             gone = Forgotten((), (), (), store.sweep())
         elif everything:
-            gone = store.forget_all(_now())
-            OpenedLog(album).forget(queries=None)
+            gone = by_hand.forget_all(store, OpenedLog(album))
         else:
             parsed = [parse_id(one) for one in dict.fromkeys(ids)]
             turns = [number for letter, number in parsed if letter == "t"]
             items = [number for letter, number in parsed if letter == "m"]
-            gone = store.forget(turns, items, _now())
-            OpenedLog(album).forget(queries=gone.texts)
+            gone = by_hand.forget(store, OpenedLog(album), turns, items)
     turns_gone, items_gone = [f"t{row}" for row in gone.turns], [f"m{row}" for row in gone.items]
     if as_json:
         click.echo(json.dumps({"turns": turns_gone, "memories": items_gone, "erased": gone.erased}))
@@ -233,13 +211,15 @@ def update(album: Path, bundle: Path | None, as_json: bool) -> None:
     """
     from gamer.index.memory.store import MemoryStore
 
+    from ..memory.by_hand import now
+    from ..memory.recall import encoder_of
     from ..memory.update import Updater
-    from .chat import encoder_of, models_of
+    from .chat import models_of
 
     with one_line("memory update"), MemoryStore.open(album) as store:
         models = models_of(album, bundle)
         updater = Updater(store, encoder_of(models))
-        done, encoded = updater.run(_now()), updater.encode_missing()
+        done, encoded = updater.run(now()), updater.encode_missing()
     if as_json:
         click.echo(json.dumps({**asdict(done), "encoded": encoded}))
     else:
@@ -265,12 +245,6 @@ def _write_private(path: Path, text: str) -> None:
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
-
-
-def _now() -> int:
-    from ..memory.chat import milliseconds
-
-    return milliseconds(datetime.now())
 
 
 def _short(text: str) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from ..models.chat import Chat
+    from ..models.models import Models
 
 NOTED = "Noted."
 MAX_NEW = 96  # tokens of a worded answer
@@ -130,6 +131,16 @@ class Conversation:
             ids, Wish(MAX_NEW), None if tell is None else (lambda piece: tell(piece.text)), cancel
         )
         return done.text.strip()
+
+
+def model_of(models: Models | None) -> Chat | None:
+    """What words the answers; None without a language model that reads dialogues."""
+    from ..models.chat import Chat
+
+    if models is None or models.manifest.language is None:
+        return None
+    opened = Chat(models)
+    return opened if opened.has_template else None
 
 
 def notes_of(reply: Reply) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from gamer.index.records import FloatArray, RowArray
 from gamer.index.vectors.quantize import Query, VectorSet, greatest
 
 from .words import ASKS, LENGTH, TIMED, WHEN, content
+
+if TYPE_CHECKING:
+    from ..models.models import Models
 
 SILENCE_MS = 60 * 60_000  # a session ends with it
 _BY_WORDS, _BY_MEANING = 300, 300  # candidates
@@ -42,6 +46,14 @@ class Encoder:
 
     name: str
     encode: Callable[[str], FloatArray]
+
+
+def encoder_of(models: Models | None) -> Encoder | None:
+    """What makes a text's vector; None without a bundle."""
+    if models is None:
+        return None
+    opened = models
+    return Encoder(models.manifest.text_encoder, lambda text: opened.text.encode([text])[0])
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ its row number: no part of a URL is ever used as a file path.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib import metadata, resources
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, TypeVar
 
 import anyio.to_thread
@@ -23,6 +23,7 @@ from pydantic import BeforeValidator
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from gamer.index import AlbumError, OpenedLog
+from gamer.index.errors import NoSuchMemory, UnfitMemory
 
 from ..errors import BundleError, RuntimeFailure
 from ..models.models import Models
@@ -34,9 +35,11 @@ from . import overview as glance
 from .ask import add_ask
 from .completions import add_chat
 from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, Guard
+from .memories import Memories, add_memories
 from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
 from .problem import Problem, Refusal
 from .settings import ServerSettings
+from .talk import add_talk
 from .views import (
     MAX_PHOTOS,
     Health,
@@ -47,6 +50,7 @@ from .views import (
     SearchRequest,
     SearchResult,
     Stats,
+    digits,
 )
 
 DISTRIBUTION = "gamer-on-device"
@@ -67,6 +71,8 @@ STATIC = {
     "graph.js": "text/javascript; charset=utf-8",
     "layers.js": "text/javascript; charset=utf-8",
     "similar.js": "text/javascript; charset=utf-8",
+    "memory.js": "text/javascript; charset=utf-8",
+    "talk.js": "text/javascript; charset=utf-8",
     "photos.js": "text/javascript; charset=utf-8",
     "viewer.js": "text/javascript; charset=utf-8",
     "land.json": "application/json",
@@ -85,21 +91,14 @@ MAX_ROW = 2**31 - 1
 T = TypeVar("T")
 
 
-def _digits(value: object) -> object:
-    """Without this check "+0.0" is row 0."""
-    if isinstance(value, str) and not re.fullmatch("0|[1-9][0-9]*", value):
-        raise ValueError("a whole number is wanted")
-    return value
-
-
 Row = Annotated[
     int,
     Path(ge=0, le=MAX_ROW, description="the photo's number in this album, as in a hit"),
-    BeforeValidator(_digits),
+    BeforeValidator(digits),
 ]
 
 PhotoId = Annotated[str, Query(min_length=1, description="the photo's id, as in a hit")]
-Number = Annotated[int, Query(ge=1, le=MAX_PHOTOS, description="how many photos"), BeforeValidator(_digits)]
+Number = Annotated[int, Query(ge=1, le=MAX_PHOTOS, description="how many photos"), BeforeValidator(digits)]
 
 
 def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
@@ -110,15 +109,20 @@ def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     return {code: dict(response) for code in (400, 403, 414, 421, 422, 429, 500, *codes)}
 
 
-def create_app(engine: Engine, settings: ServerSettings) -> Guard:
-    """The ASGI application that serves one album, and the language model of its bundle."""
+def create_app(engine: Engine, settings: ServerSettings, memories: Memories | None = None) -> Guard:
+    """The ASGI application that serves one album, and the language model of its bundle.
+
+    `memories`: given by a caller that erases what is left once the album is closed (`Memories.sweep`).
+    """
     api = _api("Search one photo album by what a person says. Nothing leaves the machine.", settings)
     guard = Guard(api, settings)
-    _errors(api)
+    _errors(api, engine.album.path)
     _search(api, engine)
     add_ask(api, engine, _problems(408, 413, 503))
+    add_talk(api, engine, _problems(408, 413, 503))
     add_chat(api, engine.models)
     _photos(api, engine)
+    add_memories(api, memories or Memories(engine.album.path), _problems)
     _session(api, guard)
     _page(api)
     return guard
@@ -153,7 +157,9 @@ def _api(summary: str, settings: ServerSettings) -> FastAPI:
     )
 
 
-def _errors(api: FastAPI) -> None:
+def _errors(api: FastAPI, album: FilePath | None = None) -> None:
+    """`album`: its folder is left out of what is said of it."""
+
     def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, StarletteHTTPException)
         # The router's own errors only repeat the name of their status.
@@ -172,12 +178,23 @@ def _errors(api: FastAPI) -> None:
     def told(status: int, text: str | None = None) -> Callable[[Request, Exception], Response]:
         return lambda request, error: Refusal(status, text or str(error)).response(request.url.path)
 
+    def of_album(status: int) -> Callable[[Request, Exception], Response]:
+        def response(request: Request, error: Exception) -> Response:
+            said = str(error)
+            for path in () if album is None else (album.resolve(), album):
+                said = said.replace(str(path), path.name)
+            return Refusal(status, said).response(request.url.path)
+
+        return response
+
     api.add_exception_handler(StarletteHTTPException, http)
     api.add_exception_handler(RequestValidationError, invalid)
     api.add_exception_handler(BundleError, told(503))
     api.add_exception_handler(RuntimeFailure, told(422))
     api.add_exception_handler(PictureGone, told(404))
-    api.add_exception_handler(AlbumError, told(503))
+    api.add_exception_handler(AlbumError, of_album(503))
+    api.add_exception_handler(NoSuchMemory, of_album(404))
+    api.add_exception_handler(UnfitMemory, of_album(422))
     api.add_exception_handler(Exception, told(500, "the server failed; its terminal says why"))
 
 

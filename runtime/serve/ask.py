@@ -6,7 +6,6 @@ The agent's loop runs in a thread of its own small pool. It ends at its next tur
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,15 +27,13 @@ from ..agent.spans import SpanReader
 from ..agent.toolbox import Toolbox
 from ..errors import RuntimeFailure
 from ..search.engine import Engine
-from . import stream
 from .guard import ASK
-from .stream import WorkStream
-from .views import LAST_DAY, MAX_PHOTOS, number
+from .stream import LineStream
+from .views import LAST_DAY, MAX_PHOTOS, VISIBLE, number
 
 ASKS_AT_ONCE = 2  # a question takes as long as several searches, which have their own threads
 PREVIEWED = 6  # photos of a step
 MAX_MEMORY = 300  # characters of a photo's memory
-NDJSON = "application/x-ndjson"
 _log = logging.getLogger(__name__)
 
 
@@ -53,7 +50,7 @@ class AskRequest(BaseModel):
         Field(
             min_length=1,
             max_length=MAX_QUESTION,
-            pattern=r"[^\s\x00-\x1f\x7f-\x9f]",
+            pattern=VISIBLE,
             examples=["the first photo of the day I saw the Tokyo Tower"],
         ),
     ]
@@ -220,13 +217,8 @@ def _clipped(text: str | None) -> str | None:
     return text if text is None or len(text) <= MAX_MEMORY else text[: MAX_MEMORY - 1] + "…"
 
 
-class AnswerStream(WorkStream):
+class AnswerStream(LineStream):
     """Sends the lines that `work` tells from a thread, as they come."""
 
-    media_type = NDJSON
-
     def __init__(self, work: Work, threads: CapacityLimiter) -> None:
-        def lines(tell: stream.Tell, gone: threading.Event) -> None:
-            work(lambda line: tell(_LINE.dump_json(line) + b"\n"), gone.is_set)
-
-        super().__init__(lines, threads)
+        super().__init__(lambda tell, gone: work(tell, gone.is_set), threads, _LINE)

@@ -20,6 +20,7 @@ from ..errors import RuntimeFailure
 
 if TYPE_CHECKING:
     from .guard import Guard
+    from .memories import Memories
     from .settings import ServerSettings
 
 
@@ -103,10 +104,19 @@ def _album(
 ) -> tuple[Guard, str]:
     from ..search.engine import Engine
     from .app import create_app
+    from .memories import Memories
 
     engine = Engine.open(bundle or find_bundle(album), album, *options)
+    memories = Memories(album)
+    closing.callback(_sweep, memories)
     closing.callback(engine.close)
-    return create_app(engine, settings), f"{album}: {len(engine.album)} photos"
+    return create_app(engine, settings, memories), f"{album}: {len(engine.album)} photos"
+
+
+def _sweep(memories: Memories) -> None:
+    """Called after the album was closed."""
+    if why := memories.sweep():
+        click.echo(f"gamer serve: forgotten, but {why}, then run `gamer memory forget ALBUM`", err=True)
 
 
 def _model(bundle: Path | None, options: Options, settings: ServerSettings) -> tuple[Guard, str]:

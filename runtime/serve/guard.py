@@ -31,6 +31,7 @@ SESSION = "/api/v1/session"
 SEARCH = "/api/v1/search"
 SIMILAR = "/api/v1/similar"
 ASK = "/api/v1/ask"
+TALK = "/api/v1/chat"
 CHAT = "/v1/chat/completions"
 COOKIE = "gamer_session"
 BODY_SECONDS = 10.0
@@ -101,9 +102,14 @@ class Guard:
     def _too_often(self, scope: Scope) -> Refusal | None:
         client = scope["client"][0] if scope.get("client") else ""
         rate = self.settings.rate
-        cost = {SEARCH: rate.search, SIMILAR: rate.search, ASK: rate.ask, CHAT: rate.ask}.get(
-            scope["path"], 1.0
-        )
+        costs = {
+            SEARCH: rate.search,
+            SIMILAR: rate.search,
+            ASK: rate.ask,
+            TALK: rate.ask,
+            CHAT: rate.ask,
+        }
+        cost = costs.get(scope["path"], 1.0)
         wait = self._buckets.take(client, cost)
         return Refusal(429, f"too many requests: wait {wait} s", {"retry-after": str(wait)}) if wait else None
 

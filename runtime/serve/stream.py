@@ -7,14 +7,17 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from math import inf
+from typing import Any
 
 import anyio
 import anyio.to_thread
 from anyio import CapacityLimiter
 from anyio.streams.memory import MemoryObjectReceiveStream
+from pydantic import TypeAdapter
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
+NDJSON = "application/x-ndjson"
 Tell = Callable[[bytes], None]
 # What makes a body: it tells each part, and returns soon after the event is set that the client has gone.
 Work = Callable[[Tell, threading.Event], None]
@@ -91,6 +94,23 @@ class WorkStream(JSONResponse):
             await send(_body(part, more=True))
         if started:
             await send(_body(b"", more=False))
+
+
+class LineStream(WorkStream):
+    """Sends the lines of JSON that `work` tells from a thread, as they come; the last one ends the answer."""
+
+    media_type = NDJSON
+
+    def __init__(
+        self,
+        work: Callable[[Callable[[Any], None], threading.Event], None],
+        threads: CapacityLimiter,
+        line: TypeAdapter[Any],
+    ) -> None:
+        def lines(tell: Tell, gone: threading.Event) -> None:
+            work(lambda said: tell(line.dump_json(said) + b"\n"), gone)
+
+        super().__init__(lines, threads)
 
 
 def _body(data: bytes, more: bool) -> Message:

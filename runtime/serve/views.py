@@ -5,10 +5,14 @@ Times are integers, milliseconds of wall time as if UTC; positions are degrees, 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from gamer.index.memory.records import Kind, Origin
+from gamer.index.records import Level
 
 from ..search.answer import Answer
 from ..search.engine import MAX_QUERY
@@ -27,13 +31,27 @@ def number(value: object) -> object:
     return value
 
 
-# It contains a character other than white space and control characters.
+def digits(value: object) -> object:
+    """For numbers in an address, where "+0.0" would be 0."""
+    if isinstance(value, str) and not re.fullmatch("0|[1-9][0-9]*", value):
+        raise ValueError("a whole number is wanted")
+    return value
+
+
+def truth(value: object) -> object:
+    """For an address, where "yes" and "1" would be true."""
+    if isinstance(value, str) and value not in ("true", "false"):
+        raise ValueError("true or false is wanted")
+    return value
+
+
+VISIBLE = r"[^\s\x00-\x1f\x7f-\x9f]"  # a character other than white space and control characters
 QueryText = Annotated[
     str,
     Field(
         min_length=1,
         max_length=MAX_QUERY,
-        pattern=r"[^\s\x00-\x1f\x7f-\x9f]",
+        pattern=VISIBLE,
         examples=["coffee last spring"],
     ),
 ]
@@ -173,6 +191,73 @@ class Stats:
     delta: float
     k: int
     examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OwnMemory:
+    """What the album knows about its owner. `key`: what it is about; "" stands alone.
+
+    `past`: a later value took its place. `ends`: when that was, or of an episode its last turn. `origin`: who
+    wrote it down. `turns`: how many it was drawn from.
+    """
+
+    id: str
+    kind: Kind
+    key: str
+    text: str
+    at: int
+    past: bool
+    ends: int | None
+    origin: Origin
+    sharing: Level | None
+    turns: int
+
+
+@dataclass(frozen=True)
+class MemoryPage:
+    """`total`: how many there are with those that are on other pages."""
+
+    memories: tuple[OwnMemory, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class SaidTurn:
+    """What one speaker said at once; its first 2,000 characters."""
+
+    id: str
+    chat: str
+    speaker: str
+    at: int
+    text: str
+
+
+@dataclass(frozen=True)
+class KnownMemory:
+    """`said`: the turns it was drawn from. `others`: the other values of its key. Both by time.
+
+    `drawn`: other memories that were drawn from these turns. Of each at most the first 200.
+    """
+
+    memory: OwnMemory
+    said: tuple[SaidTurn, ...]
+    others: tuple[OwnMemory, ...]
+    drawn: tuple[OwnMemory, ...]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """`id`: of the memory that holds what was written."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class MemoriesForgotten:
+    """The ids of all that was forgotten."""
+
+    memories: tuple[str, ...]
+    turns: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ async function ask(path, options) {
   return response.status === 204 ? null : response.json();
 }
 
+const sent = (method, body) => ({ method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
 async function open(path, options = {}) {
   let response;
   try {
@@ -43,30 +45,43 @@ export const thumbnail = (row, size = 320) => `/api/v1/photos/${row}/thumbnail?s
 export const original = (row) => `/api/v1/photos/${row}/image`;
 export const logIn = (token) => ask("/api/v1/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
 
+// What the album knows about its owner.
+export const memories = (kind, past, limit, skip) => ask(`/api/v1/memories?${new URLSearchParams({ kind, past, limit, skip })}`);
+export const memory = (id) => ask(`/api/v1/memories/${id}`);
+export const addMemory = (request) => ask("/api/v1/memories", sent("POST", request));
+export const editMemory = (id, text) => ask(`/api/v1/memories/${id}`, sent("PATCH", { text }));
+export const forgetMemory = (id) => ask(`/api/v1/memories/${id}`, { method: "DELETE" });
+
 // Noted only where the album's owner keeps what is opened.
 export const opened = (row, query) =>
-  ask(`/api/v1/photos/${row}/opened`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ query }) });
+  ask(`/api/v1/photos/${row}/opened`, sent("POST", { query }));
 
 export const search = (request, signal) =>
-  ask("/api/v1/search", { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) });
+  ask("/api/v1/search", { ...sent("POST", request), signal });
 
 export const similar = (id, k, signal) =>
   ask(`/api/v1/similar?${new URLSearchParams({ photo: id, ...(k ? { k } : {}) })}`, { signal });
 
 // A question in several steps: `told` is called with each line of the answer as it comes.
-export async function question(request, signal, told) {
-  const response = await open("/api/v1/ask", { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) });
+export const question = (request, signal, told) => lines("/api/v1/ask", request, signal, told, (line) => line.answer);
+
+// A turn of a conversation, likewise.
+export const talk = (request, signal, told) => lines("/api/v1/chat", request, signal, told, (line) => "chat" in line);
+
+// `ends(line)`: whether it is the answer's last.
+async function lines(path, request, signal, told, ends) {
+  const response = await open(path, { ...sent("POST", request), signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   const broken = (error) => {
     throw error?.name === "AbortError" ? error : new ApiError(0, "No answer", "The answer broke off. Is gamer serve still running?");
   };
   let rest = "", last = null;
   for (let part = await reader.read().catch(broken); !part.done; part = await reader.read().catch(broken)) {
-    const lines = (rest + part.value).split("\n");
-    rest = lines.pop();
-    for (const line of lines) told((last = JSON.parse(line)));
+    const whole = (rest + part.value).split("\n");
+    rest = whole.pop();
+    for (const line of whole) told((last = JSON.parse(line)));
   }
-  if (!last?.answer) broken();
+  if (!last || !ends(last)) broken();
 }
 
 // Why a picture did not come: the line that the server gives for it.

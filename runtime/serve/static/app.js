@@ -6,6 +6,7 @@ import { byId, count, day, el, light as lightIn, ms, percent } from "./draw.js";
 import { drawGraph } from "./graph.js";
 import { drawLayers } from "./layers.js";
 import { AlbumMap } from "./map.js";
+import { Memory } from "./memory.js";
 import { card, legend, notHere, placeholders, reach } from "./photos.js";
 import { asHits, compared } from "./similar.js";
 import { Timeline } from "./timeline.js";
@@ -15,6 +16,7 @@ const GLIMPSES = 12; // photos on the start page
 const timeline = new Timeline(byId("timeline"), byId("time-note"));
 const viewer = new Viewer((row, within) => within.querySelector(`[data-row="${row}"]`)?.focus(), likeThis);
 const steps = new Steps((hits, at, within) => viewer.open(hits, at, within));
+const memory = new Memory(() => byId("login").showModal());
 let map = null, stats = null, running = null, lastAnswer = null;
 let like = ""; // the id of the photo whose similar ones are shown, or none
 
@@ -47,7 +49,7 @@ function describe(album) {
     `${count(stats.entities, "entity", "entities")}, ${(stats.file_bytes / 1e6).toFixed(2)} MB. Nothing leaves this machine.`;
 }
 
-// The address is the state: ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21, ?q=the+photo+before+the+cake&how=ask&as=sentence, ?like=chelsea
+// The address is the state: ?view=memory, ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21, ?q=the+photo+before+the+cake&how=ask&as=sentence, ?like=chelsea
 
 function fromAddress() {
   const given = new URLSearchParams(location.search);
@@ -59,7 +61,7 @@ function fromAddress() {
   byId("now").value = given.get("now") ?? "";
   byId("as").value = given.get("as") === "sentence" ? "sentence" : "set";
   choose(given.get("how") === "ask" ? "ask" : "search");
-  return go();
+  return given.get("view") === "memory" ? remember() : go();
 }
 
 // `keep`: pushState, or replaceState for the step that the viewer leaves.
@@ -97,9 +99,28 @@ function likeThis(hit) {
 }
 
 function go() {
+  turnTo("found");
   if (like) return similar();
   if (!byId("query").value.trim()) return welcome();
   return chosen() === "ask" ? ask() : search();
+}
+
+function remember() {
+  running?.abort();
+  document.title = "Memory · GAMER";
+  turnTo("own");
+  return memory.open();
+}
+
+// Shows one of the page's two parts: the photos that were found, or the owner's memories.
+function turnTo(part) {
+  const own = part === "own", link = byId("to-own");
+  byId("own").hidden = !own;
+  byId("found").hidden = byId("bar").hidden = own;
+  own ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
+  byId("skip").href = own ? "#own-kinds" : "#photos";
+  byId("skip").textContent = own ? "Skip to the memories" : "Skip to the photos";
+  if (!own) memory.close();
 }
 
 const chosen = () => document.querySelector("[name=how]:checked").value;
@@ -294,6 +315,12 @@ function listen() {
   byId("search").addEventListener("submit", (event) => { event.preventDefault(); like = ""; submit(); });
   for (const id of ["refine", "mode", "k", "now", "as"]) byId(id).addEventListener("change", () => (like || byId("query").value.trim()) && submit());
   for (const radio of document.querySelectorAll("[name=how]")) radio.addEventListener("change", () => { choose(chosen()); if (byId("query").value.trim()) submit(); });
+  byId("to-own").addEventListener("click", (event) => {
+    event.preventDefault();
+    if (byId("own").hidden) history.pushState(null, "", event.currentTarget.href);
+    remember();
+    byId("own-title").focus();
+  });
   byId("stop").addEventListener("click", () => running?.abort());
   addEventListener("popstate", () => viewer.stepped() || fromAddress());
   addEventListener("keydown", keys);

@@ -50,6 +50,11 @@ def test_a_memory_is_added_shown_corrected_exported_and_forgotten(album: Path, t
     assert "no memories" in ok("memory", "list", album, "--past")
 
 
+def test_notes_without_a_key_are_no_values_of_each_other(album: Path) -> None:
+    one, _ = ok("memory", "add", album, "tea").strip(), ok("memory", "add", album, "coffee")
+    assert json.loads(ok("memory", "show", album, one, "--json"))["other_values"] == []
+
+
 def test_a_damaged_turn_is_forgotten_by_its_id(album: Path) -> None:
     with MemoryStore.open(album) as store:
         store.add_turns([Turn("a", "k", "me", 1, "I like tea")])

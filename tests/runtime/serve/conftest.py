@@ -1,9 +1,11 @@
 """Fixtures of the server's tests: the application with the sample album, called without a socket or served
-on a port, and a small album of real files.
+on a port, a small album of real files, one for memories, and a browser.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import threading
 import time
@@ -21,10 +23,13 @@ pytest.importorskip("fastapi", reason="needs the serve extra")
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
+from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.listen import server
 from gamer.runtime.serve.settings import Rate, ServerSettings, bind
+from tests.fakes import fake_models
+from tests.runtime.serve.chrome import Page, browser, find
 
 HERE = "http://127.0.0.1:8765"
 NO_LIMIT = Rate(burst=1e9, per_second=1e9)
@@ -66,6 +71,45 @@ def serving(app: ASGIApp) -> Iterator[str]:
 def served(engine: Engine) -> Iterator[str]:
     with serving(create_app(engine, ServerSettings(rate=NO_LIMIT))) as address:
         yield address
+
+
+@pytest.fixture(scope="module")
+def one_photo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    photo = {"id": "a.jpg", "memories": [{"source": "note", "text": "the harbour"}]}
+    (folder / "photos.jsonl").write_text(json.dumps(photo) + "\n")
+    return build(folder / "photos.jsonl", fake_models(), folder / "a.gamer").path
+
+
+@pytest.fixture
+def own_album(one_photo: Path, tmp_path: Path) -> Path:
+    """An album of one photo, without memories of its owner."""
+    shutil.copy(one_photo, tmp_path / "a.gamer")
+    return tmp_path / "a.gamer"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Page]:
+    binary = find()
+    if binary is None:
+        pytest.skip("no Chromium: apt-get install chromium")
+    with browser(binary) as page:
+        yield page
+
+
+@pytest.fixture
+def page(chromium: Page) -> Iterator[Page]:
+    chromium.events.clear()
+    chromium.call("Emulation.clearDeviceMetricsOverride")
+    chromium.look(1440, 900)
+    yield chromium
+
+
+@pytest.fixture
+def shots(tmp_path: Path) -> Path:
+    folder = Path(os.environ.get("GAMER_SHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @pytest.fixture

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import ask
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import MAX_BODY, Rate, ServerSettings
-from tests.runtime.serve.chrome import Page, browser, find
+from tests.runtime.serve.chrome import Page
 from tests.runtime.serve.conftest import HERE, NO_LIMIT, serving
 
 pytestmark = pytest.mark.slow
@@ -276,30 +275,6 @@ def test_who_goes_while_waiting_for_a_place_never_takes_it() -> None:
 
 
 # The page
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Page]:
-    binary = find()
-    if binary is None:
-        pytest.skip("no Chromium: apt-get install chromium")
-    with browser(binary) as page:
-        yield page
-
-
-@pytest.fixture
-def page(chromium: Page) -> Iterator[Page]:
-    chromium.events.clear()
-    chromium.call("Emulation.clearDeviceMetricsOverride")
-    chromium.look(1440, 900)
-    yield chromium
-
-
-@pytest.fixture
-def shots(tmp_path: Path) -> Path:
-    folder = Path(os.environ.get("GAMER_SHOTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 ASKED = "/?q=the+first+photo+of+the+day+I+had+breakfast+with+Anna&how=ask&now=2026-11-21"

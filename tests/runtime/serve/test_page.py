@@ -8,9 +8,7 @@ not how it looks.
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -24,7 +22,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import STATIC, create_app
 from gamer.runtime.serve.settings import ServerSettings
 from tests.paths import ROOT
-from tests.runtime.serve.chrome import Page, browser, find
+from tests.runtime.serve.chrome import Page
 from tests.runtime.serve.conftest import NO_LIMIT, serving
 
 pytestmark = pytest.mark.slow
@@ -39,30 +37,6 @@ SHOWN = f"{ANSWERED} && [...document.images].every((image) => image.complete)"
 # The outline of the land as drawn: the world and its copies to both sides are a path each.
 LAND = "[...document.querySelectorAll('#map .land')].map((path) => path.getAttribute('d')).join()"
 FOLDER = ROOT / "runtime" / "serve" / "static"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Page]:
-    binary = find()
-    if binary is None:
-        pytest.skip("no Chromium: apt-get install chromium")
-    with browser(binary) as page:
-        yield page
-
-
-@pytest.fixture
-def page(chromium: Page) -> Iterator[Page]:
-    chromium.events.clear()
-    chromium.call("Emulation.clearDeviceMetricsOverride")
-    chromium.look(1440, 900)
-    yield chromium
-
-
-@pytest.fixture
-def shots(tmp_path: Path) -> Path:
-    folder = Path(os.environ.get("GAMER_SHOTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

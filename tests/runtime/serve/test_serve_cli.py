@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -127,15 +128,17 @@ run()
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminate"])
 def test_the_server_searches_on_loopback_alone_and_stops_cleanly(
-    bundle: Path, sample_album: Path, stop: signal.Signals
+    bundle: Path, sample_album: Path, tmp_path: Path, stop: signal.Signals
 ) -> None:
+    album, secret = tmp_path / "album.gamer", "the key lies under the third stone"
+    shutil.copy(sample_album, album)
     command = [
         sys.executable,
         "-u",
         "-c",
         FENCED,
         "serve",
-        str(sample_album),
+        str(album),
         "-b",
         str(bundle),
         "--port",
@@ -155,9 +158,14 @@ def test_the_server_searches_on_loopback_alone_and_stops_cleanly(
             assert "server" not in answer.headers
         with urlopen(address + "api/v1/photos/0/thumbnail", timeout=60) as answer:
             assert answer.read(4) == b"RIFF"
+        memories, kind = address + "api/v1/memories", {"Content-Type": "application/json"}
+        with urlopen(Request(memories, json.dumps({"text": secret}).encode(), kind), timeout=60) as answer:
+            row = json.load(answer)["id"]
+        urlopen(Request(f"{memories}/{row}", method="DELETE"), timeout=60).close()
         process.send_signal(stop)
         _, errors = process.communicate(timeout=30)
         assert process.returncode == 0 and errors.strip() == "gamer serve: stopped"
+        assert not [path for path in tmp_path.iterdir() if secret.encode() in path.read_bytes()]
     finally:
         process.kill()
         process.wait(10)

@@ -1,0 +1,140 @@
+"""POST /api/v1/chat: a turn of a conversation with the album, as `gamer chat` has it, answered as it comes.
+
+The turn is stored, answered from memories and photos, and learnt from. A conversation goes on by its name.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, partial
+from threading import Event
+from typing import Annotated, Any
+
+from anyio import CapacityLimiter
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from gamer.index import AlbumError
+from gamer.index.memory.store import MemoryStore
+
+from ..errors import RuntimeFailure
+from ..memory.chat import Conversation, model_of
+from ..memory.recall import encoder_of
+from ..models.chat import Chat
+from ..search.engine import MAX_QUERY, Engine
+from .guard import TALK
+from .problem import one_line
+from .stream import LineStream
+from .views import VISIBLE
+
+AT_ONCE = 2
+_PHOTOS = 4
+_log = logging.getLogger(__name__)
+
+
+class TalkRequest(BaseModel):
+    """`chat`: the conversation that an earlier answer named; a new one without it.
+
+    `plain`: answers by rules, also where the bundle has a language model.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    text: Annotated[
+        str, Field(min_length=1, max_length=MAX_QUERY, pattern=VISIBLE, examples=["Where do I live?"])
+    ]
+    chat: Annotated[str, Field(pattern="^chat [0-9a-f]{12}$")] | None = None
+    plain: bool = False
+
+
+@dataclass(frozen=True)
+class TalkPiece:
+    """A part of the answer, as it comes."""
+
+    piece: str
+
+
+@dataclass(frozen=True)
+class TalkEnd:
+    """The last line. `photos`: rows of the photos that were found for it.
+
+    `failed`: why the answer broke off, or what was said is not stored; "" if neither.
+    """
+
+    text: str
+    chat: str
+    photos: tuple[int, ...]
+    failed: str
+
+
+TalkLine = TalkPiece | TalkEnd
+Tell = Callable[[TalkLine], None]
+_LINE: TypeAdapter[TalkLine] = TypeAdapter(TalkLine)
+
+
+class Talks:
+    """The conversations with one album; threads may share it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @cached_property
+    def _model(self) -> Chat | None:
+        return model_of(self._engine.models)
+
+    def say(self, asked: TalkRequest, tell: Tell, gone: Event) -> None:
+        """Tells the pieces of the answer and the end. Raises only what goes wrong before the first piece."""
+        engine, told = self._engine, False
+
+        def piece(text: str) -> None:
+            nonlocal told
+            told = True
+            tell(TalkPiece(text))
+
+        with MemoryStore.open(engine.album.path) as store:
+            model = None if asked.plain else self._model
+            talk = Conversation(store, encoder_of(engine.models), self._photos, model, asked.chat)
+            text, photos, failed = "", tuple[int, ...](), ""
+            try:
+                said = talk.say(asked.text, datetime.now(), piece, gone)
+                ids = said.reply.rounds[-1].found.photos if said.reply.rounds else ()
+                text, photos = said.text, tuple(engine.album.row_of(photo) for photo in ids)
+                talk.flush()
+            except Exception as error:
+                if not told:  # no status has been sent: the error handlers give one
+                    raise
+                failed = self._said(error)
+        tell(TalkEnd(text, talk.name, photos, failed))
+
+    def _photos(self, question: str) -> list[str]:
+        return [hit.id for hit in self._engine.search(question, _PHOTOS).hits]
+
+    def _said(self, error: Exception) -> str:
+        if isinstance(error, RuntimeFailure | AlbumError):
+            path = self._engine.album.path
+            return one_line(str(error).replace(str(path.resolve()), path.name))
+        _log.error("a conversation failed", exc_info=error)
+        return "the server failed; its terminal says why"
+
+
+def add_talk(api: FastAPI, engine: Engine, problems: dict[int | str, dict[str, Any]]) -> None:
+    """Adds the route. `problems`: its error responses, for the schema."""
+    threads, talks = CapacityLimiter(AT_ONCE), Talks(engine)
+
+    @api.post(
+        TALK,
+        status_code=200,
+        response_class=LineStream,
+        response_model=TalkLine,
+        responses=problems,
+        tags=["memory"],
+    )
+    async def talk(asked: TalkRequest) -> LineStream:
+        """Says something to the album, or asks it: what is said is remembered, and answered.
+
+        The response has a line of JSON for each piece of the answer, and a last one with all of it.
+        """
+        return LineStream(partial(talks.say, asked), threads, _LINE)
