@@ -16,16 +16,8 @@ from gamer.export.settings import Settings
 from gamer.runtime.bundle.manifest import Parity
 
 
-class Gated(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.qkv, self.down = nn.Linear(8, 24), nn.Linear(16, 8)
-
-
-class Plain(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.qkv = nn.Linear(8, 24)
+GATED = nn.ModuleDict({"qkv": nn.Linear(8, 24), "down": nn.Linear(16, 8)})
+PLAIN = nn.ModuleDict({"qkv": nn.Linear(8, 24)})
 
 
 @pytest.mark.parametrize(
@@ -38,9 +30,9 @@ class Plain(nn.Module):
             64,
             "--group-size 32, --keep down=int8 (matrices are qkv, down), --quant int8, ",
         ),
-        (Gated, "onnx", "int4", 32, "--group-size 16, --keep down=int8"),
-        (Gated, "executorch", "8da4w", 64, "--group-size 32, --keep down=int8"),
-        (Gated, "executorch", "8da4w", 32, "--keep down=int8 (matrices"),  # XNNPACK has no groups of 16
+        (GATED, "onnx", "int4", 32, "--group-size 16, --keep down=int8"),
+        (GATED, "executorch", "8da4w", 64, "--group-size 32, --keep down=int8"),
+        (GATED, "executorch", "8da4w", 32, "--keep down=int8 (matrices"),  # XNNPACK has no groups of 16
         (
             Plain,
             "executorch",
@@ -58,10 +50,10 @@ class Plain(nn.Module):
     ],
 )
 def test_the_options_offered_are_those_that_may_help(
-    network: type[nn.Module], target: str, quant: str, group: int, offered: str
+    network: nn.Module, target: str, quant: str, group: int, offered: str
 ) -> None:
     settings = Settings("pocket", "int8" if quant == "int8" else "int4", group_size=group)
-    item = SimpleNamespace(module=network())
+    item = SimpleNamespace(module=network)
     artifact = SimpleNamespace(quant=quant, target=target, role="llm_decoder")
     parity = SimpleNamespace(minimum=0.86558, top1=0.7727)
     told = advice.below(

@@ -132,7 +132,7 @@ def test_an_export_that_needs_more_memory_than_is_free_is_told_so(
     free: int | None, jobs: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = str(tiny.TINY["qwen2"](tmp_path / "mine"))
-    monkeypatch.setattr(cli.free_memory, "megabytes", lambda: free)
+    monkeypatch.setattr("gamer.runtime.free_memory.megabytes", lambda: free)
     monkeypatch.setattr(cli, "export_with_bar", lambda *given: (_ for _ in ()).throw(ExportError("not now")))
     asked = ["-m", source, "--targets", "onnx", "--jobs", str(jobs), "-o", str(tmp_path / "out")]
     *notes, _ = CliRunner().invoke(export, asked).output.splitlines()
