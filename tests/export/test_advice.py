@@ -15,7 +15,6 @@ from gamer.export.recipe import Threshold
 from gamer.export.settings import Settings
 from gamer.runtime.bundle.manifest import Parity
 
-
 GATED = nn.ModuleDict({"qkv": nn.Linear(8, 24), "down": nn.Linear(16, 8)})
 PLAIN = nn.ModuleDict({"qkv": nn.Linear(8, 24)})
 
@@ -24,7 +23,7 @@ PLAIN = nn.ModuleDict({"qkv": nn.Linear(8, 24)})
     ("network", "target", "quant", "group", "offered"),
     [
         (
-            Gated,
+            GATED,
             "onnx",
             "int4",
             64,
@@ -34,14 +33,14 @@ PLAIN = nn.ModuleDict({"qkv": nn.Linear(8, 24)})
         (GATED, "executorch", "8da4w", 64, "--group-size 32, --keep down=int8"),
         (GATED, "executorch", "8da4w", 32, "--keep down=int8 (matrices"),  # XNNPACK has no groups of 16
         (
-            Plain,
+            PLAIN,
             "executorch",
             "8da4w",
             32,
             "--keep NAME=int8 (matrices are qkv), --quant int8, or a lower bar, ",
         ),
         (
-            Gated,
+            GATED,
             "onnx",
             "int8",
             32,
