@@ -16,7 +16,7 @@ from ..errors import ExportError
 
 Config = dict[str, Any]
 # The values of model_type that components/sentence.py makes a text tower of.
-SENTENCE_TYPES = ("bert", "roberta", "xlm-roberta", "mpnet")
+SENTENCE_TYPES = ("bert", "roberta", "xlm-roberta", "mpnet", "modernbert")
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class SafetensorsWeights:
         forms = (
             name,
             name.removeprefix("transformer."),
-            *(f"{wrapper}.{name}" for wrapper in ("bert", "roberta", "mpnet")),
+            *(f"{wrapper}.{name}" for wrapper in ("bert", "roberta", "mpnet", "model")),
             f"language_model.{name}",
             name.replace("model.", "model.language_model.", 1),
         )

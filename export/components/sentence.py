@@ -11,14 +11,24 @@ from gamer.runtime.models.decoder import relative_buckets
 from ..checkpoints.catalogue import Config
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.filling import constant, fill
-from ..checkpoints.sentence_config import BUCKETS, DISTANCE, bert_shape, first_position, longest
+from ..checkpoints.sentence_config import (
+    BUCKETS,
+    DISTANCE,
+    bert_shape,
+    first_position,
+    longest,
+    modernbert_shape,
+)
 from ..checkpoints.sentence_modules import SentenceModules
 from ..checkpoints.weights import Weights
 from ..networks.bert import SentenceEncoder
+from ..networks.modernbert import ModernBert
 from .export_module import ExportModule
 
 Names = dict[str, tuple[str, ...]]
-_NAMES = {"bert": "BERT", "roberta": "RoBERTa", "xlm-roberta": "XLM-RoBERTa", "mpnet": "MPNet"}
+_NAMES = {"bert": "BERT", "roberta": "RoBERTa", "xlm-roberta": "XLM-RoBERTa", "mpnet": "MPNet"} | {
+    "modernbert": "ModernBERT"
+}
 # Submodule of a layer → Hugging Face's names.
 _REST: Names = {"up": ("intermediate.dense",), "down": ("output.dense",), "norm": ("output.LayerNorm",)}
 _BERT: Names = _REST | {
@@ -34,6 +44,14 @@ _MPNET: Names = _REST | {
     "attention.value": ("attention.attn.v",),
     "attention_out": ("attention.attn.o",),
     "attention_norm": ("attention.LayerNorm",),
+}
+_MODERNBERT: Names = {
+    "attention_norm": ("attn_norm",),
+    "qkv": ("attn.Wqkv",),
+    "out": ("attn.Wo",),
+    "norm": ("mlp_norm",),
+    "gate_up": ("mlp.Wi",),
+    "down": ("mlp.Wo",),
 }
 
 
@@ -65,6 +83,11 @@ def text_tower(opened: Checkpoint, most: int = 0) -> ExportModule:
 
 def network(config: Config, weights: Weights, modules: SentenceModules, most: int = 0) -> nn.Module:
     """The encoder in eval mode, filled from `weights`. Raises ExportError as text_tower does."""
+    build = _modernbert if config["model_type"] == "modernbert" else _bert
+    return build(config, weights, modules, most).eval()
+
+
+def _bert(config: Config, weights: Weights, modules: SentenceModules, most: int) -> nn.Module:
     shape = bert_shape(config, modules, most)
     with torch.device("meta"):
         module = SentenceEncoder(shape)
@@ -81,4 +104,14 @@ def network(config: Config, weights: Weights, modules: SentenceModules, most: in
         module.register_buffer("relative", reach.permute(2, 0, 1)[None].contiguous())
     for n, layer in enumerate(module.layers):
         fill(layer, weights, f"encoder.layer.{n}", _MPNET if mpnet else _BERT)
-    return module.eval()
+    return module
+
+
+def _modernbert(config: Config, weights: Weights, modules: SentenceModules, most: int) -> nn.Module:
+    with torch.device("meta"):
+        module = ModernBert(modernbert_shape(config, modules, most))
+    names = {"words": "embeddings.tok_embeddings", "embeddings_norm": "embeddings.norm", "norm": "final_norm"}
+    fill(module, weights, "", {ours: (theirs,) for ours, theirs in names.items()})
+    for n, layer in enumerate(module.layers):
+        fill(layer, weights, f"layers.{n}", _MODERNBERT)
+    return module

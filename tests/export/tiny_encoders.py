@@ -66,6 +66,20 @@ def mpnet(folder: Path) -> Path:
     return _save(transformers.MPNetModel(config), folder, tokenizer("<s>", "</s>"))
 
 
+def modernbert(folder: Path) -> Path:
+    config = transformers.ModernBertConfig(
+        **_SIZES | {"num_hidden_layers": 4},
+        max_position_embeddings=64,
+        local_attention=8,
+        pad_token_id=1,
+        bos_token_id=256,
+        cls_token_id=256,
+        eos_token_id=257,
+        sep_token_id=257,
+    )
+    return _save(transformers.ModernBertModel(config), folder, tokenizer("[CLS]", "[SEP]"))
+
+
 def unigram() -> str:
     """A tokenizer.json of the kind that SentencePiece's unigram models are converted to."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -87,4 +101,5 @@ TINY: dict[str, Callable[[Path], Path]] = {
     "roberta": roberta,
     "xlm-roberta": xlm_roberta,
     "mpnet": mpnet,
+    "modernbert": modernbert,
 }

@@ -24,8 +24,8 @@ LENGTHS = (1, 5, 13, 40)
 def pooled(states: Any, mask: Any, how: str) -> Any:
     """What sentence-transformers does with the states, written plainly: one text at a time."""
     rows = [row[: int(count)] for row, count in zip(states, mask.sum(1), strict=True)]
-    made = {"mean": lambda x: x.mean(0), "cls": lambda x: x[0], "lasttoken": lambda x: x[-1]}[how]
-    return torch.nn.functional.normalize(torch.stack([made(row) for row in rows]), dim=-1)
+    made = [row.mean(0) if how == "mean" else row[0 if how == "cls" else -1] for row in rows]
+    return torch.nn.functional.normalize(torch.stack(made), dim=-1)
 
 
 def texts() -> tuple[Any, Any]:
@@ -34,6 +34,10 @@ def texts() -> tuple[Any, Any]:
     ids = torch.randint(5, tiny_encoders.VOCAB, (len(LENGTHS), max(LENGTHS)), generator=generator)
     mask = (torch.arange(max(LENGTHS))[None] < torch.tensor(LENGTHS)[:, None]).to(torch.int64)
     return torch.where(mask == 1, ids, 1), mask
+
+
+def vectors(folder: Path) -> Any:
+    return sentence.text_tower(open_checkpoint(None, str(folder)), 64).module(*texts())
 
 
 def change(file: Path, **values: Any) -> None:
@@ -68,12 +72,12 @@ def test_every_sentence_encoder_is_recognised_by_its_config() -> None:
 
 def test_weights_of_a_model_for_masked_tokens_are_found_under_its_prefix(tmp_path: Path) -> None:
     folder = tiny_encoders.xlm_roberta(tmp_path / "m")
-    want = sentence.text_tower(open_checkpoint(None, str(folder))).module(*texts())
+    want = vectors(folder)
     base = transformers.AutoModel.from_pretrained(folder)
     head = transformers.XLMRobertaForMaskedLM(base.config)
     head.roberta.load_state_dict(base.state_dict(), strict=False)
     head.save_pretrained(folder)
-    assert torch.equal(sentence.text_tower(open_checkpoint(None, str(folder))).module(*texts()), want)
+    assert torch.equal(vectors(folder), want)
 
 
 @pytest.mark.parametrize("kind", tiny_encoders.TINY)
@@ -85,6 +89,40 @@ def test_a_dry_run_builds_a_network_of_the_same_size_without_weights(kind: str, 
         n: t.shape for n, t in full.state_dict().items()
     }
     assert all(t.is_meta for t in empty.state_dict().values())
+
+
+def test_an_older_config_of_modernbert_gives_the_same_vectors(tmp_path: Path) -> None:
+    folder = tiny_encoders.modernbert(tmp_path / "m")
+    want = vectors(folder)
+    config = json.loads((folder / "config.json").read_text())
+    del config["layer_types"], config["rope_parameters"]
+    old = {"global_attn_every_n_layers": 3, "global_rope_theta": 160000.0, "local_rope_theta": 10000.0}
+    (folder / "config.json").write_text(json.dumps(config | old))
+    assert torch.equal(vectors(folder), want)
+    change(folder / "config.json", local_rope_theta=None)  # the base of the other layers
+    assert not torch.equal(vectors(folder), want)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"layer_types": ["full_attention"]},
+        {"layer_types": ["chunked_attention"] * 4},
+        {"rope_parameters": {"full_attention": {"rope_type": "yarn"}}},
+        {"rope_scaling": {"type": "linear"}},
+        {"hidden_activation": "tanhshrink"},
+        {"attention_bias": True},  # the checkpoint has none
+    ],
+    ids=str,
+)
+def test_a_modernbert_that_is_not_supported_is_refused_in_one_line(
+    wrong: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = tiny_encoders.modernbert(tmp_path / "m")
+    change(folder / "config.json", **wrong)
+    with pytest.raises(ExportError, match=r"modernbert: |no tensor layers\.0\.attn\.Wqkv\.bias") as caught:
+        vectors(folder)
+    assert "\n" not in str(caught.value)
 
 
 def test_the_longest_text_is_the_smallest_of_the_limits(tmp_path: Path) -> None:
