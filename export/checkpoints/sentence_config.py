@@ -120,14 +120,14 @@ def _local(config: Config, layers: int) -> tuple[bool, ...]:
     return tuple(kind == "sliding_attention" for kind in kinds)
 
 
-def _theta(config: Config, layers: str, old: str, default: float, without: float | None = None) -> float:
+def _theta(config: Config, layers: str, old: str, default: float, without: Any = None) -> float:
     """The base of the angles in one kind of layers. `old`: its name in older configs; null is `without`."""
     by_kind = config.get("rope_parameters") or {}
     told: dict[str, Any] = by_kind.get(layers) or {}
     if (scheme := told.get("rope_type", "default")) != "default" or config.get("rope_scaling"):
         raise ValueError(f"rotary positions of type {str(scheme)[:40]!r}")
-    value = told.get("rope_theta", config.get(old, default))
-    theta = float(without if value is None and without is not None else value)
+    value: Any = told.get("rope_theta", config.get(old, default))
+    theta = float(without if value is None else value)
     if not 1 < theta < 1e12:
         raise ValueError(f"rope_theta {theta}")
     return theta

@@ -69,7 +69,7 @@ def _pooling(folder: Path) -> str:
                 f"are: {', '.join(_MODULES)}"
             )
         path = str(entry.get("path")) if kind == "Pooling" else path
-    where = f"{Path(path).name}/config.json"
+    where = Path(Path(path).name.strip(".")) / "config.json"  # never outside the directory
     config = _object(folder / where)
     chosen = [name.removeprefix("pooling_mode_") for name, on in config.items() if on is True]
     chosen = [str(config["pooling_mode"])] if "pooling_mode" in config else [n for n in chosen if n in _KNOWN]

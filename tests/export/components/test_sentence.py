@@ -15,7 +15,9 @@ from gamer.export.checkpoints.checkpoint import Checkpoint, open_checkpoint
 from gamer.export.checkpoints.filling import NoWeights
 from gamer.export.components import sentence
 from gamer.export.errors import ExportError
+from gamer.export.onnx import to_onnx
 from gamer.export.settings import recipe_for
+from gamer.runtime.bundle.manifest import Language
 from tests.export import tiny_encoders
 
 LENGTHS = (1, 5, 13, 40)
@@ -62,6 +64,38 @@ def test_the_vectors_are_those_of_transformers(kind: str, tmp_path: Path) -> Non
         assert (torch.cat(alone) - want).abs().max() < 2e-6  # padding does not change the vector of a text
         assert (want[0] - want[1]).abs().max() > 1e-2  # and texts have different vectors
         assert how in tower.architecture and tower.trained and tower.outputs[0].shape == ("batch", 32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"), [("xlm-roberta", "cls"), ("mpnet", "mean"), ("modernbert", "lasttoken")]
+)
+def test_onnx_runtime_gives_the_same_vectors_for_any_length_and_batch(
+    kind: str, how: str, tmp_path: Path
+) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    folder = tiny_encoders.TINY[kind](tmp_path / kind)
+    tiny_encoders.write_pooling(folder, how)
+    tower = sentence.text_tower(open_checkpoint(None, str(folder)), 64)
+    to_onnx.write(tower, "fp32", Language(1, 1, 1, 1, 1, 1.0, ()), [], tmp_path / "x.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "x.onnx")
+    ids, mask = texts()
+    for rows, length in ((slice(0, 4), 40), (slice(2, 3), 13), (slice(0, 1), 1)):
+        given = ids[rows, :length], mask[rows, :length]
+        names = ("input_ids", "attention_mask")
+        (got,) = session.run(None, {n: x.numpy() for n, x in zip(names, given, strict=True)})
+        with torch.no_grad():
+            assert (torch.from_numpy(got) - tower.module(*given)).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("path", ["", "..", "/etc/1_Pooling", "a/1_Pooling"])
+def test_a_path_in_modules_json_never_leads_out_of_the_directory(path: str, tmp_path: Path) -> None:
+    folder = tiny_encoders.xlm_roberta(tmp_path / "m")
+    tiny_encoders.write_pooling(folder, "cls")
+    (tmp_path / "config.json").write_text('{"pooling_mode_lasttoken": true}')
+    module = {"type": "sentence_transformers.models.Pooling", "path": path}
+    (folder / "modules.json").write_text(json.dumps([module]))
+    want = "cls" if path.endswith("1_Pooling") else "mean"
+    assert open_checkpoint(None, str(folder)).sentence.pooling == want
 
 
 def test_every_sentence_encoder_is_recognised_by_its_config() -> None:
