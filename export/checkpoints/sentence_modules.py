@@ -21,6 +21,8 @@ _POOLINGS = {"mean": "mean", "mean_tokens": "mean", "mean_sqrt_len_tokens": "mea
     "cls_token": "cls",
     "lasttoken": "lasttoken",
 }
+# Names of flags that say how to pool; others, such as include_prompt, do not.
+_KNOWN = (*_POOLINGS, "max_tokens", "weightedmean_tokens")
 _MOST = 1 << 20  # bytes of one of these files
 
 
@@ -79,10 +81,6 @@ def _pooling(folder: Path) -> str:
             f"of: {', '.join(dict.fromkeys(_POOLINGS.values()))}"
         )
     return _POOLINGS[chosen[0]] if chosen else "mean"
-
-
-# Names of flags that say how to pool; others, such as include_prompt, do not.
-_KNOWN = (*_POOLINGS, "max_tokens", "weightedmean_tokens")
 
 
 def _object(path: Path) -> dict[str, Any]:

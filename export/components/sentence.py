@@ -26,8 +26,13 @@ from ..networks.modernbert import ModernBert
 from .export_module import ExportModule
 
 Names = dict[str, tuple[str, ...]]
-_NAMES = {"bert": "BERT", "roberta": "RoBERTa", "xlm-roberta": "XLM-RoBERTa", "mpnet": "MPNet"} | {
-    "modernbert": "ModernBERT"
+# model_type → the name in the manifest.
+_NAMES = {
+    "bert": "BERT",
+    "roberta": "RoBERTa",
+    "xlm-roberta": "XLM-RoBERTa",
+    "mpnet": "MPNet",
+    "modernbert": "ModernBERT",
 }
 # Submodule of a layer → Hugging Face's names.
 _REST: Names = {"up": ("intermediate.dense",), "down": ("output.dense",), "norm": ("output.LayerNorm",)}
