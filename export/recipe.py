@@ -272,6 +272,8 @@ RECIPES: dict[str, Recipe] = {
         Recipe("mobileclip-s0", image="mobileclip-s0", text="mobileclip-s0", instead=_CONVOLVED),
         Recipe("towers", image="*", text="*"),
         Recipe("mobileclip", image="*", text="*", instead=_CONVOLVED),
+        # Memories are cut into 80 words (runtime/models/text.py): no text needs more tokens.
+        Recipe("sentence", text="*", max_text=256),
         Recipe("llm", llm="*"),
     )
 }

@@ -307,7 +307,9 @@ def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tup
 
 
 def recipe_for(config: catalogue.Config) -> str:
-    """The name of the recipe that accepts any such checkpoint: "towers", "mobileclip" or "llm"."""
+    """The name of the recipe that accepts such a checkpoint: "towers", "mobileclip", "sentence" or "llm"."""
+    if catalogue.is_sentence_encoder(config):
+        return "sentence"
     return {"clip": "towers", "siglip": "towers", "mobileclip": "mobileclip"}.get(
         str(config.get("model_type")), "llm"
     )

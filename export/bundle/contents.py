@@ -21,6 +21,14 @@ from ..settings import Settings
 from . import contracts, gazetteer, prefixes
 from .prompts import derived, prompts
 
+_PROMPTS = (
+    "the text encoder was trained with words before its texts ({}): a search leaves them out, and finds less "
+    "than the encoder could"
+)
+_NOT_PORTED = (
+    "the text encoder's tokenizer is of kind {}: the phone apps do not have it and refuse the bundle"
+)
+_PORTED = ("WordPiece", "BPE")  # kinds of tokenizers that the ports have
 PAPER_DELTA = 0.8  # GTE-large's (paper section 4.1)
 
 
@@ -63,10 +71,22 @@ def prompts_of(settings: Settings) -> dict[str, str]:
 
 
 def notes(settings: Settings) -> tuple[str, ...]:
-    """Lines about what of the checkpoint's chat template the bundle leaves out."""
-    if "llm" not in settings.chosen.parts():
-        return ()
-    return derived(components.llm_tokenizer(settings)[0], _template(settings)).notes
+    """Lines about what the bundle leaves out of the checkpoints, and where it cannot be used."""
+    parts = settings.chosen.parts()
+    lines = _text_notes(settings) if "text" in parts else ()
+    if "llm" not in parts:
+        return lines
+    return *lines, *derived(components.llm_tokenizer(settings)[0], _template(settings)).notes
+
+
+def _text_notes(settings: Settings) -> tuple[str, ...]:
+    lines: list[str] = []
+    if prompts := components.checkpoint(settings, "text").sentence.prompts:
+        lines.append(_PROMPTS.format(", ".join(repr(text) for _, text in prompts)[:200]))
+    kind = json.loads(components.text_tokenizer(settings))["model"]["type"]
+    if kind not in _PORTED:
+        lines.append(_NOT_PORTED.format(kind))
+    return tuple(lines)
 
 
 def licences(settings: Settings) -> dict[str, str]:

@@ -76,7 +76,8 @@ def fingerprint(settings: Settings) -> str:
     sha = hashlib.sha256(repr((FORMAT, values, recipe(settings.recipe), versions)).encode())
     for _, source in settings.sources:
         path = Path(source)
-        for file in sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []:
+        inside = [*path.iterdir(), *path.glob("*/config.json")] if path.is_dir() else []  # 1_Pooling's too
+        for file in sorted(inside) or ([path] if path.is_file() else []):
             sha.update(_stamp(file))
     for file in calibration.chosen(Path(settings.calibrate)) if settings.calibrate else ():
         sha.update(_stamp(file))

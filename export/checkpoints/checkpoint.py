@@ -19,10 +19,11 @@ import torch
 from torch import Tensor
 
 from ..errors import ExportError
-from . import catalogue, mobileclip_config
+from . import catalogue, mobileclip_config, sentence_modules
 from .catalogue import Config
 from .chat_template import ChatTemplate, of_directory
 from .gguf_weights import open_gguf
+from .sentence_modules import AS_IT_IS, SentenceModules
 from .weights import RandomWeights, Weights, fit
 
 _HUB_FILES = ["*.json", "*.safetensors", "*.model", "*.txt", "*.jinja"]
@@ -36,7 +37,7 @@ class Checkpoint:
 
     `tokenizer`: returns the text of tokenizer.json; None for random weights. `processor`: the contents of
     preprocessor_config.json, or None. `licence`: one line for the bundle's NOTICE.txt. `template`: how the
-    model writes dialogues, if it says so.
+    model writes dialogues, if it says so. `sentence`: how a sentence encoder is pooled.
     """
 
     config: Config
@@ -45,6 +46,7 @@ class Checkpoint:
     processor: Config | None
     licence: str
     template: ChatTemplate | None = None
+    sentence: SentenceModules = AS_IT_IS
 
 
 class SafetensorsWeights:
@@ -85,7 +87,7 @@ class SafetensorsWeights:
         forms = (
             name,
             name.removeprefix("transformer."),
-            f"bert.{name}",
+            *(f"{wrapper}.{name}" for wrapper in ("bert", "roberta", "mpnet", "model")),
             f"language_model.{name}",
             name.replace("model.", "model.language_model.", 1),
         )
@@ -275,7 +277,8 @@ def open_directory(
     generation = read_json(folder / "generation_config.json") or {}
     config |= {"eos_token_id": generation["eos_token_id"]} if "eos_token_id" in generation else {}
     template = of_directory(folder, read_json(folder / "tokenizer_config.json"))
-    return Checkpoint(config, weights, tokenizer, processor, licence, template)
+    sentence = sentence_modules.of_directory(folder) if catalogue.is_sentence_encoder(config) else AS_IT_IS
+    return Checkpoint(config, weights, tokenizer, processor, licence, template, sentence)
 
 
 def _configuration(folder: Path, model: str | None) -> tuple[Config, Config | None]:

@@ -15,6 +15,7 @@ from gamer.runtime.bundle.manifest import Language
 from ..errors import ExportError
 from ..networks.decoder import DecoderShape
 from ..networks.t5 import T5Shape
+from .catalogue import SENTENCE_TYPES
 
 Config = dict[str, Any]
 LLAMA_LIKE = ("llama", "qwen2", "qwen3", "gemma3_text", "gemma3")
@@ -53,8 +54,8 @@ def text_config(config: Config) -> Config:
         config = {**(inner if isinstance(inner, dict) else {}), "model_type": "gemma3"}
     if kind not in (*DECODERS, *ENCODER_DECODERS):
         raise ExportError(
-            f"language model of type {kind!r} is not supported; supported are: "
-            f"{', '.join((*DECODERS, *ENCODER_DECODERS))}"
+            f"language model of type {str(kind)[:60]!r} is not supported; supported are: "
+            f"{', '.join((*DECODERS, *ENCODER_DECODERS))}; as text tower: {', '.join(SENTENCE_TYPES)}"
         )
     return config
 

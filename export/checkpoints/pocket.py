@@ -1,4 +1,4 @@
-"""The pocket recipes' networks, filled from their checkpoints; ImageNet's class names; tokenizer helpers.
+"""The pocket recipes' image network, filled from its checkpoint; ImageNet's class names; tokenizer helpers.
 
 EfficientNet's package contains a pickled checkpoint only: it is opened with `weights_only=True`, which runs
 no pickled code.
@@ -12,44 +12,12 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import ExportError
-from ..networks.bert import BertShape, SentenceEncoder, hf_name
 from ..networks.efficientnet_lite import LABELS, EfficientNetLite0
 from . import catalogue
-from .catalogue import Config, package_dir
-from .checkpoint import Checkpoint, random_seed
-from .decoder_config import one_line_errors, read_size
+from .catalogue import package_dir
+from .checkpoint import random_seed
 
 EFFICIENTNET = catalogue.MODELS["efficientnet-lite0"]
-
-
-def bert_shape(config: Config) -> BertShape:
-    """The sizes that a sentence encoder's config.json has. Raises ExportError for impossible ones."""
-    with one_line_errors(config):
-        shape = BertShape(
-            vocab=read_size(config, "vocab_size"),
-            hidden=read_size(config, "hidden_size"),
-            layers=read_size(config, "num_hidden_layers"),
-            heads=read_size(config, "num_attention_heads"),
-            intermediate=read_size(config, "intermediate_size"),
-            positions=read_size(config, "max_position_embeddings"),
-            eps=float(config.get("layer_norm_eps", 1e-12)),
-        )
-        if shape.hidden % shape.heads or not 0 < shape.eps < 1:
-            raise ValueError(f"{shape.hidden} units in {shape.heads} heads, eps {shape.eps}")
-    return shape
-
-
-def sentence_encoder(checkpoint: Checkpoint) -> SentenceEncoder:
-    """The MiniLM text encoder in eval mode. Raises ExportError if the checkpoint's tensors do not fit."""
-    model = SentenceEncoder(bert_shape(checkpoint.config))
-    model.load_state_dict(
-        {
-            name: checkpoint.weights.get(hf_name(name), *tensor.shape)
-            for name, tensor in model.state_dict().items()
-        }
-    )
-    model.eval()
-    return model
 
 
 def image_network(source: str | None = None) -> EfficientNetLite0:

@@ -9,6 +9,7 @@ from ..errors import ExportError
 from ..networks.clip_text import TextShape
 from ..networks.encoder import ACTIVATIONS, EncoderShape
 from ..networks.vit import VitShape
+from .catalogue import SENTENCE_TYPES
 
 Config = dict[str, Any]
 MODEL_TYPES = ("clip", "siglip", "mobileclip")
@@ -80,7 +81,7 @@ def model_type(config: Config) -> str:
     if name not in MODEL_TYPES:
         raise ExportError(
             f"config.json: model_type {str(name)[:60]!r} is no image-text model known here; choose one of: "
-            f"{', '.join(MODEL_TYPES)}"
+            f"{', '.join(MODEL_TYPES)}; as text tower alone: {', '.join(SENTENCE_TYPES)}"
         )
     return str(name)
 

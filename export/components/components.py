@@ -13,13 +13,13 @@ from torch import Tensor, nn
 
 from gamer.runtime.bundle.manifest import Channel, Language, Preprocessing, TensorSpec
 
-from ..checkpoints import catalogue, pocket
+from ..checkpoints import catalogue, pocket, sentence_config
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
 from ..errors import ExportError
 from ..networks.efficientnet_lite import FEATURES, ConseTower
 from ..recipe import ROLES
 from ..settings import Settings
-from . import experts
+from . import experts, sentence
 from .export_module import ExportModule
 
 IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
@@ -105,6 +105,8 @@ def text_tokenizer(settings: Settings) -> str:
     longest = settings.chosen.max_text or int(
         opened.config.get("text_config", opened.config).get("max_position_embeddings", 77)
     )
+    if catalogue.is_sentence_encoder(opened.config):
+        longest = sentence_config.longest(opened.config, opened.sentence, settings.chosen.max_text)
     if opened.tokenizer is None:
         return pocket.byte_tokenizer(longest, ends=opened.config.get("text_config", {}).get("eos_token_id"))
     tokenizer = Tokenizer.from_str(opened.tokenizer())
@@ -197,25 +199,11 @@ def _image(settings: Settings) -> ExportModule:
 
 def _text(settings: Settings) -> ExportModule:
     opened = checkpoint(settings, "text")
-    if opened.config.get("model_type") != "bert":
-        from . import towers
+    if catalogue.is_sentence_encoder(opened.config):
+        return sentence.text_tower(opened, settings.chosen.max_text)
+    from . import towers
 
-        return towers.text_tower(opened.config, opened.weights)
-    encoder = pocket.sentence_encoder(opened)
-    ids = torch.zeros(1, settings.chosen.max_text, dtype=torch.int64)
-    shape: tuple[int | str, ...] = ("batch", "tokens")
-    return ExportModule(
-        role="text_tower",
-        module=encoder,
-        example=(ids, torch.ones_like(ids)),
-        inputs=(TensorSpec("input_ids", shape, "int64"), TensorSpec("attention_mask", shape, "int64")),
-        outputs=(TensorSpec("embedding", ("batch", encoder.words.embedding_dim), "float32"),),
-        dynamic={0: {0: "batch", 1: "tokens"}, 1: {0: "batch", 1: "tokens"}},
-        architecture="BERT, mean pooling",
-        source=opened.weights.source,
-        trained=opened.weights.trained,
-        macs_per=f"text of {settings.chosen.max_text} tokens",
-    )
+    return towers.text_tower(opened.config, opened.weights)
 
 
 def _dpe(settings: Settings, role: str) -> ExportModule:

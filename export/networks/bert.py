@@ -1,6 +1,8 @@
-"""A BERT sentence encoder (MiniLM): token ids → one unit vector, mean-pooled over the unpadded tokens.
+"""The encoder of BERT, RoBERTa and MPNet: token ids → one unit vector.
 
-`hf_name` maps each parameter to its name in Hugging Face's BertModel.
+The three differ in the vectors that are added to a token's: RoBERTa and MPNet leave the table's first
+positions unused (whoever fills the module cuts them off), MPNet has no token types, and adds a bias of the
+distance between two tokens to their attention, the same in every layer.
 """
 
 from __future__ import annotations
@@ -9,11 +11,18 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+
+from .encoder import ACTIVATIONS, MASKED
+from .pooling import pooled
 
 
 @dataclass(frozen=True)
 class BertShape:
+    """Sizes. `positions`: tokens that a text may have. `types`: rows of the token types' table, 0 for none.
+
+    `relative`: tokens that the bias of distances reaches, 0 for no such bias. `pooling`: see pooling.py.
+    """
+
     vocab: int
     hidden: int
     layers: int
@@ -21,6 +30,10 @@ class BertShape:
     intermediate: int
     positions: int
     eps: float
+    types: int = 2
+    relative: int = 0
+    activation: str = "gelu"
+    pooling: str = "mean"
 
 
 class _Attention(nn.Module):
@@ -49,54 +62,40 @@ class _Layer(nn.Module):
         self.up = nn.Linear(shape.hidden, shape.intermediate)
         self.down = nn.Linear(shape.intermediate, shape.hidden)
         self.norm = nn.LayerNorm(shape.hidden, eps=shape.eps)
+        self.activation = ACTIVATIONS[shape.activation]
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
         x = self.attention_norm(x + self.attention_out(self.attention(x, bias)))
-        return self.norm(x + self.down(F.gelu(self.up(x))))
+        return self.norm(x + self.down(self.activation(self.up(x))))
 
 
 class SentenceEncoder(nn.Module):
-    """input_ids, attention_mask int64 [B, S] → embedding float32 [B, D], L2-normalised."""
+    """input_ids, attention_mask int64 [B, S] → embedding float32 [B, D], L2-normalised.
+
+    Padding stands at the right. The buffer `relative` [1, heads, R, R] is MPNet's bias.
+    """
 
     def __init__(self, shape: BertShape) -> None:
         super().__init__()
+        self.shape = shape
         self.words = nn.Embedding(shape.vocab, shape.hidden)
         self.positions = nn.Embedding(shape.positions, shape.hidden)
-        self.types = nn.Embedding(2, shape.hidden)
+        if shape.types:
+            self.types = nn.Embedding(shape.types, shape.hidden)
+        if shape.relative:
+            self.register_buffer("relative", torch.zeros(1, shape.heads, shape.relative, shape.relative))
         self.norm = nn.LayerNorm(shape.hidden, eps=shape.eps)
         self.layers = nn.ModuleList(_Layer(shape) for _ in range(shape.layers))
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        mask = attention_mask.to(torch.float32)
-        x = self.words(input_ids) + self.positions.weight[: input_ids.shape[1]] + self.types.weight[0]
+        mask, length = attention_mask.to(torch.float32), input_ids.shape[1]
+        x = self.words(input_ids) + self.positions.weight[:length]
+        if self.shape.types:
+            x = x + self.types.weight[0]
         x = self.norm(x)
-        # -1e4 rather than -inf: fp16 can represent it, and softmax gives the same zero.
-        bias = (1.0 - mask)[:, None, None, :] * -1e4
+        bias = (1.0 - mask)[:, None, None, :] * MASKED
+        if self.shape.relative:
+            bias = bias + self.get_buffer("relative")[:, :, :length, :length]
         for layer in self.layers:
             x = layer(x, bias)
-        weights = mask[:, :, None]
-        return F.normalize((x * weights).sum(1) / weights.sum(1).clamp(min=1.0), dim=-1)
-
-
-def hf_name(name: str) -> str:
-    """The name in Hugging Face's BertModel of this module's tensor `name`."""
-    outer, _, rest = name.partition(".")
-    if outer != "layers":
-        table = {
-            "words": "word_embeddings",
-            "positions": "position_embeddings",
-            "types": "token_type_embeddings",
-            "norm": "LayerNorm",
-        }
-        return f"embeddings.{table[outer]}.{rest}"
-    layer, _, inner = rest.partition(".")
-    part, _, leaf = inner.partition(".")
-    table = {
-        "attention": "attention.self",
-        "attention_out": "attention.output.dense",
-        "attention_norm": "attention.output.LayerNorm",
-        "up": "intermediate.dense",
-        "down": "output.dense",
-        "norm": "output.LayerNorm",
-    }
-    return f"encoder.layer.{layer}.{table[part]}.{leaf}"
+        return pooled(x, mask, self.shape.pooling)

@@ -13,8 +13,7 @@ from torch import nn
 
 from ..checkpoints import catalogue, pocket
 from ..checkpoints.filling import NoWeights
-from ..components import components, decoders, experts, towers
-from ..networks.bert import SentenceEncoder
+from ..components import components, decoders, experts, sentence, towers
 from ..networks.decoder import Embedding
 from ..networks.dpe import QueryHead
 from ..networks.efficientnet_lite import LABELS, ConseTower, EfficientNetLite0
@@ -80,8 +79,7 @@ def _image(settings: Settings) -> nn.Module:
 
 
 def _text(settings: Settings) -> nn.Module:
-    config = components.checkpoint(settings, "text").config
-    if config.get("model_type") == "bert":
-        with torch.device("meta"):
-            return SentenceEncoder(pocket.bert_shape(config))
-    return towers.text_tower(config, NoWeights()).module
+    opened = components.checkpoint(settings, "text")
+    if catalogue.is_sentence_encoder(opened.config):
+        return sentence.network(opened.config, NoWeights(), opened.sentence, settings.chosen.max_text)
+    return towers.text_tower(opened.config, NoWeights()).module

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
@@ -33,3 +35,14 @@ def test_a_listed_module_that_does_not_exist_is_an_error(monkeypatch: pytest.Mon
 def test_every_listed_module_has_python_files() -> None:
     for name in fp.CODE:
         assert any(file.suffix == ".py" for file in fp._files(name)), name
+
+
+def test_a_change_of_how_a_sentence_encoder_is_pooled_changes_the_fingerprint(tmp_path: Path) -> None:
+    (tmp_path / "1_Pooling").mkdir()
+    for name in ("config.json", "1_Pooling/config.json"):
+        (tmp_path / name).write_text("{}")
+    asked = Settings("sentence", "int8", (("text", str(tmp_path)),))
+    before = fp.fingerprint(asked)
+    assert fp.fingerprint(asked) == before
+    (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    assert fp.fingerprint(asked) != before

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
-from gamer.export.checkpoints import catalogue, pocket
-from gamer.export.checkpoints.checkpoint import Checkpoint, open_checkpoint
+from gamer.export.checkpoints import catalogue
+from gamer.export.checkpoints.checkpoint import open_checkpoint
 from gamer.export.checkpoints.weights import RandomWeights
 from gamer.export.errors import ExportError
 from tests.export import tiny
@@ -208,44 +207,6 @@ def test_a_gguf_of_impossible_sizes_is_refused_before_anything_is_built(
     writer.close()
     with pytest.raises(ExportError, match="the file is damaged"):
         open_checkpoint("smollm2-135m", str(tmp_path / "x.gguf"))
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"num_hidden_layers": 10**7},
-        {"num_hidden_layers": None},
-        {"num_hidden_layers": "two"},
-        {"num_attention_heads": 0},
-        {"num_attention_heads": 3},
-        {"vocab_size": 10**13},
-        {"layer_norm_eps": float("nan")},
-    ],
-    ids=str,
-)
-def test_a_sentence_encoder_of_impossible_sizes_is_refused_before_it_is_built(wrong: dict[str, Any]) -> None:
-    class NoWeights:
-        trained, source = False, "x"
-
-        def has(self, name: str) -> bool:
-            return False
-
-        def get(self, name: str, *shape: int) -> Any:
-            raise AssertionError("the network was built")
-
-    sizes = {
-        "vocab_size": 100,
-        "hidden_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 64,
-        "max_position_embeddings": 16,
-        "layer_norm_eps": 1e-12,
-    }
-    checkpoint = Checkpoint({"model_type": "bert"} | sizes | wrong, NoWeights(), None, None, "")
-    with pytest.raises(ExportError, match="bert: ") as caught:
-        pocket.sentence_encoder(checkpoint)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_gguf_gives_hugging_faces_names_and_keys() -> None:

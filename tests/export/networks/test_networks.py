@@ -8,37 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 from gamer.export.checkpoints.pocket import folded
-from gamer.export.networks.bert import BertShape, SentenceEncoder, hf_name
 from gamer.export.networks.dpe import Expert, Router
 from gamer.export.networks.efficientnet_lite import FEATURES, ConseTower, EfficientNetLite0
-
-
-def test_the_sentence_encoder_gives_the_vectors_of_transformers_bert() -> None:
-    transformers = pytest.importorskip("transformers")
-    config = transformers.BertConfig(
-        vocab_size=50,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=16,
-    )
-    torch.manual_seed(0)
-    bert = transformers.BertModel(config).eval()
-    ours = SentenceEncoder(BertShape(50, 32, 2, 4, 64, 16, config.layer_norm_eps)).eval()
-    theirs = bert.state_dict()
-    ours.load_state_dict({name: theirs[hf_name(name)] for name in ours.state_dict()})
-    ids = torch.tensor([[4, 8, 15, 16, 23, 0, 0], [1, 2, 3, 4, 5, 6, 7]])
-    mask = torch.tensor([[1, 1, 1, 1, 1, 0, 0], [1] * 7])
-    with torch.no_grad():
-        states = bert(input_ids=ids, attention_mask=mask).last_hidden_state
-        weights = mask[..., None].float()
-        want = torch.nn.functional.normalize((states * weights).sum(1) / weights.sum(1), dim=-1)
-        got = ours(ids, mask)
-    assert (got - want).abs().max() < 1e-5
-    # Padding does not change the vector of a text.
-    with torch.no_grad():
-        assert (ours(ids[:1, :5], mask[:1, :5]) - got[:1]).abs().max() < 1e-5
 
 
 def test_folding_batch_norms_does_not_change_the_outputs() -> None:

@@ -26,17 +26,21 @@ internal class TokenizerJson(private val raw: JSONObject) {
         )
     }
 
-    private fun model(model: JSONObject): Model {
+    private fun model(model: JSONObject): Model =
+        when (val type = model.optString("type", "BPE")) {
+            "WordPiece" -> WordPiece(
+                vocabulary(model), model.getString("unk_token"), model.optString("continuing_subword_prefix", "##"),
+                model.optInt("max_input_chars_per_word", 100),
+            )
+            "BPE" -> bpe(model, vocabulary(model))
+            else -> throw UnknownPart("model $type")
+        }
+
+    private fun vocabulary(model: JSONObject): HashMap<String, Int> {
         val vocab = HashMap<String, Int>()
         val words = model.getJSONObject("vocab")
         for (word in words.keys().asSequence().map { it.toString() }) vocab[word] = words.getInt(word)
-        return when (model.optString("type", "BPE")) {
-            "WordPiece" -> WordPiece(
-                vocab, model.getString("unk_token"), model.optString("continuing_subword_prefix", "##"), model.optInt("max_input_chars_per_word", 100),
-            )
-            "BPE" -> bpe(model, vocab)
-            else -> throw UnknownPart("model ${model.optString("type")}")
-        }
+        return vocab
     }
 
     private fun bpe(model: JSONObject, vocab: Map<String, Int>): Bpe {

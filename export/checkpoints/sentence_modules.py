@@ -1,0 +1,103 @@
+"""Reads what sentence-transformers stores beside an encoder: pooling, longest text, prompts.
+
+Without these files the tokens' mean is the vector, as sentence-transformers decides too. Whether a directory
+asks for normalisation makes no difference: vectors are compared by their cosine, and all have unit length.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ExportError
+
+_MODULES = ("Transformer", "Pooling", "Normalize")
+# The name in 1_Pooling/config.json → the pooling of networks/pooling.py. A mean over the root of the length
+# has the direction of the mean.
+_POOLINGS = {"mean": "mean", "mean_tokens": "mean", "mean_sqrt_len_tokens": "mean"} | {
+    "cls": "cls",
+    "cls_token": "cls",
+    "lasttoken": "lasttoken",
+}
+# Names of flags that say how to pool; others, such as include_prompt, do not.
+_KNOWN = (*_POOLINGS, "max_tokens", "weightedmean_tokens")
+_MOST = 1 << 20  # bytes of one of these files
+
+
+@dataclass(frozen=True)
+class SentenceModules:
+    """`pooling`: of networks/pooling.py. `longest`: tokens of a text, 0 if no file says so.
+
+    `prompts`: (name, words that stand before a text of this kind) pairs, without empty ones.
+    """
+
+    pooling: str = "mean"
+    longest: int = 0
+    prompts: tuple[tuple[str, str], ...] = ()
+
+
+AS_IT_IS = SentenceModules()  # of a directory without these files
+
+
+def of_directory(folder: Path) -> SentenceModules:
+    """What the files in an encoder's directory say.
+
+    Raises ExportError for a module or a pooling that is not supported, and for files that cannot be read.
+    """
+    longest = _object(folder / "sentence_bert_config.json").get("max_seq_length") or 0
+    if type(longest) is not int or longest < 0:
+        raise ExportError(
+            f"{folder.name}/sentence_bert_config.json: max_seq_length is {str(longest)[:60]}: a whole number "
+            "is wanted"
+        )
+    prompts = _object(folder / "config_sentence_transformers.json").get("prompts") or {}
+    named = prompts.items() if isinstance(prompts, dict) else ()
+    return SentenceModules(
+        _pooling(folder), longest, tuple((str(name)[:40], str(text)[:200]) for name, text in named if text)
+    )
+
+
+def _pooling(folder: Path) -> str:
+    modules = _json(folder / "modules.json", list)
+    path = "1_Pooling"
+    for module in modules:
+        entry = module if isinstance(module, dict) else {}
+        kind = str(entry.get("type")).rpartition(".")[2]
+        if kind not in _MODULES:
+            raise ExportError(
+                f"{folder.name}/modules.json: a module of type {kind[:60]!r} is not supported; supported "
+                f"are: {', '.join(_MODULES)}"
+            )
+        path = str(entry.get("path")) if kind == "Pooling" else path
+    where = Path(Path(path).name.strip(".")) / "config.json"  # never outside the directory
+    config = _object(folder / where)
+    chosen = [name.removeprefix("pooling_mode_") for name, on in config.items() if on is True]
+    chosen = [str(config["pooling_mode"])] if "pooling_mode" in config else [n for n in chosen if n in _KNOWN]
+    if len(chosen) > 1 or not set(chosen) <= set(_POOLINGS):
+        raise ExportError(
+            f"{folder.name}/{where}: pooling {' with '.join(chosen)[:80]} is not supported; supported is one "
+            f"of: {', '.join(dict.fromkeys(_POOLINGS.values()))}"
+        )
+    return _POOLINGS[chosen[0]] if chosen else "mean"
+
+
+def _object(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = _json(path, dict)
+    return found
+
+
+def _json(path: Path, kind: type) -> Any:
+    """The JSON value of this kind in a file; an empty one if the file does not exist."""
+    if not path.is_file():
+        return kind()
+    try:
+        if path.stat().st_size > _MOST:
+            raise ValueError("larger than 1 MB")
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ExportError(f"{path}: not readable as JSON ({str(error)[:80]})") from None
+    if not isinstance(value, kind):
+        raise ExportError(f"{path}: a JSON {'list' if kind is list else 'object'} is wanted")
+    return value
