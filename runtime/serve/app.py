@@ -152,6 +152,8 @@ def _api(summary: str, settings: ServerSettings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # The names of a generated client's functions: `search`, `add_memory`.
+        generate_unique_id_function=lambda route: route.name,
         responses=_problems(401) if settings.token else _problems(),
         dependencies=[Security(HTTPBearer(auto_error=False))] if settings.token else [],
     )

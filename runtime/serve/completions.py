@@ -224,7 +224,7 @@ def add_chat(api: FastAPI, models: Models) -> None:
     problems: dict[int | str, dict[str, Any]] = {code: {"model": OpenAIProblem} for code in codes}
 
     @api.get(MODELS, responses=problems, tags=["language model"])
-    async def listed() -> ModelList:
+    async def list_models() -> ModelList:
         """The bundle's language model."""
         return ModelList((ModelCard(service.wanted().name),))
 
@@ -236,7 +236,7 @@ def add_chat(api: FastAPI, models: Models) -> None:
         responses=problems,
         tags=["language model"],
     )
-    async def complete(asked: ChatRequest) -> WorkStream:
+    async def complete_chat(asked: ChatRequest) -> WorkStream:
         """The model's answer to a dialogue, as OpenAI's API gives it; with `stream`, in events."""
         chat = service.wanted(asked.model)
         work = partial(_stream if asked.stream else _whole, chat, asked)

@@ -124,7 +124,7 @@ def add_memories(api: FastAPI, memories: Memories, problems: Callable[..., Probl
         return await anyio.to_thread.run_sync(call, limiter=threads)
 
     @api.get(MEMORIES, responses=problems(503), tags=["memory"])
-    async def page(
+    async def list_memories(
         kind: Kind,
         past: Annotated[bool, BeforeValidator(truth)] = False,
         limit: Annotated[int, Query(ge=1, le=MAX_PAGE), BeforeValidator(digits)] = 50,
@@ -134,22 +134,22 @@ def add_memories(api: FastAPI, memories: Memories, problems: Callable[..., Probl
         return await run(partial(memories.page, kind, past, limit, skip))
 
     @api.get(f"{MEMORIES}/{{memory}}", responses=problems(404, 503), tags=["memory"])
-    async def show(memory: MemoryId) -> KnownMemory:
+    async def show_memory(memory: MemoryId) -> KnownMemory:
         """One memory, the turns it was drawn from, the other values of its key, and what it goes with."""
         return await run(partial(memories.show, _row(memory)))
 
     @api.post(MEMORIES, status_code=201, responses=problems(408, 413, 503), tags=["memory"])
-    async def add(asked: AddRequest) -> Changed:
+    async def add_memory(asked: AddRequest) -> Changed:
         """Adds a memory in the person's own words."""
         return await run(partial(memories.add, asked))
 
     @api.patch(f"{MEMORIES}/{{memory}}", responses=problems(404, 408, 413, 503), tags=["memory"])
-    async def edit(memory: MemoryId, asked: EditRequest) -> Changed:
+    async def edit_memory(memory: MemoryId, asked: EditRequest) -> Changed:
         """Corrects a memory: its earlier words are kept as past, and the corrected ones have a new id."""
         return await run(partial(memories.edit, _row(memory), asked.text))
 
     @api.delete(f"{MEMORIES}/{{memory}}", responses=problems(404, 408, 413, 503), tags=["memory"])
-    async def forget(memory: MemoryId) -> MemoriesForgotten:
+    async def forget_memory(memory: MemoryId) -> MemoriesForgotten:
         """Forgets a memory, what it was drawn from, and what else was drawn from that.
 
         Nothing finds them any more. Their bytes are erased when the server stops.
