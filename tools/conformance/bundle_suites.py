@@ -176,11 +176,18 @@ def _manifest(folder: Path) -> Suite:
                 error=refused(partial(mf.from_json, json.dumps(raw), "x"), f"{name} missing"),
             )
         )
-    for name, text, part in _TEXTS:
+    for name, text, part in (*_TEXTS, _channels_of_untrained_experts(golden)):
         cases.append(
             Case(name, {"op": "read", "text": text}, error=refused(partial(mf.from_json, text, "x"), part))
         )
     return Suite("manifest", (*cases, *_asked(golden), *_paths(), *_files(golden)))
+
+
+def _channels_of_untrained_experts(golden: Any) -> tuple[str, str, str]:
+    expert = golden["components"][0] | {"role": "dpe_expert_0", "trained": False}
+    channels = [{"name": "dpe:1", "query": "text", "dim": 4}]
+    raw = patched(patched(golden, ["components", 0], expert), ["channels"], channels)
+    return "untrained-channels", json.dumps(raw), "channels: dpe_expert_0 is not trained"
 
 
 def _read(name: str, path: Steps, value: Any, golden: Any) -> Case:

@@ -235,7 +235,10 @@ def test_the_answer_ends_when_the_client_goes(said: FakeChat, stream: bool) -> N
         assert said.ended.wait(10)
 
 
-def test_openais_own_client_is_answered_streamed_and_refused(said: FakeChat) -> None:
+def test_openais_own_client_is_answered_streamed_and_refused(
+    said: FakeChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     openai = pytest.importorskip("openai", reason="needs the dev extra")
     with (
         serving(app(ServerSettings("127.0.0.1", TOKEN, NO_LIMIT))) as address,

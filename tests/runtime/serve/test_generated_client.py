@@ -27,6 +27,7 @@ def test_a_client_generated_from_the_schema_searches_and_is_refused(
     done = subprocess.run([*command, *files], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     package: Any = importlib.import_module("gamer_client")
     models: Any = importlib.import_module("gamer_client.models")
     search: Any = importlib.import_module("gamer_client.api.search.search")

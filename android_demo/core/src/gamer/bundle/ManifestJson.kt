@@ -190,6 +190,8 @@ object ManifestJson {
         bound("thresholds.k", m.thresholds.k, 1, 1000)
         bound("dim", m.dim, 1, 65_536)
         if (s != null && "refine" !in m.prompts) throw Misfit("prompts: refine missing")
+        val untrained = m.components.firstOrNull { it.role.startsWith("dpe_") && !it.trained }
+        if (m.channels.isNotEmpty() && untrained != null) throw Misfit("channels: ${untrained.role} is not trained: its vectors would find nothing")
         for (c in m.channels) if (!CHANNEL.matches(c.name) || c.query !in ASKED) throw Misfit("channels: '${c.name.take(60)}' of queries by '${c.query.take(20)}'")
         if (m.artifacts.any { a -> (a.inputs + a.outputs).any { it.shape.isEmpty() } }) throw Misfit("artifacts: a tensor without a shape")
     }

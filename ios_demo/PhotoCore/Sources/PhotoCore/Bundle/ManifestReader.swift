@@ -127,6 +127,9 @@ public enum ManifestReader {
             throw Failure.value("preprocessing.channel_mean, channel_std: three numbers each are wanted, deviations above zero")
         }
         if m.language != nil && m.prompts["refine"] == nil { throw Failure.value("prompts: refine missing") }
+        if !m.channels.isEmpty, let untrained = m.components.first(where: { $0.role.hasPrefix("dpe_") && !$0.trained }) {
+            throw Failure.value("channels: \(untrained.role) is not trained: its vectors would find nothing")
+        }
         if let bad = m.channels.first(where: { !$0.isKnown }) {
             throw Failure.value("channels: \(Array(bad.name.scalars.prefix(60)).quoted) of queries by \(Array(bad.query.scalars.prefix(20)).quoted)")
         }
