@@ -33,4 +33,5 @@ def copies(album: Path, as_json: bool) -> None:
         for other in others:
             click.echo(plain(f"  {other}"))
     more = sum(map(len, listed)) - len(listed)
-    click.echo(f"{album}: copies and burst shots: {more}, of {len(listed)} photos")
+    found = f"copies and burst shots: {more}, of {len(listed)} photos" if more else "no copies or burst shots"
+    click.echo(f"{album}: {found}")
