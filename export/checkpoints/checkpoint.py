@@ -8,7 +8,6 @@ passes `trust_pickle`.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ExportError
-from . import catalogue, mobileclip_config, sentence_modules
+from . import catalogue, json_files, mobileclip_config, sentence_modules
 from .catalogue import Config
 from .chat_template import ChatTemplate, of_directory
 from .gguf_weights import open_gguf
@@ -28,7 +27,7 @@ from .weights import RandomWeights, Weights, fit
 
 _HUB_FILES = ["*.json", "*.safetensors", "*.model", "*.txt", "*.jinja"]
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
-_MAX_JSON = 64 << 20
+_MAX_JSON_MB = 64
 
 
 @dataclass(frozen=True)
@@ -311,12 +310,7 @@ def read_json(path: Path) -> Config | None:
     """
     if not path.is_file():
         return None
-    try:
-        if path.stat().st_size > _MAX_JSON:
-            raise ValueError("larger than 64 MB")
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ExportError(f"{path}: not readable as JSON ({str(error)[:80]})") from None
+    value = json_files.read(path, _MAX_JSON_MB)
     if not isinstance(value, dict):
         raise ExportError(f"{path}: not a JSON object: is it a model's directory?")
     return value

@@ -6,12 +6,12 @@ asks for normalisation makes no difference: vectors are compared by their cosine
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import ExportError
+from . import json_files
 
 _MODULES = ("Transformer", "Pooling", "Normalize")
 # The name in 1_Pooling/config.json → the pooling of networks/pooling.py. A mean over the root of the length
@@ -23,7 +23,7 @@ _POOLINGS = {"mean": "mean", "mean_tokens": "mean", "mean_sqrt_len_tokens": "mea
 }
 # Names of flags that say how to pool; others, such as include_prompt, do not.
 _KNOWN = (*_POOLINGS, "max_tokens", "weightedmean_tokens")
-_MOST = 1 << 20  # bytes of one of these files
+_MOST_MB = 1  # of one of these files
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,7 @@ def _json(path: Path, kind: type) -> Any:
     """The JSON value of this kind in a file; an empty one if the file does not exist."""
     if not path.is_file():
         return kind()
-    try:
-        if path.stat().st_size > _MOST:
-            raise ValueError("larger than 1 MB")
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ExportError(f"{path}: not readable as JSON ({str(error)[:80]})") from None
+    value = json_files.read(path, _MOST_MB)
     if not isinstance(value, kind):
         raise ExportError(f"{path}: a JSON {'list' if kind is list else 'object'} is wanted")
     return value
