@@ -24,7 +24,6 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from gamer.runtime import free_memory
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.cli.console import one_line
 
@@ -363,8 +362,6 @@ def export(
         if dry_run:
             _print_plan(settings, chosen_targets, phone, as_json)
             return
-        if too_much := _more_than_free(settings, chosen_targets, jobs):
-            ERR.print(too_much, highlight=False, soft_wrap=True)
         manifest = export_with_bar(settings, chosen_targets, output_dir, jobs)
     print_manifest(manifest, output_dir, as_json)
     if phone is not None:
@@ -373,24 +370,6 @@ def export(
             phone_memory.fits(phone, manifest.artifacts, manifest.language),
             ERR if as_json else Console(),
         )
-
-
-def _more_than_free(settings: Settings, targets: tuple[str, ...], jobs: int) -> str:
-    """What is said before an export whose `jobs` largest workers need more memory than is free, else ""."""
-    from .planning import plan
-
-    free = free_memory.megabytes()
-    if free is None:
-        return ""
-    peaks = sorted((p.peak / 1e9 for p in plan.predict(settings, targets).artifacts), reverse=True)
-    together = sum(peaks[:jobs])
-    if together * 1000 <= free:
-        return ""
-    fewer = f"--jobs 1 takes {peaks[0]:.1f} GB, " if jobs > 1 and peaks[0] * 1000 <= free else ""
-    return (
-        f"note: the export may take {together:.1f} GB of memory and {free / 1000:.1f} GB are free: "
-        f"{fewer}--dry-run says what takes how much, and --parts and --targets leave it out"
-    )
 
 
 def export_with_bar(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int) -> mf.Manifest:

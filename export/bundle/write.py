@@ -131,9 +131,13 @@ def _export(
     }:
         report("up to date", None)
         return existing
+    from ..planning import plan
+
     _prepare(stage, digest)
     if existing is not None:
         _copy_finished(out, existing, needed)
+    if too_much := plan.more_than_free(settings, targets, jobs):
+        report(f"{NOTE}{too_much}", None)
     exported = _run(needed, jobs, report)
     report("tokenizers, labels, gazetteer, fixtures", None)
     from . import contents

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from gamer.runtime import free_memory
+
 from ..components import components
 from ..errors import ExportError
 from ..onnx import to_ort
@@ -84,6 +86,22 @@ def predict(settings: Settings, targets: tuple[str, ...] = TARGETS, others: int 
         others,
         max(p.peak for p in artifacts),
         (*notes, *parities.warnings(settings, targets, built)),
+    )
+
+
+def more_than_free(settings: Settings, targets: tuple[str, ...], jobs: int) -> str:
+    """What is said before an export whose `jobs` largest workers need more memory than is free, else ""."""
+    free = free_memory.megabytes()
+    if free is None:
+        return ""
+    peaks = sorted((p.peak / 1e9 for p in predict(settings, targets).artifacts), reverse=True)
+    together = sum(peaks[:jobs])
+    if together * 1000 <= free:
+        return ""
+    fewer = f"--jobs 1 takes {peaks[0]:.1f} GB, " if jobs > 1 and peaks[0] * 1000 <= free else ""
+    return (
+        f"the export may take {together:.1f} GB of memory and {free / 1000:.1f} GB are free: "
+        f"{fewer}--dry-run says what takes how much, and --parts and --targets leave it out"
     )
 
 
