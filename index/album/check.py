@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from ..errors import AlbumError
-from . import checksums, loader, person_tables, segments, words
+from . import checksums, loader, optional_tables, segments, words
 from .results import AlbumStats, ChannelStats, SegmentStats
 from .schema import UNREADABLE, lacks_shared_memory, one_line
 from .tables import APPLICATION_ID, USER_VERSION, version_of
@@ -172,7 +172,8 @@ def _find(db: apsw.Connection, path: Path) -> list[str]:
         out += words.problems(db, loader.photo_count(db))
     if version_of(db) > 1:
         out += _checksums(db, sorted(channels))
-    out += person_tables.problems(db, path)
+    for group in optional_tables.GROUPS:
+        out += group.problems(db, path)
     return out + segments.problems(db, loader.read_generation(db))
 
 

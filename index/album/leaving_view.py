@@ -18,7 +18,7 @@ import apsw
 import numpy as np
 
 from ..records import RowArray
-from . import checksums, person_tables
+from . import checksums, optional_tables
 from .album import Album
 from .ids import event_id
 from .schema import UNREADABLE, damaged, open_reader
@@ -115,10 +115,11 @@ def open_leaving(album: Album) -> tuple[Album, RowArray]:
 
 
 def _hide(db: apsw.Connection) -> RowArray:
-    """Hides what must stay; the rows of photos that must. What the person said is told to nobody."""
+    """Hides what must stay; the rows of photos that must. What optional tables hold is told to nobody."""
     db.execute("PRAGMA query_only=0")
     db.execute(_MARKS)
-    person_tables.hide(db)
+    for group in optional_tables.GROUPS:
+        group.hide(db)
     if db.execute("SELECT 1 FROM closed").fetchone() is not None:
         db.execute(_MEMORIES)
         _hide_in_events(db)

@@ -14,6 +14,7 @@ import apsw
 
 from ..errors import AlbumError
 from . import checksums
+from .table_group import TableGroup
 
 PERSON_VERSION = 1
 _DDL = """
@@ -40,13 +41,7 @@ CREATE VIRTUAL TABLE person_words USING
 """
 # FTS5 erases a deleted row's words from its index only if it is told to.
 _ERASE = "INSERT INTO person_words(person_words, rank) VALUES('secure-delete', 1)"
-_STATEMENTS = {sql.strip() for sql in _DDL.split(";")}
-_DECLARED = {
-    sql.split("(")[0].split()[3 if "VIRTUAL" in sql else 2]: sql for sql in _STATEMENTS if sql
-}  # name → its statement
-_SHADOWS = {f"person_words_{part}" for part in ("data", "idx", "docsize", "config")}
 ROWS = ("person_meta", "person_turns", "person_items", "person_sources", "person_forgotten")
-NAMES = frozenset(_DECLARED) | _SHADOWS
 TURN_COLUMNS = "uid, chat, speaker, at, text, pictures, sharing"
 ITEM_COLUMNS = "kind, key, text, keywords, at, ends, past, origin, sharing"
 _LABELS = "NOT coalesce(sharing, 'low') IN ('low', 'high')"
@@ -68,34 +63,6 @@ _INVARIANTS = (
 )  # fmt: skip
 
 
-def create(db: apsw.Connection) -> None:
-    """Makes the tables, in the caller's transaction."""
-    db.execute(_DDL)
-    db.execute(_ERASE)
-    db.execute("INSERT INTO person_meta VALUES('version', ?)", (str(PERSON_VERSION),))
-
-
-def fits(kind: str, name: str, sql: Any) -> bool:
-    """Whether an entry of the schema is one of these tables and indexes, declared as they are here."""
-    if name in _SHADOWS:
-        return kind == "table"
-    return kind in ("table", "index") and sql == _DECLARED.get(name)
-
-
-def exist(db: apsw.Connection) -> bool:
-    return bool(
-        db.execute("SELECT 1 FROM main.sqlite_schema WHERE type='table' AND name='person_meta'").fetchone()
-    )
-
-
-def hide(db: apsw.Connection) -> None:
-    """Hides all of these tables behind empty temporary views."""
-    if exist(db):
-        for name in _DECLARED:
-            if name.startswith("person_") and "INDEX" not in _DECLARED[name]:
-                db.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM main.{name} WHERE 0")
-
-
 def check_version(db: apsw.Connection, path: Path) -> None:
     """Raises AlbumError unless this program can read the tables, which must exist."""
     found = db.execute("SELECT value FROM person_meta WHERE key='version'").fetchone()
@@ -112,10 +79,7 @@ def crc_of(values: tuple[Any, ...]) -> int:
     return checksums.of_values(values)
 
 
-def problems(db: apsw.Connection, path: Path) -> list[str]:
-    """What is wrong in these tables, one line each; empty if they are not there."""
-    if not exist(db):
-        return []
+def _problems(db: apsw.Connection, path: Path) -> list[str]:
     check_version(db, path)
     out = []
     for description, sql in _INVARIANTS:
@@ -135,3 +99,12 @@ def sources(db: apsw.Connection, child: str, row: int) -> tuple[int, ...]:
     """The turns that an item, or an assistant's turn, was drawn from, ascending."""
     found = db.execute("SELECT turn FROM person_sources WHERE child=? AND id=? ORDER BY turn", (child, row))
     return tuple(int(turn) for (turn,) in found)
+
+
+PERSON = TableGroup(
+    "memories of the person",
+    _DDL,
+    full_text=("person_words",),
+    settings=f"{_ERASE}; INSERT INTO person_meta VALUES('version', '{PERSON_VERSION}')",
+    find_problems=_problems,
+)

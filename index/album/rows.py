@@ -16,7 +16,7 @@ from ..errors import AlbumError
 from ..records import Encoded, FloatArray, Memory, Mention, Photo
 from ..space import cubes
 from ..vectors.quantize import quantize, residue
-from . import checksums, event_rows, words
+from . import checksums, event_rows, optional_tables, words
 from .loader import PHOTO_COLUMNS
 
 MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
@@ -98,6 +98,7 @@ class Rows:
         self._stale |= event_rows.of_photo(self._db, row)
         self._db.execute("DELETE FROM event_photos WHERE photo=?", (row,))
         self._db.execute("DELETE FROM preferences WHERE kind='photo' AND ? IN (better, worse)", (row,))
+        optional_tables.drop_photo(self._db, photo_id)
         self._db.execute("DELETE FROM photos WHERE row=?", (row,))
         self._db.execute("DELETE FROM changes WHERE photo=?", (last,))
         if row != last:

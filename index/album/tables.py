@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumError
-from . import person_tables
+from . import optional_tables
 
 APPLICATION_ID = 0x47414D52  # "GAMR"
 USER_VERSION = 3
@@ -214,10 +214,10 @@ def check_tables(db: apsw.Connection, path: Path, version: int) -> None:
     for kind, raw_name, sql in db.execute("SELECT type, name, sql FROM main.sqlite_schema").fetchall():
         name = str(raw_name)
         names.add(name)
-        if name in person_tables.NAMES:
+        if name in optional_tables.NAMES:
             fits = (
                 version == USER_VERSION
-                and person_tables.fits(str(kind), name, sql)
+                and optional_tables.fits(str(kind), name, sql)
                 and _fits_shadow(name, sql)
             )
         elif name in _SHADOW_NAMES:
@@ -235,14 +235,14 @@ def check_tables(db: apsw.Connection, path: Path, version: int) -> None:
     needed = TABLES[version] | (full_text if names & full_text else set[str]())
     if missing := needed - names:
         raise _not_an_album(path, f"there is no table {min(missing)!r}")
-    if person_tables.NAMES & names and (lacking := person_tables.NAMES - names):
-        raise _not_an_album(path, f"there is no {min(lacking)!r} beside the person's other tables")
+    if lacking := optional_tables.lacking(names):
+        raise _not_an_album(path, f"there is no {lacking!r} beside the others of its group")
 
 
 def _fits_shadow(name: str, sql: object) -> bool:
     """True for a name that is not of a table which SQLite makes for a full-text table."""
     stem, _, part = name.rpartition("_")
-    if stem not in (_TEXTS, "person_words") or part not in _SHADOWS:
+    if stem not in {_TEXTS, *optional_tables.SHADOWED} or part not in _SHADOWS:
         return True
     return _plain(str(sql)) == f"create table {name}{_SHADOWS[part]}"
 

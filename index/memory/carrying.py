@@ -43,8 +43,8 @@ def _copied(db: apsw.Connection, old: Path) -> bool:
     if not db.execute("SELECT 1 FROM old.sqlite_schema WHERE name='person_meta'").fetchone():
         return False
     with storage.transaction(db):
-        if not person_tables.exist(db):  # an interrupted build may have come this far
-            person_tables.create(db)
+        if not person_tables.PERSON.exist(db):  # an interrupted build may have come this far
+            person_tables.PERSON.create(db)
         for table in person_tables.ROWS:
             db.execute(f"DELETE FROM main.{table}; INSERT INTO main.{table} SELECT * FROM old.{table}")
         person_tables.check_version(db, old)

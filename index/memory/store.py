@@ -38,7 +38,7 @@ class MemoryStore:
     def __init__(self, db: apsw.Connection, path: Path, writable: bool) -> None:
         self._db, self.path, self._writable, self._lock = db, path, writable, RLock()
         self._log = storage.log_of(path)
-        self._has = person_tables.exist(db)
+        self._has = person_tables.PERSON.exist(db)
         if self._has:
             person_tables.check_version(db, path)
 
@@ -316,7 +316,7 @@ class MemoryStore:
     def _read(self, read: Callable[[apsw.Connection], _T], none: _T) -> _T:
         with self._lock:
             try:
-                self._has = self._has or person_tables.exist(self._db)
+                self._has = self._has or person_tables.PERSON.exist(self._db)
                 found = none
                 if self._has:
                     # One state of the file, whatever others write meanwhile; a snapshot is one anyway.
@@ -334,8 +334,8 @@ class MemoryStore:
             try:
                 self._check_place()
                 with storage.transaction(self._db):
-                    if not person_tables.exist(self._db):
-                        person_tables.create(self._db)
+                    if not person_tables.PERSON.exist(self._db):
+                        person_tables.PERSON.create(self._db)
                     done = change(self._db)
                 self._has = True
                 self._check_place()
