@@ -1,0 +1,134 @@
+"""The tasks of the language model, for several bundles: quality, milliseconds, megabytes, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from gamer.runtime.models.models import Models
+
+from .. import machine
+from ..retrieval.quality import Progress
+from ..tables import Sheet
+from . import reading, refinement
+from .reading import CueQuotes, Extraction
+from .refinement import MethodRecall, Refinement
+
+RULES = "rules"
+_LLM_ROLES = ("llm_decoder", "llm_embed")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One language model, or the rules that stand in its place.
+
+    `megabytes`: its files in the bundle, of the backend that was measured. `refinements`: by data set.
+    """
+
+    name: str
+    source: str
+    quant: str
+    megabytes: float
+    extraction: Extraction
+    cues: CueQuotes
+    refinements: tuple[Refinement, ...]
+
+
+@dataclass(frozen=True)
+class Language:
+    machine: machine.Machine
+    command: str
+    most: int
+    readers: tuple[Reader, ...]
+    when: str
+
+
+def measure(
+    bundles: Sequence[Path],
+    data: Sequence[Path],
+    home: Path,
+    most: int,
+    threads: int,
+    progress: Progress,
+    command: str = "",
+) -> Language:
+    """`most`: queries a user of each data set in `data`. `home` keeps albums and the models' answers."""
+    readers = list[Reader]()
+    for bundle in bundles:
+        models = Models.open(bundle, "onnx", threads)
+        name = models.manifest.recipe
+        if not readers:
+            progress("rules: entities and cues")
+            rules = reading.extraction_by_rules(), reading.cues_by_rules(models)
+            readers.append(Reader(RULES, "", "", 0.0, *rules, ()))
+        progress(f"{name}: entities")
+        extraction = reading.extraction_by(models)
+        progress(f"{name}: cues")
+        cues = reading.cues_by(models)
+        tell = _after(progress, name)
+        refined = tuple(refinement.measure(folder, models, home, most, tell) for folder in data)
+        decoder = models.manifest.artifact("llm_decoder", models.backend)
+        source = models.manifest.component("llm_decoder").source
+        readers.append(Reader(name, source, decoder.quant, _megabytes(models), extraction, cues, refined))
+    when = datetime.now().astimezone().isoformat(timespec="seconds")
+    return Language(machine.read(), command, most, tuple(readers), when)
+
+
+def sheets(result: Language) -> tuple[Sheet, ...]:
+    tasks = Sheet(
+        "Language models in the tasks of a search",
+        ("model", "MB", "entities F1", "relations F1", "ms a note", "times", "places", "ms a query"),
+        tuple(_tasks(reader) for reader in result.readers),
+    )
+    recalls = Sheet(
+        "Refinement: recall@5 by data set",
+        ("data set", "model", "queries", "refined by", "recall@5", "p", "accepted", "changed", "ms"),
+        tuple(
+            _recall(reader, found, row)
+            for reader in result.readers
+            for found in reader.refinements
+            for row in found.methods
+        ),
+    )
+    return (tasks, recalls) if recalls.rows else (tasks,)
+
+
+def _tasks(reader: Reader) -> tuple[str, ...]:
+    found, cues = reader.extraction, reader.cues
+    return (
+        reader.name,
+        f"{reader.megabytes:.0f}",
+        f"{found.entities_f1:.2f}",
+        f"{found.relations_f1:.2f}",
+        f"{found.p50_ms:.1f}",
+        f"{cues.times:.0%}",
+        f"{cues.places:.0%}",
+        f"{cues.p50_ms:.1f}",
+    )
+
+
+def _recall(reader: Reader, found: Refinement, row: MethodRecall) -> tuple[str, ...]:
+    return (
+        found.dataset,
+        reader.name,
+        str(found.queries),
+        row.method,
+        f"{row.recall5.mean:.3f}",
+        "" if row.recall5.p is None else f"{row.recall5.p:.3f}",
+        f"{row.taken:.0%}",
+        f"{row.changed:.0%}",
+        f"{row.p50_ms:.0f}",
+    )
+
+
+def _megabytes(models: Models) -> float:
+    of_model = (
+        a.bytes for a in models.manifest.artifacts if a.role in _LLM_ROLES and a.target == models.backend
+    )
+    return round(sum(of_model) / 1e6, 1)
+
+
+def _after(progress: Progress, name: str) -> Progress:
+    return lambda text: progress(f"{name}: {text}")
