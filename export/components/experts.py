@@ -3,7 +3,8 @@
 A checkpoint is a directory with `config.json` (`model_type` "gamer-dpe", and the sizes below) and safetensors
 files whose tensors are named by role and parameter, as in `dpe_expert_0.project_in.weight`. `gamer train`
 writes such a directory. If its config.json has `head`, a query head belongs to it (QuerySide); if it has
-`lora`, the rank of changes of the language model (networks/lora.py), named as in `llm_decoder.0.qkv.a`.
+`lora`, the rank of changes of the language model (networks/lora.py), named as in `llm_decoder.0.qkv.a`, or
+"whole", with `changes`, eight hex digits that name them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ..errors import ExportError
 from ..networks import lora
 from ..networks.decoder import DecoderStep
 from ..networks.dpe import Expert, QueryHead, Router
+from ..networks.ranks import WHOLE
 from .export_module import ExportModule
 
 MODEL_TYPE = "gamer-dpe"
@@ -29,6 +31,7 @@ HEAD = "dpe_query"
 QUERY_ENCODERS = ("text", "llm")
 MAX_SLOTS, MAX_WIDTH, MAX_RANK = 1 << 16, 1 << 16, 1 << 10
 DECODER = "llm_decoder"
+ALL = "whole"  # in place of a rank
 
 
 @dataclass(frozen=True)
@@ -94,10 +97,17 @@ def query_head(side: QuerySide, hidden: int, origin: Checkpoint) -> ExportModule
 
 
 def rank(opened: Checkpoint) -> int:
-    """The rank of the checkpoint's changes of the language model; 0 if there are none. Raises ExportError."""
+    """The rank of the checkpoint's changes of the language model, or WHOLE; 0 if there are none.
+
+    Raises ExportError.
+    """
     found = opened.config.get("lora", 0)
+    if found == ALL:
+        return WHOLE
     if not isinstance(found, int) or not 0 <= found <= MAX_RANK:
-        raise ExportError(f"{opened.weights.source}: config.json has lora {str(found)[:20]}: it says a rank")
+        raise ExportError(
+            f"{opened.weights.source}: config.json has lora {str(found)[:20]}: it says a rank or {ALL!r}"
+        )
     return found
 
 
@@ -121,7 +131,9 @@ def identity(sizes: Sizes, opened: Checkpoint) -> str:
         for name, parameter in module(role, sizes).named_parameters():
             sha.update(_bytes(opened.weights.get(f"{role}.{name}", *parameter.shape)))
     low, layer = rank(opened) if side.query == "llm" else 0, 0
-    while low and opened.weights.has(f"{DECODER}.{layer}.qkv.a"):
+    if low == WHOLE:
+        sha.update(str(opened.config.get("changes")).encode())
+    while low > 0 and opened.weights.has(f"{DECODER}.{layer}.qkv.a"):
         # Those whose sizes are known here; a step of training moves all.
         for name, shape in (("qkv.a", (low, sizes.hidden)), ("out.b", (sizes.hidden, low))):
             sha.update(_bytes(opened.weights.get(f"{DECODER}.{layer}.{name}", *shape)))

@@ -1,4 +1,4 @@
-"""Low-rank changes of a decoder's linear maps (LoRA, Hu et al. 2021, arXiv 2106.09685).
+"""Changes of a decoder's linear maps: of low rank (LoRA, Hu et al. 2021, arXiv 2106.09685), or whole.
 
 The language model's own weights stay as they are while it is trained; for an export the changes are added to
 them, so that the phone runs a decoder of the same size.
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .decoder import DecoderStep
+from .ranks import WHOLE
 
 MAPS = ("qkv", "out", "gate_up", "down")
 SCALE = 2.0  # α / r of the publication
@@ -29,9 +30,28 @@ class Low(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return SCALE * F.linear(F.linear(x, self.a), self.b)
 
+    def matrix(self) -> Tensor:
+        """The change as a matrix, float32 [O, I]."""
+        return SCALE * (self.b @ self.a)
+
+
+class Whole(nn.Module):
+    """As Low, of any rank: as many numbers as the map itself has."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(outputs, inputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.w)
+
+    def matrix(self) -> Tensor:
+        """The change, float32 [O, I]."""
+        return self.w
+
 
 class _Adapted(nn.Module):
-    def __init__(self, base: nn.Linear, low: Low) -> None:
+    def __init__(self, base: nn.Linear, low: Low | Whole) -> None:
         super().__init__()
         self.base, self.low = base, low
 
@@ -40,11 +60,23 @@ class _Adapted(nn.Module):
 
 
 def adapter(step: DecoderStep, rank: int) -> nn.ModuleList:
-    """A change for each map of each layer of `step`; its parameters are named as in "0.qkv.a"."""
+    """A change for each map of each layer of `step`, of a rank or WHOLE.
+
+    Its parameters are named as in "0.qkv.a", those of whole changes as in "0.qkv.w".
+    """
     return nn.ModuleList(
-        nn.ModuleDict({name: Low(*_sizes(getattr(layer, name)), rank) for name in MAPS})
-        for layer in step.layers
+        nn.ModuleDict({name: _change(getattr(layer, name), rank) for name in MAPS}) for layer in step.layers
     )
+
+
+def rank_of(changes: nn.ModuleList) -> int:
+    """The rank that `changes` were made with, or WHOLE."""
+    first = next(iter(changes[0].children()))
+    return len(first.a) if isinstance(first, Low) else WHOLE
+
+
+def _change(linear: nn.Linear, rank: int) -> Low | Whole:
+    return Whole(*_sizes(linear)) if rank == WHOLE else Low(*_sizes(linear), rank)
 
 
 def _sizes(linear: nn.Linear) -> tuple[int, int]:
@@ -64,4 +96,4 @@ def merge(step: DecoderStep, changes: nn.ModuleList) -> None:
     with torch.no_grad():
         for layer, change in zip(step.layers, changes, strict=True):
             for name, low in change.items():
-                getattr(layer, name).weight.add_(SCALE * (low.b @ low.a))
+                getattr(layer, name).weight.add_(low.matrix())

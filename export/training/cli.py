@@ -15,6 +15,7 @@ from gamer.runtime.cli.options import PATH, json_option
 
 from ..cli import bar
 from ..errors import ExportError
+from ..networks.ranks import WHOLE
 from ..settings import Settings, parse_sources
 from .options import ALPHA, BETA, PRECISIONS, STARTS, Options
 
@@ -99,6 +100,11 @@ if TYPE_CHECKING:
     default=Options.lora,
     show_default=True,
     help="Rank of what is changed in the language model; 0: nothing.",
+)
+@click.option(
+    "--whole",
+    is_flag=True,
+    help="Instead of --lora: change every number of the language model's linear maps.",
 )
 @click.option(
     "--precision",
@@ -198,6 +204,7 @@ def train(
     alpha: float,
     beta: float,
     until: datetime | None,
+    whole: bool,
     as_json: bool,
     **chosen: object,
 ) -> None:
@@ -210,6 +217,8 @@ def train(
     with one_line("train", ExportError, extra="export", interrupted=on_interrupt):
         _refuse_ignored(base, policy)
         settings = Settings(recipe, sources=parse_sources(recipe, None, weights))
+        if whole:
+            chosen["lora"] = WHOLE
         options = Options(until=last, **chosen)  # type: ignore[arg-type]
         with bar() as progress:
             result: sft.Trained | update.Updated | rlhf.Reinforced
@@ -241,10 +250,13 @@ def _refuse_ignored(base: Path | None, policy: Path | None) -> None:
     if base is not None:
         allowed, where = _ALWAYS | {"base"}, "with --update, which keeps the checkpoint's settings"
     elif policy is not None:
-        allowed, where = _ALWAYS | _OF_REINFORCE | {"policy", "lora"}, "with --reinforce"
+        allowed, where = _ALWAYS | _OF_REINFORCE | {"policy", "lora", "whole"}, "with --reinforce"
     else:
         allowed, where = given.keys() - _OF_REINFORCE, "without --reinforce"
     ignored = [option for name, option in given.items() if name not in allowed]
+    if {"lora", "whole"} <= given.keys():
+        ignored.append(given["lora"])
+        where = "with --whole"
     if ignored:
         raise ExportError(f"{', '.join(ignored)} changes nothing {where}: leave it out")
 

@@ -73,12 +73,14 @@ def _macs(
     macs = 3.0 * experts
     if language is None:
         return macs
-    layers, head = _count(language.step.layers), _count(language.step.head)
+    changes = _count(language.adapter) if language.adapter is not None else 0
+    layers, head = _count(language.step.layers) - changes, _count(language.step.head)
+    # A layer is computed twice (recompute); the frozen weights take no gradient of their own, changes do.
+    passes = 3.0 * layers + 4.0 * changes
     if options.likelihood > 0:
-        # The frozen weights take no gradient of their own; a layer is computed twice (recompute).
-        macs += 3.0 * experts + 3.0 * layers * (patches + tokens) + 2.0 * head * tokens
+        macs += 3.0 * experts + passes * (patches + tokens) + 2.0 * head * tokens
     if language.adapter is not None and options.query == "llm":
-        macs += 3.0 * layers * tokens
+        macs += passes * tokens
     return macs
 
 

@@ -19,11 +19,11 @@ class Options:
     `accumulate`: batches whose gradients are summed before a step; negatives are those of one batch.
     `warmup`: the share of the steps in which the rate rises; then it falls linearly. `entropy`: weight of
     the router's entropy. `likelihood`: weight of the first term of Eq. 2, the language model's likelihood of
-    the memory after the soft prompts; 0 leaves it out. `lora`: rank of the language model's changes; 0 leaves
-    the model as it is. `precision`: of the arithmetic, "fp32" or "bf16"; parameters stay in fp32. `steps`: of
-    the optimiser, after which the training ends; 0 for all epochs. `start`: "closed" (start.py) or "random".
-    `query`: whose state becomes v_Q, "text" or "llm". `until`: memories of photos taken from this time on
-    (ms, wall time) are withheld.
+    the memory after the soft prompts; 0 leaves it out. `lora`: rank of the language model's changes, or
+    WHOLE; 0 leaves the model as it is. `precision`: of the arithmetic, "fp32" or "bf16"; parameters stay in
+    fp32. `steps`: of the optimiser, after which the training ends; 0 for all epochs. `start`: "closed"
+    (start.py) or "random". `query`: whose state becomes v_Q, "text" or "llm". `until`: memories of photos
+    taken from this time on (ms, wall time) are withheld.
     """
 
     epochs: int = 20

@@ -53,7 +53,7 @@ class Ppo:
 
     def __init__(self, language: Language, rate: float, rules: Rules, seed: int) -> None:
         if language.adapter is None:
-            raise ExportError("a policy without low-rank changes cannot be trained: give --lora")
+            raise ExportError("a policy without changes cannot be trained: give --lora or --whole")
         self.language, self.rules = language, rules
         self._parameters = list(language.adapter.parameters())
         self._before = [p.detach().clone() for p in self._parameters]

@@ -30,6 +30,7 @@ from gamer.runtime.search.options import SearchOptions
 from ..components import components, fixtures, states
 from ..components.language import Language
 from ..errors import ExportError
+from ..networks import lora
 from ..settings import Settings
 from . import sft
 from .loading import Loaded, fingerprint, load
@@ -154,7 +155,7 @@ def reinforce(
         if first < 1 or first == len(searches):
             raise ExportError(f"{queries or album}: {len(searches)} searches with photos here: 4 are needed")
         if loaded.language is None:
-            raise ExportError(f"{base}: no language model is trained in it: give --lora")
+            raise ExportError(f"{base}: no language model is trained in it: give --lora or --whole")
         _same_language_model(settings, engine, bundle)
         prompts = [refine.prompt(engine.models, s.query, reward.asked(s).context)[0] for s in searches]
         told = loaded.told | asdict(
@@ -191,8 +192,8 @@ def reinforce(
 
 
 def lora_rank(language: Language) -> int:
-    """The rank of the changes that are trained; 0 for none."""
-    return 0 if language.adapter is None else len(next(language.adapter.parameters()))
+    """The rank of the changes that are trained, or WHOLE; 0 for none."""
+    return 0 if language.adapter is None else lora.rank_of(language.adapter)
 
 
 def _same_language_model(settings: Settings, engine: Engine, bundle: Path) -> None:

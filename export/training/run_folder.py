@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from ..components.experts import MODEL_TYPE
+from ..components.experts import ALL, MODEL_TYPE
 from ..errors import ExportError
+from ..networks import lora
+from ..networks.ranks import WHOLE
 from .projection import Projection
 
 Told = dict[str, Any]
@@ -137,8 +140,19 @@ class RunFolder:
         if side.width:
             config["head"] = {"width": side.width, "slots": side.slots}
         if model.llm_decoder is not None:
-            config["lora"] = len(model.llm_decoder[0]["qkv"].a)
+            config |= _changes_told(model.llm_decoder)
         write_json(self.out / "config.json", config | {"training": self.told | more})
+
+
+def _changes_told(changes: nn.ModuleList) -> Told:
+    """What config.json says of the language model's changes."""
+    rank = lora.rank_of(changes)
+    if rank != WHOLE:
+        return {"lora": rank}
+    sha = hashlib.sha256()
+    for parameter in changes.parameters():
+        sha.update(parameter.detach().cpu().contiguous().numpy().tobytes())
+    return {"lora": ALL, "changes": sha.hexdigest()[:8]}
 
 
 def _save(path: Path, tensors: dict[str, Tensor]) -> None:

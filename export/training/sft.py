@@ -77,7 +77,8 @@ def train(
     """
     if options.lora and options.query == "text" and options.likelihood <= 0:
         raise ExportError(
-            "--lora trains a language model that nothing here uses: give --query llm or --likelihood"
+            "--lora and --whole train a language model that nothing here uses: give --query llm or "
+            "--likelihood"
         )
     sizes, data = components.dpe_sizes(settings), pairs.read(album, options.until)
     key = data.digest()

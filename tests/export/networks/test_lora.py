@@ -1,4 +1,4 @@
-"""Low-rank changes: nothing at first, the same attached and merged, and the only thing that is trained."""
+"""Changes of a decoder: nothing at first, the same attached and merged, and all that is trained."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ pytest.importorskip("transformers", reason="needs the export extra")
 from gamer.export.components import decoders
 from gamer.export.networks import lora
 from gamer.export.networks.decoder import DecoderStep
+from gamer.export.networks.ranks import WHOLE
 from gamer.export.networks.sequence import hidden_states
 from tests.export.tiny_llms import SLOTS, tiny
 
@@ -20,11 +21,12 @@ def step_of(family: str) -> DecoderStep:
     return step
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_changes_are_the_same_attached_and_merged(family: str) -> None:
+@pytest.mark.parametrize(("family", "rank"), [("llama", 4), ("gpt2", 4), ("llama", WHOLE)])
+def test_changes_are_the_same_attached_and_merged(family: str, rank: int) -> None:
     plain, attached, merged = (step_of(family) for _ in range(3))
     torch.manual_seed(3)
-    changes = lora.adapter(attached, rank=4)
+    changes = lora.adapter(attached, rank)
+    assert lora.rank_of(changes) == rank
     embeds, lengths = torch.randn(2, 6, plain.shape.hidden), torch.tensor([6, 4])
     lora.attach(attached, changes)
     with torch.no_grad():

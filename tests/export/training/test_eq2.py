@@ -18,6 +18,7 @@ from gamer.export.components import components, decoders, experts
 from gamer.export.components.experts import QuerySide, Sizes
 from gamer.export.components.language import Language
 from gamer.export.networks.decoder import DecoderStep
+from gamer.export.networks.ranks import WHOLE
 from gamer.export.settings import Settings
 from gamer.export.training import need, sft, start
 from gamer.export.training.features import Features
@@ -98,20 +99,29 @@ def test_a_killed_training_goes_on_with_the_language_models_changes(tmp_path: Pa
         torch.testing.assert_close(killed[name], tensor, rtol=1e-4, atol=1e-5)
 
 
-def test_an_export_adds_the_changes_to_the_decoder(tmp_path: Path) -> None:
-    model = fitted(tmp_path / "dpe", rate=0.05)
+@pytest.mark.parametrize("rank", [2, WHOLE])
+def test_an_export_adds_the_changes_to_the_decoder(tmp_path: Path, rank: int) -> None:
+    model = fitted(tmp_path / "dpe", rate=0.05, lora=rank)
     opened = open_checkpoint(None, str(tmp_path / "dpe"))
-    assert experts.rank(opened) == 2 and experts.query_side(opened) == QuerySide("llm")
+    assert experts.rank(opened) == rank and experts.query_side(opened) == QuerySide("llm")
     _, config, weights = tiny("llama")
     step = decoders.decoder(config, weights, SLOTS).module
     experts.adapt(step, opened)
-    trained = made()[1]
+    trained = made(rank)[1]
     assert trained.adapter is not None and model.llm_decoder is not None
     trained.adapter.load_state_dict(model.llm_decoder.state_dict())
     plain = Language(step, decoders.embed(config, weights, "fp32").module, words(), end=2)
     with torch.no_grad():
         rows = trained.ids(TEXTS)
         torch.testing.assert_close(plain.states(rows), trained.states(rows), rtol=1e-4, atol=1e-4)
+
+
+def test_a_model_that_changed_as_a_whole_names_its_channel(tmp_path: Path) -> None:
+    names = set()
+    for rate in (0.05, 0.01):
+        fitted(tmp_path / str(rate), rate=rate, lora=WHOLE)
+        names.add(experts.identity(SIZES, open_checkpoint(None, str(tmp_path / str(rate)))))
+    assert len(names) == 2
 
 
 def test_steps_end_a_training_early(tmp_path: Path) -> None:

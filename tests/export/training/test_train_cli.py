@@ -139,6 +139,8 @@ def test_photos_without_pixels_are_counted_and_later_memories_withheld(tmp_path:
         (("--alpha", "0.3"), "--alpha changes nothing without --reinforce"),
         (("--reinforce", "x"), "give -b DIR"),
         (("--lora", "8"), "nothing here uses"),
+        (("--whole",), "nothing here uses"),
+        (("--lora", "8", "--whole"), "--lora changes nothing with --whole"),
         (("--seed", "-1"), "range"),
     ],
 )
