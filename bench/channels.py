@@ -64,7 +64,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Channels:
-    """`until`: memories of photos taken from this day on were withheld. `photos`: that are searched."""
+    """`until`: memories of photos taken from this day on were withheld. `photos`: that are searched.
+
+    `names`: what attention over the names of the classes finds, without training.
+    """
 
     machine: machine.Machine
     command: str
@@ -74,16 +77,21 @@ class Channels:
     queries: int
     weights: dict[str, float]
     labels: Found
+    names: Found | None
     rows: tuple[Row, ...]
     when: str
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Cosines float32 [Q, N] of queries and photos in both spaces; the first `withheld` are memories."""
+    """Cosines float32 [Q, N] of queries and photos in both spaces; the first `withheld` are memories.
+
+    `names`: scores float32 [Q, N] from the classifier's names alone (Vectors.by_names).
+    """
 
     labels: FloatArray
     trained: FloatArray
+    names: FloatArray | None
     answers: Answers
     withheld: int
 
@@ -114,6 +122,7 @@ def measure(
     for row in told:
         _check_query(row, queries)
     rows, labels, shown = list[Row](), Found({}, {}), (0, 0, 0, 0)
+    names: Found | None = None
     for folder in checkpoints:
         begun = time.monotonic()
         found = vectors.of_checkpoint(album, folder, [row["query"] for row in told], say)
@@ -129,19 +138,20 @@ def measure(
         own = asked.found(asked.labels)
         if rows and own != labels:
             raise ExportError(f"{folder}: its towers are not those of {checkpoints[0]}: measure it alone")
-        labels = own
+        labels, names = own, None if asked.names is None else asked.found(asked.names)
         rows.append(row_of(folder.name, found, asked, time.monotonic() - begun))
     until, photos, withheld, count = shown
-    names = " ".join(folder.name for folder in checkpoints)
+    command = f"gamer bench channels {' '.join(folder.name for folder in checkpoints)} -a {album.name}"
     return Channels(
         machine.read(),
-        f"gamer bench channels {names} -a {album.name}" + (f" --queries {queries.name}" if queries else ""),
+        command + (f" --queries {queries.name}" if queries else ""),
         datetime.fromtimestamp(until / 1000, UTC).date().isoformat(),
         photos,
         withheld,
         count,
         {"labels": Ranking().image, "trained": Ranking().dpe},
         labels,
+        names,
         tuple(rows),
         datetime.now().astimezone().isoformat(timespec="seconds"),
     )
@@ -167,7 +177,8 @@ def asked_of(found: Vectors, relevant: Sequence[Sequence[str]]) -> Asked:
         *(frozenset(at[name] for name in relevant[n]) for n in kept),
     ]
     labels = found.label_queries[chosen] @ found.label_photos.T
-    return Asked(labels, found.queries[chosen] @ found.photos.T, answers, cut)
+    names = None if found.by_names is None else found.by_names[chosen]
+    return Asked(labels, found.queries[chosen] @ found.photos.T, names, answers, cut)
 
 
 def row_of(name: str, found: Vectors, asked: Asked, seconds: float) -> Row:

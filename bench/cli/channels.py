@@ -55,6 +55,8 @@ def print_channels(result: Channels) -> None:
     for name in ("", "withheld @5", "@20", "queries @5", "@20"):
         table.add_column(name, justify="right" if name else "left")
     _add(table, "labels", result.labels)
+    if result.names is not None:
+        _add(table, "attention over the labels' names", result.names)
     for row in result.rows:
         _add(table, f"{row.checkpoint}: trained", row.trained)
         _add(table, f"{row.checkpoint}: fused", row.fused)

@@ -24,6 +24,8 @@ _LLM_ROLES = ("llm_decoder", "llm_embed")
 class Reader:
     """One language model, or the rules that stand in its place.
 
+    `cues`: None where the model's tokenizer does not allow a grammar.
+
     `megabytes`: its files in the bundle, of the backend that was measured. `refinements`: by data set.
     """
 
@@ -32,7 +34,7 @@ class Reader:
     quant: str
     megabytes: float
     extraction: Extraction
-    cues: CueQuotes
+    cues: CueQuotes | None
     refinements: tuple[Refinement, ...]
 
 
@@ -103,9 +105,11 @@ def _tasks(reader: Reader) -> tuple[str, ...]:
         f"{found.entities_f1:.2f}",
         f"{found.relations_f1:.2f}",
         f"{found.p50_ms:.1f}",
-        f"{cues.times:.0%}",
-        f"{cues.places:.0%}",
-        f"{cues.p50_ms:.1f}",
+        *(
+            ("", "", "")
+            if cues is None
+            else (f"{cues.times:.0%}", f"{cues.places:.0%}", f"{cues.p50_ms:.1f}")
+        ),
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from gamer.index import Mention, canonical, extract
 from gamer.runtime.cues.parse import parse
 from gamer.runtime.cues.quoted import QuotedCues, cues_by_llm
+from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.indexing.extract import LlmExtractor
 from gamer.runtime.models.models import Models
 
@@ -83,7 +84,12 @@ def cues_by_rules(models: Models) -> CueQuotes:
     return _quoted(read)
 
 
-def cues_by(models: Models) -> CueQuotes:
+def cues_by(models: Models) -> CueQuotes | None:
+    """None for a model that cannot be held by a grammar."""
+    try:
+        _ = models.llm_vocabulary
+    except RuntimeFailure:
+        return None
     return _quoted(lambda query: cues_by_llm(models, query) or QuotedCues("", "", ""))
 
 

@@ -19,7 +19,7 @@ from ..checkpoints.checkpoint import open_checkpoint
 from ..components import components, fixtures, states
 from ..errors import ExportError
 from ..settings import Settings
-from . import features, pairs
+from . import features, pairs, start
 from .loading import load
 from .options import Options
 from .projection import Projection
@@ -28,6 +28,7 @@ from .update import row_of_photo
 
 FloatArray = NDArray[np.float32]
 _BATCH = 64
+_LEAST = 1e-8  # probability of a label
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +37,10 @@ class Vectors:
 
     `ids`: [N], of the album. `photos`, `label_photos`: float32 [N, H] by the experts, [N, D] by the image
     tower itself (for the pocket, labels by ConSE). `queries`, `label_queries`: float32
-    [Q, H], [Q, D] of the withheld memories, then of the queries
-    that were given. `owners`: the photo's row of each withheld memory. `trained_on`: memories. `options`: of
-    the training.
+    [Q, H], [Q, D] of the withheld memories, then of the queries that were given. `by_names`: float32 [Q, N],
+    what can be had of the classifier without any training, from the names of its classes alone: the photo's
+    log-probabilities, each weighed by the query's attention over the names; None without labels. `owners`:
+    the photo's row of each withheld memory. `trained_on`: memories. `options`: of the training.
     """
 
     ids: tuple[str, ...]
@@ -46,6 +48,7 @@ class Vectors:
     label_photos: FloatArray
     queries: FloatArray
     label_queries: FloatArray
+    by_names: FloatArray | None
     owners: tuple[int, ...]
     trained_on: int
     options: Options
@@ -85,12 +88,14 @@ def of_checkpoint(
     say(f"{folder.name}: {len(texts)} queries")
     asked = states.in_batches(query_encoder(settings, loaded.options, loaded.language), texts)
     by_text = asked if loaded.options.query == "text" else states.of_queries(settings, "text", texts)
+    label_queries = _unit(torch.from_numpy(by_text))
     return Vectors(
         tuple(rows),
         _photos(loaded.model, seen.patches[kept]),
         _by_tower(settings, tuple(data.paths[row] for row in kept)),
         _unit(loaded.model.query(torch.from_numpy(asked))),
-        _unit(torch.from_numpy(by_text)),
+        label_queries,
+        _by_names(settings, label_queries, seen.labels, kept),
         tuple(owner for _, owner in withheld),
         len(data.texts),
         loaded.options,
@@ -118,6 +123,17 @@ def _by_tower(settings: Settings, paths: tuple[Path, ...]) -> FloatArray:
                 raise ExportError(f"{path}: can no longer be read")
             rows.append(tower(torch.from_numpy(picture))[0])
     return _unit(torch.cat(rows))
+
+
+def _by_names(
+    settings: Settings, queries: FloatArray, labels: FloatArray | None, kept: NDArray[np.intp]
+) -> FloatArray | None:
+    if labels is None:
+        return None
+    scores = np.log(np.maximum(labels[kept], _LEAST))
+    scores -= scores.mean(1, keepdims=True)
+    weights = start.attention(queries, components.label_vectors(settings).numpy())
+    return np.asarray(weights @ scores.T, np.float32)
 
 
 def _unit(rows: torch.Tensor) -> FloatArray:

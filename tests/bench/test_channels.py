@@ -31,7 +31,9 @@ def made_up(good: str) -> vectors.Vectors:
     spaces = {True: EYE[list(asked)], False: wrong[list(asked)]}
     labels, trained = spaces[good == "labels"], spaces[good == "trained"]
     ids = tuple(f"p{n}" for n in range(PHOTOS))
-    return vectors.Vectors(ids, EYE, EYE, trained, labels, tuple(range(20, PHOTOS)), 20, Options(until=1))
+    return vectors.Vectors(
+        ids, EYE, EYE, trained, labels, None, tuple(range(20, PHOTOS)), 20, Options(until=1)
+    )
 
 
 def row(good: str) -> tuple[channels.Asked, channels.Row]:
