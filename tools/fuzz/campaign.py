@@ -1,9 +1,9 @@
-"""Fuzzes several targets for a set time each and records what was run: `python -m tools.fuzz.campaign OUT.json
-SECONDS [TARGET…]`, with every target if none is named.
+"""Fuzzes several targets for a set time each and records what was run:
+`python -m tools.fuzz.campaign OUT.json SECONDS [TARGET…]`, with every target if none is named.
 
 Two targets run at a time, each in processes of their own (`run.py`). A finding ends such a process: its input
-is kept in OUT's folder under `findings/`, and another process goes on from the corpus for the seconds that are
-left. Exit status 1 if anything was found.
+is kept in OUT's folder under `findings/`, and another process goes on from the corpus for the seconds that
+are left. Exit status 1 if anything was found.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PEAK = re.compile(r"^stat::peak_rss_mb:\s+(\d+)", re.MULTILINE)
 class Fuzzed:
     """What one target was put through. `edges`: those of the project's bytecode that were reached.
 
-    `findings`: the last line of each process that ended early, each once; `most_mb`: the largest resident size.
+    `findings`: the error of each process that ended early, each once. `most_mb`: the largest resident size.
     """
 
     target: str
@@ -45,7 +45,7 @@ class Fuzzed:
 
 
 def fuzzed(name: str, seconds: int, kept: Path, found: Path) -> Fuzzed:
-    """Runs one target until its seconds are over; its corpus is kept in `kept`, inputs that fail in `found`."""
+    """Runs one target until its seconds are over. `kept`: its corpus; `found`: for inputs that fail."""
     begin, executions, edges, most_mb = time.monotonic(), 0, 0, 0
     findings: dict[str, None] = {}
     while (left := seconds - int(time.monotonic() - begin)) > 0:
@@ -59,9 +59,7 @@ def fuzzed(name: str, seconds: int, kept: Path, found: Path) -> Fuzzed:
             if not counted:  # it fails before its first input: another process would as well
                 break
     corpus = len(list(kept.iterdir()))
-    return Fuzzed(
-        name, int(time.monotonic() - begin), executions, edges, corpus, most_mb, tuple(findings)
-    )
+    return Fuzzed(name, int(time.monotonic() - begin), executions, edges, corpus, most_mb, tuple(findings))
 
 
 def _run(name: str, seconds: int, kept: Path, found: Path) -> str:
@@ -78,7 +76,7 @@ def _run(name: str, seconds: int, kept: Path, found: Path) -> str:
 
 
 def _error(log: str) -> str | None:
-    """The line that says what was found: of Python's trace, or of libFuzzer; None if the run ended by itself."""
+    """The line that says what was found, Python's or libFuzzer's; None if the run ended by itself."""
     if "\nended with status " not in log:
         return None
     lines = [line.strip() for line in log.splitlines() if line.strip()]
