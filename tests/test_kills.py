@@ -1,4 +1,4 @@
-"""Commands killed at a system call leave a whole album, and finish when they are run again (tools/kills.py)."""
+"""Commands killed at a system call leave a whole album, and finish when run again (tools/kills.py)."""
 
 from __future__ import annotations
 
@@ -26,25 +26,24 @@ def traced() -> None:
         pytest.skip("commands are killed by strace: apt-get install strace")
 
 
-def test_a_command_killed_at_a_system_call_finishes_when_it_is_run_again(
-    traced: None, tmp_path: Path
-) -> None:
+@pytest.fixture
+def case(traced: None, tmp_path: Path) -> kills.Case:
     source, folder = tmp_path / "photos.jsonl", tmp_path / "case"
-    source.write_text(kills.PEOPLE + '{"id": "other.jpg"}\n', encoding="utf-8")
+    other = '{"id": "other.jpg", "memories": [{"source": "note", "text": "a harbour"}]}\n'
+    source.write_text(kills.PEOPLE + other, encoding="utf-8")
     folder.mkdir()
     build.build(source, fake_models(), folder / kills.ALBUM)
-    case, chance = kills.furnished(folder), random.Random(4)
+    return kills.furnished(folder)
+
+
+def test_a_command_killed_at_a_system_call_finishes_when_it_is_run_again(case: kills.Case) -> None:
+    chance = random.Random(4)
     killed = [kills.kill(case, name, 2, chance).kills for name in FAST]
     assert sum(killed) >= len(FAST)  # nearly every run was caught
 
 
-def test_harm_is_noticed(traced: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_harm_is_noticed(case: kills.Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that cannot be run a second time, as a killed one that left half of its work would be."""
-    source, folder = tmp_path / "photos.jsonl", tmp_path / "case"
-    source.write_text(kills.PEOPLE + '{"id": "other.jpg"}\n', encoding="utf-8")
-    folder.mkdir()
-    build.build(source, fake_models(), folder / kills.ALBUM)
-    case = kills.furnished(folder)
     monkeypatch.setitem(kills.COMMANDS, "remove", kills.Command("index remove {album} {photo}"))
     monkeypatch.setattr(kills, "contents", lambda path: "")
     with pytest.raises(AssertionError, match="no photo with id"):
