@@ -19,9 +19,7 @@ import atheris  # type: ignore[import-not-found,import-untyped,unused-ignore]
 INSTRUMENTED = ["gamer", "tools.fuzz", "gguf", "PIL"]
 
 with atheris.instrument_imports(include=INSTRUMENTED):
-    from tools.fuzz.targets import SEEDS, TARGETS
-
-MAX_BYTES = 1 << 16
+    from tools.fuzz.targets import MAX_BYTES, SEEDS, TARGETS
 
 
 def main() -> None:
