@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from functools import cache
 
 from tools.fuzz.targets import SEEDS, TARGETS
 
@@ -46,6 +47,7 @@ def _pictures(size: int) -> dict[str, bytes]:
     return {"a picture of 200 megapixels": _png(20_000, 10_000), "one row of 2^31": _png(1 << 31, 1)}
 
 
+@cache
 def _png(width: int, height: int) -> bytes:
     """A PNG that declares so many grey pixels and compresses its rows, at most 200 MB of them, well."""
     packer, packed = zlib.compressobj(9), io.BytesIO()

@@ -1,6 +1,6 @@
 """Runs one fuzz target, guided by coverage: `python -m tools.fuzz.run TARGET SECONDS [FOLDER]`.
 
-Needs atheris (`pip install atheris`; wheels for Linux, Python 3.11 to 3.13). FOLDER keeps the corpus that
+Needs atheris (`fuzz` extra; wheels for Linux, Python 3.11 to 3.13). FOLDER keeps the corpus that
 grows; without it the run forgets. An input that fails is left in the working folder (or under the prefix
 FUZZ_FINDINGS of the environment), its trace is printed, and the exit status is not 0. The seeds are only
 read.
