@@ -319,21 +319,12 @@ def test_index_commands_use_no_network_and_write_only_in_the_folder_of_the_album
 
 
 @pytest.mark.slow
-def test_an_export_to_all_targets_uses_no_network_and_writes_only_its_output(home: Path) -> None:
+@pytest.mark.parametrize("parts", ["text,image", "llm"])
+def test_an_export_to_all_targets_uses_no_network_and_writes_only_its_output(home: Path, parts: str) -> None:
     out = home.parent / "out"
     out.mkdir()
-    command = [
-        *GAMER,
-        "export",
-        "pocket",
-        "--parts",
-        "text",
-        "--targets",
-        "onnx,executorch,coreml",
-        "-o",
-        str(out / "pocket"),
-    ]
-    assert traced(command, home, [out], seconds=900) == []
+    words = ["export", "pocket", "--parts", parts, "--targets", "onnx,executorch,coreml"]
+    assert traced([*GAMER, *words, "-o", str(out / "pocket")], home, [out], seconds=900) == []
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ExportError
+from . import gguf_header
 from .catalogue import Config
 from .chat_template import of_gguf
 from .decoder_config import MAX_LAYERS
@@ -85,6 +86,7 @@ def open_gguf(path: Path, source: str) -> tuple[Config, GgufWeights]:
     from gguf import GGUFReader
 
     try:
+        gguf_header.check(path)
         reader = GGUFReader(path)
         architecture = str(reader.get_field("general.architecture").contents())
     except Exception as error:  # the reader raises ValueError, IndexError, AttributeError and others

@@ -82,7 +82,7 @@ def read_anchors(text: str, taken: Sequence[tuple[int, int]]) -> tuple[Anchor, .
         a, (begin, end) = m.start(), m.span("phrase")
         end = min([end, *(s for s, _ in taken if begin <= s < end)])
         phrase = re.sub(
-            r"^(?:the|my|our|a|an)\s+|\s+(?:in|on|at|and|or|with|from|of)?\s*$",
+            r"^(?:the|my|our|a|an)\s+|(?<!\s)\s+(?:(?:in|on|at|and|or|with|from|of)\s*)?$",
             "",
             text[begin:end].strip(),
             flags=re.IGNORECASE,

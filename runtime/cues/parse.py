@@ -64,7 +64,7 @@ _NOT = re.compile(
     r"(?:\s+(?:those|the\s+ones?))?|excluding|other\s+than|apart\s+from|anywhere\s+but|everywhere\s+but|but\s+not)\s+(?:the\s+)?$",
     re.IGNORECASE,
 )
-_AGAIN = re.compile(r"\s*,?\s*(?:or|nor)\s+(?:in\s+|from\s+|at\s+)?", re.IGNORECASE)
+_AGAIN = re.compile(r"\s*(?:,\s*)?(?:or|nor)\s+(?:in\s+|from\s+|at\s+)?", re.IGNORECASE)
 _DANGLING = re.compile(
     # One character a turn and no second way to take a space: "+" inside of "+" took exponential time.
     r"(?<![\s,;:\-–])"
@@ -101,8 +101,8 @@ def _rest(text: str, remove: Sequence[Span], keep: Sequence[Span]) -> str:
         return text
     left = "".join(" " if g else c for c, g in zip(text, removed, strict=True))
     left = re.sub(r"\(\s*\)|\[\s*\]|\"\s*\"", " ", " ".join(left.split()))
-    left = re.sub(r"\s+([,.;:?!])", r"\1", left)
-    end = re.search(r"[?!.\s]*$", left)
+    left = re.sub(r"(?<!\s)\s+([,.;:?!])", r"\1", left)
+    end = re.search(r"(?<![?!.\s])[?!.\s]*$", left)
     tail = end[0].strip() if end else ""
     body = left[: end.start()] if end else left
     last = max((b for _, b in remove), default=0)

@@ -47,7 +47,7 @@ class FoundTimes:
     keep: tuple[tuple[int, int], ...]
 
 
-_JOIN = re.compile(r"\s*(?:,?\s*(?:to|until|till|til|through|thru|and|up to)\b|-)\s*")
+_JOIN = re.compile(r"\s*(?:(?:,\s*)?(?:to|until|till|til|through|thru|and|up to)\b|-)\s*")
 _OPEN = re.compile(r"\b(since|after|before|until|till|prior to|by|from)\s+(?:the\s+)?$")
 _ONWARD = re.compile(r"\s+(?:onwards?|on|until now|to now|up to now|until today|and later)\b")
 _LEAD = re.compile(r"^(?:from|since|after|before|until|till|by)\s+")

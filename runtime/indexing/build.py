@@ -23,7 +23,7 @@ from gamer.index.memory.carrying import carry
 from ..bundle.manifest import Manifest
 from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
-from ..search.copies import groups
+from ..search import copies
 from .encode import Encoder
 from .reconcile import Decision, Reconciler, differs, merge_scanned
 
@@ -54,7 +54,8 @@ class Added:
     """What `add` did to the album at `path`, in photos.
 
     `missing`: ids of photos whose files are gone; `pruned`: whether they were removed. `kept_out`: found in
-    the source, but removed from the album before. `copies`: as in Built, of the whole album.
+    the source, but removed from the album before. `copies`: those added or encoded again that are copies of
+    another, or of its burst.
     """
 
     path: Path
@@ -165,7 +166,7 @@ def add(
         pruned=prune,
         kept_out=run.kept_out,
         photos=photos,
-        copies=_copies(album),
+        copies=_copies_added(album, run.written),
         skips=tuple(run.skips),
     )
 
@@ -206,6 +207,7 @@ class _Run:
         self.writer, self.encoder, self._progress, self._total = writer, encoder, progress, total
         self.reconciler = Reconciler(writer.known())
         self.skips: list[Skip] = []
+        self.written: list[str] = []  # ids of the photos added or encoded again
         self.seen = self.added = self.edited = self.moved = self.same = self.done = self.kept_out = 0
         self._removed = writer.removed()
         self._album = Album.open(path)  # one snapshot: the album before this run
@@ -287,6 +289,7 @@ class _Run:
         if encoded:
             write(encoded)
         self.seen += sum("image" in item.vectors for item in encoded)
+        self.written += [item.photo.id for item in encoded]
         return len(encoded)
 
 
@@ -302,7 +305,15 @@ def _begin(out: Path, manifest: Manifest) -> Path:
 
 def _copies(path: Path) -> int:
     with Album.open(path) as album:
-        return sum(len(group) - 1 for group in groups(album))
+        return sum(len(group) - 1 for group in copies.groups(album))
+
+
+def _copies_added(path: Path, ids: list[str]) -> int:
+    """How many of the photos `ids` are copies of others; the album is not opened for none."""
+    if not ids:
+        return 0
+    with Album.open(path) as album:
+        return copies.added(album, ids)
 
 
 def _removed_from(out: Path) -> frozenset[str]:

@@ -25,7 +25,7 @@ MAX_NEW = 128  # tokens: a dozen lines
 MAX_TEXT = 600  # characters of a memory that the model is shown; small models do poorly on longer text
 _MAX_NAME, _MAX_MENTIONS = 60, 16
 _LINE = re.compile(r"[-*\s]*(person|place|thing|price|date)\s*:\s*(.+)", re.I)
-_RELATION = re.compile(r"[-*\s]*([^|]+)\|\s*([a-z][a-z ]{0,30}?)\s*\|([^|]+)", re.I)
+_RELATION = re.compile(r"[-*\s]*+([^|]+)\|\s*([a-z][a-z ]{0,30}?)\s*\|([^|]+)", re.I)
 _FORBIDDEN = re.compile(r"[<>|\x00-\x1f\x7f]+")  # every turn marker contains one of these
 # ChatML, which the bundles' instruction models share; a bundle may have its own prompt named "extract".
 PROMPT = """<|im_start|>system

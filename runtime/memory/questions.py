@@ -15,7 +15,9 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 # "Where did I live?" asks for what no longer is, "when did I move?" does not.
-_DID = re.compile(r"\b(?:what|where|who|which)\b.*\bdid (?:i|we)\b(?! (?:say|tell|mention))", re.IGNORECASE)
+# From the last such word before "did", lest every one of many is followed to the end.
+_ASKS = r"\b(?:what|where|who|which)\b"
+_DID = re.compile(rf"{_ASKS}(?:(?!{_ASKS}).)*\bdid (?:i|we)\b(?! (?:say|tell|mention))", re.IGNORECASE)
 _I = re.compile(r"\b(?:i|i'm|i've|me|mine|we|us|our)\b", re.IGNORECASE)
 _DO_I_KNOW = re.compile(
     r"\b(?:do|did|have|can|could) (?:i|you) (?:know|say|said|tell|told|mention(?:ed)?|remember)\b(?: you)?"

@@ -67,6 +67,27 @@ def groups(album: Album) -> list[tuple[int, ...]]:
     return [tuple(group) for group in found.values() if len(group) > 1]
 
 
+def added(album: Album, ids: Sequence[str]) -> int:
+    """How many of the photos `ids` are a copy of another photo of the album, or of its burst.
+
+    They count as come last: of two of them that are alike one counts. The time grows with `ids` times the
+    album. Raises AlbumError for an id that the album does not have.
+    """
+    if COPIES not in album.channels() or not ids:
+        return 0
+    rows = np.array([album.row_of(photo_id) for photo_id in ids], np.int64)
+    times, vectors = album.times(), album.vectors.means(COPIES)
+    others = np.ones(len(times), np.bool_)  # those that a photo may be a copy of: all before it
+    others[rows] = False
+    count = 0
+    for start in range(0, len(rows), BLOCK):
+        block = rows[start : start + BLOCK]
+        for row, alike in zip(block, _alike(vectors[block], times[block], vectors, times), strict=True):
+            count += bool((alike & others).any())
+            others[row] = True
+    return count
+
+
 def _vectors(album: Album, rows: Sequence[int]) -> FloatArray:
     """float32 [rows, D]; zeros, which are like nothing, for a photo without a likeness."""
     found = [album.mean_of(COPIES, np.array([row], np.int64)) for row in rows]

@@ -93,6 +93,7 @@ def read_wishes(
     """
     if len(query) > MAX_READ:
         return Wishes(query)
+    query = " ".join(query.split())  # the patterns below would try every part of a long space
     wishes = _count(Wishes(query, pictures=_PHOTOS.match(query) is not None))
     if has_favourites and (match := _FAVOURITE.search(wishes.text)):
         noun = "photos" if match["noun"] is not None else ""

@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from tools.fuzz.targets import SEEDS, TARGETS
+from tools.fuzz.targets import MAX_BYTES, SEEDS, TARGETS
 
 MUTATIONS = 40
 
@@ -34,6 +34,10 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
 
 def test_every_target_has_seeds() -> None:
     assert {folder.name for folder in SEEDS.iterdir()} == set(TARGETS)
+
+
+def test_no_seed_is_cut() -> None:
+    assert max(seed.stat().st_size for seed in SEEDS.glob("*/*")) <= MAX_BYTES
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -22,6 +22,7 @@ from gamer.runtime.errors import BundleError
 from gamer.runtime.memory.facts import facts_of
 
 SEEDS = Path(__file__).parent / "seeds"
+MAX_BYTES = 1 << 17  # of an input; a longer seed would be cut, and refused before it is read
 NOW = datetime(2026, 6, 1, 12)
 
 

@@ -99,6 +99,19 @@ def test_an_unchanged_folder_is_not_encoded_again(album: Path, folder: Path) -> 
     assert album.read_bytes() == before
 
 
+def test_copies_are_looked_for_among_the_photos_that_came(
+    album: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(build.copies, "added", lambda _, ids: asked.append(list(ids)) or 3)
+    monkeypatch.setattr(build.copies, "groups", lambda _: pytest.fail("the whole album was compared"))
+    assert add(album, folder)[0].copies == 0 and asked == []  # nothing came
+    picture(folder / "new.png", (7, 77, 7))
+    picture(folder / "0.png", (9, 99, 9))
+    done, _ = add(album, folder)
+    assert (done.copies, sorted(asked[0])) == (3, ["0.png", "new.png"])
+
+
 def test_what_was_removed_stays_removed_until_it_is_asked_for(album: Path, folder: Path) -> None:
     with AlbumWriter.extend(album) as writer:
         writer.remove(["1.png"], for_good=True)

@@ -13,7 +13,7 @@ from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Photo
 from gamer.index.records import COPIES
 from gamer.runtime.indexing.likeness import likeness
 from gamer.runtime.search.answer import Hit
-from gamer.runtime.search.copies import BLOCK, groups, together
+from gamer.runtime.search.copies import BLOCK, added, groups, together
 
 DAY = 86_400_000
 
@@ -62,6 +62,23 @@ def test_an_albums_groups_begin_with_the_photo_taken_first(album: Album) -> None
     assert groups(album) == [(0, 1), (2, 3)]
 
 
+@pytest.mark.parametrize(
+    ("ids", "copies"),
+    [
+        ([], 0),
+        (["p1"], 1),
+        (["p0"], 1),  # what was there already is a copy of it
+        (["p0", "p1"], 1),
+        (["p3", "p4", "p5", "p6", "p7"], 1),
+        ([f"p{n}" for n in range(8)], 2),
+    ],
+)
+def test_copies_among_photos_that_were_added_are_counted_once(
+    album: Album, ids: list[str], copies: int
+) -> None:
+    assert added(album, ids) == copies
+
+
 def test_copies_far_apart_in_a_large_album_are_one_group(tmp_path: Path) -> None:
     """More photos than are compared at once; the copies are the first, the last and one without a time."""
     many = BLOCK + 40
@@ -79,3 +96,4 @@ def test_copies_far_apart_in_a_large_album_are_one_group(tmp_path: Path) -> None
         writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
     with Album.open(tmp_path / "a.gamer") as album:
         assert groups(album) == [(0, many - 1, 50)]
+        assert added(album, [f"p{n}" for n in range(many)]) == 2

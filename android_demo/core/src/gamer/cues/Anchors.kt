@@ -70,6 +70,6 @@ class Anchors(private val tables: CueTables, private val calendar: Calendar, pri
         const val MAX_EVENTS = 5
         private const val WORD = "[^\\s,.;:?!()\"]+"
         private val TRIGGER = Pattern.compile("\\b(?:before|after|following|of)\\b")
-        private val EDGES = gamer.common.Patterns.of("^(?:the|my|our|a|an)\\s+|\\s+(?:in|on|at|and|or|with|from|of)?\\s*$", ignoreCase = true)
+        private val EDGES = gamer.common.Patterns.of("^(?:the|my|our|a|an)\\s+|(?<!\\s)\\s+(?:(?:in|on|at|and|or|with|from|of)\\s*)?$", ignoreCase = true)
     }
 }

@@ -199,15 +199,15 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
                 "(?:\\s+(?:those|the\\s+ones?))?|excluding|other\\s+than|apart\\s+from|anywhere\\s+but|everywhere\\s+but|but\\s+not)\\s+(?:the\\s+)?$",
             ignoreCase = true,
         )
-        private val AGAIN = Patterns.of("\\s*,?\\s*(?:or|nor)\\s+(?:in\\s+|from\\s+|at\\s+)?", ignoreCase = true)
+        private val AGAIN = Patterns.of("\\s*(?:,\\s*)?(?:or|nor)\\s+(?:in\\s+|from\\s+|at\\s+)?", ignoreCase = true)
         private val DANGLING = Patterns.of(
             // One character a turn and no second way to take a space: "+" inside of "+" took exponential time.
             "(?<![\\s,;:\\-–])(?:[\\s,;:\\-–]|\\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but))+$",
             ignoreCase = true,
         )
         private val EMPTY = Patterns.of("\\(\\s*\\)|\\[\\s*\\]|\"\\s*\"")
-        private val SPACED = Patterns.of("\\s+([,.;:?!])")
-        private val END = Patterns.of("[?!.\\s]*$")
+        private val SPACED = Patterns.of("(?<!\\s)\\s+([,.;:?!])")
+        private val END = Patterns.of("(?<![?!.\\s])[?!.\\s]*$")
         private val REPEATED = Patterns.of("([,;:])(?:\\s*[,;:])+")
         private val WORD = Patterns.of("\\w")
     }

@@ -198,7 +198,7 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
 
     companion object {
         val DEICTIC = setOf("today", "relative", "weekday")
-        private val JOIN = Pattern.compile("\\s*(?:,?\\s*(?:to|until|till|til|through|thru|and|up to)\\b|-)\\s*")
+        private val JOIN = Pattern.compile("\\s*(?:(?:,\\s*)?(?:to|until|till|til|through|thru|and|up to)\\b|-)\\s*")
         private val OPEN = Pattern.compile("\\b(since|after|before|until|till|prior to|by|from)\\s+(?:the\\s+)?$")
         private val ONWARD = Pattern.compile("\\s+(?:onwards?|on|until now|to now|up to now|until today|and later)\\b")
         private val LEAD = Pattern.compile("^(?:from|since|after|before|until|till|by)\\s+")

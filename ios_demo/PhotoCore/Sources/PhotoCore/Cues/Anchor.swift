@@ -29,7 +29,7 @@ struct AnchorReader: Sendable {
     private let ofSomething: Pattern
 
     private static let hint = Pattern(#"\b(?:before|after|following|of)\b"#)
-    private static let trim = Pattern(#"^(?:the|my|our|a|an)\s+|\s+(?:in|on|at|and|or|with|from|of)?\s*$"#, ignoringCase: true)
+    private static let trim = Pattern(#"^(?:the|my|our|a|an)\s+|(?<!\s)\s+(?:(?:in|on|at|and|or|with|from|of)\s*)?$"#, ignoringCase: true)
 
     init(_ tables: CueTables, _ offsets: OffsetReader) throws {
         self.offsets = offsets

@@ -13,14 +13,14 @@ public struct CueReader: Sendable {
         #"(?:,\s*)?\b(?:(?:but\s+)?(?:not|never)(?:\s+(?:from|in|at|taken\s+in|the\s+ones?\s+(?:from|in)))?|(?:all\s+)?except(?:ing)?(?:\s+for)?"#
             + #"(?:\s+(?:those|the\s+ones?))?|excluding|other\s+than|apart\s+from|anywhere\s+but|everywhere\s+but|but\s+not)\s+(?:the\s+)?$"#,
         ignoringCase: true)
-    private static let again = Pattern(#"\s*,?\s*(?:or|nor)\s+(?:in\s+|from\s+|at\s+)?"#, ignoringCase: true)
+    private static let again = Pattern(#"\s*(?:,\s*)?(?:or|nor)\s+(?:in\s+|from\s+|at\s+)?"#, ignoringCase: true)
     private static let dangling = Pattern(
         // One character a turn and no second way to take a space: "+" inside of "+" took exponential time.
         #"(?<![\s,;:\-–])(?:[\s,;:\-–]|\b(?:in|on|at|from|of|during|near|around|between|since|to|for|and|the|or|but))+$"#,
         ignoringCase: true)
     private static let emptyBrackets = Pattern(#"\(\s*\)|\[\s*\]|"\s*""#)
-    private static let spaced = Pattern(#"\s+([,.;:?!])"#)
-    private static let tail = Pattern(#"[?!.\s]*$"#)
+    private static let spaced = Pattern(#"(?<!\s)\s+([,.;:?!])"#)
+    private static let tail = Pattern(#"(?<![?!.\s])[?!.\s]*$"#)
     private static let repeated = Pattern(#"([,;:])(?:\s*[,;:])+"#)
 
     /// `rules`: the path of cue_rules.json.

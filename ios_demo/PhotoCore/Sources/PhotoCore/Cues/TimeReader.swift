@@ -6,7 +6,7 @@ struct TimeReader: Sendable {
     let offsets: OffsetReader
     private let reported: Pattern
 
-    private static let join = Pattern(#"\s*(?:,?\s*(?:to|until|till|til|through|thru|and|up to)\b|-)\s*"#)
+    private static let join = Pattern(#"\s*(?:(?:,\s*)?(?:to|until|till|til|through|thru|and|up to)\b|-)\s*"#)
     private static let open = Pattern(#"\b(since|after|before|until|till|prior to|by|from)\s+(?:the\s+)?$"#)
     private static let onward = Pattern(#"\s+(?:onwards?|on|until now|to now|up to now|until today|and later)\b"#)
     private static let lead = Pattern(#"^(?:from|since|after|before|until|till|by)\s+"#)

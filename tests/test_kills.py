@@ -1,0 +1,59 @@
+"""Commands killed at a system call leave a whole album, and finish when run again (tools/kills.py)."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gamer.runtime.indexing import build
+from tests.fakes import fake_models
+from tools import kills
+
+FAST = ("remove", "merge", "compact", "repair", "export-jsonl", "memory add", "memory forget all")
+
+
+@pytest.fixture
+def traced() -> None:
+    if not hasattr(os, "fork"):
+        pytest.skip("kills forks; this system cannot fork")
+    if shutil.which("strace") is None:
+        if os.environ.get("CI"):
+            pytest.fail("commands are killed by strace: apt-get install strace")
+        pytest.skip("commands are killed by strace: apt-get install strace")
+
+
+@pytest.fixture
+def case(traced: None, tmp_path: Path) -> kills.Case:
+    source, folder = tmp_path / "photos.jsonl", tmp_path / "case"
+    other = '{"id": "other.jpg", "memories": [{"source": "note", "text": "a harbour"}]}\n'
+    source.write_text(kills.PEOPLE + other, encoding="utf-8")
+    folder.mkdir()
+    build.build(source, fake_models(), folder / kills.ALBUM)
+    return kills.furnished(folder)
+
+
+def test_a_command_killed_at_a_system_call_finishes_when_it_is_run_again(case: kills.Case) -> None:
+    chance = random.Random(4)
+    killed = [kills.kill(case, name, 2, chance).kills for name in FAST]
+    assert sum(killed) >= len(FAST)  # nearly every run was caught
+
+
+def test_harm_is_noticed(case: kills.Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that cannot be run a second time, as a killed one that left half of its work would be."""
+    monkeypatch.setitem(kills.COMMANDS, "remove", kills.Command("index remove {album} {photo}"))
+    monkeypatch.setattr(kills, "contents", lambda path: "")
+    with pytest.raises(AssertionError, match="no photo with id"):
+        kills.kill(case, "remove", 20, random.Random(4))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", kills.COMMANDS)
+def test_every_command_survives_being_killed(
+    traced: None, bundle: Path, sample_album: Path, tmp_path: Path, name: str
+) -> None:
+    case = kills.prepared(bundle, sample_album.with_name("sample.jsonl"), tmp_path / "case")
+    assert kills.kill(case, name, 2, random.Random(name)).kills

@@ -1,0 +1,246 @@
+"""No text makes a regular expression of ours slow: the steps of each are counted on texts made against it.
+
+Covers every pattern of index/ and runtime/, and the rules of cue_rules.json. A pattern must take steps in
+proportion to the text. Where a text is cut to a limit before it is matched (LIMITS), it is enough that the
+steps at that limit are few; where its spaces are made single first (SINGLE_SPACED), so are the attack's.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gamer.index.ingest.photo_metadata import _CAMERA_TEXT
+from gamer.runtime.agent import toolbox
+from gamer.runtime.agent.question import MAX_READ as QUESTION
+from gamer.runtime.cues import anchors, offsets, parse, recurring, rules
+from gamer.runtime.cues.parse import MAX_QUERY
+from gamer.runtime.cues.tables import tables
+from gamer.runtime.memory import facts
+from gamer.runtime.search.wishes import MAX_READ as WISH
+from tests.regex_steps import Counted, TooManySteps, attacks
+
+ROOT = Path(__file__).parent.parent
+FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
+AT_THE_BEGINNING = {"match", "fullmatch"}
+# Folder, file or constant → characters of the longest text that its patterns are given.
+LIMITS = {
+    "index/entities/extract.py: _PLACE_BEFORE": 24,
+    "index/entities/extract.py: _SENTENCE_START": 8,
+    "index/ingest/photo_metadata.py: _CAMERAS": _CAMERA_TEXT,
+    "runtime/agent/question": QUESTION,
+    "runtime/cues/": MAX_QUERY,
+    "runtime/search/wishes.py": WISH,
+}
+# Their texts went through " ".join(text.split()).
+SINGLE_SPACED = ("runtime/agent/question", "runtime/search/wishes.py")
+STEPS_A_CHARACTER = 1_000  # at the limit; a step takes some 10 ns
+Taken = Callable[..., int]  # (pumps, limit) → steps
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """`where`: its file and line, or its rule. `whole`: only matched at a text's beginning."""
+
+    where: str
+    text: str
+    flags: int
+    whole: bool
+
+
+def of(where: str, *patterns: re.Pattern[str]) -> list[Pattern]:
+    return [Pattern(where, one.pattern, one.flags & ~re.UNICODE, False) for one in patterns]
+
+
+# Files in which a pattern is made from a function's arguments → the patterns that it makes.
+MADE: dict[str, Callable[[], list[Pattern]]] = {
+    "runtime/agent/toolbox.py": lambda: of("runtime/agent/toolbox.py", toolbox._phrase("the red hat")),
+    "runtime/cues/anchors.py": lambda: of("runtime/cues/anchors.py", anchors._part_of_event()),
+    "runtime/cues/recurring.py": lambda: of("runtime/cues/recurring.py", recurring._day_or_hour()),
+    "runtime/cues/rules.py": lambda: of(
+        "runtime/cues/rules.py",
+        rules._holiday_pattern(),
+        offsets._offset_at_end(),
+        anchors._offset_and_phrase(),
+        parse._home_pattern(),
+        *(rules.compiled(rule.pattern) for rule in tables().rules),
+    ),
+    "runtime/indexing/extract.py": list,  # one name, escaped
+    "runtime/memory/facts.py": lambda: of("runtime/memory/facts.py", *(rule for _, rule in facts._RULES)),
+    "runtime/search/replacement.py": list,  # one word, escaped
+    "runtime/search/spelling.py": list,
+}
+
+
+def calls(tree: ast.AST) -> Iterator[ast.Call]:
+    """The calls of functions of `re` that take a pattern."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            module = node.func.value
+            if isinstance(module, ast.Name) and module.id == "re" and node.func.attr in FUNCTIONS:
+                yield node
+
+
+def patterns_of(path: Path) -> Iterator[Pattern | None]:
+    """The patterns in one file; None for one that is made from a function's arguments."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    where = path.relative_to(ROOT)
+    module = importlib.import_module("gamer." + ".".join(where.with_suffix("").parts))
+    constants = {
+        id(node.value): node.targets[0].id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    for call in calls(tree):
+        name = constants.get(id(call), "")
+        try:
+            text = evaluated(call.args[0], module)
+        except NameError:
+            yield None
+            continue
+        if isinstance(text, re.Pattern):
+            continue  # compiled elsewhere in the file
+        given = [*call.args[1:], *(keyword.value for keyword in call.keywords)]
+        flags = sum(int(flag) for one in given if isinstance(flag := flag_of(one, module), re.RegexFlag))
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        whole = method in AT_THE_BEGINNING or (method == "compile" and used_at_the_beginning(name, path))
+        text = text.decode("latin-1") if isinstance(text, bytes) else text
+        yield Pattern(f"{where}: {name or call.lineno}", text, flags, whole)
+
+
+def evaluated(node: ast.expr, module: Any) -> Any:
+    return eval(compile(ast.Expression(node), "pattern", "eval"), dict(vars(module)))
+
+
+def flag_of(node: ast.expr, module: Any) -> Any:
+    try:
+        return evaluated(node, module)
+    except NameError:
+        return None
+
+
+@cache
+def sources() -> dict[Path, str]:
+    files = sorted(path for room in ("index", "runtime") for path in (ROOT / room).rglob("*.py"))
+    return {path: path.read_text(encoding="utf-8") for path in files}
+
+
+def used_at_the_beginning(name: str, path: Path) -> bool:
+    """Whether the constant is only used to match at a text's beginning."""
+    texts = [sources()[path]] if name.startswith("_") else sources().values()
+    uses = {found for text in texts for found in re.findall(rf"\b{name}\.([a-z]+)\(", text) if name}
+    return bool(uses) and uses <= AT_THE_BEGINNING
+
+
+@cache
+def collected() -> tuple[dict[str, list[Pattern]], set[str]]:
+    """File → its patterns; the files in which one is made from arguments."""
+    found: dict[str, list[Pattern]] = {}
+    made: set[str] = set()
+    for path, text in sources().items():
+        if not re.search(r"\bre\.", text):
+            continue
+        where = str(path.relative_to(ROOT))
+        for pattern in patterns_of(path):
+            if pattern is None:
+                made.add(where)
+            else:
+                found.setdefault(where, []).append(pattern)
+    return found, made
+
+
+def steps(counted: Counted, pattern: Pattern, text: str, limit: int) -> int:
+    single = pattern.where.startswith(SINGLE_SPACED)
+    return counted.steps(" ".join(text.split()) if single else text, pattern.whole, limit)
+
+
+def slow(pattern: Pattern) -> str:
+    """A description of an attack that makes the pattern slow, or nothing."""
+    counted = Counted(pattern.text, pattern.flags)
+    for before, pump, after in attacks(counted):
+        attack = f"{before!r} + n * {pump!r} + {after!r}"
+
+        def taken(turns: int, most: int, attack: tuple[str, str, str] = (before, pump, after)) -> int:
+            return steps(counted, pattern, attack[0] + attack[1] * turns + attack[2], most)
+
+        try:
+            if bends(taken, 3, 100_000) and not held(pattern, taken, len(pump)):
+                return f"{attack}: grows faster than n"
+        except TooManySteps:
+            return f"{attack}: too many steps"
+    return ""
+
+
+def held(pattern: Pattern, taken: Taken, width: int) -> bool:
+    """Whether the steps are few at the pattern's limit or, if it has none, grow no faster than long texts."""
+    limit = next((limit for begin, limit in LIMITS.items() if pattern.where.startswith(begin)), 0)
+    if limit:
+        return taken(1 + limit // width, limit * STEPS_A_CHARACTER) > 0
+    taken(24, 100_000)  # exponential ones end here
+    return not bends(taken, TURNS, 3_000_000)
+
+
+# Beyond the largest bound of a repeat, such as {1,200}: up to there steps may grow with its square.
+TURNS = 220
+
+
+def bends(taken: Taken, turns: int, most: int) -> bool:
+    """Whether the steps of three equally spaced lengths do not lie on a line."""
+    first, second, third = (taken(turns * n, most) for n in (1, 2, 3))
+    return third - 2 * second + first > turns // 4
+
+
+@pytest.mark.parametrize(
+    ("pattern", "whole"),
+    [
+        (r"(\d+,?)+x", True), (r"(a+)+$", True), (r"(?:a|a)*x", True), (r"(?:a|ab|b)*x", True),
+        (r"\s+$", False), (r"\d+x", False), (r"\s*,?\s*x", True), (r".*a.*b", True), (r"(\w+\s?)+:", True),
+        (r"\s+\Z", False), (r"a\w*a\w*!", True), (r"(?i)x[A-Z]*[a-z]*!", True), (r"(?=(a+)+b)", True),
+        (r"<[^>]*>", False),
+    ],
+)  # fmt: skip
+def test_known_slow_patterns_are_found(pattern: str, whole: bool) -> None:
+    assert slow(Pattern("a test", pattern, 0, whole))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "whole"),
+    [
+        (r"\d+x", True), (r"(?<!\s)\s+x", False), (r"\d{1,20}x", False), (r"(?:ab|cd)*x", True),
+        (r"(?>a+)+x", True), (r"(?:a+b)+x", True), (r"\w++\s++x", True), (r"^\s*x", False),
+        (r"(['\"])[^'\"]*\1", True),
+    ],
+)  # fmt: skip
+def test_patterns_that_look_slow_and_are_not_pass(pattern: str, whole: bool) -> None:
+    assert not slow(Pattern("a test", pattern, 0, whole))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"(\w+) \1(?!x)", "aa aax bb bb"), (r"(?<=\.)\d{2,}?\b", ".123 .45"),
+        (r"(?i)straße|Ä+", "STRASSE ÄÄä"), (r"^a|b$", "abab\n"), (r"(?s:.)(?-s:.)[^\W\d_]+", "\n\nab 1é_"),
+        (r"(?:x?)*y|z*", "xxyzzq"),
+    ],
+)  # fmt: skip
+def test_the_counting_matcher_finds_what_re_finds(pattern: str, text: str) -> None:
+    assert Counted(pattern).spans(text) == [match.span() for match in re.finditer(pattern, text)]
+
+
+def test_every_pattern_is_known() -> None:
+    assert collected()[1] == set(MADE)
+
+
+@pytest.mark.parametrize("where", sorted({*collected()[0], *MADE}))
+def test_no_text_makes_a_pattern_slow(where: str) -> None:
+    patterns = [*collected()[0].get(where, []), *(MADE[where]() if where in MADE else [])]
+    found = {f"{pattern.where}: {pattern.text}": slow(pattern) for pattern in patterns}
+    assert {name: attack for name, attack in found.items() if attack} == {}

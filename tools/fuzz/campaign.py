@@ -1,0 +1,114 @@
+"""Fuzzes several targets for a set time each and records what was run:
+`python -m tools.fuzz.campaign OUT.json SECONDS [TARGET…]`, with every target if none is named.
+
+Two targets run at a time, each in processes of their own (`run.py`). A finding ends such a process: its input
+is kept in OUT's folder under `findings/`, and another process goes on from the corpus for the seconds that
+are left. Exit status 1 if anything was found.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gamer.bench import machine
+from gamer.bench.files import write_atomically
+from tools.fuzz.targets import TARGETS
+
+AT_A_TIME = 2
+_COUNTED = re.compile(r"^#(\d+)\s.*?cov: (\d+)", re.MULTILINE)
+_PEAK = re.compile(r"^stat::peak_rss_mb:\s+(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Fuzzed:
+    """What one target was put through. `edges`: those of the project's bytecode that were reached.
+
+    `findings`: the error of each process that ended early, each once. `most_mb`: the largest resident size.
+    """
+
+    target: str
+    seconds: int
+    executions: int
+    edges: int
+    corpus: int
+    most_mb: int
+    findings: tuple[str, ...]
+
+
+def fuzzed(name: str, seconds: int, kept: Path, found: Path) -> Fuzzed:
+    """Runs one target until its seconds are over. `kept`: its corpus; `found`: for inputs that fail."""
+    begin, executions, edges, most_mb = time.monotonic(), 0, 0, 0
+    findings: dict[str, None] = {}
+    while (left := seconds - int(time.monotonic() - begin)) > 0:
+        log = _run(name, left, kept, found)
+        counted = [(int(run), int(edge)) for run, edge in _COUNTED.findall(log)]
+        executions += max((run for run, _ in counted), default=0)
+        edges = max(edges, *(edge for _, edge in counted), 0)
+        most_mb = max(most_mb, *map(int, _PEAK.findall(log)), 0)
+        if error := _error(log):
+            findings[error] = None
+            if not counted:  # it fails before its first input: another process would as well
+                break
+    corpus = len(list(kept.iterdir()))
+    return Fuzzed(name, int(time.monotonic() - begin), executions, edges, corpus, most_mb, tuple(findings))
+
+
+def _run(name: str, seconds: int, kept: Path, found: Path) -> str:
+    command = [sys.executable, "-m", "tools.fuzz.run", name, str(seconds), str(kept)]
+    done = subprocess.run(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"FUZZ_FINDINGS": f"{found}/{name}-"},
+        check=False,
+    )
+    log = done.stderr.decode("utf-8", "replace")
+    return log if done.returncode == 0 else f"{log}\nended with status {done.returncode}"
+
+
+def _error(log: str) -> str | None:
+    """The line that says what was found, Python's or libFuzzer's; None if the run ended by itself."""
+    if "\nended with status " not in log:
+        return None
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    for at, line in enumerate(lines):
+        if "Uncaught Python exception" in line:
+            return lines[at + 1] if at + 1 < len(lines) else line
+        if "ERROR: libFuzzer" in line:
+            return line
+    return lines[-1]
+
+
+def main() -> None:
+    if len(sys.argv) < 3 or not sys.argv[2].isdigit() or set(sys.argv[3:]) - set(TARGETS):
+        sys.exit(
+            f"usage: python -m tools.fuzz.campaign OUT.json SECONDS [TARGET…]; targets: {', '.join(TARGETS)}"
+        )
+    out, seconds, names = Path(sys.argv[1]).resolve(), int(sys.argv[2]), sys.argv[3:] or list(TARGETS)
+    found = out.parent / "findings"
+    found.mkdir(parents=True, exist_ok=True)
+    results: dict[str, Fuzzed] = {}
+
+    def one(name: str) -> None:
+        with tempfile.TemporaryDirectory(prefix=f"corpus-{name}-") as kept:
+            results[name] = fuzzed(name, seconds, Path(kept), found)
+        print(results[name], flush=True)
+        table = [asdict(results[name]) for name in names if name in results]
+        write_atomically(out, json.dumps({"machine": asdict(machine.read()), "targets": table}, indent=1))
+
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        list(pool.map(one, names))
+    sys.exit(any(result.findings for result in results.values()))
+
+
+if __name__ == "__main__":
+    main()
