@@ -223,8 +223,7 @@ def test_a_report_of_every_result_is_self_contained_and_escapes_html(tmp_path: P
 
 
 def test_a_report_fits_the_width_of_a_phone_in_light_and_in_dark(tmp_path: Path) -> None:
-    sys.path.insert(0, str(ROOT / "tests" / "runtime" / "serve"))
-    chrome = pytest.importorskip("chrome", reason="needs websockets")
+    chrome = pytest.importorskip("gamer.bench.chrome", reason="needs websockets")
     binary = chrome.find()
     if binary is None:
         pytest.skip("no Chromium here")

@@ -29,7 +29,7 @@ from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.listen import server
 from gamer.runtime.serve.settings import Rate, ServerSettings, bind
 from tests.fakes import fake_models
-from tests.runtime.serve.chrome import Page, browser, find
+from gamer.bench.chrome import Page, browser, find
 
 HERE = "http://127.0.0.1:8765"
 NO_LIMIT = Rate(burst=1e9, per_second=1e9)

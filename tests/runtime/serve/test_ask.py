@@ -25,7 +25,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import ask
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import MAX_BODY, Rate, ServerSettings
-from tests.runtime.serve.chrome import Page
+from gamer.bench.chrome import Page
 from tests.runtime.serve.conftest import HERE, NO_LIMIT, serving
 
 pytestmark = pytest.mark.slow

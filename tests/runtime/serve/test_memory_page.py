@@ -17,7 +17,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import ServerSettings
 from tests.fakes import fake_models
-from tests.runtime.serve.chrome import Page
+from gamer.bench.chrome import Page
 from tests.runtime.serve.conftest import NO_LIMIT, serving
 
 pytestmark = pytest.mark.slow
