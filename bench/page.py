@@ -112,9 +112,7 @@ def measure(bundle: Path, folder: Path, photos: int, openings: int, command: str
             scrolled = tuple(_scroll(page, speed) for speed in (0, *SPEEDS))
     finally:
         live.close()
-    return PageReport(
-        machine.read(), command, version, photos, PICTURES, WINDOW, opened, scrolled
-    )
+    return PageReport(machine.read(), command, version, photos, PICTURES, WINDOW, opened, scrolled)
 
 
 def made(folder: Path, models: Models, photos: int) -> Path:
@@ -122,9 +120,7 @@ def made(folder: Path, models: Models, photos: int) -> Path:
     for number in range(PICTURES):
         _picture(number).save(folder / f"{number}.jpg", quality=88)
     path, manifest = folder / "large.gamer", models.manifest
-    meta = AlbumMeta(
-        manifest.text_encoder, manifest.image_encoder, manifest.dim, manifest.thresholds.delta
-    )
+    meta = AlbumMeta(manifest.text_encoder, manifest.image_encoder, manifest.dim, manifest.thresholds.delta)
     times = np.linspace(FIRST, LAST, photos).astype(np.int64).tolist()
     with AlbumWriter.create(path, meta) as writer:
         for start in range(0, photos, 2000):

@@ -27,6 +27,7 @@ export class Browse {
     selection.changed = () => this.dressAll();
     this.rail();
     setInterval(() => this.look(), LOOK);
+    document.addEventListener("visibilitychange", () => this.look());
   }
 
   get hidden() {

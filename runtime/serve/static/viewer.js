@@ -87,8 +87,11 @@ export class Viewer {
 
   async draw() {
     const hit = this.hits[this.at];
-    byId("prev").disabled = this.at === 0;
-    byId("next").disabled = this.at === this.hits.length - 1;
+    for (const [button, last] of [[byId("prev"), 0], [byId("next"), this.hits.length - 1]]) {
+      // A button that is disabled loses the focus, and the dialog its keys.
+      if (this.at === last && document.activeElement === button) byId("close").focus();
+      button.disabled = this.at === last;
+    }
     this.file = null;
     byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? hit.id, 200)));
     this.zoom.reset();

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from gamer.bench.cost.fallbacks import ExecutedNode
 from gamer.bench.latency import samples
 from gamer.bench.report import plots, report
 from gamer.runtime.errors import RuntimeFailure
-from tests.paths import ROOT
 
 pytest.importorskip("jinja2", reason="needs the bench extra")
 EVIL = "<script>alert(1)</script>"
