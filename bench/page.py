@@ -6,6 +6,7 @@ the page's own clock (requestAnimationFrame) while the browser turns the mouse w
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -28,8 +29,8 @@ from . import machine
 from .chrome import Page, browser, find
 from .sample import SampleError
 
-PICTURES = 48  # distinct ones
-SIZE = (1600, 1200)
+PICTURES = 24  # distinct ones
+SIZE = (4000, 3000)
 FIRST, LAST = 1_293_840_000_000, 1_767_225_599_999  # 2011 to 2025, ms
 WINDOW = (1280, 900)
 SPEEDS = (800, 2400, 6000)  # pixels a second: reading, looking for something, turning the wheel hard
@@ -41,8 +42,9 @@ window.seen = {};
 const look = () => {
     const cells = [...document.querySelectorAll("#cells .cell")];
     const inView = cells.filter((cell) => cell.getBoundingClientRect().top < innerHeight);
+    const drawn = inView.length && inView.every((cell) => cell.querySelector("img.there"));
     if (cells.some((cell) => cell.dataset.row)) seen.photos ??= performance.now();
-    if (inView.length && inView.every((cell) => cell.querySelector("img.there"))) seen.pictures ??= performance.now();
+    if (drawn) seen.pictures ??= performance.now();
     if (seen.pictures === undefined) requestAnimationFrame(look);
 };
 requestAnimationFrame(look);
@@ -73,7 +75,9 @@ class Opening:
 class Scrolling:
     """Frames while the wheel turns at `speed` pixels a second (0: nothing moves, the clock's own evenness).
 
-    `late`: the share of frames of more than LATE_MS. `cells`: the most photos that were elements at once.
+    `late`: the share of frames of more than LATE_MS. `busy_ms`: what the page's own thread worked for a
+    frame, in the mean; the rest of a long frame is the drawing and what else the machine does. `cells`: the
+    most photos that were elements at once.
     """
 
     speed: int
@@ -81,14 +85,21 @@ class Scrolling:
     p50_ms: float
     p95_ms: float
     late: float
+    busy_ms: float
     cells: int
 
 
 @dataclass(frozen=True)
 class PageReport:
+    """`load`: how many processes wanted a core in the minute before: above the cores, frames wait for others.
+
+    `pictures`: distinct ones. `window`: width and height in pixels.
+    """
+
     machine: machine.Machine
     command: str
     browser: str
+    load: float
     photos: int
     pictures: int
     window: tuple[int, int]
@@ -101,6 +112,7 @@ def measure(bundle: Path, folder: Path, photos: int, openings: int, command: str
     binary = find()
     if binary is None:
         raise SampleError("no Chromium found: install chromium, or google-chrome")
+    load = round(os.getloadavg()[0], 2)
     models = Models.open(bundle, allow_random=True)
     album = made(folder, models, photos)
     live = LiveAlbum(Engine.over(models, album))
@@ -112,7 +124,7 @@ def measure(bundle: Path, folder: Path, photos: int, openings: int, command: str
             scrolled = tuple(_scroll(page, speed) for speed in (0, *SPEEDS))
     finally:
         live.close()
-    return PageReport(machine.read(), command, version, photos, PICTURES, WINDOW, opened, scrolled)
+    return PageReport(machine.read(), command, version, load, photos, PICTURES, WINDOW, opened, scrolled)
 
 
 def made(folder: Path, models: Models, photos: int) -> Path:
@@ -142,11 +154,14 @@ def _photo(folder: Path, row: int, time_: int) -> Photo:
 
 def _picture(number: int) -> Image.Image:
     """Waves of a colour, as hard to decode as a photograph."""
-    width, height = SIZE
+    width, height = SIZE[0] // 4, SIZE[1] // 4
     y, x = np.mgrid[0:height, 0:width].astype(np.float32)
-    waves = [np.sin(x / (9 + number) + channel) * np.cos(y / (7 + number % 11)) for channel in range(3)]
+    waves = [
+        np.sin(x / (60 + 9 * number) + channel) * np.cos(y / (50 + 11 * number % 90)) for channel in range(3)
+    ]
     tint = np.array([(number * 37 + channel * 80) % 160 + 48 for channel in range(3)], np.float32)
-    return Image.fromarray((tint + 46 * np.stack(waves, 2)).clip(0, 255).astype(np.uint8))
+    small = Image.fromarray((tint + 46 * np.stack(waves, 2)).clip(0, 255).astype(np.uint8))
+    return small.resize(SIZE, Image.Resampling.BICUBIC)
 
 
 @contextmanager
@@ -177,6 +192,7 @@ def _scroll(page: Page, speed: int) -> Scrolling:
     """From the top, by the wheel, SECONDS long."""
     page.ask("scrollTo(0, 0)")
     time.sleep(1)
+    before = _task_seconds(page)
     page.ask(_TIMING)
     if speed:
         page.call(
@@ -190,7 +206,15 @@ def _scroll(page: Page, speed: int) -> Scrolling:
     else:
         time.sleep(SECONDS)
     page.ask("timing = false")
+    spent = _task_seconds(page) - before
     frames = np.array(page.ask("frames_"), np.float64)
     p50, p95 = (round(float(np.percentile(frames, share)), 2) for share in (50, 95))
     late = round(float((frames > LATE_MS).mean()), 4)
-    return Scrolling(speed, len(frames), p50, p95, late, page.ask("most"))
+    busy = round(1000 * spent / len(frames), 2)
+    return Scrolling(speed, len(frames), p50, p95, late, busy, page.ask("most"))
+
+
+def _task_seconds(page: Page) -> float:
+    page.call("Performance.enable")
+    metrics = page.call("Performance.getMetrics")["metrics"]
+    return next(float(metric["value"]) for metric in metrics if metric["name"] == "TaskDuration")

@@ -1,4 +1,4 @@
-"""/api/v1/timeline, /photos, /favourites, /exports: the album without a query, filtered, marked and taken along.
+"""/api/v1/timeline, /photos, /favourites, /exports: an album without a query, filtered, marked, taken along.
 
 Photos that are to change or to leave are named by their ids: their rows change when others are removed.
 """

@@ -148,7 +148,7 @@ def media_type(head: bytes) -> str | None:
 def _shrunk(path: Path, size: int) -> bytes:
     from PIL import Image
 
-    image = Image.fromarray(load_pixels(path))
+    image = Image.fromarray(load_pixels(path, least=2 * size))
     image.thumbnail((size, size), Image.Resampling.LANCZOS, reducing_gap=2.0)
     out = io.BytesIO()
     image.save(out, "WEBP", quality=QUALITY, method=2)

@@ -311,7 +311,8 @@ export class Browse {
   }
 
   years() {
-    const seen = new Set(), height = byId("rail").clientHeight || 1, out = [];
+    byId("rail").hidden = this.layout.height < 2 * innerHeight;
+    const seen = new Set(), height = (this.railHeight = byId("rail").clientHeight || 4), out = []; // kept: asking in a scroll would lay the page out
     let free = -99;
     for (const month of this.layout.months) {
       const year = month.start === null ? null : new Date(month.start).getUTCFullYear();
@@ -324,13 +325,12 @@ export class Browse {
       out.push(label);
     }
     byId("rail-years").replaceChildren(...out);
-    byId("rail").hidden = this.layout.height < 2 * innerHeight;
   }
 
   // Where the view is among the years.
   mark() {
     const middle = this.y + innerHeight / 2, here = Math.min(1, Math.max(0, middle / Math.max(1, this.layout.height)));
-    byId("rail-here").style.transform = `translateY(${here * (byId("rail").clientHeight - 4)}px)`;
+    byId("rail-here").style.transform = `translateY(${here * (this.railHeight - 4)}px)`;
     const month = this.layout.monthAt(middle);
     if (month && byId("rail-said").textContent !== name(month)) byId("rail-said").textContent = name(month);
   }

@@ -29,7 +29,8 @@ from tests.runtime.serve.conftest import NO_LIMIT, serving
 pytestmark = pytest.mark.slow
 DAY, FIRST, PHOTOS = 86_400_000, 1_672_531_200_000, 900  # from 2023 on, a photo a day
 CELLS = "[...document.querySelectorAll('#cells .cell')]"
-IN_VIEW = f"{CELLS}.filter((c) => c.getBoundingClientRect().top < innerHeight && c.getBoundingClientRect().bottom > 90)"
+SEEN = "(box) => box.top < innerHeight && box.bottom > 90"
+IN_VIEW = f"{CELLS}.filter((cell) => ({SEEN})(cell.getBoundingClientRect()))"
 BROWSED = f"{IN_VIEW}.length && {IN_VIEW}.every((cell) => cell.querySelector('img.there'))"
 SEARCH = "new URLSearchParams(location.search)"
 
