@@ -120,7 +120,7 @@ class LiveAlbum:
 
 def _mark(path: Path) -> _Mark:
     """What changes whenever the file or its log is written, or another file takes its name."""
-    out = []
+    out = list[tuple[int, ...]]()
     for file in (path, path.with_name(path.name + "-wal")):
         try:
             stat = file.stat()

@@ -17,7 +17,7 @@ from PIL import Image
 
 from gamer.bench.chrome import CTRL, SHIFT, Page
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
-from gamer.index.records import FAVOURITE
+from gamer.index.records import FAVOURITE, Level
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import live as living
 from gamer.runtime.serve.app import create_app
@@ -41,7 +41,7 @@ def cell(name: str) -> str:
 
 def photo(folder: Path, number: int) -> Photo:
     noted = (Memory("note", "the harbour"),) if number % 100 == 50 else ()
-    sharing = "low" if number == 897 else None
+    sharing: Level | None = "low" if number == 897 else None
     path, time = str(folder / f"{number % 7}.jpg"), FIRST + number * DAY
     return Photo(f"p{number}", path, time, lat=48.2, lon=16.4, memories=noted, sharing=sharing)
 
