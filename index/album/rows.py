@@ -110,6 +110,21 @@ class Rows:
         self._db.execute("UPDATE photos SET path=? WHERE row=?", (path, row))
         self.seal(row)
 
+    def mark(self, photo_id: str, mark: Memory, present: bool) -> bool:
+        """Adds a memory that nothing was computed from, or takes it away; False if that is so already."""
+        row = self.find(photo_id)
+        held = self._db.execute(
+            "SELECT id FROM memories WHERE photo=? AND source=? AND text=?", (row, mark.source, mark.text)
+        ).fetchall()
+        if bool(held) is present:
+            return False
+        if present:
+            self._memories(row, (mark,))
+        for (memory,) in held:
+            self._forget(int(memory), mark.text)
+        self.seal(row)
+        return True
+
     def seal(self, row: int) -> None:
         value = checksums.of_photos(self._db, [row], sorted(self.dims))[row]
         self._db.execute("UPDATE photos SET crc=? WHERE row=?", (value, row))
@@ -207,14 +222,18 @@ class Rows:
     def _clear(self, row: int) -> None:
         """Deletes everything that belongs to a photo, except its own row and its preferences."""
         texts = self._db.execute("SELECT id, text FROM memories WHERE photo=?", (row,)).fetchall()
-        for memory, text in texts if self._full_text else ():
-            self._db.execute(
-                "INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", (memory, text)
-            )
-        self._db.execute("DELETE FROM memories WHERE photo=?", (row,))
+        for memory, text in texts:
+            self._forget(int(memory), str(text))
         for channel in self.dims:  # by channel, because the primary key begins with it
             self._db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", (channel, row))
         self._db.execute("DELETE FROM mentions WHERE photo=?", (row,))
+
+    def _forget(self, memory: int, text: str) -> None:
+        if self._full_text:
+            self._db.execute(
+                "INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", (memory, text)
+            )
+        self._db.execute("DELETE FROM memories WHERE id=?", (memory,))
 
     def _renumber(self, old: int, new: int) -> None:
         tables = (("photos", "row"), ("memories", "photo"), ("mentions", "photo"), ("event_photos", "photo"))

@@ -19,7 +19,7 @@ import apsw
 
 from ..entities import entity_vectors
 from ..errors import AlbumError
-from ..records import COPIES, Encoded, Event, FloatArray, Known
+from ..records import COPIES, FAVOURITE, Encoded, Event, FloatArray, Known
 from ..space import kdtree
 from ..vectors import engines, hnsw
 from . import (
@@ -196,6 +196,17 @@ class AlbumWriter:
     def move(self, photo_id: str, path: str | None) -> None:
         """Records that the photo's file now has another path."""
         self._commit(lambda _: self._rows.move(photo_id, path))
+
+    def mark_favourites(self, photo_ids: Iterable[str], favourite: bool = True) -> list[str]:
+        """Marks photos as favourites, or takes the mark away; returns the ids of those that this changed."""
+        changed: list[str] = []
+
+        def change(_: int) -> None:
+            marked = (photo for photo in photo_ids if self._rows.mark(photo, FAVOURITE, favourite))
+            changed.extend(marked)
+
+        self._commit(change)
+        return changed
 
     def prefer(self, better: str, worse: str) -> None:
         """Ranks `better` above `worse` from now on where both match: two photo ids, or two entity names."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from gamer.index import Memory, Photo
-from gamer.index.records import Known
+from gamer.index.records import FAVOURITE, Known
 
 from .encode import DERIVED
 
@@ -142,7 +142,7 @@ def merge_scanned(scanned: Photo, stored: Photo) -> Photo:
         for m in stored.memories
         if m.source not in DERIVED
         and m not in fresh
-        and not any(m.source == f.source and m.text in f.text and _unlabelled(m) for f in fresh)
+        and (m == FAVOURITE or not any(_grown(m, f) for f in fresh))
     )
     timed, placed = scanned.taken_at is not None, scanned.lat is not None
     return replace(
@@ -172,8 +172,9 @@ def differs(merged: Photo, stored: Photo) -> bool:
     )
 
 
-def _unlabelled(memory: Memory) -> bool:
-    return memory.sharing is None and memory.sensitivity is None
+def _grown(stored: Memory, scanned: Memory) -> bool:
+    unlabelled = stored.sharing is None and stored.sensitivity is None
+    return stored.source == scanned.source and stored.text in scanned.text and unlabelled
 
 
 def _e7(degrees: float | None) -> int | None:

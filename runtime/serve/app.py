@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache, partial
 from importlib import metadata, resources
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, TypeVar
@@ -22,21 +21,26 @@ from fastapi.security import HTTPBearer
 from pydantic import BeforeValidator
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from gamer.index import AlbumError, OpenedLog
+from gamer.index import AlbumError, OpenedLog, may_leave
 from gamer.index.errors import NoSuchMemory, UnfitMemory
+from gamer.index.records import FAVOURITE
 
 from ..errors import BundleError, RuntimeFailure
 from ..models.models import Models
 from ..search.answer import SimilarPhotos
 from ..search.engine import Engine
 from ..search.find import find
+from ..search.options import SearchOptions
 from ..search.similar import K, similar
 from . import overview as glance
 from .ask import add_ask
+from .browse import add_browse
+from .catalogue import NoSuchPlace
 from .completions import add_chat
 from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, Guard
+from .live import Edition, LiveAlbum
 from .memories import Memories, add_memories
-from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
+from .pictures import SHOWN_BY_BROWSERS, PictureGone
 from .problem import Problem, Refusal
 from .settings import ServerSettings
 from .talk import add_talk
@@ -74,6 +78,12 @@ STATIC = {
     "memory.js": "text/javascript; charset=utf-8",
     "talk.js": "text/javascript; charset=utf-8",
     "photos.js": "text/javascript; charset=utf-8",
+    "browse.js": "text/javascript; charset=utf-8",
+    "filters.js": "text/javascript; charset=utf-8",
+    "layout.js": "text/javascript; charset=utf-8",
+    "selection.js": "text/javascript; charset=utf-8",
+    "stars.js": "text/javascript; charset=utf-8",
+    "zoom.js": "text/javascript; charset=utf-8",
     "viewer.js": "text/javascript; charset=utf-8",
     "land.json": "application/json",
     "icon.svg": "image/svg+xml",
@@ -109,20 +119,25 @@ def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     return {code: dict(response) for code in (400, 403, 414, 421, 422, 429, 500, *codes)}
 
 
-def create_app(engine: Engine, settings: ServerSettings, memories: Memories | None = None) -> Guard:
+def create_app(
+    engine: Engine | LiveAlbum, settings: ServerSettings, memories: Memories | None = None
+) -> Guard:
     """The ASGI application that serves one album, and the language model of its bundle.
 
-    `memories`: given by a caller that erases what is left once the album is closed (`Memories.sweep`).
+    `engine`: as a LiveAlbum by a caller that closes what is open at the end. `memories`: given by a caller
+    that erases what is left once the album is closed (`Memories.sweep`).
     """
+    live = engine if isinstance(engine, LiveAlbum) else LiveAlbum(engine)
     api = _api("Search one photo album by what a person says. Nothing leaves the machine.", settings)
     guard = Guard(api, settings)
-    _errors(api, engine.album.path)
-    _search(api, engine)
-    add_ask(api, engine, _problems(408, 413, 503))
-    add_talk(api, engine, _problems(408, 413, 503))
-    add_chat(api, engine.models)
-    _photos(api, engine)
-    add_memories(api, memories or Memories(engine.album.path), _problems)
+    _errors(api, live.path)
+    _search(api, live)
+    add_ask(api, live, _problems(408, 413, 503))
+    add_talk(api, live, _problems(408, 413, 503))
+    add_chat(api, live.models)
+    add_browse(api, live, _problems)
+    _photos(api, live)
+    add_memories(api, memories or Memories(live.path), _problems)
     _session(api, guard)
     _page(api)
     return guard
@@ -194,26 +209,22 @@ def _errors(api: FastAPI, album: FilePath | None = None) -> None:
     api.add_exception_handler(BundleError, told(503))
     api.add_exception_handler(RuntimeFailure, told(422))
     api.add_exception_handler(PictureGone, told(404))
+    api.add_exception_handler(NoSuchPlace, told(404))
     api.add_exception_handler(AlbumError, of_album(503))
     api.add_exception_handler(NoSuchMemory, of_album(404))
     api.add_exception_handler(UnfitMemory, of_album(422))
     api.add_exception_handler(Exception, told(500, "the server failed; its terminal says why"))
 
 
-def _search(api: FastAPI, engine: Engine) -> None:
+def _search(api: FastAPI, live: LiveAlbum) -> None:
     threads = CapacityLimiter(SEARCHES_AT_ONCE)
 
-    @api.post(SEARCH, responses=_problems(408, 413, 503), tags=["search"])
+    @api.post(SEARCH, responses=_problems(404, 408, 413, 503), tags=["search"])
     async def search(asked: SearchRequest) -> SearchResult:
         """The photos that a sentence means, best first, with what each layer did, how long it took, and the
         entity nodes it walked.
         """
-        now = (
-            None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
-        )
-        run = partial(find, engine, asked.query, asked.k, refined_by=asked.refine, mode=asked.mode, now=now)
-        answer = await anyio.to_thread.run_sync(run, limiter=threads)
-        return await anyio.to_thread.run_sync(glance.result, engine.album, answer, limiter=threads)
+        return await anyio.to_thread.run_sync(_found, live, asked, limiter=threads)
 
     @api.get(SIMILAR, responses=_problems(404, 503), tags=["search"])
     async def similar_photos(photo: PhotoId, k: Number = K) -> SimilarPhotos:
@@ -221,68 +232,71 @@ def _search(api: FastAPI, engine: Engine) -> None:
 
         `asked` is the photo itself, and names its copies.
         """
+        return await anyio.to_thread.run_sync(_similar, live, photo, k, limiter=threads)
+
+
+def _found(live: LiveAlbum, asked: SearchRequest) -> SearchResult:
+    now = None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
+    with live.edition() as edition:
+        answer = find(
+            edition.engine,
+            asked.query,
+            asked.k,
+            refined_by=asked.refine,
+            mode=asked.mode,
+            now=now,
+            options=SearchOptions(within=edition.catalogue.within(asked.only)),
+        )
+        return glance.result(edition.engine, answer)
+
+
+def _similar(live: LiveAlbum, photo: str, k: int) -> SimilarPhotos:
+    with live.edition() as edition:
         try:
-            row = await anyio.to_thread.run_sync(engine.album.row_of, photo, limiter=threads)
+            row = edition.album.row_of(photo)
         except AlbumError:
             raise HTTPException(404, "no photo with this id in this album") from None
-        run = partial(similar, engine.album, row, k)
-        return glance.without_folders(await anyio.to_thread.run_sync(run, limiter=threads))
+        return glance.without_folders(similar(edition.album, row, k))
 
 
-def _photos(api: FastAPI, engine: Engine) -> None:
-    album, pictures = engine.album, Pictures(engine.album)
+def _photos(api: FastAPI, live: LiveAlbum) -> None:
     readers, decoders = CapacityLimiter(SEARCHES_AT_ONCE), CapacityLimiter(DECODERS_AT_ONCE)
-    at_a_glance = cache(lambda: glance.overview(album, engine.models.gazetteer))
-    examples = cache(lambda: glance.examples(album, engine.models.gazetteer))
 
-    async def read(call: Callable[[], T]) -> T:
-        return await anyio.to_thread.run_sync(call, limiter=readers)
+    async def read(call: Callable[[Edition], T], limiter: CapacityLimiter = readers) -> T:
+        def with_edition() -> T:
+            with live.edition() as edition:
+                return call(edition)
 
-    def known(row: int) -> int:
-        if row >= len(album):
-            raise HTTPException(404, f"no photo in row {row}; rows are 0 to {len(album) - 1}")
-        return row
+        return await anyio.to_thread.run_sync(with_edition, limiter=limiter)
 
     @api.get("/api/v1/stats", tags=["album"])
     async def stats() -> Stats:
         """Counts, what encoded the album, and queries that fit it."""
-        totals, meta = await read(album.stats), album.meta
-        counts = (
-            totals.photos,
-            totals.with_time,
-            totals.with_place,
-            totals.memories,
-            totals.entities,
-            totals.file_bytes,
-        )
-        k = engine.models.manifest.thresholds.k
-        return Stats(*counts, meta.text_encoder, meta.image_encoder, meta.delta, k, await read(examples))
+        return await read(_stats)
 
     @api.get("/api/v1/overview", tags=["album"])
     async def overview() -> Overview:
         """Photos by month and by place, for a timeline and a map."""
-        return await read(at_a_glance)
+        return await read(lambda edition: edition.overview)
 
     @api.post(
         "/api/v1/photos/{row}/opened", status_code=204, responses=_problems(404, 408, 413), tags=["photos"]
     )
     async def opened(row: Row, asked: OpenedRequest) -> Response:
         """Notes that a query's photo was opened, if the album's owner keeps that; otherwise does nothing."""
-        log, row = OpenedLog(album.path), known(row)
-        if log.kept:
-            stored = await read(partial(album.photo, row))
-            await read(partial(log.add, asked.query, stored.id))
+
+        def note(edition: Edition) -> None:
+            log, photo = OpenedLog(live.path), _known(edition, row)
+            if log.kept:
+                log.add(asked.query, edition.album.photo(photo).id)
+
+        await read(note)
         return Response(None, 204)
 
     @api.get("/api/v1/photos/{row}", responses=_problems(404), tags=["photos"])
     async def photo(row: Row) -> PhotoView:
         """What the album knows of one photo."""
-        stored = await read(partial(album.photo, known(row)))
-        exists = await read(partial(pictures.is_there, row))
-        name = None if stored.path is None else stored.path.replace("\\", "/").rsplit("/", 1)[-1]
-        memories = tuple(MemoryView(m.source, m.text) for m in stored.memories)
-        where = (stored.wall, stored.tz_source, stored.lat, stored.lon)
-        return PhotoView(row, stored.id, name, exists, *where, memories, stored.sharing, stored.sensitivity)
+        return await read(lambda edition: _view(edition, _known(edition, row)))
 
     @api.get(
         "/api/v1/photos/{row}/thumbnail",
@@ -297,8 +311,8 @@ def _photos(api: FastAPI, engine: Engine) -> None:
 
         404 when its file has moved away, or is no picture.
         """
-        result = await anyio.to_thread.run_sync(
-            partial(pictures.thumbnail, known(row), int(size)), limiter=decoders
+        result = await read(
+            lambda edition: edition.pictures.thumbnail(_known(edition, row), int(size)), decoders
         )
         headers = {"etag": f'"{result.tag}"', "cache-control": "private, no-cache"}
         if request.headers.get("if-none-match") == headers["etag"]:
@@ -313,7 +327,7 @@ def _photos(api: FastAPI, engine: Engine) -> None:
     )
     async def image(row: Row) -> Response:
         """The photo's own file; what browsers do not show (TIFF, HEIC) comes as a download."""
-        original = await anyio.to_thread.run_sync(partial(pictures.original, known(row)), limiter=decoders)
+        original = await read(lambda edition: edition.pictures.original(_known(edition, row)), decoders)
         disposition = "inline" if original.media_type in SHOWN_BY_BROWSERS else "attachment"
         headers = {"cache-control": "private, no-cache"}
         return FileResponse(
@@ -324,6 +338,38 @@ def _photos(api: FastAPI, engine: Engine) -> None:
             filename=original.path.name,
             content_disposition_type=disposition,
         )
+
+
+def _known(edition: Edition, row: int) -> int:
+    if row >= len(edition.album):
+        raise HTTPException(404, f"no photo in row {row}; rows are 0 to {len(edition.album) - 1}")
+    return row
+
+
+def _stats(edition: Edition) -> Stats:
+    totals, meta = edition.album.stats(), edition.album.meta
+    counts = (
+        totals.photos,
+        totals.with_time,
+        totals.with_place,
+        totals.memories,
+        totals.entities,
+        totals.file_bytes,
+    )
+    k = edition.engine.models.manifest.thresholds.k
+    return Stats(
+        *counts, meta.text_encoder, meta.image_encoder, meta.delta, k, edition.examples, edition.name
+    )
+
+
+def _view(edition: Edition, row: int) -> PhotoView:
+    stored = edition.album.photo(row)
+    name = None if stored.path is None else stored.path.replace("\\", "/").rsplit("/", 1)[-1]
+    memories = tuple(MemoryView(m.source, m.text) for m in stored.memories if m != FAVOURITE)
+    where = (stored.wall, stored.tz_source, stored.lat, stored.lon)
+    marks = (FAVOURITE in stored.memories, not may_leave(stored))
+    here = edition.pictures.is_there(row)
+    return PhotoView(row, stored.id, name, here, *where, memories, stored.sharing, stored.sensitivity, *marks)
 
 
 def _picture(media_type: str) -> dict[int | str, dict[str, Any]]:

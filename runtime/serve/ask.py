@@ -28,6 +28,7 @@ from ..agent.toolbox import Toolbox
 from ..errors import RuntimeFailure
 from ..search.engine import Engine
 from .guard import ASK
+from .live import LiveAlbum
 from .stream import LineStream
 from .views import LAST_DAY, MAX_PHOTOS, VISIBLE, number
 
@@ -130,7 +131,7 @@ Work = Callable[[Tell, Callable[[], bool]], None]
 _LINE: TypeAdapter[AskLine] = TypeAdapter(AskLine)
 
 
-def add_ask(api: FastAPI, engine: Engine, problems: dict[int | str, dict[str, Any]]) -> None:
+def add_ask(api: FastAPI, live: LiveAlbum, problems: dict[int | str, dict[str, Any]]) -> None:
     """Adds the route. `problems`: its error responses, for the schema."""
     threads = CapacityLimiter(ASKS_AT_ONCE)
 
@@ -147,7 +148,12 @@ def add_ask(api: FastAPI, engine: Engine, problems: dict[int | str, dict[str, An
 
         The response has a line of JSON for each step as it ends, and a last one with the answer.
         """
-        return AnswerStream(partial(solve, engine, asked), threads)
+        return AnswerStream(partial(_solve_live, live, asked), threads)
+
+
+def _solve_live(live: LiveAlbum, asked: AskRequest, tell: Tell, stop: Callable[[], bool]) -> None:
+    with live.edition() as edition:
+        solve(edition.engine, asked, tell, stop)
 
 
 def solve(engine: Engine, asked: AskRequest, tell: Tell, stop: Callable[[], bool]) -> None:

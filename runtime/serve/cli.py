@@ -104,13 +104,14 @@ def _album(
 ) -> tuple[Guard, str]:
     from ..search.engine import Engine
     from .app import create_app
+    from .live import LiveAlbum
     from .memories import Memories
 
     engine = Engine.open(bundle or find_bundle(album), album, *options)
-    memories = Memories(album)
+    live, memories = LiveAlbum(engine), Memories(album)
     closing.callback(_sweep, memories)
-    closing.callback(engine.close)
-    return create_app(engine, settings, memories), f"{album}: {len(engine.album)} photos"
+    closing.callback(live.close)
+    return create_app(live, settings, memories), f"{album}: {len(engine.album)} photos"
 
 
 def _sweep(memories: Memories) -> None:

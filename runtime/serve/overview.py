@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import Album, Photo, extract
-from gamer.index.records import UNKNOWN_TIME
+from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Gazetteer
 from ..search.answer import Answer, SimilarPhotos
-from .views import EntityNode, Month, Overview, Place, SearchResult, Subgraph
+from ..search.engine import Engine
+from .views import EntityNode, Month, Overview, Place, SearchResult, Source, SourceCount, Subgraph
 
 MAX_MONTHS = 3000
 MAX_PLACES = 3000
@@ -23,14 +25,28 @@ EXAMPLE_PHOTOS = 24
 NOT_WRITTEN = ("label", "place")  # memories that the indexer generated
 
 
-def overview(album: Album, gazetteer: Gazetteer) -> Overview:
+def overview(engine: Engine) -> Overview:
+    album, gazetteer = engine.album, engine.models.gazetteer
     times = album.times()
     known = times[times != UNKNOWN_TIME]
     positions = album.positions()
     placed = positions[~np.isnan(positions).any(axis=1)]
     return Overview(
-        _months(known), len(times) - len(known), _places(placed, gazetteer), len(positions) - len(placed)
+        _months(known),
+        len(times) - len(known),
+        _places(placed, gazetteer),
+        len(positions) - len(placed),
+        _sources(album),
     )
+
+
+def _sources(album: Album) -> tuple[SourceCount, ...]:
+    mark = (FAVOURITE.source, FAVOURITE.text)
+    rows = {
+        source: {row for row, text in album.memories_of(source) if (source, text) != mark}
+        for source in get_args(Source)
+    }
+    return tuple(SourceCount(source, len(found)) for source, found in rows.items() if found)
 
 
 def _months(times: NDArray[np.int64]) -> tuple[Month, ...]:
@@ -108,8 +124,9 @@ def _example(photo: Photo, gazetteer: Gazetteer) -> str | None:
     )
 
 
-def result(album: Album, answer: Answer) -> SearchResult:
+def result(engine: Engine, answer: Answer) -> SearchResult:
     """The answer as the API returns it. Folder names are removed: they must not leave this machine."""
+    album, marked = engine.album, engine.facts.favourites.mask
     shown = {hit.row for hit in answer.hits}
     entities = answer.trace.entities
     nodes = tuple(EntityNode(e.row, e.name, e.kind, round(e.similarity, 4), len(e.photos)) for e in entities)
@@ -118,7 +135,8 @@ def result(album: Album, answer: Answer) -> SearchResult:
     trimmed = tuple(replace(e, photos=tuple(row for row in e.photos if row in shown)) for e in entities)
     hits = tuple(replace(hit, path=_name(hit.path)) for hit in answer.hits)
     shown_answer = replace(answer, hits=hits, trace=replace(answer.trace, entities=trimmed))
-    return SearchResult(shown_answer, answer.doubtful, Subgraph(nodes, mentions, relations))
+    favourites = tuple(hit.row for hit in hits if marked[hit.row])
+    return SearchResult(shown_answer, answer.doubtful, Subgraph(nodes, mentions, relations), favourites)
 
 
 def without_folders(answer: SimilarPhotos) -> SimilarPhotos:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections import OrderedDict
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -50,23 +51,25 @@ class Pictures:
     """May be called from any thread; the caller limits how many pictures are decoded at once."""
 
     def __init__(self, album: Album, cache_bytes: int = CACHE_BYTES) -> None:
-        self._album, self._room, self._held = album, cache_bytes, 0
-        self._cache: OrderedDict[tuple[int, str], Thumbnail] = OrderedDict()
-        self._lock = Lock()
+        self._album, self._kept = album, _Kept(cache_bytes)
+
+    def of(self, album: Album) -> Pictures:
+        """The pictures of another state of the album, with the thumbnails that were made before."""
+        later = copy(self)
+        later._album = album
+        return later
 
     def thumbnail(self, row: int, size: int) -> Thumbnail:
         """At most `size` pixels a side. Raises PictureGone, or AlbumError for a row that does not exist."""
         path, tag = self._look(row, size)
-        key = (row, tag)
-        with self._lock:
-            if key in self._cache:
-                self._cache.move_to_end(key)
-                return self._cache[key]
+        key = (str(path), tag)
+        if kept := self._kept.get(key):
+            return kept
         try:
             result = Thumbnail(_shrunk(path, size), tag)
         except IngestError as error:
             raise PictureGone(str(error).replace(str(path), path.name)) from None
-        self._keep(key, result)
+        self._kept.keep(key, result)
         return result
 
     def original(self, row: int) -> Original:
@@ -104,7 +107,21 @@ class Pictures:
             f"{path.name} is no longer where the album found it: put it back, or build the album again"
         )
 
-    def _keep(self, key: tuple[int, str], entry: Thumbnail) -> None:
+
+class _Kept:
+    """Thumbnails by path and tag, together at most so many bytes; those not asked for longest go first."""
+
+    def __init__(self, room: int) -> None:
+        self._room, self._held, self._lock = room, 0, Lock()
+        self._cache: OrderedDict[tuple[str, str], Thumbnail] = OrderedDict()
+
+    def get(self, key: tuple[str, str]) -> Thumbnail | None:
+        with self._lock:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+            return self._cache.get(key)
+
+    def keep(self, key: tuple[str, str], entry: Thumbnail) -> None:
         with self._lock:
             replaced = self._cache.pop(key, None)
             self._held += len(entry.data) - (len(replaced.data) if replaced else 0)
@@ -131,7 +148,7 @@ def media_type(head: bytes) -> str | None:
 def _shrunk(path: Path, size: int) -> bytes:
     from PIL import Image
 
-    image = Image.fromarray(load_pixels(path))
+    image = Image.fromarray(load_pixels(path, least=2 * size))
     image.thumbnail((size, size), Image.Resampling.LANCZOS, reducing_gap=2.0)
     out = io.BytesIO()
     image.save(out, "WEBP", quality=QUALITY, method=2)

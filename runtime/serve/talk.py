@@ -26,6 +26,7 @@ from ..memory.recall import encoder_of
 from ..models.chat import Chat
 from ..search.engine import MAX_QUERY, Engine
 from .guard import TALK
+from .live import LiveAlbum
 from .problem import one_line
 from .stream import LineStream
 from .views import VISIBLE
@@ -78,30 +79,31 @@ _LINE: TypeAdapter[TalkLine] = TypeAdapter(TalkLine)
 class Talks:
     """The conversations with one album; threads may share it."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, live: LiveAlbum) -> None:
+        self._live = live
 
     @cached_property
     def _model(self) -> Chat | None:
-        return model_of(self._engine.models)
+        return model_of(self._live.models)
 
     def say(self, asked: TalkRequest, tell: Tell, gone: Event) -> None:
         """Tells the pieces of the answer and the end. Raises only what goes wrong before the first piece."""
-        engine, told = self._engine, False
+        told = False
 
         def piece(text: str) -> None:
             nonlocal told
             told = True
             tell(TalkPiece(text))
 
-        with MemoryStore.open(engine.album.path) as store:
+        with self._live.edition() as edition, MemoryStore.open(self._live.path) as store:
             model = None if asked.plain else self._model
-            talk = Conversation(store, encoder_of(engine.models), self._photos, model, asked.chat)
+            album, photos_of = edition.album, partial(_photos, edition.engine)
+            talk = Conversation(store, encoder_of(self._live.models), photos_of, model, asked.chat)
             text, photos, failed = "", tuple[int, ...](), ""
             try:
                 said = talk.say(asked.text, datetime.now(), piece, gone)
                 ids = said.reply.rounds[-1].found.photos if said.reply.rounds else ()
-                text, photos = said.text, tuple(engine.album.row_of(photo) for photo in ids)
+                text, photos = said.text, tuple(album.row_of(photo) for photo in ids)
                 talk.flush()
             except Exception as error:
                 if not told:  # no status has been sent: the error handlers give one
@@ -109,20 +111,21 @@ class Talks:
                 failed = self._said(error)
         tell(TalkEnd(text, talk.name, photos, failed))
 
-    def _photos(self, question: str) -> list[str]:
-        return [hit.id for hit in self._engine.search(question, _PHOTOS).hits]
-
     def _said(self, error: Exception) -> str:
         if isinstance(error, RuntimeFailure | AlbumError):
-            path = self._engine.album.path
+            path = self._live.path
             return one_line(str(error).replace(str(path.resolve()), path.name))
         _log.error("a conversation failed", exc_info=error)
         return "the server failed; its terminal says why"
 
 
-def add_talk(api: FastAPI, engine: Engine, problems: dict[int | str, dict[str, Any]]) -> None:
+def _photos(engine: Engine, question: str) -> list[str]:
+    return [hit.id for hit in engine.search(question, _PHOTOS).hits]
+
+
+def add_talk(api: FastAPI, live: LiveAlbum, problems: dict[int | str, dict[str, Any]]) -> None:
     """Adds the route. `problems`: its error responses, for the schema."""
-    threads, talks = CapacityLimiter(AT_ONCE), Talks(engine)
+    threads, talks = CapacityLimiter(AT_ONCE), Talks(live)
 
     @api.post(
         TALK,

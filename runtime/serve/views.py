@@ -38,6 +38,13 @@ def digits(value: object) -> object:
     return value
 
 
+def whole(value: object) -> object:
+    """For times in an address or in JSON, which may be before 1970."""
+    if isinstance(value, str) and not re.fullmatch("0|-?[1-9][0-9]*", value):
+        raise ValueError("a whole number is wanted")
+    return value
+
+
 def truth(value: object) -> object:
     """For an address, where "yes" and "1" would be true."""
     if isinstance(value, str) and value not in ("true", "false"):
@@ -57,6 +64,54 @@ QueryText = Annotated[
 ]
 
 
+FIRST_DAY = -62_135_596_800_000  # 0001-01-01
+_SIDE = r"-?[0-9]{1,3}(\.[0-9]{1,9})?"
+Source = Literal["chat", "social", "ocr", "caption", "note", "people", "label", "place"]
+Time = Annotated[int, Field(ge=FIRST_DAY, le=LAST_DAY)]
+Box = Annotated[str, Field(pattern=f"^{_SIDE}(,{_SIDE}){{3}}$", examples=["48.1,16.2,48.3,16.5"])]
+PlaceName = Annotated[str, Field(min_length=1, max_length=80, pattern=VISIBLE, examples=["Vienna"])]
+
+
+class Filter(BaseModel):
+    """Which photos are shown at all; what is left out lets all through, and all that is given must hold.
+
+    `start`, `end`: wall time, both included. `box`: south, west, north, east in degrees. `place`: a name of
+    the gazetteer. `source`: of a memory that the photo has. `favourites`: only those.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: Annotated[Time, BeforeValidator(number)] | None = None
+    end: Annotated[Time, BeforeValidator(number)] | None = None
+    box: Box | None = None
+    place: PlaceName | None = None
+    source: Source | None = None
+    favourites: Annotated[bool, Field(strict=True)] = False
+
+
+EVERYTHING = Filter()
+MAX_IDS = 20_000  # of one selection
+PhotoIds = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1, max_length=MAX_IDS)]
+
+
+class FavouritesRequest(BaseModel):
+    """`favourite`: whether the photos `ids` shall be marked; unknown ids are passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ids: PhotoIds
+    favourite: Annotated[bool, Field(strict=True)]
+
+
+class ExportRequest(BaseModel):
+    """`all`: also the photos that are labelled to stay on the device."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ids: PhotoIds
+    all: Annotated[bool, Field(strict=True)] = False
+
+
 class OpenedRequest(BaseModel):
     """The query whose answers a photo was opened from."""
 
@@ -68,7 +123,7 @@ class OpenedRequest(BaseModel):
 class SearchRequest(BaseModel):
     """`query` must contain a character other than white space and control characters.
 
-    `now`: the time from which "last spring" is counted.
+    `now`: the time from which "last spring" is counted. `only`: the photos that may be found.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -78,6 +133,7 @@ class SearchRequest(BaseModel):
     mode: Mode = "fused"
     refine: Refine = "fast"
     now: Annotated[int, Field(ge=0, le=LAST_DAY), BeforeValidator(number)] | None = None
+    only: Filter = EVERYTHING
 
 
 @dataclass(frozen=True)
@@ -108,12 +164,14 @@ class SearchResult:
     """A search's response.
 
     `answer`: the engine's, with file names instead of paths, and of each entity's photos only those among the
-    hits. `doubtful`: whether the album more likely does not hold what is meant.
+    hits. `doubtful`: whether the album more likely does not hold what is meant. `favourites`: rows of the
+    hits that are marked.
     """
 
     answer: Answer
     doubtful: bool
     subgraph: Subgraph
+    favourites: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -126,7 +184,8 @@ class MemoryView:
 class PhotoView:
     """`name`: the file's name, without its folder.
 
-    `here`: whether the file is still at the path that the album has.
+    `here`: whether the file is still at the path that the album has. `memories`: without the mark of a
+    favourite. `stays`: whether its labels keep it on the device.
     """
 
     row: int
@@ -140,6 +199,26 @@ class PhotoView:
     memories: tuple[MemoryView, ...]
     sharing: str | None
     sensitivity: str | None
+    favourite: bool
+    stays: bool
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A photo of the timeline."""
+
+    row: int
+    id: str
+    taken_at: int | None
+    favourite: bool
+
+
+@dataclass(frozen=True)
+class PhotoPage:
+    """`edition`: the album's state, in which rows are counted: another one after every change."""
+
+    edition: str
+    photos: tuple[Listed, ...]
 
 
 @dataclass(frozen=True)
@@ -147,6 +226,50 @@ class Month:
     """`start`: the month's first millisecond."""
 
     start: int
+    photos: int
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A timeline: how many photos each month has, newest first; those without a date come last.
+
+    `edition`: as in PhotoPage. `total`: all photos.
+    """
+
+    edition: str
+    total: int
+    months: tuple[Month, ...]
+    undated: int
+
+
+@dataclass(frozen=True)
+class Marked:
+    """`ids`: the photos whose mark this changed. `edition`: as in PhotoPage, after it."""
+
+    ids: tuple[str, ...]
+    edition: str
+
+
+@dataclass(frozen=True)
+class Export:
+    """A selection, to be fetched by `id` as files or as a list.
+
+    `stay`: how many are left out because their labels keep them on the device; `gone`: because their files
+    are not where the album found them. `bytes`: of the files.
+    """
+
+    id: str
+    photos: int
+    bytes: int
+    stay: int
+    gone: int
+
+
+@dataclass(frozen=True)
+class SourceCount:
+    """How many photos have a memory of a source."""
+
+    source: Source
     photos: int
 
 
@@ -168,17 +291,22 @@ class Overview:
     """The album's months and places, for the page's timeline and map.
 
     Only months and cells that hold photos; `undated` and `unplaced` count photos without time or place.
+    `sources`: those that a filter finds photos by.
     """
 
     months: tuple[Month, ...]
     undated: int
     places: tuple[Place, ...]
     unplaced: int
+    sources: tuple[SourceCount, ...]
 
 
 @dataclass(frozen=True)
 class Stats:
-    """Counts, the encoders that made the album's vectors, the default K, and queries that fit the album."""
+    """Counts, the encoders that made the album's vectors, the default K, and queries that fit the album.
+
+    `edition`: as in PhotoPage.
+    """
 
     photos: int
     with_time: int
@@ -191,6 +319,7 @@ class Stats:
     delta: float
     k: int
     examples: tuple[str, ...]
+    edition: str
 
 
 @dataclass(frozen=True)

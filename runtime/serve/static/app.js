@@ -2,21 +2,26 @@
 
 import * as api from "./api.js";
 import { asHit, Steps } from "./ask.js";
+import { Browse } from "./browse.js";
 import { byId, count, day, el, light as lightIn, ms, percent } from "./draw.js";
+import { Filters } from "./filters.js";
 import { drawGraph } from "./graph.js";
 import { drawLayers } from "./layers.js";
-import { AlbumMap } from "./map.js";
 import { Memory } from "./memory.js";
 import { card, legend, notHere, placeholders, reach } from "./photos.js";
+import { Selection } from "./selection.js";
 import { asHits, compared } from "./similar.js";
+import { onMarked } from "./stars.js";
 import { Timeline } from "./timeline.js";
 import { Viewer } from "./viewer.js";
 
-const GLIMPSES = 12; // photos on the start page
-const timeline = new Timeline(byId("timeline"), byId("time-note"));
-const viewer = new Viewer((row, within) => within.querySelector(`[data-row="${row}"]`)?.focus(), likeThis);
+const viewer = new Viewer((row, within, at) => (within === byId("cells") ? browse.move(at) : within.querySelector(`[data-row="${row}"]`)?.focus()), likeThis);
+const selection = new Selection();
+const browse = new Browse(byId("cells"), { open: (list, at) => viewer.open(list, at, byId("cells")), selection, failed: (error) => failed(error, welcome) });
+const timeline = new Timeline(byId("timeline"), byId("time-note"), (start) => browse.hidden || browse.jump(start));
+const filters = new Filters(() => submit());
 const steps = new Steps((hits, at, within) => viewer.open(hits, at, within));
-const memory = new Memory(() => byId("login").showModal());
+const memory = new Memory(() => login());
 let map = null, stats = null, running = null, lastAnswer = null;
 let like = ""; // the id of the photo whose similar ones are shown, or none
 
@@ -24,23 +29,29 @@ start();
 
 async function start() {
   listen();
+  const plain = !["q", "like", "view"].some((name) => new URLSearchParams(location.search).get(name));
   try {
-    const [figures, album, land] = await Promise.all([api.stats(), api.overview(), api.land().catch(() => null)]);
+    // Photos first: the map, its library and the album's figures follow.
+    if (plain) await fromAddress();
+    const [figures, album, land, { AlbumMap }] = await Promise.all([api.stats(), api.overview(), api.land().catch(() => null), import("./map.js")]);
     stats = figures;
     map = new AlbumMap(byId("map"), byId("map-note"), land);
     map.unplaced = album.unplaced;
-    map.show({ places: album.places });
+    map.show({ places: album.places, hits: lastAnswer?.answer.hits, cubes: lastAnswer?.answer.trace.cubes });
     timeline.show({ months: album.months, undated: album.undated });
     describe(album);
+    filters.sources(album.sources);
     byId("k").placeholder = stats.k;
     byId("examples").replaceChildren(...stats.examples.map((text) =>
       el("li", {}, el("a", { class: "chip", href: `/?q=${encodeURIComponent(text)}`, onclick: follow }, text))));
-    fromAddress();
+    if (!plain) fromAddress();
   } catch (error) {
-    if (error.status === 401) return byId("login").showModal();
+    if (error.status === 401) return login();
     failed(error, () => location.reload());
   }
 }
+
+const login = () => byId("login").open || byId("login").showModal();
 
 function describe(album) {
   const first = album.months[0], last = album.months.at(-1);
@@ -49,11 +60,12 @@ function describe(album) {
     `${count(stats.entities, "entity", "entities")}, ${(stats.file_bytes / 1e6).toFixed(2)} MB. Nothing leaves this machine.`;
 }
 
-// The address is the state: ?view=memory, ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21, ?q=the+photo+before+the+cake&how=ask&as=sentence, ?like=chelsea
+// The address is the state: ?from=2024-05-01&place=Vienna&favourites=only, ?view=memory, ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21, ?q=the+photo+before+the+cake&how=ask&as=sentence, ?like=chelsea
 
 function fromAddress() {
   const given = new URLSearchParams(location.search);
   like = given.get("like") ?? "";
+  filters.read(given);
   byId("query").value = given.get("q") ?? "";
   byId("refine").value = ["off", "llm"].includes(given.get("refine")) ? given.get("refine") : "fast";
   byId("mode").value = given.get("mode") === "paper" ? "paper" : "fused";
@@ -68,7 +80,7 @@ function fromAddress() {
 function toAddress(keep = "pushState") {
   const wanted = { like, q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value, how: chosen(), as: byId("as").value };
   const usual = { like: "", q: "", refine: "fast", mode: "fused", k: "", now: "", how: "search", as: "set" };
-  const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]);
+  const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]).concat(filters.address);
   const address = kept.length ? `/?${new URLSearchParams(kept)}` : "/";
   // A query of a book's length is searched all the same; it has no place in an address.
   if (address.length < 1900 && address !== location.pathname + location.search) history[keep](null, "", address);
@@ -100,6 +112,15 @@ function likeThis(hit) {
 
 function go() {
   turnTo("found");
+  const plain = !like && !byId("query").value.trim(), asks = !plain && !like && chosen() === "ask";
+  byId("browse").hidden = !plain;
+  for (const id of ["found", "bar"]) byId(id).classList.toggle("browsing", plain);
+  byId("photos").hidden = plain;
+  // A question in steps and what is like a photo go through the whole album.
+  byId("filter").hidden = asks || Boolean(like);
+  byId("jump").hidden = !plain;
+  byId("skip").href = plain ? "#cells" : "#photos";
+  if (!plain) selection.clear();
   if (like) return similar();
   if (!byId("query").value.trim()) return welcome();
   return chosen() === "ask" ? ask() : search();
@@ -118,7 +139,8 @@ function turnTo(part) {
   byId("own").hidden = !own;
   byId("found").hidden = byId("bar").hidden = own;
   own ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
-  byId("skip").href = own ? "#own-kinds" : "#photos";
+  if (own) byId("skip").href = "#own-kinds";
+  if (own) selection.clear();
   byId("skip").textContent = own ? "Skip to the memories" : "Skip to the photos";
   if (!own) memory.close();
 }
@@ -139,14 +161,20 @@ async function welcome() {
   running?.abort();
   reset("Your album");
   document.title = "GAMER: find the photo you mean";
-  map.show({});
+  map?.show({});
   timeline.show({});
-  byId("status").textContent = `Say what you remember of a photo: ${count(stats.photos, "photo")} to search.`;
-  const step = Math.max(1, Math.floor(stats.photos / GLIMPSES));
-  const rows = Array.from({ length: Math.min(GLIMPSES, stats.photos) }, (_, i) => i * step);
-  const photos = await Promise.all(rows.map((row) => api.photo(row).catch(() => null)));
-  if (like || byId("query").value.trim()) return;
-  show(photos.filter(Boolean).map((photo) => ({ ...photo, memory: photo.memories[0]?.text ?? null, parts: {}, matched: [], score: null, rank: null })));
+  byId("results").setAttribute("aria-busy", "true");
+  try {
+    const total = await browse.show(filters.asked);
+    if (total === null || browse.hidden) return;
+    byId("status").textContent = filters.any ? count(total, "photo") : `Say what you remember of a photo: ${count(total, "photo")} to search.`;
+    if (!total) empty("No photo fits this filter", filters.any ? "Take a part of it away." : "The album holds no photo.");
+  } catch (error) {
+    if (error.status === 401) return login();
+    failed(error, welcome);
+  } finally {
+    byId("results").setAttribute("aria-busy", "false");
+  }
 }
 
 async function search() {
@@ -157,15 +185,16 @@ async function search() {
   document.title = `${query.slice(0, 80)} · GAMER`;
   byId("results").setAttribute("aria-busy", "true");
   byId("status").textContent = byId("refine").value === "llm" ? "The language model is reading the query…" : "Searching…";
-  byId("photos").replaceChildren(...placeholders(Number.isNaN(k) ? stats.k : Math.min(k, 12)));
+  byId("photos").replaceChildren(...placeholders(Number.isNaN(k) ? stats?.k ?? 5 : Math.min(k, 12)));
   const request = { query, mode: byId("mode").value, refine: byId("refine").value };
   if (!Number.isNaN(k)) request.k = k;
   if (now) request.now = Date.parse(`${now}T12:00:00Z`);
+  if (filters.any) request.only = filters.asked;
   try {
     answered(await api.search(request, mine.signal));
   } catch (error) {
     if (error.name === "AbortError") return;
-    if (error.status === 401) return byId("login").showModal();
+    if (error.status === 401) return login();
     failed(error, search);
   } finally {
     if (running === mine) byId("results").setAttribute("aria-busy", "false");
@@ -174,7 +203,8 @@ async function search() {
 
 function answered(found) {
   const { answer } = found, { trace } = answer;
-  const hits = answer.hits.map((hit, i) => ({ ...hit, rank: i + 1 }));
+  const marked = new Set(found.favourites);
+  const hits = answer.hits.map((hit, i) => ({ ...hit, rank: i + 1, favourite: marked.has(hit.row) }));
   lastAnswer = { ...found, answer: { ...answer, hits } };
   const spent = Object.values(trace.milliseconds).reduce((sum, value) => sum + value, 0);
   byId("status").textContent = `${count(hits.length, "photo")} of ${trace.left.album.toLocaleString("en")} in ${ms(spent)} ms; here at all: ${percent(answer.presence)}`;
@@ -184,12 +214,12 @@ function answered(found) {
   show(hits);
   byId("legend").replaceChildren(...legend(hits));
   byId("legend").hidden = hits.length === 0;
-  map.show({ hits, cubes: trace.cubes });
+  map?.show({ hits, cubes: trace.cubes });
   timeline.show({ hits, cubes: trace.cubes });
   byId("graph-panel").hidden = byId("layers-panel").hidden = false;
   drawGraph(byId("graph"), byId("graph-note"), lastAnswer);
   drawLayers(byId("layers"), byId("total"), trace);
-  if (!hits.length) empty("No photo is left", "Everything in the album is excluded by the query. Say it with fewer conditions.");
+  if (!hits.length) empty("No photo is left", `Everything in the album is excluded by the ${filters.any ? "query and the filter" : "query"}. Say it with fewer conditions.`);
 }
 
 // Lines with what is said several times ("Christmas" of 22 years) said once, and how often.
@@ -211,7 +241,7 @@ async function similar() {
     resembling(await api.similar(like, k, mine.signal));
   } catch (error) {
     if (error.name === "AbortError") return;
-    if (error.status === 401) return byId("login").showModal();
+    if (error.status === 401) return login();
     failed(error, similar);
   } finally {
     if (running === mine) byId("results").setAttribute("aria-busy", "false");
@@ -227,7 +257,7 @@ function resembling(answer) {
   if (focused) byId("photos").querySelector("[data-row]")?.focus({ preventScroll: true });
   byId("legend").replaceChildren(...legend(hits));
   byId("legend").hidden = hits.length === 0;
-  map.show({ hits });
+  map?.show({ hits });
   timeline.show({ hits });
   if (!hits.length) empty("Nothing to compare it with", "No other photo of the album has a vector of the same kind.");
 }
@@ -240,7 +270,7 @@ async function ask() {
   document.title = `${question.slice(0, 80)} · GAMER`;
   byId("results").setAttribute("aria-busy", "true");
   byId("status").textContent = "Working it out, step by step…";
-  map.show({});
+  map?.show({});
   timeline.show({});
   steps.begin();
   const request = { question, as: byId("as").value };
@@ -250,7 +280,7 @@ async function ask() {
   } catch (error) {
     if (running !== mine) return;
     if (error.name === "AbortError") byId("status").textContent = `Stopped after ${count(steps.number, "step")}.`;
-    else if (error.status === 401) byId("login").showModal();
+    else if (error.status === 401) login();
     else failed(error, ask);
   } finally {
     if (running === mine) {
@@ -269,7 +299,7 @@ function resolved({ answer, ended }) {
   byId("sentence").hidden = !answer.found;
   banner(answer.found ? null : { title: broken ? `${ended}.` : "Not sure.", text: answer.sentence });
   show(hits);
-  map.show({ hits });
+  map?.show({ hits });
   timeline.show({ hits });
 }
 
@@ -312,6 +342,9 @@ function failed(error, again) {
 // Keys, theme, forms
 
 function listen() {
+  onMarked((ids, favourite, edition) => browse.marked(ids, favourite, edition));
+  byId("jump").addEventListener("change", (event) => { browse.jump(Number(event.target.value)); event.target.value = ""; });
+  byId("filter-box").addEventListener("click", () => map && filters.set("box", map.view));
   byId("search").addEventListener("submit", (event) => { event.preventDefault(); like = ""; submit(); });
   for (const id of ["refine", "mode", "k", "now", "as"]) byId(id).addEventListener("change", () => (like || byId("query").value.trim()) && submit());
   for (const radio of document.querySelectorAll("[name=how]")) radio.addEventListener("change", () => { choose(chosen()); if (byId("query").value.trim()) submit(); });
@@ -343,7 +376,8 @@ function keys(event) {
     field.select();
   } else if (event.key === "ArrowDown" && event.target === field) {
     event.preventDefault();
-    byId("photos").querySelector("[data-row]")?.focus();
+    if (browse.hidden) byId("photos").querySelector("[data-row]")?.focus();
+    else browse.move(browse.at);
   } else if (event.key === "Escape" && event.target === field) {
     field.value ? (field.value = "") : field.blur();
   } else if (event.key === "Escape" && !typing) {

@@ -19,11 +19,13 @@ export const byId = (id) => document.getElementById(id);
 const DAY = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short", year: "numeric" });
 const MOMENT = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", dateStyle: "full", timeStyle: "short" });
 const MONTH = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", month: "short", year: "numeric" });
+const FULL_MONTH = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", month: "long", year: "numeric" });
 const said = (format, time) => (time === null || Math.abs(time) > 8.64e15 ? null : format.format(time));
 
 export const day = (time) => said(DAY, time);
 export const moment = (time) => said(MOMENT, time);
 export const month = (time) => said(MONTH, time);
+export const fullMonth = (time) => said(FULL_MONTH, time);
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 export const ms = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
 export const percent = (share) => (share >= 0.995 ? "> 99 %" : share < 0.01 ? "< 1 %" : `${Math.round(100 * share)} %`);

@@ -99,6 +99,12 @@ export class AlbumMap {
     this.leaflet.setView([20, 10], this.leaflet.getMinZoom(), { animate: false });
   }
 
+  // South, west, north, east of what is shown, as the filter writes them.
+  get view() {
+    const bounds = this.leaflet.getBounds(), side = (degrees) => Math.max(-999, Math.min(999, degrees)).toFixed(3);
+    return [bounds.getSouth(), bounds.getWest(), bounds.getNorth(), bounds.getEast()].map(side).join(",");
+  }
+
   zoom(steps) {
     this.leaflet.zoomIn(steps * this.leaflet.options.zoomDelta);
   }

@@ -5,10 +5,10 @@ import { clip, day, el, partClass, partName, PARTS, percent } from "./draw.js";
 
 export function card(hit, best, first, open, light) {
   const when = day(hit.taken_at), said = hit.memory ? clip(hit.memory, 140) : "";
-  const label = [hit.rank ? `${hit.rank}.` : "", hit.id, when ?? "no date", said, why(hit)].filter(Boolean).join(", ");
+  const label = [hit.rank ? `${hit.rank}.` : "", hit.id, when ?? "no date", hit.favourite ? "favourite" : "", said, why(hit)].filter(Boolean).join(", ");
   const node = el("button", { type: "button", class: "card", "data-row": hit.row, "aria-label": label, tabindex: first ? 0 : -1, onclick: open,
     onfocus: () => light(hit.row), onblur: () => light(null), onpointerenter: () => light(hit.row), onpointerleave: () => light(null) },
-    el("span", { class: "frame" }, picture(hit.row, first && hit.rank ? 800 : 320), hit.rank ? el("span", { class: "rank" }, String(hit.rank)) : null),
+    el("span", { class: "frame" }, hit.favourite ? el("span", { class: "loved", "aria-hidden": "true" }, "★") : null, picture(hit.row, first && hit.rank ? 800 : 320), hit.rank ? el("span", { class: "rank" }, String(hit.rank)) : null),
     el("span", { class: "caption" },
       el("span", { class: "line" }, el("strong", {}, clip(hit.id, 60)), hit.copies?.length ? el("span", { class: "tag", title: hit.copies.join(", ") }, `×${1 + hit.copies.length}`) : null, el("span", { class: "when" }, when ?? "no date")),
       said ? el("span", { class: "memory" }, said) : null,

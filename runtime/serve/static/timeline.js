@@ -19,8 +19,10 @@ function bins(months, byYear) {
 }
 
 export class Timeline {
-  constructor(box, note) {
+  // `picked(start)`: called with the month, or the year, that was clicked.
+  constructor(box, note, picked) {
     this.box = box;
+    this.picked = picked;
     this.note = note;
     this.months = [];
     this.undated = 0;
@@ -70,7 +72,7 @@ export class Timeline {
     const most = Math.max(...all.map((bin) => bin.photos));
     return all.map((bin) => {
       const height = Math.max(3, Math.sqrt(bin.photos / most) * (FLOOR - TOP));
-      return svg("rect", { class: "bar-month", x: x(bin.start) + 0.5, y: FLOOR - height, width: Math.max(3, x(bin.end) - x(bin.start) - 1), height, rx: 1.5 },
+      return svg("rect", { class: "bar-month", x: x(bin.start) + 0.5, y: FLOOR - height, width: Math.max(3, x(bin.end) - x(bin.start) - 1), height, rx: 1.5, onclick: () => this.picked(bin.end - 1) },
         svg("title", {}, `${month(bin.start)}: ${count(bin.photos, "photo")}`));
     });
   }

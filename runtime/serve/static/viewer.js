@@ -4,14 +4,21 @@
 import { opened, original, photo } from "./api.js";
 import { byId, clip, degrees, el, moment, partClass, partName } from "./draw.js";
 import { parts, picture, sure } from "./photos.js";
+import { star } from "./stars.js";
+import { Zoom } from "./zoom.js";
+
+const SHOWN = /\.(jpe?g|png|webp|gif|bmp)$/i; // what browsers show of a file itself
 
 export class Viewer {
-  // `closed(row, within)`: gives the focus back; `similar(hit)`: shows the photos similar to one, in its step's place.
+  // `closed(row, within, at)`: gives the focus back; `similar(hit)`: shows the photos similar to one, in its step's place.
   constructor(closed, similar) {
     this.dialog = byId("viewer");
     this.hits = [];
     this.at = 0;
     this.returning = false;
+    this.zoom = new Zoom(byId("viewer-picture"), (image) => this.sharpen(image));
+    byId("closer").addEventListener("click", () => this.zoom.key("+"));
+    byId("further").addEventListener("click", () => this.zoom.key("-"));
     byId("prev").addEventListener("click", () => this.turn(-1));
     byId("next").addEventListener("click", () => this.turn(1));
     byId("close").addEventListener("click", () => this.dialog.close());
@@ -22,19 +29,22 @@ export class Viewer {
       similar(this.hits[this.at]);
     });
     this.dialog.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (by) this.turn(by);
+      else if (this.zoom.key(event.key)) event.preventDefault();
+      else if (event.key === "f") this.dialog.querySelector(".star")?.click();
     });
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
     this.dialog.addEventListener("close", () => {
-      closed(this.hits[this.at].row, this.within);
+      closed(this.hits[this.at].row, this.within, this.at);
       if (this.returning || !history.state?.photo) return;
       this.returning = true;
       history.back();
     });
   }
 
-  // `within`: the element that holds the photos to choose from, for the focus afterwards.
+  // `hits`: all of them, or a list that `need(at)` fills. `within`: the element that holds the photos to choose from, for the focus afterwards.
   open(hits, at, within) {
     Object.assign(this, { hits, at, within });
     const query = new URLSearchParams(location.search).get("q");
@@ -57,21 +67,42 @@ export class Viewer {
     return true;
   }
 
-  turn(by) {
+  async turn(by) {
     const to = this.at + by;
     if (to < 0 || to >= this.hits.length) return;
+    if (!this.hits[to]) await this.hits.need(to).catch(() => null);
+    if (!this.hits[to] || !this.dialog.open) return;
     this.at = to;
     this.draw();
   }
 
+  // The file itself in the place of its preview, where the browser shows it.
+  sharpen(image) {
+    if (!SHOWN.test(this.file ?? "") || image.dataset.sharp) return;
+    image.dataset.sharp = "coming";
+    const whole = new Image();
+    whole.addEventListener("load", () => { image.srcset = ""; image.src = whole.src; });
+    whole.src = original(this.hits[this.at].row);
+  }
+
   async draw() {
     const hit = this.hits[this.at];
-    byId("prev").disabled = this.at === 0;
-    byId("next").disabled = this.at === this.hits.length - 1;
+    for (const [button, last] of [[byId("prev"), 0], [byId("next"), this.hits.length - 1]]) {
+      // A button that is disabled loses the focus, and the dialog its keys.
+      if (this.at === last && document.activeElement === button) byId("close").focus();
+      button.disabled = this.at === last;
+    }
+    this.file = null;
     byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? hit.id, 200)));
+    this.zoom.reset();
     byId("viewer-facts").replaceChildren(el("h2", { id: "viewer-title" }, hit.rank ? `${hit.rank}. ${hit.id}` : hit.id));
     const known = await photo(hit.row).catch(() => null);
-    if (hit === this.hits[this.at] && known) byId("viewer-facts").replaceChildren(...facts(hit, known));
+    if (hit !== this.hits[this.at] || !known) return;
+    // Rows change when photos are removed: what is shown must be the photo that was asked for.
+    if (known.id !== hit.id) return byId("viewer-facts").replaceChildren(el("p", { class: "banner" }, "The album has changed: search, or open the page again."));
+    hit.favourite = known.favourite;
+    this.file = known.name;
+    byId("viewer-facts").replaceChildren(...facts(hit, known));
   }
 }
 
@@ -80,11 +111,13 @@ function facts(hit, known) {
     ["Taken", moment(known.taken_at) ?? "not known"],
     ["Where", known.lat === null ? "not known" : degrees(known.lat, known.lon)],
     ["File", known.name ? el("a", { href: original(hit.row), target: "_blank", rel: "noopener" }, known.name) : "none"],
+    ["Stays", known.stays ? "on this device" : null],
     ["Sharing", known.sharing],
     ["Sensitivity", known.sensitivity],
   ].filter(([, value]) => value);
   return [
     el("h2", { id: "viewer-title" }, hit.rank ? `${hit.rank}. ${hit.id}` : hit.id),
+    star(hit),
     el("dl", {}, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
     known.memories.length ? el("h3", {}, "Memories") : "",
     ...known.memories.map((memory) => el("blockquote", {}, el("span", { class: "tag" }, memory.source), " ", clip(memory.text, 2000))),

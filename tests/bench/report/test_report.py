@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from gamer.bench.cost.fallbacks import ExecutedNode
 from gamer.bench.latency import samples
 from gamer.bench.report import plots, report
 from gamer.runtime.errors import RuntimeFailure
-from tests.paths import ROOT
 
 pytest.importorskip("jinja2", reason="needs the bench extra")
 EVIL = "<script>alert(1)</script>"
@@ -223,8 +221,7 @@ def test_a_report_of_every_result_is_self_contained_and_escapes_html(tmp_path: P
 
 
 def test_a_report_fits_the_width_of_a_phone_in_light_and_in_dark(tmp_path: Path) -> None:
-    sys.path.insert(0, str(ROOT / "tests" / "runtime" / "serve"))
-    chrome = pytest.importorskip("chrome", reason="needs websockets")
+    chrome = pytest.importorskip("gamer.bench.chrome", reason="needs websockets")
     binary = chrome.find()
     if binary is None:
         pytest.skip("no Chromium here")

@@ -23,13 +23,13 @@ pytest.importorskip("fastapi", reason="needs the serve extra")
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
+from gamer.bench.chrome import Page, browser, find
 from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.listen import server
 from gamer.runtime.serve.settings import Rate, ServerSettings, bind
 from tests.fakes import fake_models
-from tests.runtime.serve.chrome import Page, browser, find
 
 HERE = "http://127.0.0.1:8765"
 NO_LIMIT = Rate(burst=1e9, per_second=1e9)

@@ -17,6 +17,7 @@ from anyio import CapacityLimiter
 from starlette.testclient import TestClient
 from starlette.types import Message
 
+from gamer.bench.chrome import Page
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Memory, Photo
 from gamer.runtime.agent.calls import Filter, Search, ToolError
 from gamer.runtime.agent.loop import MAX_QUESTION, Act, Answer, Turns
@@ -25,7 +26,6 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import ask
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import MAX_BODY, Rate, ServerSettings
-from tests.runtime.serve.chrome import Page
 from tests.runtime.serve.conftest import HERE, NO_LIMIT, serving
 
 pytestmark = pytest.mark.slow

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gamer.bench.chrome import Page
 from gamer.index import Album, OpenedLog
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
@@ -17,7 +18,6 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import ServerSettings
 from tests.fakes import fake_models
-from tests.runtime.serve.chrome import Page
 from tests.runtime.serve.conftest import NO_LIMIT, serving
 
 pytestmark = pytest.mark.slow
@@ -86,12 +86,12 @@ def test_no_width_makes_the_page_wider_than_the_screen(page: Page, address: str)
 
 def test_the_view_has_an_address_and_back_leaves_it(page: Page, address: str) -> None:
     found = "!document.querySelector('#found').hidden && document.querySelector('#own').hidden"
-    page.open(address + "/", found + " && document.querySelector('.card:not(.waiting)')")
+    page.open(address + "/", found + " && document.querySelector('#cells .cell[data-row]')")
     page.ask("document.querySelector('#to-own').click()")
     page.wait(LISTED + " && document.activeElement.id === 'own-title' && location.search === '?view=memory'")
     assert page.ask("document.querySelector('#to-own').ariaCurrent") == "page"
     page.ask("history.back()")
-    page.wait(found + " && location.search === '' && document.querySelector('.card:not(.waiting)')")
+    page.wait(found + " && location.search === '' && document.querySelector('#cells .cell[data-row]')")
     page.ask("history.forward()")
     page.wait(LISTED)
     # A search leaves it, too, and the map that was hidden is drawn.

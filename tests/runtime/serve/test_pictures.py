@@ -8,6 +8,7 @@ import io
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="needs the serve extra")
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from gamer.index import Album, AlbumError
+from gamer.index import Album, AlbumError, load_pixels
 from gamer.runtime.serve.pictures import PictureGone, Pictures, media_type
 
 TURNED, PLAIN, SECRET, CUT, FOLDER, MOVED, TOLD, ABSURD = range(8)
@@ -28,6 +29,17 @@ def test_a_thumbnail_is_upright_and_small(album: Album) -> None:
     assert image.format == "WEBP" and image.size == (50, 100)
     top, bottom = image.convert("RGB").getpixel((25, 5)), image.convert("RGB").getpixel((25, 95))
     assert top[0] > 150 > top[2] and bottom[2] > 150 > bottom[0]  # type: ignore[index]
+
+
+def test_a_large_photo_is_decoded_small_and_looks_the_same(album: Album, files: Path) -> None:
+    y, x = np.mgrid[0:1800, 0:2400]
+    large = Image.fromarray(np.stack([x / 9.5, y / 7.1, (x + y) / 17], 2).astype(np.uint8))
+    large.save(files / "turned.jpg", quality=95)
+    seen = Image.open(io.BytesIO(Pictures(album).thumbnail(TURNED, 320).data)).convert("RGB")
+    assert seen.size == (320, 240)
+    whole = Image.fromarray(load_pixels(files / "turned.jpg")).resize((320, 240), Image.Resampling.LANCZOS)
+    assert load_pixels(files / "turned.jpg", least=640).shape == (900, 1200, 3)
+    assert np.abs(np.asarray(seen, float) - np.asarray(whole, float)).mean() < 3
 
 
 def test_a_small_picture_is_not_enlarged(album: Album) -> None:
@@ -91,7 +103,8 @@ def test_the_cache_holds_no_more_than_its_bytes_and_notices_a_new_file(album: Al
     for size in (320, 800, 1600, 320):
         tight.thumbnail(TURNED, size)
         tight.thumbnail(PLAIN, size)
-        assert tight._held == sum(len(entry.data) for entry in tight._cache.values()) <= len(second.data) + 10
+        kept = tight._kept
+        assert kept._held == sum(len(entry.data) for entry in kept._cache.values()) <= len(second.data) + 10
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"])

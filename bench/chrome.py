@@ -1,5 +1,5 @@
 """Controls a headless Chromium over its DevTools protocol: opens pages, presses keys, evaluates JavaScript
-and takes screenshots. Used only by tests.
+and takes screenshots. Used by `bench page` and by tests.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from urllib.request import urlopen
 from websockets.sync.client import ClientConnection, connect
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CTRL, SHIFT = 2, 8
 KEYS = {
     "Enter": (13, "\r"),
     "Escape": (27, ""),
@@ -26,7 +27,14 @@ KEYS = {
     "ArrowUp": (38, ""),
     "ArrowLeft": (37, ""),
     "ArrowRight": (39, ""),
+    "Home": (36, ""),
+    "End": (35, ""),
+    " ": (32, " "),
     "/": (191, "/"),
+    "+": (187, "+"),
+    "0": (48, "0"),
+    "a": (65, "a"),
+    "f": (70, "f"),
 }
 
 
@@ -89,12 +97,30 @@ class Page:
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
-    def press(self, key: str) -> None:
-        """Presses and releases one of KEYS."""
+    def press(self, key: str, modifiers: int = 0) -> None:
+        """Presses and releases one of KEYS, with CTRL or SHIFT held."""
         code, text = KEYS[key]
-        common = {"key": key, "windowsVirtualKeyCode": code, **({"text": text} if text else {})}
-        self.call("Input.dispatchKeyEvent", type="keyDown", **common)
+        common = {"key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+        typed = {"text": text} if text and not modifiers else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **common, **typed)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def click(self, element: str, modifiers: int = 0) -> None:
+        """Clicks the middle of what the JavaScript expression `element` gives, with CTRL or SHIFT held."""
+        box = self.ask(
+            f"(() => {{ const b = ({element}).getBoundingClientRect(); "
+            "return [b.x + b.width / 2, b.y + b.height / 2] })()"
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=box[0],
+                y=box[1],
+                button="left",
+                clickCount=1,
+                modifiers=modifiers,
+            )
 
     def type(self, text: str) -> None:
         """Inserts text into the focused element."""

@@ -1,0 +1,220 @@
+"""The page of a large album in a headless Chromium: how soon it opens, how evenly it scrolls.
+
+The album is made here: many rows over fifteen years, whose pictures are copies of a few. Frames are timed by
+the page's own clock (requestAnimationFrame) while the browser turns the mouse wheel.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from gamer.index import AlbumMeta, AlbumWriter, Encoded, Photo
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.engine import Engine
+from gamer.runtime.serve.app import create_app
+from gamer.runtime.serve.listen import server
+from gamer.runtime.serve.live import LiveAlbum
+from gamer.runtime.serve.settings import ServerSettings, bind
+
+from . import machine
+from .chrome import Page, browser, find
+from .sample import SampleError
+
+PICTURES = 24  # distinct ones
+SIZE = (4000, 3000)
+FIRST, LAST = 1_293_840_000_000, 1_767_225_599_999  # 2011 to 2025, ms
+WINDOW = (1280, 900)
+SPEEDS = (800, 2400, 6000)  # pixels a second: reading, looking for something, turning the wheel hard
+SECONDS = 6
+LATE_MS = 25.0  # a frame that missed at least one of sixty a second
+# When the first photos have their places, and when all pictures in view are there.
+_OPENING = """
+window.seen = {};
+const look = () => {
+    const cells = [...document.querySelectorAll("#cells .cell")];
+    const inView = cells.filter((cell) => cell.getBoundingClientRect().top < innerHeight);
+    const drawn = inView.length && inView.every((cell) => cell.querySelector("img.there"));
+    if (cells.some((cell) => cell.dataset.row)) seen.photos ??= performance.now();
+    if (drawn) seen.pictures ??= performance.now();
+    if (seen.pictures === undefined) requestAnimationFrame(look);
+};
+requestAnimationFrame(look);
+"""
+_TIMING = """
+window.frames_ = []; window.most = 0; window.timing = true;
+requestAnimationFrame(function tick(now) {
+    if (tick.last) frames_.push(now - tick.last);
+    tick.last = now;
+    most = Math.max(most, document.querySelectorAll("#cells .cell").length);
+    if (timing) requestAnimationFrame(tick);
+});
+"""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Milliseconds from the start of the navigation. `photos`: until the first are placed; `pictures`: until
+    all pictures in view are drawn. `first`: with an empty cache of thumbnails.
+    """
+
+    first: bool
+    photos: float
+    pictures: float
+
+
+@dataclass(frozen=True)
+class Scrolling:
+    """Frames while the wheel turns at `speed` pixels a second (0: nothing moves, the clock's own evenness).
+
+    `late`: the share of frames of more than LATE_MS. `busy_ms`: what the page's own thread worked for a
+    frame, in the mean; the rest of a long frame is the drawing and what else the machine does. `cells`: the
+    most photos that were elements at once.
+    """
+
+    speed: int
+    frames: int
+    p50_ms: float
+    p95_ms: float
+    late: float
+    busy_ms: float
+    cells: int
+
+
+@dataclass(frozen=True)
+class PageReport:
+    """`load`: how many processes wanted a core in the minute before: above the cores, frames wait for others.
+
+    `pictures`: distinct ones. `window`: width and height in pixels.
+    """
+
+    machine: machine.Machine
+    command: str
+    browser: str
+    load: float
+    photos: int
+    pictures: int
+    window: tuple[int, int]
+    openings: tuple[Opening, ...]
+    scrolling: tuple[Scrolling, ...]
+
+
+def measure(bundle: Path, folder: Path, photos: int, openings: int, command: str) -> PageReport:
+    """Makes the album in `folder`, serves it, and looks at it. Raises SampleError without a browser."""
+    binary = find()
+    if binary is None:
+        raise SampleError("no Chromium found: install chromium, or google-chrome")
+    load = round(os.getloadavg()[0], 2)
+    models = Models.open(bundle, allow_random=True)
+    album = made(folder, models, photos)
+    live = LiveAlbum(Engine.over(models, album))
+    try:
+        with _serving(live) as address, browser(binary) as page:
+            page.look(*WINDOW)
+            version = page.call("Browser.getVersion")["product"]
+            opened = tuple(_open(page, address, first=n == 0) for n in range(openings))
+            scrolled = tuple(_scroll(page, speed) for speed in (0, *SPEEDS))
+    finally:
+        live.close()
+    return PageReport(machine.read(), command, version, load, photos, PICTURES, WINDOW, opened, scrolled)
+
+
+def made(folder: Path, models: Models, photos: int) -> Path:
+    """An album of `photos` rows, spread evenly over the years; the same for the same number."""
+    for number in range(PICTURES):
+        _picture(number).save(folder / f"{number}.jpg", quality=88)
+    path, manifest = folder / "large.gamer", models.manifest
+    meta = AlbumMeta(manifest.text_encoder, manifest.image_encoder, manifest.dim, manifest.thresholds.delta)
+    times = np.linspace(FIRST, LAST, photos).astype(np.int64).tolist()
+    with AlbumWriter.create(path, meta) as writer:
+        for start in range(0, photos, 2000):
+            rows = range(start, min(start + 2000, photos))
+            writer.add([Encoded(_photo(folder, row, times[row])) for row in rows])
+        writer.finish(models.text.encode)
+    return path
+
+
+def _photo(folder: Path, row: int, time_: int) -> Photo:
+    return Photo(
+        f"IMG_{row:05}.jpg",
+        str(folder / f"{row * 31 % PICTURES}.jpg"),
+        time_,
+        lat=48.2 + row % 97 / 100,
+        lon=16.4 + row % 89 / 100,
+    )
+
+
+def _picture(number: int) -> Image.Image:
+    """Waves of a colour, as hard to decode as a photograph."""
+    width, height = SIZE[0] // 4, SIZE[1] // 4
+    y, x = np.mgrid[0:height, 0:width].astype(np.float32)
+    waves = [
+        np.sin(x / (60 + 9 * number) + channel) * np.cos(y / (50 + 11 * number % 90)) for channel in range(3)
+    ]
+    tint = np.array([(number * 37 + channel * 80) % 160 + 48 for channel in range(3)], np.float32)
+    small = Image.fromarray((tint + 46 * np.stack(waves, 2)).clip(0, 255).astype(np.uint8))
+    return small.resize(SIZE, Image.Resampling.BICUBIC)
+
+
+@contextmanager
+def _serving(live: LiveAlbum) -> Iterator[str]:
+    listener = bind("127.0.0.1", 0)
+    http = server(create_app(live, ServerSettings()))
+    thread = threading.Thread(target=http.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        while not http.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        http.should_exit = True
+        thread.join(20)
+
+
+def _open(page: Page, address: str, first: bool) -> Opening:
+    page.open("about:blank", "location.href === 'about:blank'")
+    script = page.call("Page.addScriptToEvaluateOnNewDocument", source=_OPENING)["identifier"]
+    page.open(address, "seen.pictures")
+    page.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    seen = page.ask("seen")
+    return Opening(first, round(seen["photos"], 1), round(seen["pictures"], 1))
+
+
+def _scroll(page: Page, speed: int) -> Scrolling:
+    """From the top, by the wheel, SECONDS long."""
+    page.ask("scrollTo(0, 0)")
+    time.sleep(1)
+    before = _task_seconds(page)
+    page.ask(_TIMING)
+    if speed:
+        page.call(
+            "Input.synthesizeScrollGesture",
+            x=WINDOW[0] // 3,
+            y=WINDOW[1] // 2,
+            yDistance=-speed * SECONDS,
+            speed=speed,
+            gestureSourceType="mouse",
+        )
+    else:
+        time.sleep(SECONDS)
+    page.ask("timing = false")
+    spent = _task_seconds(page) - before
+    frames = np.array(page.ask("frames_"), np.float64)
+    p50, p95 = (round(float(np.percentile(frames, share)), 2) for share in (50, 95))
+    late = round(float((frames > LATE_MS).mean()), 4)
+    busy = round(1000 * spent / len(frames), 2)
+    return Scrolling(speed, len(frames), p50, p95, late, busy, page.ask("most"))
+
+
+def _task_seconds(page: Page) -> float:
+    page.call("Performance.enable")
+    metrics = page.call("Performance.getMetrics")["metrics"]
+    return next(float(metric["value"]) for metric in metrics if metric["name"] == "TaskDuration")

@@ -1,0 +1,151 @@
+"""/api/v1/timeline, /photos, /favourites, /exports: an album without a query, filtered, marked, taken along.
+
+Photos that are to change or to leave are named by their ids: their rows change when others are removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+from fastapi import Depends, FastAPI, HTTPException, Path, Query, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BeforeValidator
+
+from gamer.index import AlbumWriter
+
+from .live import Edition, LiveAlbum
+from .selections import Selected, Selections, listing, zipped
+from .views import (
+    Box,
+    Export,
+    ExportRequest,
+    FavouritesRequest,
+    Filter,
+    Marked,
+    PhotoPage,
+    PlaceName,
+    Shelf,
+    Source,
+    Time,
+    digits,
+    truth,
+    whole,
+)
+
+AT_ONCE = 4
+MAX_PAGE = 500
+EXPORTS = "/api/v1/exports"
+T = TypeVar("T")
+Problems = dict[int | str, dict[str, Any]]
+Moment = Annotated[Time, BeforeValidator(whole)]
+Key = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{22}$", description="as POST /api/v1/exports gave it")]
+
+
+def in_address(
+    start: Annotated[Moment | None, Query(description="wall time in ms, included")] = None,
+    end: Annotated[Moment | None, Query(description="wall time in ms, included")] = None,
+    box: Annotated[Box | None, Query(description="south, west, north, east in degrees")] = None,
+    place: Annotated[PlaceName | None, Query(description="a name of the gazetteer")] = None,
+    source: Annotated[Source | None, Query(description="of a memory that the photo has")] = None,
+    favourites: Annotated[bool, BeforeValidator(truth), Query(description="only those")] = False,
+) -> Filter:
+    return Filter(start=start, end=end, box=box, place=place, source=source, favourites=favourites)
+
+
+Wanted = Annotated[Filter, Depends(in_address)]
+
+
+def add_browse(api: FastAPI, live: LiveAlbum, problems: Callable[..., Problems]) -> None:
+    """Adds the routes. `problems`: the error responses of the given statuses, for the schema."""
+    threads, selections = CapacityLimiter(AT_ONCE), Selections()
+
+    async def read(call: Callable[[Edition], T]) -> T:
+        def with_edition() -> T:
+            with live.edition() as edition:
+                return call(edition)
+
+        return await anyio.to_thread.run_sync(with_edition, limiter=threads)
+
+    @api.get("/api/v1/timeline", responses=problems(404, 503), tags=["album"])
+    async def timeline(wanted: Wanted) -> Shelf:
+        """How many photos each month has, of those that the filter lets through."""
+        return await read(partial(_shelf, wanted))
+
+    @api.get("/api/v1/photos", responses=problems(404, 503), tags=["photos"])
+    async def list_photos(
+        wanted: Wanted,
+        offset: Annotated[int, Query(ge=0, le=2**31 - 1), BeforeValidator(digits)] = 0,
+        limit: Annotated[int, Query(ge=1, le=MAX_PAGE), BeforeValidator(digits)] = 200,
+    ) -> PhotoPage:
+        """Photos in the order of the timeline: newest first, without a date last."""
+        return await read(partial(_page, wanted, offset, limit))
+
+    @api.post("/api/v1/favourites", responses=problems(408, 413, 503), tags=["photos"])
+    async def mark_favourites(asked: FavouritesRequest) -> Marked:
+        """Marks photos as favourites in the album file, or takes their marks away."""
+        return await anyio.to_thread.run_sync(_mark, live, asked, limiter=threads)
+
+    @api.post(EXPORTS, responses=problems(408, 413, 503), tags=["photos"])
+    async def select_photos(asked: ExportRequest) -> Export:
+        """Says what of a selection may be taken along, and keeps it to be fetched.
+
+        The server remembers the latest 16.
+        """
+        return await read(lambda edition: selections.make(edition, asked))
+
+    @api.get(
+        f"{EXPORTS}/{{key}}/photos.zip",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"application/zip": {}}}, **problems(404)},
+        tags=["photos"],
+    )
+    async def fetch_photos(key: Key) -> Response:
+        """The files of a selection, unchanged, in a zip that is made while it is sent."""
+        pieces = zipped(_held(selections, key))
+        return StreamingResponse(pieces, 200, _download("photos.zip"), "application/zip")
+
+    @api.get(
+        f"{EXPORTS}/{{key}}/photos.txt",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **problems(404)},
+        tags=["photos"],
+    )
+    async def fetch_list(key: Key) -> Response:
+        """The photos of a selection, a line each: id, wall time, file name, with tabs between."""
+        text = listing(_held(selections, key))
+        return Response(text, 200, _download("photos.txt"), "text/plain; charset=utf-8")
+
+
+def _shelf(wanted: Filter, edition: Edition) -> Shelf:
+    rows = edition.catalogue.rows(wanted)
+    return Shelf(edition.name, len(rows), *edition.catalogue.months(rows))
+
+
+def _page(wanted: Filter, offset: int, limit: int, edition: Edition) -> PhotoPage:
+    rows = edition.catalogue.rows(wanted)[offset : offset + limit]
+    return PhotoPage(edition.name, edition.catalogue.listed(rows))
+
+
+def _mark(live: LiveAlbum, asked: FavouritesRequest) -> Marked:
+    with AlbumWriter.extend(live.path) as writer:
+        known = {photo.id for photo in writer.known()}
+        wanted = [photo for photo in dict.fromkeys(asked.ids) if photo in known]
+        changed = writer.mark_favourites(wanted, asked.favourite) if wanted else []
+    live.look()
+    with live.edition() as edition:
+        return Marked(tuple(changed), edition.name)
+
+
+def _held(selections: Selections, key: str) -> tuple[Selected, ...]:
+    selected = selections.get(key)
+    if selected is None:
+        raise HTTPException(404, "this selection is no longer kept: select the photos again")
+    return selected
+
+
+def _download(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}

@@ -1,0 +1,117 @@
+"""The photos of an album in the order of a timeline, as far as a filter lets them through.
+
+Works on columns of the open album; knows neither HTTP nor the page.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamer.index import Cube, RowArray, RowSet
+from gamer.index.records import FAVOURITE, UNKNOWN_TIME
+
+from ..bundle.gazetteer import Place
+from ..search.engine import Engine
+from .views import Filter, Listed, Month
+
+KEPT = 16  # filters whose photos are remembered
+
+
+class NoSuchPlace(Exception):
+    """The gazetteer does not know a filter's place. `str(error)` is one line."""
+
+
+class Catalogue:
+    """For any thread. Newest photos first, those without a date last."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._album, self._facts, self._gazetteer = engine.album, engine.facts, engine.models.gazetteer
+        self._ordered = lru_cache(maxsize=KEPT)(self._order)
+
+    def within(self, wanted: Filter) -> RowSet | None:
+        """The photos that a search may find; None: all. Raises NoSuchPlace."""
+        sets = self._sets(wanted)
+        if not sets:
+            return None
+        first, *others = sets
+        for other in others:
+            first = first.among(other)
+        return first
+
+    def rows(self, wanted: Filter) -> RowArray:
+        """int64, in the order of the timeline. Raises NoSuchPlace.
+
+        An album that has pictures is shown without what was only said.
+        """
+        return self._ordered(wanted)
+
+    def months(self, rows: RowArray) -> tuple[tuple[Month, ...], int]:
+        """(the months of `rows`, newest first; how many are without a date). `rows`: as `rows` gives them."""
+        times = self._album.times()[rows]
+        known = times[times != UNKNOWN_TIME].astype("datetime64[ms]").astype("datetime64[M]")
+        months, counts = np.unique(known, return_counts=True)
+        starts = months.astype("datetime64[ms]").astype(np.int64)
+        listed = (Month(int(a), int(n)) for a, n in zip(starts[::-1], counts[::-1], strict=True))
+        return tuple(listed), len(times) - len(known)
+
+    def listed(self, rows: RowArray) -> tuple[Listed, ...]:
+        times = self._album.times()[rows]
+        return tuple(
+            Listed(row, self._ids[row], None if time == UNKNOWN_TIME else time, bool(self.favourites[row]))
+            for row, time in zip(rows.tolist(), times.tolist(), strict=True)
+        )
+
+    @cached_property
+    def favourites(self) -> NDArray[np.bool_]:
+        """bool [photos]"""
+        return self._facts.favourites.mask
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        return self._album.ids()
+
+    @cached_property
+    def _newest_first(self) -> RowArray:
+        # Stable, so that photos of one moment keep the order of their rows; the least int64 comes last.
+        return np.asarray(np.argsort(-self._album.times().astype(np.float64), kind="stable"), np.int64)
+
+    def _order(self, wanted: Filter) -> RowArray:
+        within = self.within(wanted)
+        rows = self._newest_first if within is None else within.keep(self._newest_first)
+        return self._facts.pictured.keep(rows) if len(self._facts.pictured) else rows
+
+    def _sets(self, wanted: Filter) -> list[RowSet]:
+        out = []
+        if wanted.start is not None or wanted.end is not None:
+            out.append(self._album.within([Cube(wanted.start, wanted.end)]))
+        if wanted.box is not None:
+            out.append(self._album.within([_rectangle(wanted.box)]))
+        if wanted.place is not None:
+            out.append(self._album.within(self._place(wanted.place).boxes))
+        if wanted.source is not None:
+            told = self._album.memories_of(wanted.source)
+            rows = [row for row, text in told if (wanted.source, text) != (FAVOURITE.source, FAVOURITE.text)]
+            out.append(RowSet.of(np.asarray(rows, np.int64), len(self._album)))
+        if wanted.favourites:
+            out.append(self._facts.favourites)
+        return out
+
+    def _place(self, name: str) -> Place:
+        """Of the places of that name, the one where the album has most photos."""
+        places = self._gazetteer.lookup(name)
+        if not places:
+            raise NoSuchPlace(f"no place is called {name!r}: give a city, a region or a country")
+        return max(places, key=lambda place: len(self._album.within(place.boxes)))
+
+
+def _rectangle(box: str) -> Cube:
+    """South, west, north, east: beyond the map's ends, its ends."""
+    south, west, north, east = (float(side) for side in box.split(","))
+    south, north = (min(90.0, max(-90.0, side)) for side in (south, north))
+    if east - west >= 360:
+        west, east = -180.0, 180.0
+    west, east = ((side + 180) % 360 - 180 if abs(side) > 180 else side for side in (west, east))
+    return Cube(south=min(south, north), north=max(south, north), west=west, east=east)

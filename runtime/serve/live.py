@@ -1,0 +1,138 @@
+"""The album as its file is now: notices that another program changed or replaced it, and opens it again.
+
+A request holds the state that it began with until it ends, so that rows do not change under it. Knows files
+and engines; knows no route.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+
+from gamer.index import Album, AlbumError
+
+from ..errors import RuntimeFailure
+from ..models.models import check_encoders
+from ..search.engine import Engine
+from . import overview as glance
+from .catalogue import Catalogue
+from .pictures import Pictures
+from .views import Overview
+
+LOOK_EVERY = 0.5  # seconds between two looks at the file
+_Mark = tuple[tuple[int, ...], ...]
+_log = logging.getLogger(__name__)
+
+
+class Edition:
+    """One state of the album, with what is computed from it once. `name`: another for every other state."""
+
+    def __init__(self, engine: Engine, pictures: Pictures) -> None:
+        self.engine, self.pictures, self.readers = engine, pictures, 0
+        self.name = f"{_inode(engine.album.path):x}.{engine.album.generation}"
+
+    @property
+    def album(self) -> Album:
+        return self.engine.album
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        return Catalogue(self.engine)
+
+    @cached_property
+    def overview(self) -> Overview:
+        return glance.overview(self.engine)
+
+    @cached_property
+    def examples(self) -> tuple[str, ...]:
+        return glance.examples(self.album, self.engine.models.gazetteer)
+
+
+class LiveAlbum:
+    """Takes over an open engine, which it closes once a later state of the album is open. For any thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.path, self.models = engine.album.path, engine.models
+        self._lock, self._looked = Lock(), monotonic()
+        self._mark = _mark(self.path)
+        self._current = Edition(engine, Pictures(engine.album))
+
+    @contextmanager
+    def edition(self) -> Iterator[Edition]:
+        """The album as it is now; it stays open until the block ends."""
+        with self._lock:
+            if monotonic() - self._looked >= LOOK_EVERY:
+                self._look()
+            held = self._current
+            held.readers += 1
+        try:
+            yield held
+        finally:
+            with self._lock:
+                held.readers -= 1
+                if held is not self._current and not held.readers:
+                    held.engine.close()
+
+    def look(self) -> None:
+        """Looks at the file at once: this program has changed it."""
+        with self._lock:
+            self._look()
+
+    def close(self) -> None:
+        self._current.engine.close()
+
+    def _look(self) -> None:
+        """Opens the file again if it holds another state; what cannot be opened leaves the one before."""
+        self._looked, mark = monotonic(), _mark(self.path)
+        if mark == self._mark:
+            return
+        self._mark = mark
+        try:
+            later = self._opened()
+        except (AlbumError, RuntimeFailure) as error:
+            _log.warning("the album has changed, and is shown as it was before: %s", error)
+            return
+        if later is None:
+            return
+        before, self._current = self._current, later
+        if not before.readers:
+            before.engine.close()
+
+    def _opened(self) -> Edition | None:
+        """The file's state as an edition; None if it is the current one."""
+        album = Album.open(self.path)
+        try:
+            check_encoders(self.models, album.meta, self.path)
+            edition = Edition(Engine(self.models, album), self._current.pictures.of(album))
+        except BaseException:
+            album.close()
+            raise
+        if edition.name != self._current.name:
+            return edition
+        album.close()
+        return None
+
+
+def _mark(path: Path) -> _Mark:
+    """What changes whenever the file or its log is written, or another file takes its name."""
+    out = list[tuple[int, ...]]()
+    for file in (path, path.with_name(path.name + "-wal")):
+        try:
+            stat = file.stat()
+        except OSError:
+            out.append(())
+        else:
+            out.append((stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size))
+    return tuple(out)
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0

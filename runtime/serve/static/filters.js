@@ -1,0 +1,76 @@
+// The filter: fields, the address and the API's words for it. Days in the address and the fields, milliseconds in the API.
+
+import { byId, count, el } from "./draw.js";
+
+const DAY = 86400000;
+const SOURCES = { chat: "a chat", social: "a post", ocr: "text in the picture", caption: "a caption", note: "a note", people: "people", label: "what it shows", place: "a place name" };
+const FIELDS = ["from", "to", "place", "source", "favourites", "box"];
+
+export class Filters {
+  // `changed()`: called when the person has changed the filter.
+  constructor(changed) {
+    this.values = {};
+    this.changed = changed;
+    byId("filter").addEventListener("submit", (event) => event.preventDefault());
+    for (const name of ["from", "to", "place", "source"]) byId(`filter-${name}`).addEventListener("change", (event) => this.set(name, event.target.value.trim()));
+    byId("filter-favourites").addEventListener("click", () => this.set("favourites", this.values.favourites ? "" : "only"));
+  }
+
+  sources(found) {
+    byId("filter-source").replaceChildren(el("option", { value: "" }, "anything"),
+      ...found.map(({ source, photos }) => el("option", { value: source }, `${SOURCES[source]} (${photos.toLocaleString("en")})`)));
+    byId("filter-source").value = this.values.source ?? "";
+  }
+
+  set(name, value) {
+    this.values = { ...this.values, [name]: value };
+    this.draw();
+    this.changed();
+  }
+
+  // From an address; what is no day, no source or no rectangle is passed over.
+  read(given) {
+    const fits = { from: isDay, to: isDay, place: (text) => text.length <= 80 && text.trim(), source: (text) => text in SOURCES, favourites: (text) => text === "only",
+      box: (text) => /^-?\d{1,3}(\.\d{1,9})?(,-?\d{1,3}(\.\d{1,9})?){3}$/.test(text) };
+    this.values = {};
+    for (const name of FIELDS) if (given.get(name) && fits[name](given.get(name))) this.values[name] = given.get(name);
+    this.draw();
+  }
+
+  get address() {
+    return FIELDS.filter((name) => this.values[name]).map((name) => [name, this.values[name]]);
+  }
+
+  get any() {
+    return this.address.length > 0;
+  }
+
+  // As the API takes it.
+  get asked() {
+    const { from, to, place, source, favourites, box } = this.values, out = {};
+    if (from) out.start = Date.parse(`${from}T00:00:00Z`);
+    if (to) out.end = Date.parse(`${to}T00:00:00Z`) + DAY - 1;
+    if (favourites) out.favourites = true;
+    return { ...out, ...(place ? { place } : {}), ...(source ? { source } : {}), ...(box ? { box } : {}) };
+  }
+
+  draw() {
+    const { from, to, place, source, favourites, box } = this.values;
+    for (const name of ["from", "to", "place", "source"]) byId(`filter-${name}`).value = this.values[name] ?? "";
+    byId("filter-favourites").setAttribute("aria-pressed", Boolean(favourites));
+    const said = { from: from && `from ${from}`, to: to && `to ${to}`, place: place && `in ${place}`, source: source && `with ${SOURCES[source]}`, box: box && "this part of the map" };
+    const set = FIELDS.filter((name) => said[name]); // the button of the favourites says so itself
+    byId("filter-said").replaceChildren(...set.map((name) =>
+      el("li", {}, el("button", { type: "button", class: "cue", "aria-label": `Without the filter: ${said[name]}`, onclick: () => this.set(name, "") }, said[name], " ×"))),
+      set.length > 1 ? el("li", {}, el("button", { type: "button", class: "cue", onclick: () => this.clear() }, "Clear all")) : "");
+    byId("filter-open").textContent = set.length ? `Filter (${count(set.length, "set", "set")})` : "Filter";
+  }
+
+  clear() {
+    this.values = {};
+    this.draw();
+    this.changed();
+  }
+}
+
+const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
