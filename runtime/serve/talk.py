@@ -18,10 +18,12 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from gamer.index import AlbumError
+from gamer.index.memory.records import Item, Kind
 from gamer.index.memory.store import MemoryStore
 
 from ..errors import RuntimeFailure
 from ..memory.chat import Conversation, model_of
+from ..memory.pictures import AlbumPictures
 from ..memory.recall import encoder_of
 from ..models.chat import Chat
 from ..search.engine import MAX_QUERY, Engine
@@ -31,7 +33,6 @@ from .stream import LineStream
 from .views import VISIBLE
 
 AT_ONCE = 2
-_PHOTOS = 4
 _log = logging.getLogger(__name__)
 
 
@@ -58,8 +59,17 @@ class TalkPiece:
 
 
 @dataclass(frozen=True)
+class TalkMemory:
+    """A memory that the answer is made of, by the id that /api/v1/memories gives it."""
+
+    id: str
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True)
 class TalkEnd:
-    """The last line. `photos`: rows of the photos that were found for it.
+    """The last line. `photos`: rows of the photos that were found for it. `memories`: those it is made of.
 
     `failed`: why the answer broke off, or what was said is not stored; "" if neither.
     """
@@ -67,6 +77,7 @@ class TalkEnd:
     text: str
     chat: str
     photos: tuple[int, ...]
+    memories: tuple[TalkMemory, ...]
     failed: str
 
 
@@ -96,21 +107,18 @@ class Talks:
 
         with MemoryStore.open(engine.album.path) as store:
             model = None if asked.plain else self._model
-            talk = Conversation(store, encoder_of(engine.models), self._photos, model, asked.chat)
-            text, photos, failed = "", tuple[int, ...](), ""
+            talk = Conversation(store, encoder_of(engine.models), AlbumPictures(engine), model, asked.chat)
+            text, photos, memories, failed = "", tuple[int, ...](), tuple[TalkMemory, ...](), ""
             try:
                 said = talk.say(asked.text, datetime.now(), piece, gone)
-                ids = said.reply.rounds[-1].found.photos if said.reply.rounds else ()
-                text, photos = said.text, tuple(engine.album.row_of(photo) for photo in ids)
+                text, photos = said.text, tuple(engine.album.row_of(photo) for photo in said.photos)
+                memories = tuple(_own(item) for item in said.reply.comes_from)
                 talk.flush()
             except Exception as error:
                 if not told:  # no status has been sent: the error handlers give one
                     raise
                 failed = self._said(error)
-        tell(TalkEnd(text, talk.name, photos, failed))
-
-    def _photos(self, question: str) -> list[str]:
-        return [hit.id for hit in self._engine.search(question, _PHOTOS).hits]
+        tell(TalkEnd(text, talk.name, photos, memories, failed))
 
     def _said(self, error: Exception) -> str:
         if isinstance(error, RuntimeFailure | AlbumError):
@@ -118,6 +126,10 @@ class Talks:
             return one_line(str(error).replace(str(path.resolve()), path.name))
         _log.error("a conversation failed", exc_info=error)
         return "the server failed; its terminal says why"
+
+
+def _own(item: Item) -> TalkMemory:
+    return TalkMemory(f"m{item.id}", item.value.kind, item.value.text)
 
 
 def add_talk(api: FastAPI, engine: Engine, problems: dict[int | str, dict[str, Any]]) -> None:

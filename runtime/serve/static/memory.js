@@ -14,7 +14,7 @@ const ORIGINS = { rules: "drawn", llm: "drawn by the language model", person: "w
 const PAGE = 50;
 
 // A memory without a name of its own is filed under a number, which says nothing to a reader.
-const about = (memory) => (/^(turn|note) \d+$/.test(memory.key) ? "" : memory.key);
+const about = (memory) => (memory.block === "persona" ? memory.key.replace(/^persona: /, "how to answer you: ") : /^(turn|note) \d+$/.test(memory.key) ? "" : memory.key);
 
 function source(memory) {
   const from = memory.turns ? `from ${count(memory.turns, "thing you said", "things that were said")}` : "";

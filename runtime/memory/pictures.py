@@ -1,0 +1,111 @@
+"""The album's photos as a conversation uses them: found by words, by the agents' tools, and by a vector.
+
+A photo is named by its id. What the tools return are texts of strangers, which no caller carries out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from gamer.index import AlbumError
+from gamer.index.records import FloatArray
+
+if TYPE_CHECKING:
+    from ..search.engine import Engine
+
+FOUND = 4  # photos that go with an answer from memories
+LISTED = 12  # photos of an answer that is about photos
+_LEAST = 0.5  # a cosine of two pictures; below it they do not show the same thing
+_ABOUT = re.compile(
+    r"\b(?:which|what|show|find|list|how many|where are|do i have|are there)\b.*"
+    r"\b(?:photos?|pictures?|images?|snapshots?|screenshots?)\b|"
+    r"^(?:photos?|pictures?|images?) (?:of|from|with)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer of the tools. `photos`: ids, at most LISTED. `steps`: a line for each call."""
+
+    text: str
+    photos: tuple[str, ...]
+    steps: tuple[str, ...]
+
+
+class Pictures(Protocol):
+    """What a conversation asks of an album's photos."""
+
+    def find(self, words: str) -> tuple[str, ...]:
+        """The photos that the words mean, best first, at most FOUND."""
+        ...
+
+    def answer(self, question: str, now: datetime) -> Answered:
+        """What the agents' tools find for a question about photos."""
+        ...
+
+    def vector(self, photo: str) -> FloatArray | None:
+        """The vector of a photo's picture, float32 [d]; None without one."""
+        ...
+
+    def near(self, vector: FloatArray) -> tuple[str, ...]:
+        """The photos whose pictures are near to a vector, best first, at most FOUND."""
+        ...
+
+    @property
+    def encoder(self) -> str:
+        """The name of what made the pictures' vectors."""
+        ...
+
+
+def asks_for_photos(question: str) -> bool:
+    """Whether a question is about the photos themselves, not about what was said."""
+    return bool(_ABOUT.search(question[:2_000]))
+
+
+class AlbumPictures:
+    """The photos of an open engine. Threads may share it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def encoder(self) -> str:
+        return self._engine.album.meta.image_encoder
+
+    def path(self, photo: str) -> str:
+        """How a person finds a photo: its file, or its id where that is not known."""
+        album = self._engine.album
+        return album.photo(album.row_of(photo)).path or photo
+
+    def find(self, words: str) -> tuple[str, ...]:
+        return tuple(hit.id for hit in self._engine.search(words, FOUND).hits)
+
+    def answer(self, question: str, now: datetime) -> Answered:
+        from ..agent import loop, minds
+        from ..agent.calls import name_of
+        from ..agent.toolbox import Toolbox
+
+        toolbox = Toolbox(self._engine, now)
+        outcome = loop.run(minds.mind("rules", toolbox, now), toolbox, question, "sentence")
+        steps = (f"{step.thought} [{name_of(step.call)}]" for step in outcome.steps if step.call is not None)
+        photos = self._engine.album.photos(outcome.answer.rows[:LISTED])
+        return Answered(outcome.answer.sentence, tuple(photo.id for photo in photos), tuple(steps))
+
+    def vector(self, photo: str) -> FloatArray | None:
+        album = self._engine.album
+        try:
+            row = album.row_of(photo)
+        except AlbumError:  # it has left the album since
+            return None
+        return album.mean_of("image", np.array([row], np.int64))
+
+    def near(self, vector: FloatArray) -> tuple[str, ...]:
+        found = self._engine.album.search_vectors("image", vector, FOUND)
+        rows = [row for row, score in zip(found.rows.tolist(), found.scores, strict=True) if score >= _LEAST]
+        return tuple(photo.id for photo in self._engine.album.photos(rows))
