@@ -86,6 +86,11 @@ class MemoryStore:
 
     # Reading. Every row is checked against its checksum.
 
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever said to the album."""
+        return self._read(lambda db: True, False)
+
     def turns(self, ids: Sequence[int]) -> list[StoredTurn]:
         """The turns with these ids, in that order; those that do not exist are left out."""
         return self._read(lambda db: reading.turns(db, self.path, ids), [])

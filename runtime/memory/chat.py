@@ -61,7 +61,7 @@ class Said:
 
 
 class Conversation:
-    """Not thread-safe. `model`: words the answers; None for the rules' own words. `decider`: None for rules."""
+    """Not thread-safe. `model`: words the answers, else the rules do. `decider`: the rules if None."""
 
     def __init__(
         self,

@@ -80,9 +80,13 @@ class Updater:
         self._store.use_encoder(self._encoder.name)
         done = last = 0
         while not stop() and (batch := self._store.without_vector(last, _BATCH)):
-            vectors = [(stored.id, self._encoder.encode(spoken(stored.turn))) for stored in batch]
+            vectors = []
+            for stored in batch:
+                vectors.append((stored.id, self._encoder.encode(spoken(stored.turn))))
+                if stop():
+                    break
             self._store.add_vectors(vectors, self._encoder.name)
-            done, last = done + len(batch), batch[-1].id
+            done, last = done + len(vectors), batch[-1].id
         return done
 
     def facts_by_rules(self, stored: StoredTurn) -> list[NewItem]:

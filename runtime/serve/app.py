@@ -35,6 +35,7 @@ from . import overview as glance
 from .ask import add_ask
 from .completions import add_chat
 from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, Guard
+from .idle import IdleUpdates
 from .memories import Memories, add_memories
 from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
 from .problem import Problem, Refusal
@@ -109,17 +110,23 @@ def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     return {code: dict(response) for code in (400, 403, 414, 421, 422, 429, 500, *codes)}
 
 
-def create_app(engine: Engine, settings: ServerSettings, memories: Memories | None = None) -> Guard:
+def create_app(
+    engine: Engine,
+    settings: ServerSettings,
+    memories: Memories | None = None,
+    idle: IdleUpdates | None = None,
+) -> Guard:
     """The ASGI application that serves one album, and the language model of its bundle.
 
     `memories`: given by a caller that erases what is left once the album is closed (`Memories.sweep`).
+    `idle`: given by a caller that starts and stops it; without one nothing is updated in idle time.
     """
     api = _api("Search one photo album by what a person says. Nothing leaves the machine.", settings)
     guard = Guard(api, settings)
     _errors(api, engine.album.path)
     _search(api, engine)
     add_ask(api, engine, _problems(408, 413, 503))
-    add_talk(api, engine, _problems(408, 413, 503))
+    add_talk(api, engine, idle or IdleUpdates(engine.album.path, None), _problems(408, 413, 503))
     add_chat(api, engine.models)
     _photos(api, engine)
     add_memories(api, memories or Memories(engine.album.path), _problems)

@@ -102,15 +102,21 @@ def serve(
 def _album(
     album: Path, bundle: Path | None, options: Options, settings: ServerSettings, closing: ExitStack
 ) -> tuple[Guard, str]:
+    from ..memory.recall import encoder_of
     from ..search.engine import Engine
     from .app import create_app
+    from .idle import IdleUpdates
     from .memories import Memories
 
     engine = Engine.open(bundle or find_bundle(album), album, *options)
     memories = Memories(album)
     closing.callback(_sweep, memories)
     closing.callback(engine.close)
-    return create_app(engine, settings, memories), f"{album}: {len(engine.album)} photos"
+    idle = IdleUpdates(album, encoder_of(engine.models))
+    closing.callback(idle.stop)
+    app = create_app(engine, settings, memories, idle)
+    idle.start()
+    return app, f"{album}: {len(engine.album)} photos"
 
 
 def _sweep(memories: Memories) -> None:

@@ -28,6 +28,7 @@ from ..memory.recall import encoder_of
 from ..models.chat import Chat
 from ..search.engine import MAX_QUERY, Engine
 from .guard import TALK
+from .idle import IdleUpdates
 from .problem import one_line
 from .stream import LineStream
 from .views import VISIBLE
@@ -89,8 +90,8 @@ _LINE: TypeAdapter[TalkLine] = TypeAdapter(TalkLine)
 class Talks:
     """The conversations with one album; threads may share it."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, idle: IdleUpdates) -> None:
+        self._engine, self._idle = engine, idle
 
     @cached_property
     def _model(self) -> Chat | None:
@@ -105,7 +106,7 @@ class Talks:
             told = True
             tell(TalkPiece(text))
 
-        with MemoryStore.open(engine.album.path) as store:
+        with self._idle.answering(), MemoryStore.open(engine.album.path) as store:
             model = None if asked.plain else self._model
             talk = Conversation(store, encoder_of(engine.models), AlbumPictures(engine), model, asked.chat)
             text, photos, memories, failed = "", tuple[int, ...](), tuple[TalkMemory, ...](), ""
@@ -132,9 +133,11 @@ def _own(item: Item) -> TalkMemory:
     return TalkMemory(f"m{item.id}", item.value.kind, item.value.text)
 
 
-def add_talk(api: FastAPI, engine: Engine, problems: dict[int | str, dict[str, Any]]) -> None:
-    """Adds the route. `problems`: its error responses, for the schema."""
-    threads, talks = CapacityLimiter(AT_ONCE), Talks(engine)
+def add_talk(
+    api: FastAPI, engine: Engine, idle: IdleUpdates, problems: dict[int | str, dict[str, Any]]
+) -> None:
+    """Adds the route. `idle`: pauses while a turn is answered. `problems`: its error responses."""
+    threads, talks = CapacityLimiter(AT_ONCE), Talks(engine, idle)
 
     @api.post(
         TALK,
