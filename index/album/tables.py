@@ -235,7 +235,7 @@ def check_tables(db: apsw.Connection, path: Path, version: int) -> None:
     needed = TABLES[version] | (full_text if names & full_text else set[str]())
     if missing := needed - names:
         raise _not_an_album(path, f"there is no table {min(missing)!r}")
-    if person_tables.NAMES & names and (lacking := person_tables.NAMES - names):
+    if person_tables.NAMES & names and (lacking := person_tables.NAMES - person_tables.SINCE_2 - names):
         raise _not_an_album(path, f"there is no {min(lacking)!r} beside the person's other tables")
 
 

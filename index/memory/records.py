@@ -111,6 +111,20 @@ class Item:
     past: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Named:
+    """What a shown picture shows, by the name that the person gave it.
+
+    `picture`: the photo's id. `vector`: float32 [d], of the picture; None where none was at hand. `encoder`:
+    the name of what made it.
+    """
+
+    name: str
+    picture: str
+    vector: FloatArray | None
+    encoder: str
+
+
 @dataclass(frozen=True)
 class Forgotten:
     """What `forget` removed. `texts`: of all of it. `left`: why bytes of it may be left, or ""."""

@@ -33,6 +33,9 @@ _MAX_LINE = 1 << 20
 )
 @click.option("--name", default=None, help="Go on with the conversation of this name. [default: a new one]")
 @click.option("-v", "--verbose", is_flag=True, help="Show what was retrieved for each answer.")
+@click.option(
+    "--picture", "shown", multiple=True, help="A photo that the first turn is said of, by id or file."
+)
 @decider_option
 @threads_option
 @now_option
@@ -43,6 +46,7 @@ def chat(
     rules: bool,
     name: str | None,
     verbose: bool,
+    shown: tuple[str, ...],
     decider: str,
     threads: int,
     now: datetime | None,
@@ -67,12 +71,15 @@ def chat(
         models = models_of(album, bundle, threads)
         photos, model = photos_of(models, album), None if rules else model_of(models)
         talk = Conversation(store, encoder_of(models), photos, model, name, deciders.decider(decider, models))
+        pictures = _pictures(photos, shown)
         path = (lambda photo: photo) if photos is None else photos.path
         try:
             for line in _lines():
                 if not line.strip():
                     continue
-                said = talk.say(line, now or datetime.now(), None if as_json else _aloud)
+                tell = None if as_json else _aloud
+                said = talk.say(line, now or datetime.now(), tell, pictures=pictures)
+                pictures = ()
                 if as_json:
                     click.echo(json.dumps(reply_json(said, path), ensure_ascii=False))
                 else:
@@ -80,6 +87,12 @@ def chat(
                     _print(said, path, verbose)
         finally:
             _finish(talk)
+
+
+def _pictures(photos: AlbumPictures | None, named: tuple[str, ...]) -> tuple[str, ...]:
+    if named and photos is None:
+        raise RuntimeFailure("--picture needs a bundle that fits the album: name one with -b")
+    return tuple(photos.named(one) for one in named) if photos is not None else ()
 
 
 def _finish(talk: Conversation) -> None:

@@ -7,7 +7,7 @@ that runs elsewhere is never used here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -73,20 +73,29 @@ class Conversation:
         decider: Decider | None = None,
     ) -> None:
         self.store, self._model, self._photos = store, model, photos
-        self.updater = Updater(store, encoder, decider=decider)
+        self.updater = Updater(store, encoder, decider=decider, pictures=photos)
         self._responder = Responder(store, Recall(store, encoder), self.updater, photos, decider)
         self._waiting: list[Turn] = []
         self.name = name or f"chat {uuid4().hex[:12]}"
 
-    def say(self, text: str, now: datetime, tell: Tell | None = None, cancel: Event | None = None) -> Said:
+    def say(
+        self,
+        text: str,
+        now: datetime,
+        tell: Tell | None = None,
+        cancel: Event | None = None,
+        pictures: Sequence[str] = (),
+    ) -> Said:
         """Stores a turn of the owner's, answers it, and learns from it. `tell` hears the answer as it comes.
+
+        `pictures`: ids of photos that it is said of.
 
         While another program writes the album, turns are answered and wait to be stored. Raises AlbumError
         for a turn that is empty or over a megabyte, and where the album cannot be written at all.
         """
         at = milliseconds(now)
         asked = any(asks(sentence) for sentence in sentences(text[-2_000:]))
-        turn = Turn(uuid4().hex, self.name, OWNER, at, text)
+        turn = Turn(uuid4().hex, self.name, OWNER, at, text, tuple(pictures))
         reply = self._responder.respond(text[:2_000], now) if asked else Reply(NOTED, (), (), ())
         by_tools = self._by_tools(text[:2_000], now) if asked and not reply.core else None
         if by_tools is not None:
@@ -111,6 +120,8 @@ class Conversation:
     def _by_tools(self, question: str, now: datetime) -> Answered | None:
         """What the agents' tools answer to a question about photos; None to one about something else."""
         if self._photos is None or not asks_for_photos(question):
+            return None
+        if self._responder.names_object(question):
             return None
         return self._photos.answer(question, now)
 

@@ -15,6 +15,8 @@ import numpy as np
 from gamer.index import AlbumError
 from gamer.index.records import FloatArray
 
+from ..search.similar import row_named
+
 if TYPE_CHECKING:
     from ..search.engine import Engine
 
@@ -49,6 +51,10 @@ class Pictures(Protocol):
         """What the agents' tools find for a question about photos."""
         ...
 
+    def holds(self, photo: str) -> bool:
+        """Whether a photo is in the album, which it may have left."""
+        ...
+
     def vector(self, photo: str) -> FloatArray | None:
         """The vector of a photo's picture, float32 [d]; None without one."""
         ...
@@ -78,6 +84,11 @@ class AlbumPictures:
     def encoder(self) -> str:
         return self._engine.album.meta.image_encoder
 
+    def named(self, name: str) -> str:
+        """The id of the photo that a person names. Raises RuntimeFailure."""
+        album = self._engine.album
+        return album.photo(row_named(album, name)).id
+
     def path(self, photo: str) -> str:
         """How a person finds a photo: its file, or its id where that is not known."""
         album = self._engine.album
@@ -97,13 +108,18 @@ class AlbumPictures:
         photos = self._engine.album.photos(outcome.answer.rows[:LISTED])
         return Answered(outcome.answer.sentence, tuple(photo.id for photo in photos), tuple(steps))
 
+    def holds(self, photo: str) -> bool:
+        try:
+            self._engine.album.row_of(photo)
+        except AlbumError:
+            return False
+        return True
+
     def vector(self, photo: str) -> FloatArray | None:
         album = self._engine.album
-        try:
-            row = album.row_of(photo)
-        except AlbumError:  # it has left the album since
+        if not self.holds(photo):
             return None
-        return album.mean_of("image", np.array([row], np.int64))
+        return album.mean_of("image", np.array([album.row_of(photo)], np.int64))
 
     def near(self, vector: FloatArray) -> tuple[str, ...]:
         found = self._engine.album.search_vectors("image", vector, FOUND)

@@ -21,7 +21,8 @@ from gamer.index.memory.store import MemoryStore
 from . import questions
 from .as_json import clock
 from .deciders import Decider, RulesDecider
-from .pictures import Pictures
+from .objects import is_named
+from .pictures import FOUND, Pictures
 from .recall import Period, Recall
 from .thinking import Asked, Seen, Step
 from .update import Updater
@@ -148,7 +149,7 @@ class Responder:
         keyed = tuple(content(keywords))
         # Searching the photos takes longest. The store hands its one connection to a thread at a time.
         with ThreadPoolExecutor(STORES) as threads:
-            photos = threads.submit(lambda: tuple(self._photos.find(keywords)) if self._photos else ())
+            photos = threads.submit(self._pictures, keywords)
             procedural = threads.submit(self._procedural, keywords)
             notes = threads.submit(self._notes, keyed, period)
             ranked = self._ranked(keywords, period)
@@ -160,6 +161,24 @@ class Responder:
             also = [Episode(item, ()) for item in _of_kind(later, "episodic")]
             episodes = (*told, *self._episodes(ranked, shown), *also)[:EPISODIC]
             return Retrieved(procedural.result(), said, episodes, photos.result())
+
+    def names_object(self, question: str) -> bool:
+        """Whether a question is about something that the person named in a shown picture."""
+        return any(is_named(one.name, question) for _, one in self._store.objects())
+
+    def _pictures(self, keywords: str) -> tuple[str, ...]:
+        """The photos near to what the keywords name in a shown picture, then those that the words mean."""
+        photos = self._photos
+        if photos is None:
+            return ()
+        found: list[str] = []
+        for _, one in self._store.objects():
+            if not is_named(one.name, keywords):
+                continue
+            found += [one.picture] if photos.holds(one.picture) else []
+            vector = one.vector if one.encoder == photos.encoder else photos.vector(one.picture)
+            found += () if vector is None else photos.near(vector)
+        return tuple(dict.fromkeys([*found, *photos.find(keywords)]))[:FOUND]
 
     def _ranked(self, keywords: str, period: Period | None) -> list[int]:
         """The turns that the keywords mean, best first."""

@@ -14,13 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gamer.index.memory.records import ASSISTANT, MAX_KEYWORDS, NewItem, StoredTurn, Turn
+from gamer.index.memory.records import ASSISTANT, MAX_KEYWORDS, Named, NewItem, StoredTurn, Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.index.records import FloatArray
 
 from . import personality
 from .deciders import Decider, RulesDecider
 from .facts import Fact, facts_of
+from .objects import objects_of
+from .pictures import Pictures
 from .recall import SILENCE_MS, Encoder
 from .words import STATES, asks, content, sentences, traits
 
@@ -44,7 +46,8 @@ class Updated:
 class Updater:
     """`owner`: the speaker whose facts are the person's own; others' turns only give semantic memories.
 
-    `decider`: what draws the facts and chooses the topics' sentences when a session closes.
+    `decider`: what draws the facts and chooses the topics' sentences when a session closes. `pictures`: the
+    album's, for the vectors of those that turns came with.
     """
 
     def __init__(
@@ -53,8 +56,9 @@ class Updater:
         encoder: Encoder | None = None,
         owner: str = OWNER,
         decider: Decider | None = None,
+        pictures: Pictures | None = None,
     ) -> None:
-        self._store, self._encoder, self._owner = store, encoder, owner
+        self._store, self._encoder, self._owner, self._pictures = store, encoder, owner, pictures
         self._decider = decider or RulesDecider()
 
     def run(self, now: int, stop: Callable[[], bool] = lambda: False) -> Updated:
@@ -100,8 +104,8 @@ class Updater:
         bits = traits(turn.text, bool(turn.pictures))
         encoder = self._encoder
         vector = None if encoder is None else encoder.encode(spoken(turn))
-        items = []
-        if bits & STATES and turn.speaker != ASSISTANT:
+        items, objects = [], self._objects(turn)
+        if (bits & STATES or objects) and turn.speaker != ASSISTANT:
             said = " ".join(one for one in sentences(turn.text[:20_000]) if not asks(one))[:_MAX_TEXT]
             words = tuple(content(said)[:MAX_KEYWORDS])
             items.append(
@@ -110,7 +114,20 @@ class Updater:
                     sources=(stored.id,),
                 )
             )  # fmt: skip
-        return self._store.digest(stored.id, bits, items, vector, "" if encoder is None else encoder.name)
+        name = "" if encoder is None else encoder.name
+        return self._store.digest(stored.id, bits, items, vector, name, objects)
+
+    def _objects(self, turn: Turn) -> list[Named]:
+        """What the pictures show that came with a turn of the owner's, by the names in it."""
+        names = objects_of(turn.text) if turn.pictures and turn.speaker == self._owner else []
+        pictures = turn.pictures if names else ()
+        known = self._pictures
+        if known is None:
+            return [Named(name, picture, None, "") for name in names for picture in pictures]
+        vectors = {picture: known.vector(picture) for picture in pictures}
+        return [
+            Named(name, picture, vectors[picture], known.encoder) for name in names for picture in pictures
+        ]
 
     def _close(self, ids: Sequence[int]) -> bool:
         turns = self._store.turns(ids)

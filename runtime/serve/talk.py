@@ -40,7 +40,8 @@ _log = logging.getLogger(__name__)
 class TalkRequest(BaseModel):
     """`chat`: the conversation that an earlier answer named; a new one without it.
 
-    `plain`: answers by rules, also where the bundle has a language model.
+    `plain`: answers by rules, also where the bundle has a language model. `photos`: rows of the photos that
+    the turn is said of.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -50,6 +51,7 @@ class TalkRequest(BaseModel):
     ]
     chat: Annotated[str, Field(pattern="^chat [0-9a-f]{12}$")] | None = None
     plain: bool = False
+    photos: Annotated[list[Annotated[int, Field(ge=0, le=2**31 - 1)]], Field(max_length=4)] = []
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,10 @@ class Talks:
         with self._idle.answering(), MemoryStore.open(engine.album.path) as store:
             model = None if asked.plain else self._model
             talk = Conversation(store, encoder_of(engine.models), AlbumPictures(engine), model, asked.chat)
+            shown = [photo.id for photo in engine.album.photos(asked.photos)]
             text, photos, memories, failed = "", tuple[int, ...](), tuple[TalkMemory, ...](), ""
             try:
-                said = talk.say(asked.text, datetime.now(), piece, gone)
+                said = talk.say(asked.text, datetime.now(), piece, gone, shown)
                 text, photos = said.text, tuple(engine.album.row_of(photo) for photo in said.photos)
                 memories = tuple(_own(item) for item in said.reply.comes_from)
                 talk.flush()
