@@ -7,16 +7,16 @@ import { drawGraph } from "./graph.js";
 import { drawLayers } from "./layers.js";
 import { AlbumMap } from "./map.js";
 import { Memory } from "./memory.js";
-import { card, legend, notHere, placeholders, reach } from "./photos.js";
+import { card, glimpse, legend, notHere, placeholders, reach } from "./photos.js";
 import { asHits, compared } from "./similar.js";
 import { Timeline } from "./timeline.js";
 import { Viewer } from "./viewer.js";
 
 const GLIMPSES = 12; // photos on the start page
 const timeline = new Timeline(byId("timeline"), byId("time-note"));
-const viewer = new Viewer((row, within) => within.querySelector(`[data-row="${row}"]`)?.focus(), likeThis);
+const viewer = new Viewer((row, within) => within.querySelector(`[data-row="${row}"]`)?.focus(), likeThis, talkOf);
 const steps = new Steps((hits, at, within) => viewer.open(hits, at, within));
-const memory = new Memory(() => byId("login").showModal());
+const memory = new Memory(() => byId("login").showModal(), (hits, at, within) => viewer.open(hits, at, within));
 let map = null, stats = null, running = null, lastAnswer = null;
 let like = ""; // the id of the photo whose similar ones are shown, or none
 
@@ -98,6 +98,14 @@ function likeThis(hit) {
   return go();
 }
 
+// Likewise: its step becomes the conversation, whose next turn is said of the photo.
+function talkOf(hit) {
+  history.replaceState(null, "", "/?view=memory");
+  const shown = remember();
+  memory.talk.show(hit);
+  return shown;
+}
+
 function go() {
   turnTo("found");
   if (like) return similar();
@@ -146,7 +154,7 @@ async function welcome() {
   const rows = Array.from({ length: Math.min(GLIMPSES, stats.photos) }, (_, i) => i * step);
   const photos = await Promise.all(rows.map((row) => api.photo(row).catch(() => null)));
   if (like || byId("query").value.trim()) return;
-  show(photos.filter(Boolean).map((photo) => ({ ...photo, memory: photo.memories[0]?.text ?? null, parts: {}, matched: [], score: null, rank: null })));
+  show(photos.filter(Boolean).map(glimpse));
 }
 
 async function search() {

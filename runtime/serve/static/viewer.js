@@ -6,8 +6,9 @@ import { byId, clip, degrees, el, moment, partClass, partName } from "./draw.js"
 import { parts, picture, sure } from "./photos.js";
 
 export class Viewer {
-  // `closed(row, within)`: gives the focus back; `similar(hit)`: shows the photos similar to one, in its step's place.
-  constructor(closed, similar) {
+  // `closed(row, within)`: gives the focus back; `similar(hit)`, `talkOf(hit)`: show the photos similar to one, and a
+  // conversation about it, in its step's place.
+  constructor(closed, similar, talkOf) {
     this.dialog = byId("viewer");
     this.hits = [];
     this.at = 0;
@@ -15,12 +16,14 @@ export class Viewer {
     byId("prev").addEventListener("click", () => this.turn(-1));
     byId("next").addEventListener("click", () => this.turn(1));
     byId("close").addEventListener("click", () => this.dialog.close());
-    byId("similar").addEventListener("click", () => {
-      if (this.returning) return;
-      history.replaceState(null, "");
-      this.dialog.close();
-      similar(this.hits[this.at]);
-    });
+    for (const [id, go] of [["similar", similar], ["talk-of", talkOf]]) {
+      byId(id).addEventListener("click", () => {
+        if (this.returning) return;
+        history.replaceState(null, "");
+        this.dialog.close();
+        go(this.hits[this.at]);
+      });
+    }
     this.dialog.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (by) this.turn(by);
