@@ -96,10 +96,11 @@ class Conversation:
         at = milliseconds(now)
         asked = any(asks(sentence) for sentence in sentences(text[-2_000:]))
         turn = Turn(uuid4().hex, self.name, OWNER, at, text, tuple(pictures))
-        reply = self._responder.respond(text[:2_000], now) if asked else Reply(NOTED, (), (), ())
-        by_tools = self._by_tools(text[:2_000], now) if asked and not reply.core else None
-        if by_tools is not None:
-            reply = Reply(by_tools.text, (), reply.rounds, (), ())
+        by_tools = self._by_tools(text[:2_000], now) if asked else None
+        if by_tools is not None or not asked:
+            reply = Reply(by_tools.text if by_tools else NOTED, (), (), ())
+        else:
+            reply = self._responder.respond(text[:2_000], now)
         self._keep(turn)
         manner, answer = self._manner(text), ""
         if asked and self._model is not None and (reply.drawn or reply.says):

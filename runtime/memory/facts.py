@@ -171,7 +171,8 @@ def _of_clause(clause: str) -> Iterator[Fact]:
         if (found := pattern.search(plain)) and not _NOT_SAID.search(plain[: found.start()]):
             value = found["value"].strip().rstrip(".!")[:_MAX_VALUE]
             about = content(found.groupdict().get("about") or value)
-            yield fact(f"{key}: {' '.join(about[:3])}", value, "procedural")
+            if about:
+                yield fact(f"{key}: {' '.join(about[:3])}", value, "procedural")
             return
     if _NOT_SAID.search(plain):
         return

@@ -59,7 +59,7 @@ _NAMED = re.compile(
 )
 _NOT_NAMED = re.compile(r"^(?:never|don't|do not|stop) call(?:ing)? me .+", re.IGNORECASE)
 _OTHER = re.compile(
-    rf"^(?:please )?(?:(?:always|never) (?P<how>{_TALK}|use|be)|{_TALK}(?: to)? me) ?.+", re.IGNORECASE
+    rf"^(?:please )?(?:(?:always|never) (?P<how>{_TALK}|use|be)|{_TALK}(?: to)? me) ?.*\w.*", re.IGNORECASE
 )
 _MAX_WISH = 60  # characters of a wish in a prompt
 # What each wish is in a prompt: only what its own pattern has matched, so nothing else of the sentence.

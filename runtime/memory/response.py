@@ -167,7 +167,7 @@ class Responder:
         return any(is_named(one.name, question) for _, one in self._store.objects())
 
     def _pictures(self, keywords: str) -> tuple[str, ...]:
-        """The photos near to what the keywords name in a shown picture, then those that the words mean."""
+        """The photos near to what the keywords name in a shown picture, or else those that the words mean."""
         photos = self._photos
         if photos is None:
             return ()
@@ -178,7 +178,7 @@ class Responder:
             found += [one.picture] if photos.holds(one.picture) else []
             vector = one.vector if one.encoder == photos.encoder else photos.vector(one.picture)
             found += () if vector is None else photos.near(vector)
-        return tuple(dict.fromkeys([*found, *photos.find(keywords)]))[:FOUND]
+        return tuple(dict.fromkeys(found or photos.find(keywords)))[:FOUND]
 
     def _ranked(self, keywords: str, period: Period | None) -> list[int]:
         """The turns that the keywords mean, best first."""

@@ -14,7 +14,7 @@ from threading import Event
 from typing import Annotated, Any
 
 from anyio import CapacityLimiter
-from fastapi import FastAPI
+from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from gamer.index import AlbumError
@@ -102,6 +102,9 @@ class Talks:
     def say(self, asked: TalkRequest, tell: Tell, gone: Event) -> None:
         """Tells the pieces of the answer and the end. Raises only what goes wrong before the first piece."""
         engine, told = self._engine, False
+        for row in asked.photos:
+            if row >= len(engine.album):
+                raise HTTPException(404, f"no photo in row {row}; rows are 0 to {len(engine.album) - 1}")
 
         def piece(text: str) -> None:
             nonlocal told
