@@ -12,11 +12,13 @@ import calendar
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
+from gamer.index.memory.records import PERSONA
+
 from ..models.grammar import Constraint, Grammar
 from ..models.llm import Request
 from ..models.models import Models
 from ..search.refine import clean
-from . import facts, persona, thinking
+from . import facts, thinking
 from .facts import MAX_FACTS, Fact
 from .recall import Period
 from .thinking import Asked, Seen, Step
@@ -114,7 +116,7 @@ class LlmDecider:
 
     def _of_sentence(self, sentence: str) -> Iterator[Fact]:
         by_rules = facts.facts_of(sentence)
-        if any(fact.key.startswith(persona.PERSONA) for fact in by_rules) or not facts.is_own(sentence):
+        if any(fact.key.startswith(PERSONA) for fact in by_rules) or not facts.is_own(sentence):
             yield from by_rules
             return
         shown = clean(sentence, _MAX_SENTENCE)
@@ -157,11 +159,11 @@ class LlmDecider:
 
     def _period(self, prompt: str, months: Sequence[str]) -> Period | None:
         start = self._choose(prompt, Grammar().one_of(["at any time", *months]).done())
-        if start not in months:
+        if start is None or start not in months:
             return None
         later = [month for month in months if month >= start]
         end = self._choose(f"{prompt}{start} to ", Grammar().one_of(later).done())
-        return _months(start, end if end in later else start)
+        return _months(start, start if end is None or end not in later else end)
 
     def _span(self, prompt: str, text: str) -> str | None:
         grammar = Grammar().span_of([text], optional=False).literal("\n").done()
