@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI, HTTPException
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from gamer.index import AlbumError
 from gamer.index.memory.records import Item, Kind
@@ -31,10 +31,14 @@ from .guard import TALK
 from .idle import IdleUpdates
 from .problem import one_line
 from .stream import LineStream
-from .views import VISIBLE
+from .views import VISIBLE, number
 
 AT_ONCE = 2
+MAX_SHOWN = 4  # photos that one turn is said of
 _log = logging.getLogger(__name__)
+
+
+ShownRow = Annotated[int, Field(ge=0, le=2**31 - 1, strict=False), BeforeValidator(number)]
 
 
 class TalkRequest(BaseModel):
@@ -51,7 +55,7 @@ class TalkRequest(BaseModel):
     ]
     chat: Annotated[str, Field(pattern="^chat [0-9a-f]{12}$")] | None = None
     plain: bool = False
-    photos: Annotated[list[Annotated[int, Field(ge=0, le=2**31 - 1)]], Field(max_length=4)] = []
+    photos: Annotated[list[ShownRow], Field(max_length=MAX_SHOWN)] = []
 
 
 @dataclass(frozen=True)
