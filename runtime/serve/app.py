@@ -126,7 +126,7 @@ def create_app(
     _errors(api, engine.album.path)
     _search(api, engine)
     add_ask(api, engine, _problems(408, 413, 503))
-    add_talk(api, engine, idle or IdleUpdates(engine.album.path, None), _problems(408, 413, 503))
+    add_talk(api, engine, idle or IdleUpdates(engine.album.path, None), _problems(404, 408, 413, 503))
     add_chat(api, engine.models)
     _photos(api, engine)
     add_memories(api, memories or Memories(engine.album.path), _problems)
