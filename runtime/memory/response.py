@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -29,7 +29,6 @@ from .update import Updater
 from .words import content, sentences, stem
 
 ROUNDS = 3
-STORES = 4  # procedural memories, notes, semantic memories and photos are looked for at the same time
 PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval; turns shown of an episode
 _RANKED = 48  # turns that memories are looked up for
 _LEAST = 0.28  # a cosine with the question; below it, a turn without one of its words is not about it
@@ -146,21 +145,25 @@ class Responder:
 
     def retrieve(self, keywords: str, period: Period | None = None) -> Retrieved:
         """The memories that the keywords mean; with `period`, those of turns in it."""
-        keyed = tuple(content(keywords))
-        # Searching the photos takes longest. The store hands its one connection to a thread at a time.
-        with ThreadPoolExecutor(STORES) as threads:
-            photos = threads.submit(self._pictures, keywords)
-            procedural = threads.submit(self._procedural, keywords)
-            notes = threads.submit(self._notes, keyed, period)
-            ranked = self._ranked(keywords, period)
-            semantic = threads.submit(self._semantic, ranked)
-            first, later = notes.result()
-            said = (*_of_kind(first, "semantic"), *semantic.result(), *_of_kind(later, "semantic"))[:SEMANTIC]
-            shown = {turn for item in said for turn in item.value.sources}
-            told = [Episode(item, ()) for item in _of_kind(first, "episodic")]
-            also = [Episode(item, ()) for item in _of_kind(later, "episodic")]
-            episodes = (*told, *self._episodes(ranked, shown), *also)[:EPISODIC]
-            return Retrieved(procedural.result(), said, episodes, photos.result())
+        if self._photos is None:
+            return self._remembered(keywords, period)
+        # To search the photos takes longest. The memories share a connection: threads for each of their kinds
+        # would wait for one another, and took longer than one after the other.
+        with ThreadPoolExecutor(1) as thread:
+            photos = thread.submit(self._pictures, keywords)
+            return replace(self._remembered(keywords, period), photos=photos.result())
+
+    def _remembered(self, keywords: str, period: Period | None) -> Retrieved:
+        """A retrieval without photos."""
+        ranked = self._ranked(keywords, period)
+        first, later = self._notes(tuple(content(keywords)), period)
+        semantic = (*_of_kind(first, "semantic"), *self._semantic(ranked), *_of_kind(later, "semantic"))
+        semantic = semantic[:SEMANTIC]
+        shown = {turn for item in semantic for turn in item.value.sources}
+        told = [Episode(item, ()) for item in _of_kind(first, "episodic")]
+        also = [Episode(item, ()) for item in _of_kind(later, "episodic")]
+        episodes = (*told, *self._episodes(ranked, shown), *also)[:EPISODIC]
+        return Retrieved(self._procedural(keywords), semantic, episodes)
 
     def names_object(self, question: str) -> bool:
         """Whether a question is about something that the person named in a shown picture."""

@@ -43,7 +43,7 @@ class Photos:
         return ("photo",) if self.others.wait(20) else ()
 
 
-def test_the_stores_are_read_at_the_same_time_with_the_same_result(
+def test_memories_and_photos_are_looked_for_at_the_same_time_with_the_same_result(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk.say(
