@@ -100,7 +100,8 @@ class Counted:
             group, add, remove, inner = value
             return self._group(group, self._sequence(list(inner), (flags | add) & ~remove))
         if op in _REPEATS:
-            return self._repeat(op, *value, flags)
+            low, high, inner = value
+            return self._repeat(op, low, high, inner, flags)
         if op is _ops.ATOMIC_GROUP:
             return self._atomic(self._sequence(list(value), flags))
         if op in (_ops.ASSERT, _ops.ASSERT_NOT):
@@ -198,7 +199,12 @@ class Counted:
     def _atomic(self, inner: Matcher) -> Matcher:
         def match(at: int, then: Continue) -> bool:
             ends: list[int] = []
-            return inner(at, lambda end: not ends.append(end)) and then(ends[0])
+
+            def ended(end: int) -> bool:
+                ends.append(end)
+                return True
+
+            return inner(at, ended) and then(ends[0])
 
         return match
 

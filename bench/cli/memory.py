@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
+from gamer.runtime.cli.options import decider_option
 
 from ..retrieval.datasets import DatasetError
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
 @click.option("--data", type=PATH, default=None, help="LoCoMo's folder; without it that part is left out.")
 @click.option("--fit", is_flag=True, help="Print the weights of recall as fitted to all of --data, and end.")
 @click.option("--turns", type=click.IntRange(1), default=100_000, show_default=True, help="Album to grow to.")
+@decider_option
 @result_options
 @threads_option
-def memory(bundle: Path, data: Path | None, fit: bool, turns: int, out: Outlet, threads: int) -> None:
+def memory(
+    bundle: Path, data: Path | None, fit: bool, turns: int, decider: str, out: Outlet, threads: int
+) -> None:
     """What the memory of the person finds, how it follows changes of mind, and what it costs as it grows."""
     from gamer.runtime.memory.recall import encoder_of
     from gamer.runtime.models.models import Models
@@ -50,8 +54,9 @@ def memory(bundle: Path, data: Path | None, fit: bool, turns: int, out: Outlet, 
             weights = evidence.measure(data, encoder, tell).weights
             out.save(weights)
         else:
-            shown = shown_command(f"memory --data {data.name}" if data else "memory", bundle, ())
-            result = measuring.measure(bundle, data, turns, threads, tell, shown)
+            given = (f" --data {data.name}" if data else "") + (" --decider llm" if decider == "llm" else "")
+            shown = shown_command(f"memory{given}", bundle, ())
+            result = measuring.measure(bundle, data, turns, threads, tell, shown, decider)
             out.save(asdict(result))
     if fit:
         click.echo(json.dumps(weights))

@@ -16,10 +16,12 @@ from pathlib import Path
 
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.chat import Conversation
+from gamer.runtime.memory.deciders import Decider
 
 from .talks import new_album
 
 CONVERSATIONS = 200
+BY_MODEL = 3  # a language model takes a minute for each
 _START = datetime(2024, 1, 1, 9)
 _PLACES = ["Porto", "Lisbon", "Oslo", "Geneva", "Kyoto", "Lima", "Dublin", "Prague", "Seville", "Quebec"]
 _JOBS = ("nurse", "plumber", "cook", "translator", "carpenter", "librarian", "baker", "geologist")
@@ -56,7 +58,10 @@ class Updates:
     never_said: int
 
 
-def measure(tell: Callable[[str], None], conversations: int = CONVERSATIONS) -> Updates:
+def measure(
+    tell: Callable[[str], None], conversations: int = CONVERSATIONS, decider: Decider | None = None
+) -> Updates:
+    """`decider`: what draws the facts and chooses the retrievals; None for the rules."""
     now: dict[str, list[bool]] = {}
     before: dict[str, list[bool]] = {}
     invented = asked = 0
@@ -65,7 +70,7 @@ def measure(tell: Callable[[str], None], conversations: int = CONVERSATIONS) -> 
             tell(f"changes of mind: {number + 1} of {conversations}")
             chance = random.Random(number)
             with MemoryStore.open(new_album(Path(aside) / f"{number}.gamer")) as store:
-                talk = _Talk(store, chance)
+                talk = _Talk(store, chance, decider)
                 changes = script(chance)
                 for part in (0, 1):
                     for change in changes:
@@ -119,8 +124,8 @@ def script(chance: random.Random) -> list[Change]:
 
 
 class _Talk:
-    def __init__(self, store: MemoryStore, chance: random.Random) -> None:
-        self._chat, self._now, self._chance = Conversation(store), _START, chance
+    def __init__(self, store: MemoryStore, chance: random.Random, decider: Decider | None) -> None:
+        self._chat, self._now, self._chance = Conversation(store, decider=decider), _START, chance
 
     def say(self, line: str) -> None:
         for one in (line, *self._chance.sample(_SMALL, self._chance.randint(0, 2))):

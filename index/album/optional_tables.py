@@ -23,7 +23,7 @@ def lacking(names: Iterable[str]) -> str | None:
     """Of a file with these tables and indexes: one that belongs to a group of which it has others."""
     present = set(names)
     for group in GROUPS:
-        if group.names & present and (missing := group.names - present):
+        if group.names & present and (missing := group.names - group.added - present):
             return min(missing)
     return None
 

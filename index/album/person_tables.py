@@ -16,7 +16,7 @@ from ..errors import AlbumError
 from . import checksums
 from .table_group import TableGroup
 
-PERSON_VERSION = 1
+PERSON_VERSION = 2
 _DDL = """
 CREATE TABLE person_meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE person_turns(
@@ -35,13 +35,20 @@ CREATE TABLE person_sources(
     child TEXT NOT NULL, id INTEGER NOT NULL, turn INTEGER NOT NULL, PRIMARY KEY(child, id, turn))
     WITHOUT ROWID;
 CREATE INDEX person_sources_turn ON person_sources(turn);
+CREATE TABLE person_objects(
+    item INTEGER NOT NULL, name TEXT NOT NULL, picture TEXT NOT NULL, encoder TEXT NOT NULL, scale REAL,
+    data BLOB, crc INTEGER NOT NULL, PRIMARY KEY(item, name, picture)) WITHOUT ROWID;
 CREATE TABLE person_forgotten(uid TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE person_words USING
     fts5(text, content='person_turns', content_rowid='id', tokenize='porter unicode61');
 """
 # FTS5 erases a deleted row's words from its index only if it is told to.
 _ERASE = "INSERT INTO person_words(person_words, rank) VALUES('secure-delete', 1)"
-ROWS = ("person_meta", "person_turns", "person_items", "person_sources", "person_forgotten")
+ROWS = (
+    "person_meta", "person_turns", "person_items", "person_sources", "person_objects", "person_forgotten",
+)  # fmt: skip
+_OBJECTS = "person_objects"  # lacking in version 1
+OBJECT_COLUMNS = "item, name, picture, encoder, scale, data"
 TURN_COLUMNS = "uid, chat, speaker, at, text, pictures, sharing"
 ITEM_COLUMNS = "kind, key, text, keywords, at, ends, past, origin, sharing"
 _LABELS = "NOT coalesce(sharing, 'low') IN ('low', 'high')"
@@ -63,10 +70,23 @@ _INVARIANTS = (
 )  # fmt: skip
 
 
+def upgrade(db: apsw.Connection) -> None:
+    """Makes what version 1 lacks, in the caller's transaction; does nothing for the current version."""
+    if not has_objects(db):
+        db.execute(PERSON.declared[_OBJECTS])
+        db.execute("UPDATE person_meta SET value=? WHERE key='version'", (str(PERSON_VERSION),))
+
+
+def has_objects(db: apsw.Connection) -> bool:
+    """Whether the tables are of a version that has objects."""
+    return bool(db.execute("SELECT 1 FROM main.sqlite_schema WHERE name=?", (_OBJECTS,)).fetchone())
+
+
 def check_version(db: apsw.Connection, path: Path) -> None:
     """Raises AlbumError unless this program can read the tables, which must exist."""
     found = db.execute("SELECT value FROM person_meta WHERE key='version'").fetchone()
-    if found != (str(PERSON_VERSION),):
+    # Version 1 is read as it is, and upgraded by what writes.
+    if found != (str(PERSON_VERSION if has_objects(db) else 1),):
         shown = str(found[0])[:20] if found else "none"
         raise AlbumError(
             f"{path}: memories of the person in version {shown}, this program reads {PERSON_VERSION}; "
@@ -86,6 +106,8 @@ def _problems(db: apsw.Connection, path: Path) -> list[str]:
         (count,) = db.execute(sql).fetchone() or (0,)
         if count:
             out.append(f"{description}: {count}")
+    if has_objects(db):
+        out += _of_objects(db)
     for row, crc, *values in db.execute(f"SELECT id, crc, {TURN_COLUMNS} FROM person_turns"):
         if crc_of(tuple(values)) != crc:
             out.append(f"turn t{row}: its row does not match its checksum")
@@ -93,6 +115,16 @@ def _problems(db: apsw.Connection, path: Path) -> list[str]:
         if crc_of((*values, *sources(db, "item", row))) != crc:
             out.append(f"memory m{row}: its row does not match its checksum")
     return out
+
+
+def _of_objects(db: apsw.Connection) -> list[str]:
+    (lost,) = db.execute(
+        "SELECT count(*) FROM person_objects WHERE item NOT IN (SELECT id FROM person_items)"
+    ).fetchone() or (0,)
+    rows = db.execute(f"SELECT crc, {OBJECT_COLUMNS} FROM person_objects")
+    wrong = [f"object of m{values[0]}: its row does not match its checksum"
+             for crc, *values in rows if crc_of(tuple(values)) != crc]  # fmt: skip
+    return [*([f"objects of a memory that does not exist: {lost}"] if lost else []), *wrong]
 
 
 def sources(db: apsw.Connection, child: str, row: int) -> tuple[int, ...]:
@@ -105,6 +137,7 @@ PERSON = TableGroup(
     "memories of the person",
     _DDL,
     full_text=("person_words",),
+    added=frozenset({_OBJECTS}),
     settings=f"{_ERASE}; INSERT INTO person_meta VALUES('version', '{PERSON_VERSION}')",
     find_problems=_problems,
 )

@@ -7,6 +7,7 @@ photo moves to its row, and the table `changes` records that segments are out of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import apsw
 import numpy as np
@@ -121,7 +122,7 @@ class Rows:
         if present:
             self._memories(row, (mark,))
         for (memory,) in held:
-            self._forget(int(memory), mark.text)
+            self._forget(memory, mark.text)
         self.seal(row)
         return True
 
@@ -223,12 +224,12 @@ class Rows:
         """Deletes everything that belongs to a photo, except its own row and its preferences."""
         texts = self._db.execute("SELECT id, text FROM memories WHERE photo=?", (row,)).fetchall()
         for memory, text in texts:
-            self._forget(int(memory), str(text))
+            self._forget(memory, str(text))
         for channel in self.dims:  # by channel, because the primary key begins with it
             self._db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", (channel, row))
         self._db.execute("DELETE FROM mentions WHERE photo=?", (row,))
 
-    def _forget(self, memory: int, text: str) -> None:
+    def _forget(self, memory: Any, text: Any) -> None:
         if self._full_text:
             self._db.execute(
                 "INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", (memory, text)

@@ -22,14 +22,16 @@ class TableGroup:
     """`what`: of which things, in words. `ddl`: one statement for each table and index, with `;` between.
 
     `of_photos`: those of its tables whose column `photo` holds the id of the photo that a row belongs to.
-    `full_text`: its full-text tables. `settings`: statements that follow when the tables are made.
-    `find_problems`: what is wrong in the tables, which exist, of the album at a path; one line each.
+    `full_text`: its full-text tables. `added`: tables that an older version of the group lacks. `settings`:
+    statements that follow when the tables are made. `find_problems`: what is wrong in the tables, which
+    exist, of the album at a path; one line each.
     """
 
     what: str
     ddl: str
     of_photos: tuple[str, ...] = ()
     full_text: tuple[str, ...] = ()
+    added: frozenset[str] = frozenset()
     settings: str = ""
     find_problems: Callable[[apsw.Connection, Path], list[str]] = field(default=lambda db, path: [])
 
@@ -72,7 +74,8 @@ class TableGroup:
     def hide(self, db: apsw.Connection) -> None:
         """Hides all of these tables behind empty temporary views."""
         if self.exist(db):
-            for name in self.tables:
+            there = {name for (name,) in db.execute("SELECT name FROM main.sqlite_schema")}
+            for name in there.intersection(self.tables):
                 db.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM main.{name} WHERE 0")
 
     def drop_photo(self, db: apsw.Connection, photo_id: str) -> None:

@@ -45,8 +45,14 @@ def _copied(db: apsw.Connection, old: Path) -> bool:
     with storage.transaction(db):
         if not person_tables.PERSON.exist(db):  # an interrupted build may have come this far
             person_tables.PERSON.create(db)
+        there = {name for (name,) in db.execute("SELECT name FROM old.sqlite_schema")}
         for table in person_tables.ROWS:
+            if table not in there:  # the old album is of version 1
+                continue
             db.execute(f"DELETE FROM main.{table}; INSERT INTO main.{table} SELECT * FROM old.{table}")
+        if "person_objects" not in there:
+            db.execute("UPDATE person_meta SET value=? WHERE key='version' AND value='1'",
+                       (str(person_tables.PERSON_VERSION),))  # fmt: skip
         person_tables.check_version(db, old)
         db.execute("INSERT INTO person_words(person_words) VALUES('rebuild')")
     db.execute("DETACH old")

@@ -15,7 +15,7 @@ from ..album import person_tables
 from ..album.person_tables import ITEM_COLUMNS, TURN_COLUMNS
 from ..errors import AlbumError
 from . import writing
-from .records import Heads, Item, Kind, NewItem, StoredTurn, Turn
+from .records import Heads, Item, Kind, Named, NewItem, StoredTurn, Turn
 
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _TURN = f"SELECT id, crc, session, traits IS NOT NULL, {TURN_COLUMNS} FROM person_turns"
@@ -119,6 +119,30 @@ def items_of(db: apsw.Connection, path: Path, of: Sequence[int], kind: Kind | No
         (json.dumps([*map(int, of)]), kind),
     ).fetchall()
     return by_id(db, path, [row for (row,) in rows])
+
+
+def objects(db: apsw.Connection, path: Path) -> list[tuple[int, Named]]:
+    if not person_tables.has_objects(db):
+        return []
+    columns = ", ".join(f"o.{column}" for column in person_tables.OBJECT_COLUMNS.split(", "))
+    records = db.execute(
+        f"SELECT o.crc, {columns} FROM person_objects o JOIN person_items i ON i.id = o.item "
+        "WHERE i.past = 0 ORDER BY i.at DESC, i.id DESC, o.name, o.picture"
+    )
+    return [_object(path, record) for record in records]
+
+
+def count_objects(db: apsw.Connection) -> int:
+    return int(db.execute("SELECT count(*) FROM person_objects").get) if person_tables.has_objects(db) else 0
+
+
+def _object(path: Path, record: Any) -> tuple[int, Named]:
+    crc, *values = record
+    item, name, picture, encoder, scale, data = values
+    if person_tables.crc_of(tuple(values)) != crc:
+        raise AlbumError(f"{path}: an object of m{item} is damaged (its checksum differs); forget m{item}")
+    vector = None if data is None else np.frombuffer(data, np.int8).astype(np.float32) * np.float32(scale)
+    return int(item), Named(name, picture, vector, encoder)
 
 
 def _turn(db: apsw.Connection, path: Path, record: Any) -> StoredTurn:

@@ -16,8 +16,10 @@ from ..records import FloatArray, Level, RowArray
 
 Kind = Literal["core", "semantic", "episodic", "procedural"]
 Origin = Literal["rules", "llm", "person"]
+Block = Literal["human", "persona", ""]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ASSISTANT = "assistant"  # the speaker whose turns say nothing about the person
+PERSONA = "persona: "  # begins the keys of the core memories that say how the assistant should be
 PROCEDURAL = 5  # goals and habits that are current at once
 MAX_TURN, MAX_ITEM, MAX_NAME, MAX_KEYWORDS = 1 << 20, 2_000, 200, 48  # bytes of UTF-8; the last: words
 _EARLIEST, _LATEST = -62_135_596_800_000, 253_402_300_799_999  # years 1 to 9999
@@ -92,6 +94,13 @@ class NewItem:
         if len(self.keywords) > MAX_KEYWORDS:
             raise UnfitMemory(f"a memory of {len(self.keywords)} keywords: give at most {MAX_KEYWORDS}")
 
+    @property
+    def block(self) -> Block:
+        """Of a core memory, whether it tells of the owner or of how the assistant should be; "" of others."""
+        if self.kind != "core":
+            return ""
+        return "persona" if self.key.startswith(PERSONA) else "human"
+
 
 @dataclass(frozen=True)
 class Item:
@@ -100,6 +109,20 @@ class Item:
     id: int
     value: NewItem
     past: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """What a shown picture shows, by the name that the person gave it.
+
+    `picture`: the photo's id. `vector`: float32 [d], of the picture; None where none was at hand. `encoder`:
+    the name of what made it.
+    """
+
+    name: str
+    picture: str
+    vector: FloatArray | None
+    encoder: str
 
 
 @dataclass(frozen=True)

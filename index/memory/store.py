@@ -23,10 +23,9 @@ from ..album.tables import USER_VERSION, check_tables, version_of
 from ..album.writer import AlbumWriter
 from ..errors import AlbumBusy, AlbumError, NoSuchMemory
 from ..records import FloatArray
-from ..vectors.quantize import quantize
 from . import forgetting, reading, writing
 from .erasing import HELD, erase
-from .records import Forgotten, Heads, Item, Kind, NewItem, StoredTurn, Turn
+from .records import Forgotten, Heads, Item, Kind, Named, NewItem, StoredTurn, Turn
 
 _T = TypeVar("_T")
 _WAIT_S = 10.0
@@ -86,6 +85,11 @@ class MemoryStore:
 
     # Reading. Every row is checked against its checksum.
 
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever said to the album."""
+        return self._read(lambda db: True, False)
+
     def turns(self, ids: Sequence[int]) -> list[StoredTurn]:
         """The turns with these ids, in that order; those that do not exist are left out."""
         return self._read(lambda db: reading.turns(db, self.path, ids), [])
@@ -132,6 +136,10 @@ class MemoryStore:
     def items_of(self, turns: Sequence[int], kind: Kind | None = None) -> list[Item]:
         """The memories, of one kind or all, that were drawn from any of these turns, by id."""
         return self._read(lambda db: reading.items_of(db, self.path, turns, kind), [])
+
+    def objects(self) -> list[tuple[int, Named]]:
+        """What pictures show by the names that the person gave, with the memory of each, the latest first."""
+        return self._read(lambda db: reading.objects(db, self.path), [])
 
     def search(
         self, words: Sequence[str], limit: int, first: int = 1, last: int | None = None
@@ -182,8 +190,11 @@ class MemoryStore:
         items: Sequence[NewItem],
         vector: FloatArray | None = None,
         encoder: str = "",
+        objects: Sequence[Named] = (),
     ) -> bool:
         """Stores what was drawn from one turn; False, and nothing, if that was done before or it is gone.
+
+        `objects`: what its pictures show, by the first of the memories.
 
         `encoder`: the name of what made the vector, which is not stored where the others are another's.
         """
@@ -191,15 +202,15 @@ class MemoryStore:
         def change(db: apsw.Connection) -> bool:
             scale, data = None, None
             if vector is not None and writing.own_encoder(db, encoder):
-                scale, data = _stored(vector)
+                scale, data = writing.stored(vector)
             db.execute(
                 "UPDATE person_turns SET traits=?, scale=?, data=? WHERE id=? AND traits IS NULL",
                 (traits, scale, data, turn),
             )
             if not db.changes():
                 return False
-            for item in items:
-                writing.put(db, item)
+            rows = [writing.put(db, item) for item in items]
+            writing.name_objects(db, rows[0] if rows else 0, objects if rows else ())
             writing.note_change(db, turn)
             return True
 
@@ -226,7 +237,7 @@ class MemoryStore:
             if writing.own_encoder(db, encoder):
                 db.executemany(
                     "UPDATE person_turns SET scale=?, data=? WHERE id=?",
-                    [(*_stored(vector), row) for row, vector in vectors],
+                    [(*writing.stored(vector), row) for row, vector in vectors],
                 )
                 writing.note_change(db, min(row for row, _ in vectors))
 
@@ -280,6 +291,8 @@ class MemoryStore:
         `keep_bytes`: the bytes wait for `sweep`, in a program that itself has the album open.
         """
 
+        vectors = self._read(reading.count_objects, 0)
+
         def change(db: apsw.Connection) -> tuple[tuple[int, ...], tuple[int, ...], list[str]]:
             _check_ids(db, self.path, "t", "person_turns", turns)
             _check_ids(db, self.path, "m", "person_items", items)
@@ -293,7 +306,9 @@ class MemoryStore:
             )
         gone, lost, texts = self._write(change)
         with self._lock:
-            left = HELD if keep_bytes else erase(self._db, texts)
+            # A picture's vector cannot be looked for as a text is: the file is written anew.
+            sought = texts if self._read(reading.count_objects, 0) == vectors else None
+            left = HELD if keep_bytes else erase(self._db, sought)
         return Forgotten(gone, lost, tuple(texts), left)
 
     def sweep(self) -> str:
@@ -336,6 +351,7 @@ class MemoryStore:
                 with storage.transaction(self._db):
                     if not person_tables.PERSON.exist(self._db):
                         person_tables.PERSON.create(self._db)
+                    person_tables.upgrade(self._db)
                     done = change(self._db)
                 self._has = True
                 self._check_place()
@@ -360,11 +376,6 @@ class MemoryStore:
             f"{self.path}: the album was deleted or replaced while it was open, so that this is not "
             "stored; open it again"
         )
-
-
-def _stored(vector: FloatArray) -> tuple[float, bytes]:
-    codes, scales = quantize(vector.reshape(1, -1))
-    return float(scales[0]), codes.tobytes()
 
 
 class _Undone(Exception):

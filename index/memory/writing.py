@@ -14,8 +14,10 @@ from typing import Any
 import apsw
 
 from ..album import person_tables
-from ..album.person_tables import ITEM_COLUMNS, TURN_COLUMNS
-from .records import PROCEDURAL, NewItem, Turn
+from ..album.person_tables import ITEM_COLUMNS, OBJECT_COLUMNS, TURN_COLUMNS
+from ..records import FloatArray
+from ..vectors.quantize import quantize
+from .records import PROCEDURAL, Named, NewItem, Turn
 
 KEYED = "kind IN ('core', 'procedural')"  # of a key of these kinds one value is current
 _AMONG = "IN (SELECT value FROM json_each(?))"
@@ -69,6 +71,23 @@ def put(db: apsw.Connection, item: NewItem) -> int:
     if item.kind == "procedural":
         _keep_five(db)
     return row
+
+
+def name_objects(db: apsw.Connection, item: int, objects: Iterable[Named]) -> None:
+    """Notes what the pictures show that came with a memory."""
+    for one in objects:
+        scale, data = (None, None) if one.vector is None else stored(one.vector)
+        values = (item, one.name, one.picture, one.encoder, scale, data)
+        db.execute(
+            f"INSERT OR REPLACE INTO person_objects({OBJECT_COLUMNS}, crc) VALUES(?,?,?,?,?,?,?)",
+            (*values, person_tables.crc_of(values)),
+        )
+
+
+def stored(vector: FloatArray) -> tuple[float, bytes]:
+    """A vector as the columns `scale` and `data` have it."""
+    codes, scales = quantize(vector.reshape(1, -1))
+    return float(scales[0]), codes.tobytes()
 
 
 @dataclass(frozen=True)
@@ -247,6 +266,7 @@ def delete_items(db: apsw.Connection, items: list[int]) -> list[str]:
         f"SELECT CAST(text AS TEXT) FROM person_items WHERE id {_AMONG}", (listed,)
     ).fetchall()
     db.execute(f"DELETE FROM person_sources WHERE child IN ('item', 'says') AND id {_AMONG}", (listed,))
+    db.execute(f"DELETE FROM person_objects WHERE item {_AMONG}", (listed,))
     db.execute(f"DELETE FROM person_items WHERE id {_AMONG}", (listed,))
     return [text for (text,) in rows]
 

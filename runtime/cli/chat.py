@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,13 @@ from gamer.index.errors import AlbumBusy
 
 from ..errors import RuntimeFailure
 from .console import fail, one_line, passage, plain
-from .options import PATH, album_bundle_option, json_option, now_option, threads_option
+from .options import PATH, album_bundle_option, decider_option, json_option, now_option, threads_option
 
 if TYPE_CHECKING:
     from ..memory.chat import Conversation, Said
-    from ..memory.response import Photos
+    from ..memory.pictures import AlbumPictures
     from ..models.models import Models
 
-_PHOTOS = 4
 _MAX_LINE = 1 << 20
 
 
@@ -34,6 +33,10 @@ _MAX_LINE = 1 << 20
 )
 @click.option("--name", default=None, help="Go on with the conversation of this name. [default: a new one]")
 @click.option("-v", "--verbose", is_flag=True, help="Show what was retrieved for each answer.")
+@click.option(
+    "--picture", "shown", multiple=True, help="A photo that the first turn is said of, by id or file."
+)
+@decider_option
 @threads_option
 @now_option
 @json_option
@@ -43,6 +46,8 @@ def chat(
     rules: bool,
     name: str | None,
     verbose: bool,
+    shown: tuple[str, ...],
+    decider: str,
     threads: int,
     now: datetime | None,
     as_json: bool,
@@ -58,26 +63,36 @@ def chat(
     """
     from gamer.index.memory.store import MemoryStore
 
+    from ..memory import deciders
     from ..memory.chat import Conversation, model_of
     from ..memory.recall import encoder_of
 
     with one_line("chat"), MemoryStore.open(album) as store:
         models = models_of(album, bundle, threads)
-        talk = Conversation(
-            store, encoder_of(models), photos_of(models, album), None if rules else model_of(models), name
-        )
+        photos, model = photos_of(models, album), None if rules else model_of(models)
+        talk = Conversation(store, encoder_of(models), photos, model, name, deciders.decider(decider, models))
+        pictures = _pictures(photos, shown)
+        path = (lambda photo: photo) if photos is None else photos.path
         try:
             for line in _lines():
                 if not line.strip():
                     continue
-                said = talk.say(line, now or datetime.now(), None if as_json else _aloud)
+                tell = None if as_json else _aloud
+                said = talk.say(line, now or datetime.now(), tell, pictures=pictures)
+                pictures = ()
                 if as_json:
-                    click.echo(json.dumps(reply_json(said), ensure_ascii=False))
+                    click.echo(json.dumps(reply_json(said, path), ensure_ascii=False))
                 else:
                     click.echo()
-                    _print(said, verbose)
+                    _print(said, path, verbose)
         finally:
             _finish(talk)
+
+
+def _pictures(photos: AlbumPictures | None, named: tuple[str, ...]) -> tuple[str, ...]:
+    if named and photos is None:
+        raise RuntimeFailure("--picture needs a bundle that fits the album: name one with -b")
+    return tuple(photos.named(one) for one in named) if photos is not None else ()
 
 
 def _finish(talk: Conversation) -> None:
@@ -120,8 +135,8 @@ def models_of(album: Path, bundle: Path | None, threads: int = 2) -> Models | No
     return Models.open(found, threads=threads)
 
 
-def photos_of(models: Models | None, album: Path) -> Photos | None:
-    """The search for photos; None without a bundle, and for an album without photos."""
+def photos_of(models: Models | None, album: Path) -> AlbumPictures | None:
+    """The album's photos; None without a bundle, and for an album without photos."""
     if models is None:
         return None
     from gamer.index import Album
@@ -129,22 +144,17 @@ def photos_of(models: Models | None, album: Path) -> Photos | None:
     with Album.open(album) as opened:
         if not len(opened):
             return None
+    from ..memory.pictures import AlbumPictures
     from ..search.engine import Engine
 
     try:
-        engine = Engine.over(models, album)
+        return AlbumPictures(Engine.over(models, album))
     except RuntimeFailure:  # other encoders made the album's vectors
         return None
 
-    def find(question: str) -> Sequence[str]:
-        hits = engine.search(question, _PHOTOS).hits
-        return [hit.path or hit.id for hit in hits]
 
-    return find
-
-
-def reply_json(said: Said) -> dict[str, Any]:
-    """An answer as JSON, with what each round retrieved."""
+def reply_json(said: Said, path: Callable[[str], str]) -> dict[str, Any]:
+    """An answer as JSON, with what each round retrieved. `path`: a photo's id → how it is printed."""
     from ..memory.as_json import item_json, turn_json
 
     reply = said.reply
@@ -162,23 +172,29 @@ def reply_json(said: Said) -> dict[str, Any]:
                     {**item_json(episode.item), "lines": [turn_json(line) for line in episode.lines]}
                     for episode in one.found.episodes
                 ],
-                "photos": list(one.found.photos),
+                "photos": [*map(path, one.found.photos)],
             }
             for one in reply.rounds
         ],
+        "photos": [*map(path, said.photos)],
+        "from": [f"m{item.id}" for item in reply.comes_from],
         "drawn": [f"t{turn}" for turn in reply.drawn],
     }
 
 
-def _print(said: Said, verbose: bool) -> None:
+def _print(said: Said, path: Callable[[str], str], verbose: bool) -> None:
     write: Callable[[str], None] = lambda line: click.echo(plain(line))  # noqa: E731
     reply = said.reply
     if said.waiting:
         write("  (another program writes the album: this is stored as soon as it is done)")
-    for photo in reply.rounds[-1].found.photos if reply.rounds else ():
-        write(f"  photo {photo}")
+    if reply.comes_from:
+        write(f"  from {' '.join(f'm{item.id}' for item in reply.comes_from)}")
+    for photo in said.photos:
+        write(f"  photo {path(photo)}")
     if not verbose:
         return
+    for step in said.steps:
+        write(f"· {step}")
     for one in reply.rounds:
         write(f"· {one.thought}")
         for item in (*one.found.procedural, *one.found.semantic):

@@ -13,7 +13,7 @@ from gamer.index import AlbumError
 
 from ..memory.as_json import item_json, turn_json
 from .console import fail, one_line, plain
-from .options import PATH, album_bundle_option, json_option
+from .options import PATH, album_bundle_option, decider_option, json_option
 
 KINDS = ("core", "semantic", "episodic", "procedural")
 
@@ -203,14 +203,16 @@ def personality(album: Path, switch: str) -> None:
 @memory.command()
 @click.argument("album", type=PATH)
 @album_bundle_option
+@decider_option
 @json_option
-def update(album: Path, bundle: Path | None, as_json: bool) -> None:
+def update(album: Path, bundle: Path | None, decider: str, as_json: bool) -> None:
     """Draw memories from what was said since the last time; goes on where it was interrupted.
 
     With a bundle, turns that were said without it, or with another one's text encoder, are encoded too.
     """
     from gamer.index.memory.store import MemoryStore
 
+    from ..memory import deciders
     from ..memory.by_hand import now
     from ..memory.recall import encoder_of
     from ..memory.update import Updater
@@ -218,7 +220,7 @@ def update(album: Path, bundle: Path | None, as_json: bool) -> None:
 
     with one_line("memory update"), MemoryStore.open(album) as store:
         models = models_of(album, bundle)
-        updater = Updater(store, encoder_of(models))
+        updater = Updater(store, encoder_of(models), decider=deciders.decider(decider, models))
         done, encoded = updater.run(now()), updater.encode_missing()
     if as_json:
         click.echo(json.dumps({**asdict(done), "encoded": encoded}))

@@ -34,6 +34,13 @@ now_option = click.option(
     default=None,
     help="The day that 'last spring' counts from. [default: now]",
 )
+decider_option = click.option(
+    "--decider",
+    type=click.Choice(("rules", "llm")),
+    default="rules",
+    show_default=True,
+    help="What decides what to remember and look up; llm: the bundle's language model, held to your words.",
+)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of a table."
 )

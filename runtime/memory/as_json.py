@@ -17,7 +17,8 @@ def item_json(item: Item) -> dict[str, Any]:
     """A memory as JSON."""
     value = item.value
     return {
-        "id": f"m{item.id}", "kind": value.kind, "key": value.key, "text": value.text, "at": clock(value.at),
+        "id": f"m{item.id}", "kind": value.kind, "block": value.block, "key": value.key,
+        "text": value.text, "at": clock(value.at),
         "past": item.past, "ends": None if value.ends is None else clock(value.ends),
         "keywords": list(value.keywords), "origin": value.origin, "sharing": value.sharing,
         "turns": [f"t{turn}" for turn in value.sources],

@@ -7,7 +7,7 @@ that runs elsewhere is never used here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from gamer.index.errors import AlbumBusy
-from gamer.index.memory.records import ASSISTANT, MAX_TURN, Turn, clip
+from gamer.index.memory.records import ASSISTANT, MAX_TURN, PERSONA, Turn, clip
 from gamer.index.memory.store import MemoryStore
 
 from ..errors import RuntimeFailure
 from . import personality
+from .deciders import Decider
+from .facts import facts_of
+from .persona import Manner, manner_of
+from .pictures import Answered, Pictures, asks_for_photos
 from .recall import Encoder, Recall
-from .response import Photos, Reply, Responder, Retrieved, day
+from .response import Reply, Responder, Retrieved, day
 from .update import OWNER, Updater
 from .words import asks, sentences
 
@@ -45,47 +49,64 @@ Tell = Callable[[str], None]
 class Said:
     """One exchange. `reply`: what the rules found. `text`: what was answered.
 
-    `waiting`: turns that are not stored yet, because another program writes the album (`flush`).
+    `photos`: ids of those that go with it. `steps`: a line for each call of a tool. `waiting`: turns that are
+    not stored yet, because another program writes the album (`flush`).
     """
 
     reply: Reply
     text: str
     waiting: int = 0
+    photos: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
 
 class Conversation:
-    """Not thread-safe. `model`: words the answers; None for the rules' own words."""
+    """Not thread-safe. `model`: words the answers, else the rules do. `decider`: the rules if None."""
 
     def __init__(
         self,
         store: MemoryStore,
         encoder: Encoder | None = None,
-        photos: Photos | None = None,
+        photos: Pictures | None = None,
         model: Chat | None = None,
         name: str | None = None,
+        decider: Decider | None = None,
     ) -> None:
-        self.store, self._model = store, model
-        self.updater = Updater(store, encoder)
-        self._responder = Responder(store, Recall(store, encoder), self.updater, photos)
+        self.store, self._model, self._photos = store, model, photos
+        self.updater = Updater(store, encoder, decider=decider, pictures=photos)
+        self._responder = Responder(store, Recall(store, encoder), self.updater, photos, decider)
         self._waiting: list[Turn] = []
         self.name = name or f"chat {uuid4().hex[:12]}"
 
-    def say(self, text: str, now: datetime, tell: Tell | None = None, cancel: Event | None = None) -> Said:
+    def say(
+        self,
+        text: str,
+        now: datetime,
+        tell: Tell | None = None,
+        cancel: Event | None = None,
+        pictures: Sequence[str] = (),
+    ) -> Said:
         """Stores a turn of the owner's, answers it, and learns from it. `tell` hears the answer as it comes.
+
+        `pictures`: ids of photos that it is said of.
 
         While another program writes the album, turns are answered and wait to be stored. Raises AlbumError
         for a turn that is empty or over a megabyte, and where the album cannot be written at all.
         """
         at = milliseconds(now)
         asked = any(asks(sentence) for sentence in sentences(text[-2_000:]))
-        turn = Turn(uuid4().hex, self.name, OWNER, at, text)
-        reply = self._responder.respond(text[:2_000], now) if asked else Reply(NOTED, (), (), ())
+        turn = Turn(uuid4().hex, self.name, OWNER, at, text, tuple(pictures))
+        by_tools = self._by_tools(text[:2_000], now) if asked else None
+        if by_tools is not None or not asked:
+            reply = Reply(by_tools.text if by_tools else NOTED, (), (), ())
+        else:
+            reply = self._responder.respond(text[:2_000], now)
         self._keep(turn)
-        answer = ""
+        manner, answer = self._manner(text), ""
         if asked and self._model is not None and (reply.drawn or reply.says):
-            answer = self._worded(text, reply, tell, cancel)
+            answer = self._worded(text, reply, manner, tell, cancel)
         if not answer:
-            answer = reply.text
+            answer = manner.noted(reply.brief if manner.short else reply.text)
             if tell is not None:
                 tell(answer)
         drawn, says = _shown(reply)
@@ -94,7 +115,16 @@ class Conversation:
         if not self._waiting:
             with suppress(AlbumBusy):  # the next turn goes on with it
                 self.updater.run(at)
-        return Said(reply, answer, len(self._waiting))
+        found = by_tools or Answered(reply.text, reply.photos, ())
+        return Said(reply, answer, len(self._waiting), found.photos, found.steps)
+
+    def _by_tools(self, question: str, now: datetime) -> Answered | None:
+        """What the agents' tools answer to a question about photos; None to one about something else."""
+        if self._photos is None or not asks_for_photos(question):
+            return None
+        if self._responder.names_object(question):
+            return None
+        return self._photos.answer(question, now)
 
     def flush(self) -> None:
         """Stores the turns that wait. Raises AlbumBusy if they cannot be stored yet."""
@@ -109,23 +139,33 @@ class Conversation:
             if not waited:
                 self.flush()
 
-    def _worded(self, question: str, reply: Reply, tell: Tell | None, cancel: Event | None) -> str:
+    def _manner(self, text: str) -> Manner:
+        """How to answer a turn, by the wishes so far and those in it."""
+        said = [(item.value.key, item.value.text) for item in self._responder.core() if not item.past]
+        wishes = dict(said) | {fact.key: fact.value for fact in facts_of(text)}
+        return manner_of((key, value) for key, value in wishes.items() if key.startswith(PERSONA))
+
+    def _worded(
+        self, question: str, reply: Reply, manner: Manner, tell: Tell | None, cancel: Event | None
+    ) -> str:
         """The model's answer from as many notes as fit its cache; "" if not even the question does."""
         notes = notes_of(reply)
         while True:
             try:
-                return self._generated(question, notes, tell, cancel)
+                return self._generated(question, notes, manner, tell, cancel)
             except RuntimeFailure:  # raised before the first word
                 if not notes:
                     return ""
                 notes = notes[: len(notes) // 2]
 
-    def _generated(self, question: str, notes: list[str], tell: Tell | None, cancel: Event | None) -> str:
+    def _generated(
+        self, question: str, notes: list[str], manner: Manner, tell: Tell | None, cancel: Event | None
+    ) -> str:
         from ..models.chat import Message, Wish
 
         assert self._model is not None
         who = personality.read(self.store).sentence() if personality.is_on(self.store) else ""
-        system = Message("system", "\n".join([_SYSTEM, *([who] if who else []), *notes]))
+        system = Message("system", "\n".join(filter(None, [_SYSTEM, manner.prompt(), who, *notes])))
         ids = self._model.ids([system, Message("user", question[:1_000])])
         done = self._model.generate(
             ids, Wish(MAX_NEW), None if tell is None else (lambda piece: tell(piece.text)), cancel

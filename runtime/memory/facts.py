@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gamer.index.memory.records import MAX_NAME, clip
+from gamer.index.memory.records import MAX_NAME, Origin, clip
 
+from . import persona
 from .words import MONTHS, asks, content, sentences
 
 MAX_FACTS = 12  # of one turn
@@ -49,6 +50,7 @@ class Fact:
     key: str
     value: str
     kind: Kind = "core"
+    origin: Origin = "rules"
 
 
 def _rule(key: str, pattern: str) -> tuple[str, re.Pattern[str]]:
@@ -57,7 +59,7 @@ def _rule(key: str, pattern: str) -> tuple[str, re.Pattern[str]]:
 
 # Key → pattern; the first that fits a clause gives its fact. {noun} in a key is what the pattern names.
 _RULES = (
-    _rule("name", rf"\b(?:my name is|call me|my name's) {_V}"),
+    _rule("name", rf"\b(?:my name is|my name's) {_V}"),
     _rule("home", rf"{_S} (?:moved|relocated|am moving|'m moving|moving|settled)(?: back| out| over|"
                   rf" house)? (?:to|into|in) {_V}"),
     _rule("home", rf"{_S} (?:live|am living|living|reside|am based|based) (?:in|at|near) {_V}"),
@@ -108,11 +110,6 @@ _PROCEDURES = (
     _rule("habit", r"\bi (?P<value>[a-z]+ .{0,60}\b(?:every|each) (?:morning|evening|night|day|week"
                    r"|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b"),
 )  # fmt: skip
-_PERSONA = re.compile(
-    r"^(?:please )?(?:(?:always|never) (?P<how>answer|reply|speak|talk|write|use|be|call)|(?:answer"
-    r"|reply|speak|talk|write)(?: to)? me) ?(?P<value>.+)",
-    re.IGNORECASE,
-)
 # A clause that reports, supposes or negates is no statement of the person's own life.
 _NOT_SAID = re.compile(
     r"\b(?:if|wish|imagine|suppose|would|could|might|maybe|perhaps|used to|never|almost|dreamt|dreamed|"
@@ -136,9 +133,11 @@ _VAGUE = frozenset(
         "around",
     ]
 )
+_OWN = re.compile(r"\b(?:i|i'm|i've|my|me|we|our)\b", re.IGNORECASE)
 _CLAUSES = re.compile(
-    r" ?(?:;|,? (?:and|but) (?=(?:i|we|my|our)\b)|, (?=(?:i|we|my|our)\b)) ?", re.IGNORECASE
+    r" ?(?:;|(?:,? (?:and|but) |, )(?=(?:i|we|my|our|(?:(?:please|you can) )?call me)\b)) ?", re.IGNORECASE
 )
+_WISHES = re.compile(r" ?(?:;|,? (?:and|but)(?: then)? |, ) ?", re.IGNORECASE)
 
 
 def facts_of(text: str) -> list[Fact]:
@@ -147,46 +146,57 @@ def facts_of(text: str) -> list[Fact]:
     for sentence in sentences(text[:20_000]):
         if asks(sentence):
             continue
-        for clause in _CLAUSES.split(" ".join(sentence.split())):
-            out += [fact for fact in _of_clause(clause.strip()[:_MAX_CLAUSE]) if fact not in out]
+        for clause in _clauses(" ".join(sentence.split())):
+            out += [found for found in _of_clause(clause.strip()[:_MAX_CLAUSE]) if found not in out]
         if len(out) >= MAX_FACTS:
             break
     return out[:MAX_FACTS]
 
 
+def _clauses(sentence: str) -> list[str]:
+    """A wish goes on after "and" without a subject; a statement may name two things there."""
+    return (_WISHES if persona.wish_of(sentence.replace("’", "'")) else _CLAUSES).split(sentence)
+
+
 def _of_clause(clause: str) -> Iterator[Fact]:
     plain = clause.replace("’", "'")
-    if how := _PERSONA.match(plain):
-        value = plain.rstrip(".!")
-        yield _fact(f"persona: {(how['how'] or 'answer').lower()}", value)
+    if wish := persona.wish_of(plain):
+        yield fact(*wish)
         return
     if found := _LIKES.search(plain):
-        if not _NOT_SAID.search(plain[: found.start()]) and (what := _value(found["value"])):
-            yield _fact(f"likes {' '.join(content(what)[:4])}", f"{found['verb']} {what}")
+        if not _NOT_SAID.search(plain[: found.start()]) and (what := value_of(found["value"])):
+            yield fact(f"likes {' '.join(content(what)[:4])}", f"{found['verb']} {what}")
         return
     for key, pattern in _PROCEDURES:
         if (found := pattern.search(plain)) and not _NOT_SAID.search(plain[: found.start()]):
             value = found["value"].strip().rstrip(".!")[:_MAX_VALUE]
             about = content(found.groupdict().get("about") or value)
-            yield _fact(f"{key}: {' '.join(about[:3])}", value, "procedural")
+            if about:
+                yield fact(f"{key}: {' '.join(about[:3])}", value, "procedural")
             return
     if _NOT_SAID.search(plain):
         return
     for key, pattern in _RULES:
         if found := pattern.search(plain):
             groups = found.groupdict()
-            value = _value(groups["value"])
+            value = value_of(groups["value"])
             noun = _noun(groups.get("noun") or "")
             if value and ("{noun}" not in key or noun):
-                yield _fact(key.format(noun=noun, value=value.lower()), value)
+                yield fact(key.format(noun=noun, value=value.lower()), value)
                 return
 
 
-def _fact(key: str, value: str, kind: Kind = "core") -> Fact:
-    return Fact(clip(key, MAX_NAME).strip(), value, kind)
+def fact(key: str, value: str, kind: Kind = "core", origin: Origin = "rules") -> Fact:
+    """A fact whose key is as long as a key may be."""
+    return Fact(clip(key, MAX_NAME).strip(), value, kind, origin)
 
 
-def _value(text: str) -> str:
+def is_own(sentence: str) -> bool:
+    """Whether a sentence states something of the person's own life."""
+    return bool(_OWN.search(sentence.replace("’", "'"))) and not _NOT_SAID.search(sentence)
+
+
+def value_of(text: str) -> str:
     """A value without what follows it; "" for one that names nothing."""
     short = _END.sub("", text.strip().rstrip(".!?")).strip()[:_MAX_VALUE].strip()
     return "" if (not content(short) and not short.isdigit()) or short.casefold() in _VAGUE else short

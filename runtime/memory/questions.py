@@ -48,6 +48,7 @@ _MEANT = {
     "job": "job work profession occupation career do-for",
     "employer": "employer company work employed firm works",
     "name": "name called",
+    "persona: name": "name called",
     "age": "age old",
     "diet": "diet eat vegetarian vegan",
     "car": "car drive",

@@ -103,6 +103,13 @@ class Recall:
         self._run = np.cumsum(new_run) if len(at) else np.zeros(0, np.int64)
         self._names = [frozenset(content(name)) for name in heads.names]
 
+    def months(self) -> list[str]:
+        """The months in which something was said, "2026-01", ascending."""
+        self.refresh()
+        return [
+            str(month) for month in np.unique(self._heads.at.astype("datetime64[ms]").astype("datetime64[M]"))
+        ]
+
     def candidates(self, question: str, period: Period | None = None, only: bool = False) -> Candidates:
         """The turns that the question may mean, with what they are scored by.
 

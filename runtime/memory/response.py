@@ -1,14 +1,15 @@
-"""The response stage: up to three rounds of think → retrieve or answer, by rules.
+"""The response stage: up to three rounds of think → retrieve or answer.
 
-A round first asks what is known by key (where do I live?), then the period that the question names, then all
-that was said; each retrieval gives 2 procedural, 4 semantic and 2 episodic memories, and photos by the search
-that exists. Texts of memories are quoted, and never carried out.
+What is known by key (where do I live?) answers first. A decider chooses the retrievals; each gives 2
+procedural, 4 semantic and 2 episodic memories, and photos by the search that exists. Texts of memories are
+quoted, and never carried out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -17,22 +18,21 @@ from numpy.typing import NDArray
 from gamer.index.memory.records import ASSISTANT, Item, Kind, NewItem, StoredTurn
 from gamer.index.memory.store import MemoryStore
 
-from ..cues.dates import TimeContext
-from ..cues.times import find_times
 from . import questions
 from .as_json import clock
+from .deciders import Decider, RulesDecider
+from .objects import is_named
+from .pictures import FOUND, Pictures
 from .recall import Period, Recall
+from .thinking import Asked, Seen, Step
 from .update import Updater
-from .words import content, stem
+from .words import content, sentences, stem
 
 ROUNDS = 3
 PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval; turns shown of an episode
 _RANKED = 48  # turns that memories are looked up for
 _LEAST = 0.28  # a cosine with the question; below it, a turn without one of its words is not about it
-_DAY_MS = 86_400_000
-_AFTERWARDS_MS = 14 * _DAY_MS  # people talk about a day for some time after it
 NOTHING = "You have told me nothing about that."
-Photos = Callable[[str], Sequence[str]]  # a question → lines that name photos
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Episode:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """What one retrieval found, each kind best first. `photos`: a line each."""
+    """What one retrieval found, each kind best first. `photos`: their ids."""
 
     procedural: tuple[Item, ...] = ()
     semantic: tuple[Item, ...] = ()
@@ -79,7 +79,7 @@ class Round:
 class Reply:
     """`text`: the answer. `core`: the memories by key that it says. `drawn`: turns whose words it repeats.
 
-    `says`: memories, beside the core ones, whose words it repeats.
+    `says`: memories, beside the core ones, whose words it repeats. `source`: the memory that a quote is of.
     """
 
     text: str
@@ -87,59 +87,108 @@ class Reply:
     rounds: tuple[Round, ...]
     drawn: tuple[int, ...]
     says: tuple[int, ...] = ()
+    source: Item | None = None
+
+    @property
+    def comes_from(self) -> tuple[Item, ...]:
+        """The stored memories that the rules' answer is made of."""
+        quoted = () if self.source is None else (self.source,)
+        return tuple(item for item in (*self.core, *quoted) if item.id)
+
+    @property
+    def brief(self) -> str:
+        """The answer in as few words as it can have: the values, or one sentence of a quote."""
+        if self.core:
+            return " ".join(f"{item.value.text.rstrip('.')}." for item in self.core)
+        first = next(iter(sentences(self.source.value.text)), "") if self.source else ""
+        return f"“{first}”" if first else self.text
+
+    @property
+    def photos(self) -> tuple[str, ...]:
+        """The ids of the photos that go with the answer."""
+        return self.rounds[-1].found.photos if self.rounds else ()
 
 
 class Responder:
-    """Not thread-safe. `photos`: finds photos that a question means; None without a bundle."""
+    """Not thread-safe. `photos`: the album's; None without a bundle."""
 
     def __init__(
-        self, store: MemoryStore, recall: Recall, updater: Updater, photos: Photos | None = None
+        self,
+        store: MemoryStore,
+        recall: Recall,
+        updater: Updater,
+        photos: Pictures | None = None,
+        decider: Decider | None = None,
     ) -> None:
         self._store, self._recall, self._updater, self._photos = store, recall, updater, photos
+        self._decider = decider or RulesDecider()
 
     def respond(self, question: str, now: datetime) -> Reply:
         """Answers a question from the memories. `now`: the clock on the wall, for "last week"."""
-        asked = questions.read(question)
-        known = questions.fitting(asked, [*self._store.items("core"), *self._fresh()])
+        known = questions.fitting(questions.read(question), self.core())
         rounds: list[Round] = []
-        period = period_of(question, now)
-        keywords = tuple(content(question))
-        if period is not None:
-            thought = "The question names a time: first what was said then, or soon after."
-            rounds.append(Round(thought, keywords, period, self.retrieve(question, period)))
-        if not rounds or rounds[-1].found.is_empty:
-            thought = (
-                "What was said about it at any time."
-                if not known
-                else "It is known by its key; what was said:"
-            )
-            rounds.append(Round(thought, keywords, None, self.retrieve(question)))
-        names = [word for word in question.split()[1:] if word[:1].isupper() and content(word)]
-        if names and not known and rounds[-1].found.is_empty and len(rounds) < ROUNDS:
-            thought = "Nothing fits; the names alone."
-            rounds.append(Round(thought, tuple(names), None, self.retrieve(" ".join(names))))
+        while len(rounds) < ROUNDS:
+            step = self._decider.think(Asked(question, now, bool(known), self._recall.months), _seen(rounds))
+            if step is None:
+                break
+            found = self.retrieve(step.text, step.period)
+            rounds.append(Round(step.thought, step.keywords, step.period, found))
         if known:
             text = " ".join(_told(item) for item in known)
             return Reply(text, tuple(known), tuple(rounds), _sources(known))
         best = next((r.found for r in rounds if not r.found.is_empty), Retrieved())
         return self._quoting(best, rounds)
 
+    def core(self) -> list[Item]:
+        """The core memories, also those of the session that has not ended, by time."""
+        return [*self._store.items("core"), *self._fresh()]
+
     def retrieve(self, keywords: str, period: Period | None = None) -> Retrieved:
         """The memories that the keywords mean; with `period`, those of turns in it."""
-        found = self._recall.candidates(keywords, period, only=period is not None)
-        ids, _ = found.best(self._recall.weights)
-        keyed = tuple(content(keywords))
-        about = {int(row) for row, fits in zip(found.ids, _is_about(found.features), strict=True) if fits}
-        ranked = [int(row) for row in ids[: 4 * _RANKED] if int(row) in about][:_RANKED]
-        photos = tuple(self._photos(keywords)) if self._photos is not None else ()
-        first, later = self._notes(keyed, period)
+        if self._photos is None:
+            return self._remembered(keywords, period)
+        # To search the photos takes longest. The memories share a connection: threads for each of their kinds
+        # would wait for one another, and took longer than one after the other.
+        with ThreadPoolExecutor(1) as thread:
+            photos = thread.submit(self._pictures, keywords)
+            return replace(self._remembered(keywords, period), photos=photos.result())
+
+    def _remembered(self, keywords: str, period: Period | None) -> Retrieved:
+        """A retrieval without photos."""
+        ranked = self._ranked(keywords, period)
+        first, later = self._notes(tuple(content(keywords)), period)
         semantic = (*_of_kind(first, "semantic"), *self._semantic(ranked), *_of_kind(later, "semantic"))
         semantic = semantic[:SEMANTIC]
         shown = {turn for item in semantic for turn in item.value.sources}
         told = [Episode(item, ()) for item in _of_kind(first, "episodic")]
         also = [Episode(item, ()) for item in _of_kind(later, "episodic")]
         episodes = (*told, *self._episodes(ranked, shown), *also)[:EPISODIC]
-        return Retrieved(self._procedural(keywords), semantic, episodes, photos)
+        return Retrieved(self._procedural(keywords), semantic, episodes)
+
+    def names_object(self, question: str) -> bool:
+        """Whether a question is about something that the person named in a shown picture."""
+        return any(is_named(one.name, question) for _, one in self._store.objects())
+
+    def _pictures(self, keywords: str) -> tuple[str, ...]:
+        """The photos near to what the keywords name in a shown picture, or else those that the words mean."""
+        photos = self._photos
+        if photos is None:
+            return ()
+        found: list[str] = []
+        for _, one in self._store.objects():
+            if not is_named(one.name, keywords):
+                continue
+            found += [one.picture] if photos.holds(one.picture) else []
+            vector = one.vector if one.encoder == photos.encoder else photos.vector(one.picture)
+            found += () if vector is None else photos.near(vector)
+        return tuple(dict.fromkeys(found or photos.find(keywords)))[:FOUND]
+
+    def _ranked(self, keywords: str, period: Period | None) -> list[int]:
+        """The turns that the keywords mean, best first."""
+        found = self._recall.candidates(keywords, period, only=period is not None)
+        ids, _ = found.best(self._recall.weights)
+        about = {int(row) for row, fits in zip(found.ids, _is_about(found.features), strict=True) if fits}
+        return [int(row) for row in ids[: 4 * _RANKED] if int(row) in about][:_RANKED]
 
     def _notes(self, keywords: tuple[str, ...], period: Period | None) -> tuple[list[Item], list[Item]]:
         """What the person wrote down that has a word of the question, best first: with half, and others."""
@@ -187,7 +236,7 @@ class Responder:
     def _fresh(self) -> list[Item]:
         """Facts of turns whose session has not ended, as they will be stored; the latest are current."""
         loose = [row for row, _, _ in self._store.loose()][-200:]
-        new = [fact for stored in self._store.turns(loose) for fact in self._updater.facts(stored)]
+        new = [fact for stored in self._store.turns(loose) for fact in self._updater.facts_by_rules(stored)]
         stored = self._store.items("core", past=False) if new else []
         current = {item.value.key: item.value for item in stored}
         out: list[Item] = []
@@ -205,7 +254,7 @@ class Responder:
         """The best memory in the words of who said it, or as the person has corrected it since."""
         first = best.semantic[0] if best.semantic else best.episodes[0].item if best.episodes else None
         if first is not None and not first.value.sources:
-            return Reply(_noted(first), (), tuple(rounds), (), (first.id,))
+            return Reply(_noted(first), (), tuple(rounds), (), (first.id,), first)
         turns = {stored.id: stored for stored in self._store.turns(best.turns)}
         people = [turns[row] for row in best.turns if row in turns and turns[row].turn.speaker != ASSISTANT]
         if not people:
@@ -218,21 +267,17 @@ class Responder:
         ]
         if corrected:
             ids = tuple(item.id for item in corrected)
-            return Reply(" ".join(map(_noted, corrected)), (), tuple(rounds), (people[0].id,), ids)
+            text = " ".join(map(_noted, corrected))
+            return Reply(text, (), tuple(rounds), (people[0].id,), ids, corrected[0])
         who = "you" if said.speaker == "me" else said.speaker
         text = f"On {day(said.at)} {who} said: “{said.text[:400]}”"
-        return Reply(text, (), tuple(rounds), (people[0].id,))
+        of_it = [item for item in (*best.semantic, *(e.item for e in best.episodes))
+                 if people[0].id in item.value.sources]  # fmt: skip
+        return Reply(text, (), tuple(rounds), (people[0].id,), (), of_it[0] if of_it else None)
 
 
-def period_of(question: str, now: datetime) -> Period | None:
-    """The time that the question names, and a while after it; None if it names none."""
-    cues = find_times(question[:2_000], TimeContext(now)).cues
-    starts = [cue.start for cue in cues if cue.start is not None]
-    ends = [cue.end for cue in cues if cue.end is not None]
-    if not cues or (not starts and not ends):
-        return None
-    start = min(starts, default=-(1 << 60))
-    return Period(start, max(ends, default=1 << 60) + _AFTERWARDS_MS)
+def _seen(rounds: Sequence[Round]) -> tuple[Seen, ...]:
+    return tuple(Seen(Step(one.thought, one.keywords, one.period), one.found.is_empty) for one in rounds)
 
 
 def day(at: int) -> str:

@@ -14,12 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gamer.index.memory.records import ASSISTANT, MAX_KEYWORDS, NewItem, StoredTurn, Turn
+from gamer.index.memory.records import ASSISTANT, MAX_KEYWORDS, Named, NewItem, StoredTurn, Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.index.records import FloatArray
 
 from . import personality
+from .deciders import Decider, RulesDecider
 from .facts import Fact, facts_of
+from .objects import objects_of
+from .pictures import Pictures
 from .recall import SILENCE_MS, Encoder
 from .words import STATES, asks, content, sentences, traits
 
@@ -41,10 +44,22 @@ class Updated:
 
 
 class Updater:
-    """`owner`: the speaker whose facts are the person's own; others' turns only give semantic memories."""
+    """`owner`: the speaker whose facts are the person's own; others' turns only give semantic memories.
 
-    def __init__(self, store: MemoryStore, encoder: Encoder | None = None, owner: str = OWNER) -> None:
-        self._store, self._encoder, self._owner = store, encoder, owner
+    `decider`: what draws the facts and chooses the topics' sentences when a session closes. `pictures`: the
+    album's, for the vectors of those that turns came with.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        encoder: Encoder | None = None,
+        owner: str = OWNER,
+        decider: Decider | None = None,
+        pictures: Pictures | None = None,
+    ) -> None:
+        self._store, self._encoder, self._owner, self._pictures = store, encoder, owner, pictures
+        self._decider = decider or RulesDecider()
 
     def run(self, now: int, stop: Callable[[], bool] = lambda: False) -> Updated:
         """Digests what is new and closes the sessions that have ended by `now` (ms of wall time)."""
@@ -69,13 +84,17 @@ class Updater:
         self._store.use_encoder(self._encoder.name)
         done = last = 0
         while not stop() and (batch := self._store.without_vector(last, _BATCH)):
-            vectors = [(stored.id, self._encoder.encode(spoken(stored.turn))) for stored in batch]
+            vectors = []
+            for stored in batch:
+                vectors.append((stored.id, self._encoder.encode(spoken(stored.turn))))
+                if stop():
+                    break
             self._store.add_vectors(vectors, self._encoder.name)
-            done, last = done + len(batch), batch[-1].id
+            done, last = done + len(vectors), batch[-1].id
         return done
 
-    def facts(self, stored: StoredTurn) -> list[NewItem]:
-        """The core and procedural memories that a turn gives."""
+    def facts_by_rules(self, stored: StoredTurn) -> list[NewItem]:
+        """The core and procedural memories that the rules, which take no time, draw from a turn."""
         if stored.turn.speaker != self._owner:
             return []
         return [_item(fact, stored) for fact in facts_of(stored.turn.text)]
@@ -85,8 +104,8 @@ class Updater:
         bits = traits(turn.text, bool(turn.pictures))
         encoder = self._encoder
         vector = None if encoder is None else encoder.encode(spoken(turn))
-        items = []
-        if bits & STATES and turn.speaker != ASSISTANT:
+        items, objects = [], self._objects(turn)
+        if (bits & STATES or objects) and turn.speaker != ASSISTANT:
             said = " ".join(one for one in sentences(turn.text[:20_000]) if not asks(one))[:_MAX_TEXT]
             words = tuple(content(said)[:MAX_KEYWORDS])
             items.append(
@@ -95,12 +114,27 @@ class Updater:
                     sources=(stored.id,),
                 )
             )  # fmt: skip
-        return self._store.digest(stored.id, bits, items, vector, "" if encoder is None else encoder.name)
+        name = "" if encoder is None else encoder.name
+        return self._store.digest(stored.id, bits, items, vector, name, objects)
+
+    def _objects(self, turn: Turn) -> list[Named]:
+        """What the pictures show that came with a turn of the owner's, by the names in it."""
+        names = objects_of(turn.text) if turn.pictures and turn.speaker == self._owner else []
+        pictures = turn.pictures if names else ()
+        known = self._pictures
+        if known is None:
+            return [Named(name, picture, None, "") for name in names for picture in pictures]
+        vectors = {picture: known.vector(picture) for picture in pictures}
+        return [
+            Named(name, picture, vectors[picture], known.encoder) for name in names for picture in pictures
+        ]
 
     def _close(self, ids: Sequence[int]) -> bool:
         turns = self._store.turns(ids)
-        items = [item for stored in turns for item in self.facts(stored)]
-        items += [episode for topic in self._topics(turns) if (episode := _episode(topic)) is not None]
+        own = (stored for stored in turns if stored.turn.speaker == self._owner)
+        items = [_item(fact, stored) for stored in own for fact in self._decider.facts(stored.turn.text)]
+        told = (_episode(topic, self._decider) for topic in self._topics(turns))
+        items += [episode for episode in told if episode is not None]
         return self._store.close_session(ids, items)
 
     def _topics(self, turns: Sequence[StoredTurn]) -> Iterator[list[StoredTurn]]:
@@ -145,14 +179,14 @@ def ended(loose: Sequence[tuple[int, str, int]], now: int) -> Iterator[list[int]
 def _item(fact: Fact, stored: StoredTurn) -> NewItem:
     return NewItem(
         fact.kind, fact.key, fact.value, stored.turn.at, tuple(content(fact.value)[:MAX_KEYWORDS]),
-        sharing=stored.turn.sharing, sources=(stored.id,),
+        origin=fact.origin, sharing=stored.turn.sharing, sources=(stored.id,),
     )  # fmt: skip
 
 
-def _episode(topic: Sequence[StoredTurn]) -> NewItem | None:
+def _episode(topic: Sequence[StoredTurn], decider: Decider) -> NewItem | None:
     """A topic's memory; None where nobody but the assistant said anything.
 
-    The summary is made of the sentences that hold most of the topic's frequent words.
+    The summary is the decider's sentence, or those that hold most of the topic's frequent words.
     """
     people = [stored.turn for stored in topic if stored.turn.speaker != ASSISTANT]
     counts = Counter(word for turn in people for word in content(turn.text[:20_000]))
@@ -160,13 +194,15 @@ def _episode(topic: Sequence[StoredTurn]) -> NewItem | None:
         return None
     said = [one for turn in people for one in sentences(turn.text[:20_000]) if content(one)]
     best = sorted(said, key=lambda one: (asks(one), -_weight(one, counts)))[:2]
-    summary = " ".join(one for one in said if one in best)[:_MAX_TEXT]
+    chosen = decider.topic([one for one in said if not asks(one)])
+    summary = (chosen or " ".join(one for one in said if one in best))[:_MAX_TEXT]
     words = tuple(word for word, _ in counts.most_common(16))
     first, last = topic[0], topic[-1]
     shared = all(stored.turn.sharing == "high" for stored in topic)
     return NewItem(
         "episodic", f"turn {first.id}", summary, first.turn.at, words, last.turn.at,
-        sharing="high" if shared else "low", sources=tuple(sorted(stored.id for stored in topic)),
+        origin="llm" if chosen else "rules", sharing="high" if shared else "low",
+        sources=tuple(sorted(stored.id for stored in topic)),
     )  # fmt: skip
 
 

@@ -64,9 +64,12 @@ class Grammar:
         for text in (t.strip() for t in texts):
             at = self._node()
             for index, letter in enumerate(text):
-                if not letter.isspace() and _boundary(text, index):
-                    self._empty[begin].add(at)
                 at = self._path(at, letter.encode())
+                if not letter.isspace() and _boundary(text, index):
+                    # A path of its own: through the node before the letter, where a word may end too, as
+                    # before a comma, an empty span would be allowed.
+                    *first, last = letter.encode()
+                    self._next[self._path(begin, bytes(first))].setdefault(last, set()).add(at)
                 if not letter.isspace() and _boundary(text, index + 1):
                     self._empty[at].add(end)
         self._tail = end

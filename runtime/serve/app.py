@@ -38,6 +38,7 @@ from .browse import add_browse
 from .catalogue import NoSuchPlace
 from .completions import add_chat
 from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, Guard
+from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
 from .memories import Memories, add_memories
 from .pictures import SHOWN_BY_BROWSERS, PictureGone
@@ -120,12 +121,16 @@ def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 
 def create_app(
-    engine: Engine | LiveAlbum, settings: ServerSettings, memories: Memories | None = None
+    engine: Engine | LiveAlbum,
+    settings: ServerSettings,
+    memories: Memories | None = None,
+    idle: IdleUpdates | None = None,
 ) -> Guard:
     """The ASGI application that serves one album, and the language model of its bundle.
 
     `engine`: as a LiveAlbum by a caller that closes what is open at the end. `memories`: given by a caller
-    that erases what is left once the album is closed (`Memories.sweep`).
+    that erases what is left once the album is closed (`Memories.sweep`). `idle`: given by a caller that
+    starts and stops it; without one nothing is updated in idle time.
     """
     live = engine if isinstance(engine, LiveAlbum) else LiveAlbum(engine)
     api = _api("Search one photo album by what a person says. Nothing leaves the machine.", settings)
@@ -133,7 +138,7 @@ def create_app(
     _errors(api, live.path)
     _search(api, live)
     add_ask(api, live, _problems(408, 413, 503))
-    add_talk(api, live, _problems(408, 413, 503))
+    add_talk(api, live, idle or IdleUpdates(live.path, None), _problems(404, 408, 413, 503))
     add_chat(api, live.models)
     add_browse(api, live, _problems)
     _photos(api, live)

@@ -102,8 +102,10 @@ def serve(
 def _album(
     album: Path, bundle: Path | None, options: Options, settings: ServerSettings, closing: ExitStack
 ) -> tuple[Guard, str]:
+    from ..memory.recall import encoder_of
     from ..search.engine import Engine
     from .app import create_app
+    from .idle import IdleUpdates
     from .live import LiveAlbum
     from .memories import Memories
 
@@ -111,7 +113,11 @@ def _album(
     live, memories = LiveAlbum(engine), Memories(album)
     closing.callback(_sweep, memories)
     closing.callback(live.close)
-    return create_app(live, settings, memories), f"{album}: {len(engine.album)} photos"
+    idle = IdleUpdates(album, encoder_of(engine.models))
+    closing.callback(idle.stop)
+    app = create_app(live, settings, memories, idle)
+    idle.start()
+    return app, f"{album}: {len(engine.album)} photos"
 
 
 def _sweep(memories: Memories) -> None:

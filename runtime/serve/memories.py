@@ -164,8 +164,8 @@ def _row(memory: str) -> int:
 def _own(item: Item) -> OwnMemory:
     value = item.value
     return OwnMemory(
-        f"m{item.id}", value.kind, value.key, value.text, value.at, item.past, value.ends, value.origin,
-        value.sharing, len(value.sources),
+        f"m{item.id}", value.kind, value.block, value.key, value.text, value.at, item.past, value.ends,
+        value.origin, value.sharing, len(value.sources),
     )  # fmt: skip
 
 

@@ -14,32 +14,39 @@ from threading import Event
 from typing import Annotated, Any
 
 from anyio import CapacityLimiter
-from fastapi import FastAPI
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from fastapi import FastAPI, HTTPException
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from gamer.index import AlbumError
+from gamer.index.memory.records import Item, Kind
 from gamer.index.memory.store import MemoryStore
 
 from ..errors import RuntimeFailure
 from ..memory.chat import Conversation, model_of
+from ..memory.pictures import AlbumPictures
 from ..memory.recall import encoder_of
 from ..models.chat import Chat
-from ..search.engine import MAX_QUERY, Engine
+from ..search.engine import MAX_QUERY
 from .guard import TALK
-from .live import LiveAlbum
+from .idle import IdleUpdates
+from .live import Edition, LiveAlbum
 from .problem import one_line
 from .stream import LineStream
-from .views import VISIBLE
+from .views import VISIBLE, number
 
 AT_ONCE = 2
-_PHOTOS = 4
+MAX_SHOWN = 4  # photos that one turn is said of
 _log = logging.getLogger(__name__)
+
+
+ShownRow = Annotated[int, Field(ge=0, le=2**31 - 1, strict=False), BeforeValidator(number)]
 
 
 class TalkRequest(BaseModel):
     """`chat`: the conversation that an earlier answer named; a new one without it.
 
-    `plain`: answers by rules, also where the bundle has a language model.
+    `plain`: answers by rules, also where the bundle has a language model. `photos`: rows of the photos that
+    the turn is said of.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -49,6 +56,7 @@ class TalkRequest(BaseModel):
     ]
     chat: Annotated[str, Field(pattern="^chat [0-9a-f]{12}$")] | None = None
     plain: bool = False
+    photos: Annotated[list[ShownRow], Field(max_length=MAX_SHOWN)] = []
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,17 @@ class TalkPiece:
 
 
 @dataclass(frozen=True)
+class TalkMemory:
+    """A memory that the answer is made of, by the id that /api/v1/memories gives it."""
+
+    id: str
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True)
 class TalkEnd:
-    """The last line. `photos`: rows of the photos that were found for it.
+    """The last line. `photos`: rows of the photos that were found for it. `memories`: those it is made of.
 
     `failed`: why the answer broke off, or what was said is not stored; "" if neither.
     """
@@ -68,6 +85,7 @@ class TalkEnd:
     text: str
     chat: str
     photos: tuple[int, ...]
+    memories: tuple[TalkMemory, ...]
     failed: str
 
 
@@ -79,8 +97,8 @@ _LINE: TypeAdapter[TalkLine] = TypeAdapter(TalkLine)
 class Talks:
     """The conversations with one album; threads may share it."""
 
-    def __init__(self, live: LiveAlbum) -> None:
-        self._live = live
+    def __init__(self, live: LiveAlbum, idle: IdleUpdates) -> None:
+        self._live, self._idle = live, idle
 
     @cached_property
     def _model(self) -> Chat | None:
@@ -88,28 +106,35 @@ class Talks:
 
     def say(self, asked: TalkRequest, tell: Tell, gone: Event) -> None:
         """Tells the pieces of the answer and the end. Raises only what goes wrong before the first piece."""
-        told = False
+        with self._live.edition() as edition:
+            self._say(edition, asked, tell, gone)
+
+    def _say(self, edition: Edition, asked: TalkRequest, tell: Tell, gone: Event) -> None:
+        engine, told = edition.engine, False
+        for row in asked.photos:
+            if row >= len(engine.album):
+                raise HTTPException(404, f"no photo in row {row}; rows are 0 to {len(engine.album) - 1}")
 
         def piece(text: str) -> None:
             nonlocal told
             told = True
             tell(TalkPiece(text))
 
-        with self._live.edition() as edition, MemoryStore.open(self._live.path) as store:
+        with self._idle.answering(), MemoryStore.open(engine.album.path) as store:
             model = None if asked.plain else self._model
-            album, photos_of = edition.album, partial(_photos, edition.engine)
-            talk = Conversation(store, encoder_of(self._live.models), photos_of, model, asked.chat)
-            text, photos, failed = "", tuple[int, ...](), ""
+            talk = Conversation(store, encoder_of(engine.models), AlbumPictures(engine), model, asked.chat)
+            shown = [photo.id for photo in engine.album.photos(asked.photos)]
+            text, photos, memories, failed = "", tuple[int, ...](), tuple[TalkMemory, ...](), ""
             try:
-                said = talk.say(asked.text, datetime.now(), piece, gone)
-                ids = said.reply.rounds[-1].found.photos if said.reply.rounds else ()
-                text, photos = said.text, tuple(album.row_of(photo) for photo in ids)
+                said = talk.say(asked.text, datetime.now(), piece, gone, shown)
+                text, photos = said.text, tuple(engine.album.row_of(photo) for photo in said.photos)
+                memories = tuple(_own(item) for item in said.reply.comes_from)
                 talk.flush()
             except Exception as error:
                 if not told:  # no status has been sent: the error handlers give one
                     raise
                 failed = self._said(error)
-        tell(TalkEnd(text, talk.name, photos, failed))
+        tell(TalkEnd(text, talk.name, photos, memories, failed))
 
     def _said(self, error: Exception) -> str:
         if isinstance(error, RuntimeFailure | AlbumError):
@@ -119,13 +144,15 @@ class Talks:
         return "the server failed; its terminal says why"
 
 
-def _photos(engine: Engine, question: str) -> list[str]:
-    return [hit.id for hit in engine.search(question, _PHOTOS).hits]
+def _own(item: Item) -> TalkMemory:
+    return TalkMemory(f"m{item.id}", item.value.kind, item.value.text)
 
 
-def add_talk(api: FastAPI, live: LiveAlbum, problems: dict[int | str, dict[str, Any]]) -> None:
-    """Adds the route. `problems`: its error responses, for the schema."""
-    threads, talks = CapacityLimiter(AT_ONCE), Talks(live)
+def add_talk(
+    api: FastAPI, live: LiveAlbum, idle: IdleUpdates, problems: dict[int | str, dict[str, Any]]
+) -> None:
+    """Adds the route. `idle`: pauses while a turn is answered. `problems`: its error responses."""
+    threads, talks = CapacityLimiter(AT_ONCE), Talks(live, idle)
 
     @api.post(
         TALK,

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from gamer.index.memory.records import Kind, Origin
+from gamer.index.memory.records import Block, Kind, Origin
 from gamer.index.records import Level
 
 from ..search.answer import Answer
@@ -326,12 +326,14 @@ class Stats:
 class OwnMemory:
     """What the album knows about its owner. `key`: what it is about; "" stands alone.
 
+    `block`: of a core memory, whether it tells of the owner (human) or of how to answer them (persona).
     `past`: a later value took its place. `ends`: when that was, or of an episode its last turn. `origin`: who
     wrote it down. `turns`: how many it was drawn from.
     """
 
     id: str
     kind: Kind
+    block: Block
     key: str
     text: str
     at: int

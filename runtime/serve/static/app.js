@@ -15,13 +15,13 @@ import { onMarked } from "./stars.js";
 import { Timeline } from "./timeline.js";
 import { Viewer } from "./viewer.js";
 
-const viewer = new Viewer((row, within, at) => (within === byId("cells") ? browse.move(at) : within.querySelector(`[data-row="${row}"]`)?.focus()), likeThis);
+const viewer = new Viewer((row, within, at) => (within === byId("cells") ? browse.move(at) : within.querySelector(`[data-row="${row}"]`)?.focus()), likeThis, talkOf);
 const selection = new Selection();
 const browse = new Browse(byId("cells"), { open: (list, at) => viewer.open(list, at, byId("cells")), selection, failed: (error) => failed(error, welcome) });
 const timeline = new Timeline(byId("timeline"), byId("time-note"), (start) => browse.hidden || browse.jump(start));
 const filters = new Filters(() => submit());
 const steps = new Steps((hits, at, within) => viewer.open(hits, at, within));
-const memory = new Memory(() => login());
+const memory = new Memory(() => login(), (hits, at, within) => viewer.open(hits, at, within));
 let map = null, stats = null, running = null, lastAnswer = null;
 let like = ""; // the id of the photo whose similar ones are shown, or none
 
@@ -108,6 +108,14 @@ function likeThis(hit) {
   byId("photos").focus({ preventScroll: true });
   scrollTo(0, 0); // the heading says what the new photos are
   return go();
+}
+
+// Likewise: its step becomes the conversation, whose next turn is said of the photo.
+function talkOf(hit) {
+  history.replaceState(null, "", "/?view=memory");
+  const shown = remember();
+  memory.talk.show(hit);
+  return shown;
 }
 
 function go() {

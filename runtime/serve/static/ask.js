@@ -1,7 +1,7 @@
 // The steps of a question: each appears as it ends, with what was called in plain words, what it found and how long it took.
 
-import { byId, clip, count, day, el, ms } from "./draw.js";
-import { picture } from "./photos.js";
+import { byId, clip, count, el, ms } from "./draw.js";
+import { thumbnails } from "./photos.js";
 
 const quoted = (text) => `“${clip(text, 120)}”`;
 
@@ -62,9 +62,7 @@ export class Steps {
 
   thumbnails(hits, found) {
     if (!hits.length) return null;
-    const box = el("div", { class: "thumbs" });
-    box.append(...hits.map((hit, i) => el("button", { type: "button", "data-row": hit.row, onclick: () => this.open(hits, i, box),
-      "aria-label": [hit.id, day(hit.taken_at) ?? "no date", hit.memory && clip(hit.memory, 80)].filter(Boolean).join(", ") }, picture(hit.row, 320))));
+    const box = thumbnails(hits, this.open);
     if (found > hits.length) box.append(el("span", { class: "more" }, `+${(found - hits.length).toLocaleString("en")}`));
     return box;
   }

@@ -14,7 +14,7 @@ const ORIGINS = { rules: "drawn", llm: "drawn by the language model", person: "w
 const PAGE = 50;
 
 // A memory without a name of its own is filed under a number, which says nothing to a reader.
-const about = (memory) => (/^(turn|note) \d+$/.test(memory.key) ? "" : memory.key);
+const about = (memory) => (memory.block === "persona" ? memory.key.replace(/^persona: /, "how to answer you: ") : /^(turn|note) \d+$/.test(memory.key) ? "" : memory.key);
 
 function source(memory) {
   const from = memory.turns ? `from ${count(memory.turns, "thing you said", "things that were said")}` : "";
@@ -25,11 +25,11 @@ function source(memory) {
 const quote = (over, text) => el("blockquote", {}, el("small", {}, over), clip(text, 2000));
 const when = (time) => el("time", { datetime: new Date(time).toISOString() }, moment(time));
 
-// `stranger()` is called where the server wants its token.
+// `stranger()` is called where the server wants its token, `open(hits, at, within)` shows a photo large.
 export class Memory {
-  constructor(stranger) {
+  constructor(stranger, open) {
     Object.assign(this, { stranger, load: 0, waits: 0, changing: false, chosen: null });
-    new Talk(stranger, () => this.run(() => this.refresh()));
+    this.talk = new Talk(stranger, () => this.run(() => this.refresh()), open, (id) => this.goTo(id));
     byId("own-past").addEventListener("change", () => this.open());
     byId("own-add").addEventListener("submit", (event) => { event.preventDefault(); this.add(); });
     byId("own-kind").addEventListener("change", () => this.wantKey());
@@ -142,6 +142,19 @@ export class Memory {
         ...part("Also drawn from this", known.drawn, (other) => quote(KINDS[other.kind][0], other.text)),
       ];
       box.append(...(parts.length ? parts : [el("p", {}, "You wrote it down; it replaced nothing.")]));
+    });
+  }
+
+  // Shows a memory's entry; one that is not in the list, as it is past or old, is put there.
+  goTo(id) {
+    return this.run(async () => {
+      const found = () => document.querySelector(`#own-kinds [data-id="${id}"]`);
+      if (!found()) {
+        const { memory } = await api.memory(id);
+        byId(`own-${memory.kind}`).closest("section").querySelector("ul").prepend(this.row(memory));
+      }
+      found().scrollIntoView({ block: "center" });
+      found().querySelector("summary").focus({ preventScroll: true });
     });
   }
 

@@ -17,6 +17,17 @@ export function card(hit, best, first, open, light) {
   return node;
 }
 
+// What the album knows of a photo, as the viewer takes a hit.
+export const glimpse = (photo) => ({ ...photo, memory: photo.memories[0]?.text ?? null, parts: {}, matched: [], score: null, rank: null });
+
+// Small pictures, each of which `open(hits, at, within)` shows large.
+export function thumbnails(hits, open) {
+  const box = el("div", { class: "thumbs" });
+  box.append(...hits.map((hit, i) => el("button", { type: "button", "data-row": hit.row, onclick: () => open(hits, i, box),
+    "aria-label": [hit.id, day(hit.taken_at) ?? "no date", hit.memory && clip(hit.memory, 80)].filter(Boolean).join(", ") }, picture(hit.row, 320))));
+  return box;
+}
+
 // The image, or in its place the line that says why it is not there.
 export function picture(row, size, alt = "") {
   const sharp = size === 320 ? `${thumbnail(row, 320)} 1x, ${thumbnail(row, 800)} 2x` : null;

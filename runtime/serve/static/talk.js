@@ -1,13 +1,14 @@
 // A conversation with the album: what is said is remembered, and answered as the answer comes.
 
 import * as api from "./api.js";
-import { byId, el } from "./draw.js";
-import { picture } from "./photos.js";
+import { byId, clip, el } from "./draw.js";
+import { glimpse, thumbnails } from "./photos.js";
 
-// `stranger()` is called where the server wants its token, `learnt()` after each turn that was stored.
+// `stranger()` is called where the server wants its token, `learnt()` after each turn that was stored, `open(hits, at, within)`
+// shows a photo large, and `goTo(id)` a memory's entry.
 export class Talk {
-  constructor(stranger, learnt) {
-    Object.assign(this, { stranger, learnt, running: null, chat: null });
+  constructor(stranger, learnt, open, goTo) {
+    Object.assign(this, { stranger, learnt, open, goTo, running: null, chat: null, shown: null });
     const field = byId("talk-text");
     byId("talk-form").addEventListener("submit", (event) => { event.preventDefault(); this.send(field.value); });
     byId("talk-stop").addEventListener("click", () => this.running?.abort());
@@ -18,17 +19,31 @@ export class Talk {
     });
   }
 
+  // The photo that the next turn is said of; null takes it away.
+  show(hit) {
+    this.shown = hit;
+    const box = byId("talk-shown");
+    box.hidden = !hit;
+    box.replaceChildren(...(hit ? [thumbnails([hit], this.open), el("span", {}, clip(hit.id, 80)), el("button", { type: "button", class: "small", onclick: () => this.show(null) }, "Leave it out")] : []));
+    byId("talk-text").focus();
+  }
+
   async send(text) {
     if (this.running || !text.trim()) return;
-    const log = byId("talk-said"), answer = el("p", {}), turn = el("li", {}, el("p", { class: "mine" }, text), answer);
+    const log = byId("talk-said"), answer = el("p", {}), of = this.shown;
+    const turn = el("li", {}, of && thumbnails([of], this.open), el("p", { class: "mine" }, text), answer);
     this.running = new AbortController();
     byId("talk-text").value = "";
     byId("talk-stop").hidden = false;
     log.setAttribute("aria-busy", "true");
     log.append(turn);
     turn.scrollIntoView({ block: "nearest" });
+    if (of) this.show(null);
+    const request = { text, chat: this.chat, plain: byId("talk-plain").checked, photos: of ? [of.row] : [] };
     try {
-      await api.talk({ text, chat: this.chat, plain: byId("talk-plain").checked }, this.running.signal, (line) => (line.piece === undefined ? this.ended(line, turn, answer) : answer.append(line.piece)));
+      let last = null;
+      await api.talk(request, this.running.signal, (line) => (line.piece === undefined ? (last = line) : answer.append(line.piece)));
+      if (last) await this.ended(last, turn, answer);
     } catch (error) {
       if (error.status === 401) this.stranger();
       turn.append(el("p", { class: "wrong" }, error.name === "AbortError" ? "Stopped." : error.message));
@@ -41,10 +56,16 @@ export class Talk {
     this.learnt();
   }
 
-  ended(line, turn, answer) {
+  async ended(line, turn, answer) {
     this.chat = line.chat;
     if (line.text) answer.textContent = line.text;
-    if (line.photos.length) turn.append(el("div", { class: "thumbs" }, line.photos.map((row) => el("a", { href: api.original(row), target: "_blank", rel: "noopener", "aria-label": `Photo ${row}` }, picture(row, 320)))));
     if (line.failed) turn.append(el("p", { class: "wrong" }, line.failed));
+    if (line.memories.length) {
+      turn.append(el("div", { class: "from", role: "group", "aria-label": "From these memories" }, line.memories.map((memory) =>
+        el("button", { type: "button", class: "small", onclick: () => this.goTo(memory.id) }, `From ${memory.id}: ${clip(memory.text, 60)}`))));
+    }
+    const photos = await Promise.all(line.photos.map((row) => api.photo(row).catch(() => null)));
+    if (photos.some(Boolean)) turn.append(thumbnails(photos.filter(Boolean).map(glimpse), this.open));
+    turn.scrollIntoView({ block: "nearest" });
   }
 }

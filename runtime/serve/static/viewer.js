@@ -10,8 +10,9 @@ import { Zoom } from "./zoom.js";
 const SHOWN = /\.(jpe?g|png|webp|gif|bmp)$/i; // what browsers show of a file itself
 
 export class Viewer {
-  // `closed(row, within, at)`: gives the focus back; `similar(hit)`: shows the photos similar to one, in its step's place.
-  constructor(closed, similar) {
+  // `closed(row, within, at)`: gives the focus back; `similar(hit)`, `talkOf(hit)`: show the photos similar to one, and a
+  // conversation about it, in its step's place.
+  constructor(closed, similar, talkOf) {
     this.dialog = byId("viewer");
     this.hits = [];
     this.at = 0;
@@ -22,12 +23,14 @@ export class Viewer {
     byId("prev").addEventListener("click", () => this.turn(-1));
     byId("next").addEventListener("click", () => this.turn(1));
     byId("close").addEventListener("click", () => this.dialog.close());
-    byId("similar").addEventListener("click", () => {
-      if (this.returning) return;
-      history.replaceState(null, "");
-      this.dialog.close();
-      similar(this.hits[this.at]);
-    });
+    for (const [id, go] of [["similar", similar], ["talk-of", talkOf]]) {
+      byId(id).addEventListener("click", () => {
+        if (this.returning) return;
+        history.replaceState(null, "");
+        this.dialog.close();
+        go(this.hits[this.at]);
+      });
+    }
     this.dialog.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];

@@ -30,6 +30,8 @@ from gamer.runtime.memory.words import content
         ("I always need coffee.", [("habit: need coffee", "always need coffee")]),
         ("My dentist appointment is on the 5th of May.", [("date of dentist appointment", "the 5th of May")]),
         ("I never moved to Lisbon.", []),
+        ("My goal is to .", []),
+        ("Please answer me .", []),
         ("I usually walked home.", []),
         ("I'd live in Rome.", []),
         ("I'd like a beer.", []),

@@ -125,3 +125,13 @@ def test_a_state_without_limits_allows_all_tokens() -> None:
         grammar.one_of(["", "a", "b", "c"])
     grammar.done()
     assert Vocabulary(tokens).allowed(grammar, grammar.start()).tolist() == list(range(300))
+
+
+def test_a_span_that_must_be_there_is_not_empty_before_a_comma() -> None:
+    grammar = Grammar().span_of(["We saw Rome, é now."], optional=False).literal("\n").done()
+    allowed = {text for text in ("\n", "Rome\n", "Rome, é\n", "é\n", "ome\n") if accepts(grammar, text)}
+    assert allowed == {"Rome\n", "Rome, é\n", "é\n"}
+
+
+def accepts(grammar: Grammar, text: str) -> bool:
+    return grammar.accepts(grammar.step(grammar.start(), text.encode()))

@@ -231,3 +231,40 @@ def test_every_control_of_the_view_has_a_name_of_its_own(page: Page, address: st
     names = [n["name"]["value"] for n in controls]
     assert len(names) > 20 and "" not in names
     assert "Edit: Lisbon" in names and "Forget: Lisbon" in names
+
+
+@pytest.mark.parametrize(("name", "width", "height"), [("desktop", 1280, 900), ("phone", 320, 640)])
+def test_an_answer_shows_its_photos_and_leads_to_its_memories(
+    page: Page, address: str, shots: Path, name: str, width: int, height: int
+) -> None:
+    page.look(width, height)
+    page.open(address + "/?view=memory", LISTED)
+    page.ask("document.querySelector('#talk-text').focus()")
+    turn = "document.querySelector('#talk-said li:last-child')"
+    ended = "document.querySelector('#talk-said').ariaBusy === 'false'"
+    idle = ended + " && document.activeElement.id === 'talk-text'"
+    page.type("Where did I live before?")
+    page.press("Enter")
+    page.wait(f"{turn}.querySelector('.from button') && {idle}")
+    page.picture(shots / f"talk-{name}.png", full_page=True)
+    assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+    thumbs = f"{turn}.querySelectorAll('.thumbs button')"
+    page.ask(f"{thumbs}[0].focus(), {thumbs}[0].click()")
+    page.wait("document.querySelector('#viewer').open && document.querySelector('#viewer-facts dl')")
+    page.ask("document.querySelector('#talk-of').click()")
+    page.wait("!document.querySelector('#viewer').open && !document.querySelector('#talk-shown').hidden")
+    page.type("This is my blue mug.")
+    page.press("Enter")
+    page.wait(f"{turn}.textContent.includes('Noted.') && {idle} && {LISTED}")
+    assert page.ask("document.querySelector('#talk-shown').hidden")
+    assert page.ask(f"{turn}.querySelectorAll('.thumbs button').length") == 1
+    page.picture(shots / f"talk-shown-{name}.png")
+    # The memory is past, so that it is not listed until the answer leads there.
+    first = "document.querySelector('#talk-said li .from button')"
+    id = page.ask(f"{first}.textContent.match(/m\\d+/)[0]")
+    assert page.ask(f"document.querySelector('#own-kinds [data-id={id}]')") is None
+    page.ask(f"{first}.click()")
+    page.wait(
+        f"document.activeElement.tagName === 'SUMMARY' && {row('Porto')}.contains(document.activeElement)"
+    )
+    assert [line for line in page.complaints() if "404" not in line] == []  # the photo has no file

@@ -54,6 +54,33 @@ def test_what_is_said_is_remembered_and_answered_in_the_same_conversation(
     assert {one.turn.chat for one in turns} == {first["chat"]}
 
 
+def test_an_answer_names_its_memories_and_a_photo_can_be_spoken_of(
+    client: TestClient, own_album: Path
+) -> None:
+    *_, first = say(client, "This is my blue mug.", photos=[0])
+    *_, end = say(client, "Where is my blue mug?", chat=first["chat"], plain=True)
+    assert 0 in end["photos"]
+    (memory,) = end["memories"]
+    assert memory["text"] == "This is my blue mug." and memory["kind"] == "semantic"
+    assert client.get(f"/api/v1/memories/{memory['id']}").json()["memory"]["text"] == memory["text"]
+    with MemoryStore.open(own_album, write=False) as store:
+        ((_, named),) = store.objects()
+        assert store.turns([1])[0].turn.pictures == (named.picture,)
+
+
+def test_a_photo_that_is_not_there_cannot_be_spoken_of(client: TestClient, own_album: Path) -> None:
+    answer = client.post(TALK, json={"text": "This is my mug.", "photos": [99]})
+    assert answer.status_code == 404 and "99" in answer.json()["detail"]
+    assert client.post(TALK, json={"text": "This is my mug.", "photos": [-1]}).status_code == 422
+    with MemoryStore.open(own_album, write=False) as store:
+        assert store.all_turns() == []
+
+
+def test_a_question_about_photos_is_answered_by_the_tools(client: TestClient) -> None:
+    *_, end = say(client, "How many photos are there?", plain=True)
+    assert end["text"] and end["memories"] == []
+
+
 def test_what_cannot_be_stored_is_said_in_the_last_line(
     client: TestClient, own_album: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

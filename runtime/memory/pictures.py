@@ -1,0 +1,138 @@
+"""The album's photos as a conversation uses them: found by words, by the agents' tools, and by a vector.
+
+A photo is named by its id. What the tools return are texts of strangers, which no caller carries out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from gamer.index import AlbumError
+from gamer.index.records import FloatArray
+
+from ..search.similar import row_named
+
+if TYPE_CHECKING:
+    from ..search.engine import Engine
+
+FOUND = 4  # photos that go with an answer from memories
+LISTED = 12  # photos of an answer that is about photos
+# A cosine of two pictures; below it they do not show the same thing. Those of unrelated photos reach 0.55
+# with the pocket bundle's encoder.
+_LEAST = 0.7
+_ABOUT = re.compile(
+    r"\b(?:which|what|show|find|list|how many|where are|do i have|are there)\b.*"
+    r"\b(?:photos?|pictures?|images?|snapshots?|screenshots?)\b|"
+    r"^(?:photos?|pictures?|images?) (?:of|from|with)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+# What a question says only to say that it wants photos; a search would look for it too.
+_FRAME = re.compile(
+    r"^(?:please )?(?:which|show me|find|list|are there|do i have)(?: (?:me|all|any|of|my|our|the|some))* "
+    r"(?:photos?|pictures?|images?)(?: (?:that|which|show|shows|of|with|have|contain|there))* ",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\bhow many\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer of the tools. `photos`: ids, at most LISTED. `steps`: a line for each call."""
+
+    text: str
+    photos: tuple[str, ...]
+    steps: tuple[str, ...]
+
+
+class Pictures(Protocol):
+    """What a conversation asks of an album's photos."""
+
+    def find(self, words: str) -> tuple[str, ...]:
+        """The photos that the words mean, best first, at most FOUND."""
+        ...
+
+    def answer(self, question: str, now: datetime) -> Answered:
+        """What the agents' tools find for a question about photos."""
+        ...
+
+    def holds(self, photo: str) -> bool:
+        """Whether a photo is in the album, which it may have left."""
+        ...
+
+    def vector(self, photo: str) -> FloatArray | None:
+        """The vector of a photo's picture, float32 [d]; None without one."""
+        ...
+
+    def near(self, vector: FloatArray) -> tuple[str, ...]:
+        """The photos whose pictures are near to a vector, best first, at most FOUND."""
+        ...
+
+    @property
+    def encoder(self) -> str:
+        """The name of what made the pictures' vectors."""
+        ...
+
+
+def asks_for_photos(question: str) -> bool:
+    """Whether a question is about the photos themselves, not about what was said."""
+    return bool(_ABOUT.search(question[:2_000]))
+
+
+class AlbumPictures:
+    """The photos of an open engine. Threads may share it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def encoder(self) -> str:
+        return self._engine.album.meta.image_encoder
+
+    def named(self, name: str) -> str:
+        """The id of the photo that a person names. Raises RuntimeFailure."""
+        album = self._engine.album
+        return album.photo(row_named(album, name)).id
+
+    def path(self, photo: str) -> str:
+        """How a person finds a photo: its file, or its id where that is not known."""
+        album = self._engine.album
+        return album.photo(album.row_of(photo)).path or photo
+
+    def find(self, words: str) -> tuple[str, ...]:
+        return tuple(hit.id for hit in self._engine.search(words, FOUND).hits)
+
+    def answer(self, question: str, now: datetime) -> Answered:
+        from ..agent import loop, minds
+        from ..agent.calls import name_of
+        from ..agent.toolbox import Toolbox
+
+        toolbox = Toolbox(self._engine, now)
+        end: loop.End = "sentence" if _NUMBER.search(question) else "set"
+        outcome = loop.run(minds.mind("rules", toolbox, now), toolbox, _FRAME.sub("", question), end)
+        steps = (f"{step.thought} [{name_of(step.call)}]" for step in outcome.steps if step.call is not None)
+        photos = self._engine.album.photos(outcome.answer.rows[:LISTED])
+        return Answered(outcome.answer.sentence, tuple(photo.id for photo in photos), tuple(steps))
+
+    def holds(self, photo: str) -> bool:
+        try:
+            self._engine.album.row_of(photo)
+        except AlbumError:
+            return False
+        return True
+
+    def vector(self, photo: str) -> FloatArray | None:
+        album = self._engine.album
+        if not self.holds(photo):
+            return None
+        return album.mean_of("image", np.array([album.row_of(photo)], np.int64))
+
+    def near(self, vector: FloatArray) -> tuple[str, ...]:
+        found = self._engine.album.search_vectors("image", vector, FOUND)
+        rows = [row for row, score in zip(found.rows.tolist(), found.scores, strict=True) if score >= _LEAST]
+        return tuple(photo.id for photo in self._engine.album.photos(rows))

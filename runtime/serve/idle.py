@@ -1,0 +1,101 @@
+"""Learns from what was said while nobody talks: closes the sessions that have ended, and encodes turns.
+
+A thread of the server looks every minute, and after each conversation. It works in short steps, each a
+transaction, and stops after the step in progress as soon as a turn comes or the server stops: what it has not
+done is done the next time. It does not know what a memory is; `Updater` does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Condition, Thread
+
+from gamer.index import AlbumError
+from gamer.index.errors import AlbumBusy
+from gamer.index.memory.store import MemoryStore
+
+from ..memory.by_hand import now
+from ..memory.recall import Encoder
+from ..memory.update import Updater
+
+PAUSE_S = 60.0
+_log = logging.getLogger(__name__)
+
+
+class IdleUpdates:
+    """Updates the memories in one album. Threads may share it. `pause`: seconds between two looks."""
+
+    def __init__(
+        self,
+        album: Path,
+        encoder: Encoder | None,
+        pause: float = PAUSE_S,
+        clock: Callable[[], int] = now,
+    ) -> None:
+        self._album, self._encoder, self._pause, self._clock = album, encoder, pause, clock
+        self._changed = Condition()
+        self._answering, self._working, self._stopped, self._due = 0, False, False, True
+        self._thread = Thread(target=self._run, name="idle updates", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns when the step in progress has ended; nothing is updated afterwards."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """While a turn is answered nothing is updated; waits for the step in progress, which is short."""
+        with self._changed:
+            self._answering += 1
+            self._changed.wait_for(lambda: not self._working)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._answering -= 1
+                self._due = True
+                self._changed.notify_all()
+
+    def _run(self) -> None:
+        while self._may_work():
+            try:
+                self._update()
+            except AlbumBusy:
+                pass  # another program writes: later
+            except AlbumError as error:
+                _log.error("the memories were not updated: %s", error)
+            except Exception as error:
+                _log.error("the memories were not updated", exc_info=error)
+            finally:
+                with self._changed:
+                    self._working = False
+                    self._changed.notify_all()
+
+    def _may_work(self) -> bool:
+        """Waits until there may be something to do and nobody talks; False when the server stops."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped or self._due, self._pause)
+            self._changed.wait_for(lambda: self._stopped or not self._answering)
+            self._due, self._working = False, not self._stopped
+            return self._working
+
+    def _interrupted(self) -> bool:
+        return self._stopped or self._answering > 0
+
+    def _update(self) -> None:
+        with MemoryStore.open(self._album, write=False) as snapshot:
+            if not snapshot.exists:  # to open it for writing may convert an album of an older format
+                return
+        with MemoryStore.open(self._album) as store:
+            updater = Updater(store, self._encoder)
+            updater.run(self._clock(), self._interrupted)
+            updater.encode_missing(self._interrupted)

@@ -1,0 +1,157 @@
+"""What a shown picture shows, by the name that the person gave it: remembered, found again, forgotten."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from gamer.index import Album, FloatArray
+from gamer.index.errors import AlbumError
+from gamer.index.memory.carrying import carry
+from gamer.index.memory.store import MemoryStore
+from gamer.runtime.memory.objects import is_named, objects_of
+from gamer.runtime.memory.pictures import Answered
+
+from .conftest import START, Talk
+
+MUG, CAR = np.eye(8, dtype=np.float32)[0], np.eye(8, dtype=np.float32)[1]
+
+
+class Pictures:
+    """Photos with vectors; one is near to another if their first number is great in both."""
+
+    encoder = "an encoder"
+
+    def __init__(self) -> None:
+        self.vectors: dict[str, FloatArray] = {"mug": MUG, "mug again": MUG, "car": CAR}
+
+    def find(self, words: str) -> tuple[str, ...]:
+        return ("car",)
+
+    def answer(self, question: str, now: datetime) -> Answered:
+        return Answered("by the tools", (), ())
+
+    def holds(self, photo: str) -> bool:
+        return photo in self.vectors
+
+    def vector(self, photo: str) -> FloatArray | None:
+        return self.vectors.get(photo)
+
+    def near(self, vector: FloatArray) -> tuple[str, ...]:
+        return tuple(photo for photo, other in self.vectors.items() if float(other @ vector) > 0.5)
+
+
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ("This is my blue mug.", ["blue mug"]),
+        ("That's Rex, my dog, in the garden.", ["rex", "dog"]),
+        ("Here are our bikes, and this is my tent.", ["bikes"]),
+        ("This is my mug. This is our boat.", ["mug", "boat"]),
+        ("Is this my blue mug?", []),
+        ("This is my.", []),
+        ("My blue mug is at work.", []),
+        ("This is my " + "very " * 40 + "long name.", []),
+    ],
+)
+def test_names(said: str, names: list[str]) -> None:
+    assert objects_of(said) == names
+
+
+def test_a_name_is_meant_by_all_of_its_words() -> None:
+    assert is_named("blue mug", "Where are my blue mugs?") and not is_named("blue mug", "Where is my mug?")
+
+
+def show(store: MemoryStore, said: str, picture: str, photos: Pictures) -> Talk:
+    talk = Talk(store, photos=photos)
+    talk.chat.say(said, START, pictures=[picture])
+    return talk
+
+
+def test_a_named_object_is_found_by_its_picture(store: MemoryStore) -> None:
+    photos = Pictures()
+    talk = show(store, "This is my blue mug.", "mug", photos)
+    said = talk.say("Where is my blue mug?")
+    assert said.photos == ("mug", "mug again") and "This is my blue mug." in said.text
+    assert talk.say("Which photos show my blue mug?").photos == ("mug", "mug again")
+    assert talk.say("Which photos show a dog?").text == "by the tools"
+    del photos.vectors["mug"]  # its vector is still known
+    assert talk.say("Where is my blue mug?").photos == ("mug again",)
+
+
+def test_one_word_is_enough_for_a_name_and_names_add_up(store: MemoryStore) -> None:
+    talk = show(store, "This is my mug.", "mug", Pictures())
+    talk.chat.say("This is my mug.", START.replace(hour=10), pictures=["car"])
+    assert [(one.name, one.picture) for _, one in store.objects()] == [("mug", "car"), ("mug", "mug")]
+    items = {item.id: item for item in store.items("semantic")}
+    assert [items[row].value.at for row, _ in store.objects()] == sorted(
+        (item.value.at for item in items.values()), reverse=True
+    )
+
+
+def test_what_is_forgotten_takes_the_name_and_the_vector_along(store: MemoryStore) -> None:
+    vector = np.linspace(0.1, 0.9, 64, dtype=np.float32)
+    photos = Pictures()
+    photos.vectors["mug"] = vector / np.linalg.norm(vector)
+    show(store, "This is my blue mug.", "mug", photos)
+    ((row, _),) = store.objects()
+    data = store._db.execute("SELECT data FROM person_objects").get
+    assert bytes(data) in store.path.read_bytes() + Path(f"{store.path}-wal").read_bytes()
+    assert store.forget([], [row], 5).erased
+    assert store.objects() == [] and bytes(data) not in store.path.read_bytes()
+    with Album.open(store.path) as album:
+        assert album.verify() == []
+
+
+def test_a_damaged_object_is_told_of(store: MemoryStore) -> None:
+    show(store, "This is my blue mug.", "mug", Pictures())
+    store._db.execute("UPDATE person_objects SET name = 'red mug'")
+    with pytest.raises(AlbumError, match="is damaged"):
+        store.objects()
+    with Album.open(store.path) as album:
+        assert any("object of m" in line for line in album.verify())
+
+
+def make_version_1(album: Path) -> None:
+    db = apsw.Connection(str(album))
+    db.execute(
+        "DROP TABLE person_objects; UPDATE person_meta SET value = '1' WHERE key = 'version'"
+    ).fetchall()
+    db.close()
+
+
+def test_memories_of_version_1_are_read_and_upgraded_by_the_first_turn(album: Path) -> None:
+    with MemoryStore.open(album) as store:
+        Talk(store).say("I live in Porto.", "Hello there all.")
+    make_version_1(album)
+    with MemoryStore.open(album, write=False) as store:
+        assert [item.value.text for item in store.items("core")] == ["Porto"] and store.objects() == []
+    with Album.open(album) as opened:
+        assert opened.verify() == []
+    with MemoryStore.open(album) as store:
+        show(store, "This is my blue mug.", "mug", Pictures())
+        assert len(store.objects()) == 1 and store.setting("version") == "2"
+
+
+def test_memories_of_version_1_are_carried_into_a_new_album(album: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.gamer"
+    new.write_bytes(album.read_bytes())
+    with MemoryStore.open(album) as store:
+        Talk(store).say("I live in Porto.", "Hello there all.")
+    make_version_1(album)
+    assert carry(album, new)
+    with MemoryStore.open(new) as store:
+        assert store.setting("version") == "2"
+        assert [item.value.text for item in store.items("core")] == ["Porto"]
+
+
+def test_a_version_that_the_tables_do_not_fit_is_refused(album: Path) -> None:
+    with MemoryStore.open(album) as store:
+        Talk(store).say("I live in Porto.")
+    apsw.Connection(str(album)).execute("DROP TABLE person_objects").fetchall()
+    with pytest.raises(AlbumError, match="version 2"):
+        MemoryStore.open(album)
