@@ -64,16 +64,19 @@ class Found:
 
 
 class FaceReader:
-    """`read(pixels)`: the faces in a photo. Opens no bundle: it is given the sessions and the forest."""
+    """`read(pixels)`: the faces in a photo. Opens no bundle: it is given the sessions and the forest.
 
-    def __init__(self, detector: Session, encoder: Session, forest: Forest) -> None:
+    `name`: of the encoder; vectors of another one cannot be compared with these.
+    """
+
+    def __init__(self, detector: Session, encoder: Session, forest: Forest, name: str = "") -> None:
         """Raises RuntimeFailure for a forest of other landmarks than those that a face is turned by."""
         if len(forest.shape) != len(_UPRIGHT):
             raise RuntimeFailure(
                 f"the bundle's forest finds {len(forest.shape)} landmarks, {len(_UPRIGHT)} are wanted: "
                 "export it again"
             )
-        self._detector, self._encoder, self._forest = detector, encoder, forest
+        self._detector, self._encoder, self._forest, self.name = detector, encoder, forest, name
 
     def read(self, pixels: Pixels) -> tuple[Face, ...]:
         """The faces in uint8 RGB [H, W, 3], the clearest first, at most MAX_FACES."""

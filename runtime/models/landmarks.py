@@ -75,11 +75,14 @@ class Forest:
         return np.asarray(self.leaves[cascade][every, at - nodes].sum(0), np.float32)
 
 
+FILES = tuple(FILE.format(part.name) for part in fields(Forest))
+
+
 def save(forest: Forest, folder: Path) -> list[str]:
     """Writes the arrays into a folder and returns the names of the files."""
     for part in fields(forest):
         np.save(folder / FILE.format(part.name), getattr(forest, part.name), allow_pickle=False)
-    return [FILE.format(part.name) for part in fields(forest)]
+    return list(FILES)
 
 
 def load(folder: Path) -> Forest:
