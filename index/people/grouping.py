@@ -38,22 +38,25 @@ def group(
     if not len(fresh):
         return persons
     groups = _Groups(vectors, persons, held, threshold)
-    faces = _near(vectors, fresh, NEIGHBOURS)
+    faces = _near(vectors, fresh, threshold)
     for _ in range(_ROUNDS):
         joined = groups.join(faces)
         roots = groups.roots()
         centres = groups.centres[roots]
         new = np.unique(np.searchsorted(roots, groups.of(fresh)))
-        near = _near(centres, new, NEIGHBOURS)
+        near = _near(centres, new, threshold)
         joined += groups.join((groups.first[roots[near[0]]], groups.first[roots[near[1]]]))
         if not joined:
             break
     return groups.persons[groups.of(np.arange(len(persons)))]
 
 
-def _near(vectors: FloatArray, rows: RowArray, count: int) -> tuple[RowArray, RowArray]:
-    """(rows, others): pairs of each row with its nearest other vectors, the nearest pairs first."""
-    count = min(count, len(vectors) - 1)
+def _near(vectors: FloatArray, rows: RowArray, threshold: float) -> tuple[RowArray, RowArray]:
+    """(rows, others): pairs of each row with its nearest other vectors, the nearest pairs first.
+
+    Pairs beyond the threshold are left out: groups whose mean is below it have a nearer pair.
+    """
+    count = min(NEIGHBOURS, len(vectors) - 1)
     if count < 1:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     squares = (vectors * vectors).sum(1)
@@ -65,7 +68,8 @@ def _near(vectors: FloatArray, rows: RowArray, count: int) -> tuple[RowArray, Ro
         nearest = np.argpartition(apart, count - 1, axis=1)[:, :count]
         found.append(nearest)
         lengths.append(np.take_along_axis(apart, nearest, 1))
-    order = np.argsort(np.concatenate(lengths).ravel(), kind="stable")
+    apart = np.concatenate(lengths).ravel()
+    order = np.argsort(apart, kind="stable")[: np.count_nonzero(apart <= threshold**2)]
     return np.repeat(rows, count)[order], np.concatenate(found).ravel()[order].astype(np.int64)
 
 
@@ -90,8 +94,9 @@ class _Groups:
 
     def join(self, pairs: tuple[RowArray, RowArray]) -> int:
         """Joins the groups of pairs of faces, in their order, where they are near enough; how many."""
-        joined = 0
-        for one, other in zip(self._group[pairs[0]].tolist(), self._group[pairs[1]].tolist(), strict=True):
+        joined, (one_of, other_of) = 0, (self.of(faces) for faces in pairs)
+        apart = one_of != other_of
+        for one, other in zip(one_of[apart].tolist(), other_of[apart].tolist(), strict=True):
             a, b = self._root(one), self._root(other)
             if a != b and self._are_one(a, b):
                 self._join(a, b)
@@ -100,7 +105,9 @@ class _Groups:
 
     def of(self, faces: RowArray) -> RowArray:
         """The group of each face."""
-        return np.array([self._root(group) for group in self._group[faces].tolist()], np.int64)
+        while not np.array_equal(self._parent, nearer := self._parent[self._parent]):
+            self._parent = nearer
+        return np.asarray(self._parent[self._group[faces]], np.int64)
 
     def roots(self) -> RowArray:
         return np.flatnonzero(self._parent == np.arange(len(self._parent)))
