@@ -79,7 +79,7 @@ def _read(path: Path, read: Callable[[_Bytes], Result]) -> Result:
         result = read(source)
         if source.at != len(source.data):
             raise ValueError(f"{len(source.data) - source.at} bytes follow the end")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, OverflowError) as error:
         told = " ".join(str(error).split())[:160]
         raise ExportError(
             f"{path.name}: no such file of dlib's ({told}): install its package again"
@@ -141,11 +141,12 @@ class _Bytes:
             size *= self.count(len(self.data))
         return self._finite(np.frombuffer(self.take(4 * size), "<f4").astype(np.float32))
 
-    def alias(self) -> None:
-        """Skips the shape of a part of a tensor: it follows from the layer's sizes."""
-        self.version((1,))
-        for _ in range(4):
-            self.integer()
+    def aliases(self) -> None:
+        """Skips the shapes of two parts of a tensor: they follow from the layer's sizes."""
+        for _ in range(2):
+            self.version((1,))
+            for _ in range(4):
+                self.integer()
 
     def matrix(self) -> FloatArray:
         """float32 [n], of a column."""
@@ -230,11 +231,13 @@ def _details(source: _Bytes) -> Layer:
         case "fc", "2":
             sizes = (source.integer(), source.integer())
             params = source.tensor()
-            source.alias(), source.alias(), source.integer()
+            source.aliases()
+            source.integer()
             _skip_rates(source, aliases=False)
         case "affine", "":
             params, sizes = source.tensor(), ()
-            source.alias(), source.alias(), source.integer()
+            source.aliases()
+            source.integer()
         case "bn", "con2":
             kind, params, sizes = "affine", _normalisation(source), ()
         case (("max_pool" | "avg_pool"), "2"):
@@ -249,7 +252,7 @@ def _details(source: _Bytes) -> Layer:
 def _normalisation(source: _Bytes) -> FloatArray:
     """float32 [2 n]: scales and offsets that do what a batch norm does once its training is over."""
     params = source.tensor()
-    source.alias(), source.alias()
+    source.aliases()
     _, _, means, variances = (source.tensor() for _ in range(4))
     source.integer(), source.integer()
     for _ in range(4):
@@ -265,7 +268,7 @@ def _normalisation(source: _Bytes) -> FloatArray:
 def _skip_rates(source: _Bytes, aliases: bool = True) -> None:
     """Skips the shapes of weights and biases, and the rates of learning."""
     if aliases:
-        source.alias(), source.alias()
+        source.aliases()
     for _ in range(4):
         source.real()
 
@@ -281,11 +284,10 @@ def _forest(source: _Bytes) -> Forest:
         [(source.real(), source.real()) for _ in range(source.count(10_000))]
         for _ in range(source.count(100))
     ]
-    # numpy refuses what is not rectangular with a ValueError, and so do indices that do not fit their type
-    splits, thresholds, leaves = (
-        np.array([[tree[part] for tree in cascade] for cascade in trees], dtype)
-        for part, dtype in ((0, np.int64), (1, np.float32), (2, np.float32))
-    )
+    # numpy refuses what is not rectangular with a ValueError.
+    splits = np.array([[nodes for nodes, _, _ in cascade] for cascade in trees], np.int64)
+    thresholds = np.array([[limits for _, limits, _ in cascade] for cascade in trees], np.float32)
+    leaves = np.array([[ends for _, _, ends in cascade] for cascade in trees], np.float32)
     return Forest(
         shape.reshape(-1, 2),
         _unsigned(np.array(anchors, np.int64), np.uint8),

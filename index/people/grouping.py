@@ -123,7 +123,7 @@ class _Groups:
         if self._held[a] and self._held[b]:
             return False
         apart = self.centres[a] - self.centres[b]
-        return float(apart @ apart) + self._spread[a] + self._spread[b] <= self._limit
+        return float(apart @ apart + self._spread[a] + self._spread[b]) <= self._limit
 
     def _join(self, a: int, b: int) -> None:
         stays, goes = (a, b) if (not self._held[a], a) < (not self._held[b], b) else (b, a)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import apsw
 
-from gamer.index import Album, AlbumError, AlbumWriter, Memory, Photo
+from gamer.index import Album, AlbumError, AlbumWriter, Memory, OpenedLog, Photo
 from gamer.index.people import reading, writing
 from gamer.index.people.records import People, Person, checked_name
 
@@ -97,6 +97,7 @@ def forget(album: Path, encoder: OpenEncoder, asked: Sequence[str]) -> Forgotten
         writer.change_optional(lambda db: writing.forget(db, list(gone.values())))
         sync(album, writer, encoder)
         left = _erased(writer)
+    _drop_searches(album, [person.name for person in gone.values() if person.name])
     return Forgotten(len(gone), sum(len(person.faces) for person in gone.values()), left)
 
 
@@ -106,6 +107,7 @@ def forget_all(album: Path, encoder: OpenEncoder) -> Forgotten:
         before = people_of(album)
         drop_all(album, writer, encoder)
         left = _erased(writer)
+    _drop_searches(album, list(before.names.values()))
     return Forgotten(len(before.people), len(before.faces), left)
 
 
@@ -164,6 +166,12 @@ def _changed(
 
 def _person(album: Path, row: int) -> Person:
     return people_of(album).person(f"p{row}")
+
+
+def _drop_searches(album: Path, names: Sequence[str]) -> None:
+    """Deletes the searches for these names from what is kept of searches."""
+    log, wanted = OpenedLog(album), [name.casefold() for name in names]
+    log.forget(queries=[e.query for e in log.read() if any(name in e.query.casefold() for name in wanted)])
 
 
 def _erased(writer: AlbumWriter) -> str:

@@ -117,7 +117,8 @@ def _turned(points: FloatArray, wanted: FloatArray) -> FloatArray:
 def _placed(points: FloatArray, box: Box) -> FloatArray:
     """Points of a box of side 1, in pixels of the picture."""
     left, top, width, height = box
-    return np.asarray(points * np.float32((width, height)) + np.float32((left, top)), np.float32)
+    size, corner = np.array((width, height), np.float32), np.array((left, top), np.float32)
+    return np.asarray(points * size + corner, np.float32)
 
 
 def _brightness(grey: NDArray[np.uint8], points: FloatArray) -> FloatArray:

@@ -13,15 +13,18 @@ from gamer.bench.people import measure
 from gamer.bench.people.scores import b_cubed
 from gamer.bench.retrieval.datasets import DatasetError
 from gamer.runtime.models.faces import Face
+from gamer.runtime.models.models import Models
 
 
 def test_b_cubed_of_known_groupings() -> None:
     people = np.array([0, 0, 0, 1, 1])
     assert b_cubed(np.array([7, 7, 7, 8, 8]), people).f1 == 1
     together = b_cubed(np.zeros(5, np.int64), people)
-    assert (together.precision, together.recall) == (pytest.approx(0.6 * 0.6 + 0.4 * 0.4), 1)
+    assert together.precision == pytest.approx(0.6 * 0.6 + 0.4 * 0.4)
+    assert together.recall == 1
     alone = b_cubed(np.arange(5), people)
-    assert (alone.precision, alone.recall) == (1, pytest.approx((3 * 1 / 3 + 2 * 1 / 2) / 5))
+    assert alone.precision == 1
+    assert alone.recall == pytest.approx((3 * 1 / 3 + 2 * 1 / 2) / 5)
 
 
 def test_the_largest_face_of_a_picture_is_the_folders_person(
@@ -42,7 +45,7 @@ def test_the_largest_face_of_a_picture_is_the_folders_person(
     opened = SimpleNamespace(
         faces=SimpleNamespace(read=read), manifest=SimpleNamespace(recipe="made-up", quant="int8")
     )
-    monkeypatch.setattr(measure.Models, "open", lambda *args, **options: opened)
+    monkeypatch.setattr(Models, "open", lambda *args, **options: opened)
     monkeypatch.setattr(measure, "MANY", 200)
     result = measure.measure(tmp_path, tmp_path, 1, lambda text: None, "gamer bench people")
     assert (result.people, result.pictures, result.recall) == (2, 7, round(6 / 7, 4))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 from PIL import Image
 
-from gamer.index import Album, AlbumError, AlbumWriter, Memory
+from gamer.index import Album, AlbumError, AlbumWriter, Memory, OpenedLog
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.leaving_view import open_leaving
 from gamer.index.people import reading, writing
@@ -236,8 +236,13 @@ def test_whoever_is_forgotten_is_gone_to_the_byte_and_not_found_again(album: Pat
     vector = people(album).vectors[0]
     code = quantize(vector[None])[0].tobytes()
     assert code in album.read_bytes()
+    log = OpenedLog(album)
+    log.keep()
+    for query in ("annegret unvergessen at sea", "the lake"):
+        log.add(query, "a.png")
     gone = naming.forget(album, encoder, ["p1"])
     assert (gone.people, gone.faces, gone.left) == (1, 2, "")
+    assert [entry.query for entry in log.read()] == ["the lake"]
     bytes_left = album.read_bytes()
     assert b"Annegret" not in bytes_left
     assert code not in bytes_left

@@ -136,7 +136,7 @@ def test_a_face_is_turned_upright() -> None:
 
 def test_a_face_beyond_the_edge_is_no_error() -> None:
     for points in ([[9e5, 9e5]] * 5, [[-9e5, 0]] * 5, [[0, 0]] * 5):
-        assert faces.chip(photo(60, 40), np.float32(points)).shape == (150, 150, 3)
+        assert faces.chip(photo(60, 40), np.array(points, np.float32)).shape == (150, 150, 3)
 
 
 def test_landmarks_start_at_the_box_and_are_moved_by_the_leaves() -> None:
