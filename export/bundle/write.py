@@ -167,13 +167,18 @@ def _with_existing(
     requested = tasks(settings, targets, folder)
     if existing is None:
         return settings, requested
-    usual = recipe(settings.recipe).usual()
-    earlier_parts = parse_parts((existing.settings or {}).get("parts", "")) or usual
-    wanted = {*(settings.parts or usual), *earlier_parts}
-    parts = tuple(part for part in PARTS if part in wanted)
-    combined = replace(settings, parts=() if parts == usual else parts)
+    earlier = parse_parts((existing.settings or {}).get("parts", ""))
+    combined = replace(settings, parts=together(settings.recipe, settings.parts, earlier))
     needed = {(t.role, t.target) for t in requested} | {(a.role, a.target) for a in existing.artifacts}
     return combined, [task for task in tasks(combined, TARGETS, folder) if (task.role, task.target) in needed]
+
+
+def together(name: str, *requests: tuple[str, ...]) -> tuple[str, ...]:
+    """What several requests for parts of a recipe ask for together; () stands for the usual parts."""
+    usual = recipe(name).usual()
+    wanted = {part for request in requests for part in (request or usual)}
+    parts = tuple(part for part in PARTS if part in wanted)
+    return () if parts == usual else parts
 
 
 def _remove_unlisted(stage: Path, manifest: mf.Manifest) -> None:

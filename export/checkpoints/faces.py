@@ -80,7 +80,7 @@ def _made(kind: type[Model], source: str | None) -> Model:
     """A model with torch's initial weights: the same in every process that asks for a seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(random_seed(str(source)) if _random(source) else 0)
-        model = kind()
+        model: Model = kind()
         model.eval()
         return model
 
