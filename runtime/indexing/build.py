@@ -108,6 +108,7 @@ def build(
     scanned = scan(source)  # first, because it raises at once for an unusable source
     total = count_source(source)
     check_replaceable(out)
+    faces.check(models, with_people)
     final = out.resolve()  # through a symbolic link, so that the file behind it is replaced
     working = _begin(final, models.manifest)
     with AlbumWriter.extend(working) as writer:
@@ -154,6 +155,7 @@ def add(
     scanned = scan(source)
     with Album.open(album) as opened:
         check_encoders(models, opened.meta, album)
+    faces.check(models, with_people)
     total = count_source(source)
     with AlbumWriter.extend(album) as writer:
         if again and writer.removed():

@@ -56,6 +56,12 @@ def search(
     return Found(searched, len(found.faces), sum(len(person.faces) > 1 for person in found.people))
 
 
+def check(models: Models, asked: bool | None) -> None:
+    """Raises BundleError where people are asked for and the bundle cannot find them: before hours of work."""
+    if asked:
+        _ = models.faces
+
+
 def carry(old: Path, working: Path, writer: AlbumWriter) -> bool:
     """Takes the faces and names of the album `old` over into the one that will replace it, as far as they
     are of the same pictures; False if there is nothing to take, or `old` cannot be read.

@@ -1,4 +1,4 @@
-"""The part faces: exported only if it is asked for, in floats; here with random weights, without a package."""
+"""The part faces: exported only if it is asked for, in floats; here with random weights."""
 
 from __future__ import annotations
 

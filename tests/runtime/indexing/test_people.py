@@ -20,6 +20,7 @@ from gamer.index.people import reading, writing
 from gamer.index.people.records import LookedAt, NewFace, People, checked_name
 from gamer.index.vectors.quantize import quantize
 from gamer.main import main
+from gamer.runtime.errors import BundleError
 from gamer.runtime.indexing import people as naming
 from gamer.runtime.indexing.build import add, build
 from gamer.runtime.indexing.encode import Encoder
@@ -188,6 +189,18 @@ def test_a_bundle_without_face_networks_leaves_people_as_they_are(album: Path, p
     picture(photos / "e.png", RED)
     assert add(album, photos, models(has_faces=False)).people is None
     assert len(people(album).faces) == 4
+
+
+def test_a_bundle_without_face_networks_is_refused_before_the_work(photos: Path, tmp_path: Path) -> None:
+    manifest = SimpleNamespace(components=(), recipe="pocket")
+    without = SimpleNamespace(manifest=manifest, bundle=Path("out/x"), has_faces=False)
+    with pytest.raises(BundleError, match="`gamer export pocket --parts faces -o out/x` adds them"):
+        Models.faces.func(cast(Models, without))  # type: ignore[attr-defined]
+    bundle = models()
+    del cast(Any, bundle).faces
+    with pytest.raises(AttributeError, match="faces"):
+        build(photos, bundle, tmp_path / "album.gamer", with_people=True)
+    assert not list(tmp_path.glob("album.gamer*"))
 
 
 def test_an_edited_picture_is_searched_again(album: Path, photos: Path) -> None:
