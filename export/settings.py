@@ -44,8 +44,8 @@ class Settings:
     the target "onnx"; "ort" is ONNX Runtime's flatbuffer. `opset`: the ONNX operator set.
     `deployment_target`: the oldest system that Core ML programs run on. `calibrate`: a folder of photographs
     for static int8, "" for those that packages contain. `executorch_backend`: the backend that ExecuTorch
-    lowers to. `parts`: the requested parts of the recipe; empty for all. `bars`: (role, its least parity)
-    pairs that override the thresholds of recipe and quantization.
+    lowers to. `parts`: the requested parts of the recipe; empty for the usual ones. `bars`: (role,
+    its least parity) pairs that override the thresholds of recipe and quantization.
     """
 
     recipe: str
@@ -108,9 +108,9 @@ class Settings:
 
     @property
     def chosen(self) -> Recipe:
-        """The recipe, limited to the requested parts."""
+        """The recipe, limited to the requested parts; without a request, to those that are usual."""
         full = recipe(self.recipe)
-        return full.only(self.parts) if self.parts else full
+        return full.only(self.parts or full.usual())
 
     @property
     def slots(self) -> int:
@@ -126,7 +126,12 @@ class Settings:
 
         None if the recipe takes any model for `part`, or does not have the part.
         """
-        names = {"image": self.chosen.image, "text": self.chosen.text, "llm": self.chosen.llm}
+        names = {
+            "image": self.chosen.image,
+            "text": self.chosen.text,
+            "llm": self.chosen.llm,
+            "faces": self.chosen.faces,
+        }
         name = names.get(part, "*")  # the experts have no model of their own
         return None if name in ("*", "") else name
 
@@ -240,7 +245,7 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def parse_parts(text: str) -> tuple[str, ...]:
-    """ "text,image" → parts in canonical order; "" → () (all parts). Raises ExportError with the choices."""
+    """ "text,image" → parts in canonical order; "" → () (the usual). Raises ExportError with the choices."""
     wanted = [part.strip() for part in text.split(",") if part.strip()]
     if unknown := [part for part in wanted if part not in PARTS]:
         raise ExportError(f"unknown part {unknown[0]!r}; choose from: {', '.join(PARTS)}")
@@ -280,11 +285,11 @@ def parse_bars(items: tuple[str, ...]) -> tuple[tuple[str, Threshold], ...]:
 def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """`-m SOURCE` and `--weights [PART=]SOURCE` → (part, source) pairs.
 
-    A source without a part applies to every part except dpe. Raises ExportError for an unknown recipe, for an
-    unknown part, and for `-m` with a recipe of several models.
+    A source without a part applies to every part except dpe and faces. Raises ExportError for an unknown
+    recipe, for an unknown part, and for `-m` with a recipe of several models.
     """
     chosen = recipe(name)
-    parts = [part for part in chosen.parts() if part != "dpe"]
+    parts = [part for part in chosen.usual() if part != "dpe"]
     source_of: dict[str, str] = {}
     if model is not None:
         if len({chosen.image, chosen.text, chosen.llm} - {""}) > 1:

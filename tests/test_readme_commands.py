@@ -24,6 +24,10 @@ ELSEWHERE = {
     "verify": ("tests/export/test_app_developer.py", "test_his_own_model_from_a_missed_bar"),
     "train": ("tests/export/training/test_train_cli.py", "test_a_checkpoint_is_trained_and_exported"),
     "serve": ("tests/runtime/serve/test_serve_cli.py", "def test_"),
+    "people": (
+        "tests/runtime/indexing/test_people.py",
+        "test_the_command_lists_shows_and_refuses_in_one_line",
+    ),
     "mcp": ("tests/runtime/agent/test_mcp.py", "def test_"),
 }
 # Command → arguments, and what the output must hold. ALBUM and BUNDLE stand for their paths.

@@ -15,7 +15,20 @@ from gamer.runtime.cli.console import one_line
 from .. import sample as sample_album
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from . import ablation, agent, channels, cost, events, fleet, indexes, language, memory, newcomer, page
+from . import (
+    ablation,
+    agent,
+    channels,
+    cost,
+    events,
+    fleet,
+    indexes,
+    language,
+    memory,
+    newcomer,
+    page,
+    people,
+)
 from . import quality as cli_quality
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
@@ -41,6 +54,7 @@ for _command in (
     *memory.COMMANDS,
     *language.COMMANDS,
     *page.COMMANDS,
+    *people.COMMANDS,
 ):
     bench.add_command(_command)
 

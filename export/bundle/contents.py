@@ -15,7 +15,8 @@ from gamer.runtime.bundle import manifest as mf
 
 from ..checkpoints import catalogue, pocket
 from ..checkpoints.chat_template import ChatTemplate
-from ..components import components, fixtures
+from ..checkpoints.faces import FACES
+from ..components import components, faces, fixtures
 from ..onnx import to_ort
 from ..settings import Settings
 from . import contracts, gazetteer, prefixes
@@ -94,7 +95,9 @@ def licences(settings: Settings) -> dict[str, str]:
     parts = [part for part in settings.chosen.parts() if part != "dpe"]
     licence_of: dict[str, str] = {}
     for part in parts:
-        if settings.model(part) == components.CONSE:
+        if part == "faces":
+            licence_of[FACES.source] = FACES.licence
+        elif settings.model(part) == components.CONSE:
             licence_of |= {m.source: m.licence for m in (pocket.EFFICIENTNET, catalogue.LABELS)}
         else:
             checkpoint = components.checkpoint(settings, part)
@@ -112,6 +115,8 @@ def _write_files(
     if "text" in settings.chosen.parts():
         gazetteer.build_gazetteer(stage / "gazetteer.sqlite")
         names.append("gazetteer.sqlite")
+    if "faces" in settings.chosen.parts():
+        names += faces.write_landmarks(settings.source("faces"), stage)
     if ort_files := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
         names.append(f"onnx/{to_ort.CONFIG}")
         (stage / names[-1]).write_text(to_ort.required_operators(ort_files), encoding="utf-8")

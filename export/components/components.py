@@ -17,9 +17,9 @@ from ..checkpoints import catalogue, pocket, sentence_config
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
 from ..errors import ExportError
 from ..networks.efficientnet_lite import FEATURES, ConseTower
-from ..recipe import ROLES
+from ..recipe import FACE_ROLES, ROLES
 from ..settings import Settings
-from . import experts, sentence
+from . import experts, faces, sentence
 from .export_module import ExportModule
 
 IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
@@ -47,6 +47,7 @@ def roles(settings: Settings) -> tuple[str, ...]:
         "text_tower": "text" in parts,
         "llm_embed": "llm" in parts,
         "llm_decoder": "llm" in parts,
+        **dict.fromkeys(FACE_ROLES, "faces" in parts),
         experts.HEAD: "dpe" in parts and query_side(settings).width > 0,
     }
     have["llm_encoder"] = "llm" in parts and checkpoint(settings, "llm").config.get("model_type") == "t5"
@@ -278,6 +279,8 @@ def build(settings: Settings, role: str, quant: str) -> ExportModule:
             return _llm(settings, role, quant)
         case _ if role.startswith("dpe_"):
             return _dpe(settings, role)
+        case _ if role in FACE_ROLES:
+            return faces.component(role, settings.source("faces"), "faces" not in settings.random_parts)
     raise ExportError(f"unknown component {role!r}")
 
 

@@ -20,8 +20,9 @@ from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.models.image import prepare
 
 from ..errors import ExportError
+from ..recipe import FACE_ROLES
 from ..settings import Settings
-from . import components, states
+from . import components, faces, states
 from .components import reference
 from .export_module import ExportModule
 
@@ -149,6 +150,8 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
             return []
         case "dpe_query":
             return query_states(settings)
+        case role if role in FACE_ROLES:
+            return [(x[None].astype(np.float32),) for x in faces.pictures(role, photographs()[:4])]
     return patches(settings)
 
 

@@ -11,15 +11,19 @@ from functools import partial
 import torch
 from torch import nn
 
+from gamer.runtime.models.faces import DETECTOR, ENCODER
+
 from ..checkpoints import catalogue, pocket
 from ..checkpoints.filling import NoWeights
 from ..components import components, decoders, experts, sentence, towers
 from ..networks.decoder import Embedding
 from ..networks.dpe import QueryHead
 from ..networks.efficientnet_lite import LABELS, ConseTower, EfficientNetLite0
+from ..networks.faces import FaceDetector, FaceEncoder
 from ..settings import Settings
 
 TABLE = "llm_embed"
+FACES: dict[str, Callable[[], nn.Module]] = {DETECTOR: FaceDetector, ENCODER: FaceEncoder}
 
 
 def networks(settings: Settings) -> Iterator[tuple[str, Callable[[], nn.Module]]]:
@@ -40,6 +44,9 @@ def networks(settings: Settings) -> Iterator[tuple[str, Callable[[], nn.Module]]
         yield "image_tower", partial(_image, settings)
     if "text_tower" in roles:
         yield "text_tower", partial(_text, settings)
+    for role, kind in FACES.items():
+        if role in roles:
+            yield role, partial(_face, kind)
 
 
 def parameters(network: nn.Module) -> int:
@@ -76,6 +83,11 @@ def _image(settings: Settings) -> nn.Module:
             network = pocket.folded(EfficientNetLite0().eval())
             return ConseTower(network, vectors, components.MEAN, components.STD)
     return towers.image_tower(components.checkpoint(settings, "image").config, NoWeights()).module
+
+
+def _face(kind: Callable[[], nn.Module]) -> nn.Module:
+    with torch.device("meta"):
+        return kind()
 
 
 def _text(settings: Settings) -> nn.Module:

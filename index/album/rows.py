@@ -20,6 +20,7 @@ from ..vectors.quantize import quantize, residue
 from . import checksums, event_rows, optional_tables, words
 from .loader import PHOTO_COLUMNS
 
+TEXT = "text"  # the channel of the vectors of memories
 MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
 # Memory ids are renumbered when fewer than one in _SPARSE is in use, so that readers can hold arrays indexed
 # by memory id.
@@ -89,6 +90,14 @@ class Rows:
         self._clear(row)
         self._db.execute("DELETE FROM photos WHERE row=?", (row,))
         self._photo(row, item.photo)
+        self._changed(row, generation)
+        self._contents(row, item)
+        self._stale |= event_rows.of_photo(self._db, row)
+
+    def retell(self, item: Encoded, generation: int) -> None:
+        """Replaces a photo's memories, with their mentions and text vectors; all else of it stays."""
+        row = self.find(item.photo.id)
+        self._clear(row, [TEXT] if TEXT in self.dims else [])
         self._changed(row, generation)
         self._contents(row, item)
         self._stale |= event_rows.of_photo(self._db, row)
@@ -220,12 +229,17 @@ class Rows:
         links = ((entity, row, leaf) for entity, leaf in leaves(alone, children).items())
         self._db.executemany("INSERT INTO mentions VALUES(?,?,?)", links)
 
-    def _clear(self, row: int) -> None:
-        """Deletes everything that belongs to a photo, except its own row and its preferences."""
+    def _clear(self, row: int, channels: Iterable[str] | None = None) -> None:
+        """Deletes everything that belongs to a photo, except its own row and its preferences.
+
+        `channels`: those whose vectors go; None for all.
+        """
         texts = self._db.execute("SELECT id, text FROM memories WHERE photo=?", (row,)).fetchall()
         for memory, text in texts:
             self._forget(memory, str(text))
-        for channel in self.dims:  # by channel, because the primary key begins with it
+        for channel in (
+            self.dims if channels is None else channels
+        ):  # by channel, because the primary key begins with it
             self._db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", (channel, row))
         self._db.execute("DELETE FROM mentions WHERE photo=?", (row,))
 

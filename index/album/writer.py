@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 import apsw
 
@@ -45,6 +46,7 @@ HNSW_FROM = 1_000  # vectors: a channel with fewer gets no graph, which would sa
 
 # One change, such as a batch of photos or all segments, may take so many times the steps of a read.
 _STEP_TIMES = 100
+_T = TypeVar("_T")
 
 
 class AlbumWriter:
@@ -156,6 +158,30 @@ class AlbumWriter:
             self._rows.close_gaps()
 
         self._commit(change)
+
+    def retell(
+        self, batch: Sequence[Encoded], then: Callable[[apsw.Connection], object] = lambda db: None
+    ) -> None:
+        """Replaces the memories of photos, identified by their id, with the mentions and text vectors.
+
+        Pictures are not needed: all else of the photos stays. `then`: what else belongs to this change.
+        """
+
+        def change(generation: int) -> None:
+            for item in batch:
+                self._rows.retell(item, generation)
+            then(self._open())
+            self._rows.refresh_events()
+            self._rows.close_gaps()
+
+        self._commit(change)
+
+    def change_optional(self, change: Callable[[apsw.Connection], _T]) -> _T:
+        """Changes optional tables; deleted rows are overwritten. Returns what `change` returns."""
+        done: list[_T] = []
+        self._open().execute("PRAGMA secure_delete=ON").fetchall()
+        self._commit(lambda _: done.append(change(self._open())), counts=False)
+        return done[0]
 
     def remove(self, photo_ids: Iterable[str], *, for_good: bool = False) -> None:
         """`for_good`: `removed` names them from now on, so that no scan takes them in again."""

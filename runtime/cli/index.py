@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..indexing.build import Progress
     from ..indexing.captions import Captioner
     from ..indexing.encode import Encoder
+    from ..indexing.faces import Found
     from ..models.models import Models
 
 strict_option = click.option(
@@ -56,6 +57,13 @@ extract_option = click.option(
     show_default=True,
     help="Who finds entities in memories. "
     "llm: the bundle's language model beside the rules; its answers are kept in ALBUM.extract.",
+)
+
+people_option = click.option(
+    "--people/--no-people",
+    default=None,
+    help="Find faces and group them by person, to be named with `gamer people`; the bundle needs the part "
+    "faces. Once asked, so it stays, until --no-people deletes all that is known of them. [default: no]",
 )
 
 
@@ -99,8 +107,9 @@ def encoding(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @click.argument("album", type=PATH)
 @click.option("-o", "--output", type=PATH, required=True, help="Album file to write, e.g. out/album.gamer.")
+@people_option
 @encoding
-def build(album: Path, output: Path, asked: EncodingOptions) -> None:
+def build(album: Path, output: Path, people: bool | None, asked: EncodingOptions) -> None:
     """Index ALBUM: a folder of photos (JPEG, PNG, WebP, TIFF, HEIC), or a .jsonl with one photo a line.
 
     Read with the photos: XMP sidecars, Google Takeout's and osxphotos' JSON, WhatsApp's and plain chat logs
@@ -117,7 +126,7 @@ def build(album: Path, output: Path, asked: EncodingOptions) -> None:
 
         models, encoder = _open(asked, output)
         with _progress() as progress:
-            built = indexing.build(album, models, output, progress, encoder)
+            built = indexing.build(album, models, output, progress, encoder, people)
     size = built.path.stat().st_size / 1e6
     line = (
         f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, "
@@ -128,7 +137,8 @@ def build(album: Path, output: Path, asked: EncodingOptions) -> None:
         line
         + (f", {built.resumed} from an interrupted run" if built.resumed else "")
         + _copies(built.copies, output)
-        + (f", {built.kept_out} kept out as removed before (index add --again)" if built.kept_out else ""),
+        + (f", {built.kept_out} kept out as removed before (index add --again)" if built.kept_out else "")
+        + _people(built.people, output),
         built.skips,
         asked,
     )
@@ -143,8 +153,11 @@ def build(album: Path, output: Path, asked: EncodingOptions) -> None:
     help="Remove the photos of SOURCE whose files are gone. Without it they are only reported.",
 )
 @click.option("--again", is_flag=True, help="Take back what `gamer index remove` took out.")
+@people_option
 @encoding
-def add(album: Path, source: Path, prune: bool, again: bool, asked: EncodingOptions) -> None:
+def add(
+    album: Path, source: Path, prune: bool, again: bool, people: bool | None, asked: EncodingOptions
+) -> None:
     """Bring the album file ALBUM up to date with SOURCE: a folder of photos, or a .jsonl.
 
     Pictures are compared by the hash of their contents: unchanged ones are not encoded again, moved ones keep
@@ -159,7 +172,14 @@ def add(album: Path, source: Path, prune: bool, again: bool, asked: EncodingOpti
         models, encoder = _open(asked, album)
         with _progress() as progress:
             done = indexing.add(
-                album, source, models, prune=prune, again=again, progress=progress, encoder=encoder
+                album,
+                source,
+                models,
+                prune=prune,
+                again=again,
+                progress=progress,
+                encoder=encoder,
+                with_people=people,
             )
     gone = f"{len(done.missing)} {'removed' if done.pruned else 'gone'}"
     counts = (
@@ -167,6 +187,7 @@ def add(album: Path, source: Path, prune: bool, again: bool, asked: EncodingOpti
         f"{gone}, {len(done.skips)} skipped"
         + _copies(done.copies, album)
         + (f", {done.kept_out} kept out as removed before (--again takes them back)" if done.kept_out else "")
+        + _people(done.people, album)
     )
     if not asked.as_json and not done.pruned:
         for photo_id in done.missing:
@@ -261,6 +282,14 @@ def _copies(number: int, album: Path) -> str:
     return (
         f", copies and burst shots: {number} (gamer index copies {shlex.quote(str(album))})" if number else ""
     )
+
+
+def _people(found: Found | None, album: Path) -> str:
+    """What a report adds of the people in an album."""
+    if found is None:
+        return ""
+    seen = f", {found.faces} faces, people seen more than once: {found.people}"
+    return f"{seen} (gamer people list {shlex.quote(str(album))})"
 
 
 def _vision(album: Path, model: str | None, endpoint: str | None, side: int) -> Captioner:

@@ -19,11 +19,13 @@ from gamer.index.album.schema import check_replaceable
 from gamer.index.album.storage import WriterLock, discard, publish
 from gamer.index.ingest import count as count_source
 from gamer.index.memory.carrying import carry
+from gamer.index.people import reading
 
 from ..bundle.manifest import Manifest
 from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
 from ..search import copies
+from . import faces, people
 from .encode import Encoder
 from .reconcile import Decision, Reconciler, differs, merge_scanned
 
@@ -37,7 +39,8 @@ class Built:
 
     `seen`: photos whose picture was encoded. `resumed`: photos taken over from an interrupted run.
     `kept_out`: found in the source, but removed for good from the album that was replaced. `copies`: photos
-    that are copies of another, or of its burst (search.copies.groups). `skips`: see Skip.
+    that are copies of another, or of its burst (search.copies.groups). `skips`: see Skip. `people`: what a
+    search for people found, if there was one.
     """
 
     path: Path
@@ -47,6 +50,7 @@ class Built:
     kept_out: int
     copies: int
     skips: tuple[Skip, ...]
+    people: faces.Found | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Added:
 
     `missing`: ids of photos whose files are gone; `pruned`: whether they were removed. `kept_out`: found in
     the source, but removed from the album before. `copies`: those added or encoded again that are copies of
-    another, or of its burst.
+    another, or of its burst. `people`: as in Built, of the whole album.
     """
 
     path: Path
@@ -69,6 +73,7 @@ class Added:
     photos: int
     copies: int
     skips: tuple[Skip, ...]
+    people: faces.Found | None = None
 
 
 @dataclass(frozen=True)
@@ -87,16 +92,24 @@ class Updated:
 
 
 def build(
-    source: Path, models: Models, out: Path, progress: Progress | None = None, encoder: Encoder | None = None
+    source: Path,
+    models: Models,
+    out: Path,
+    progress: Progress | None = None,
+    encoder: Encoder | None = None,
+    with_people: bool | None = None,
 ) -> Built:
     """Builds the album file `out` from a folder of photos or an album JSONL.
 
     An existing album at `out` is replaced once the new one is complete; what was removed from it for good
-    stays out. Raises RuntimeFailure if no photo could be indexed; AlbumError and IngestError from the index.
+    stays out, and the people in it keep their names. `with_people`: whether people are searched
+    for; None: as in the album before, if the bundle can. Raises RuntimeFailure if no photo could be indexed,
+    AlbumError and IngestError from the index.
     """
     scanned = scan(source)  # first, because it raises at once for an unusable source
     total = count_source(source)
     check_replaceable(out)
+    faces.check(models, with_people)
     final = out.resolve()  # through a symbolic link, so that the file behind it is replaced
     working = _begin(final, models.manifest)
     with AlbumWriter.extend(working) as writer:
@@ -114,10 +127,13 @@ def build(
             raise RuntimeFailure(f"{source}: no photo could be taken ({len(run.skips)} skipped{first})")
         run.close()
         writer.remember_bundle(models.bundle)
+        if with_people is not False:
+            faces.carry(final, working, writer)
+        found = _people(working, run, with_people)
         writer.embed(run.encoder.names)
         writer.compact()
     _replace(final, working)
-    return Built(out, photos, run.seen, resumed, run.kept_out, _copies(out), tuple(run.skips))
+    return Built(out, photos, run.seen, resumed, run.kept_out, _copies(out), tuple(run.skips), found)
 
 
 def add(
@@ -129,15 +145,18 @@ def add(
     again: bool = False,
     progress: Progress | None = None,
     encoder: Encoder | None = None,
+    with_people: bool | None = None,
 ) -> Added:
     """Brings `album` up to date with `source`.
 
     Unchanged pictures are not encoded again. Photos whose files are gone are removed only with `prune`; those
-    that were removed before come back only with `again`.
+    that were removed before come back only with `again`. `with_people`: as in `build`; False
+    deletes what is known of them.
     """
     scanned = scan(source)
     with Album.open(album) as opened:
         check_encoders(models, opened.meta, album)
+    faces.check(models, with_people)
     total = count_source(source)
     with AlbumWriter.extend(album) as writer:
         if again and writer.removed():
@@ -155,7 +174,12 @@ def add(
         photos = len(writer.known())
         run.close()
         writer.remember_bundle(models.bundle)
-        writer.finish(run.encoder.names)
+        found = _people(album, run, with_people)
+        if with_people is False:
+            writer.embed(run.encoder.names)
+            writer.compact()
+        else:
+            writer.finish(run.encoder.names)
     return Added(
         path=album,
         added=run.added,
@@ -168,6 +192,7 @@ def add(
         photos=photos,
         copies=_copies_added(album, run.written),
         skips=tuple(run.skips),
+        people=found,
     )
 
 
@@ -204,7 +229,7 @@ class _Run:
     def __init__(
         self, path: Path, writer: AlbumWriter, encoder: Encoder, progress: Progress | None, total: int
     ) -> None:
-        self.writer, self.encoder, self._progress, self._total = writer, encoder, progress, total
+        self.writer, self.encoder, self.progress, self._total = writer, encoder, progress, total
         self.reconciler = Reconciler(writer.known())
         self.skips: list[Skip] = []
         self.written: list[str] = []  # ids of the photos added or encoded again
@@ -252,8 +277,8 @@ class _Run:
 
     def _told(self, name: str) -> None:
         self.done += 1
-        if self._progress:
-            self._progress(self.done, max(self._total, self.done), name)
+        if self.progress:
+            self.progress(self.done, max(self._total, self.done), name)
 
     def _decide(self, decision: Decision) -> None:
         if decision.row is None:
@@ -291,6 +316,19 @@ class _Run:
         self.seen += sum("image" in item.vectors for item in encoded)
         self.written += [item.photo.id for item in encoded]
         return len(encoded)
+
+
+def _people(album: Path, run: _Run, asked: bool | None) -> faces.Found | None:
+    """Searches for people where that is asked, or was before and the bundle can; deletes them on False."""
+    models, encoder = run.encoder.models, run.encoder
+    if asked is False:
+        people.drop_all(album, run.writer, lambda: encoder)
+        return None
+    known, found = reading.read(album) is not None, None
+    if asked or (known and models.has_faces):
+        found = faces.search(album, run.writer, models, run.skips, run.progress)
+    people.sync(album, run.writer, lambda: encoder)
+    return found
 
 
 def _begin(out: Path, manifest: Manifest) -> Path:

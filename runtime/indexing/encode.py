@@ -56,7 +56,15 @@ class Encoder:
 
         A photo whose pixels cannot be read is still encoded if it has memories or `keep` is set.
         """
-        seen = [result for photo in photos if (result := self._look(photo, skips, keep)) is not None]
+        return self._told(
+            [result for photo in photos if (result := self._look(photo, skips, keep)) is not None]
+        )
+
+    def retold(self, photos: Sequence[Photo]) -> list[Encoded]:
+        """Encodes the memories of photos alone, as they are; the pictures are not read."""
+        return self._told([_Seen(photo, None, {}) for photo in photos])
+
+    def _told(self, seen: Sequence[_Seen]) -> list[Encoded]:
         texts: list[str] = []
         spans: list[tuple[int, int]] = []
         for item in seen:

@@ -21,8 +21,9 @@ from gamer.index.records import FloatArray
 
 from ..backends import Session, processor, split
 from ..bundle import manifest as mf
-from ..errors import RuntimeFailure
+from ..errors import BundleError, RuntimeFailure
 from ..vectors import unit
+from .faces import DETECTOR, ENCODER
 from .selfcheck import LOG, Verdict, open_checked
 from .text import TextEncoder
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gamer.index import AlbumMeta
 
     from ..bundle.gazetteer import Gazetteer
+    from .faces import FaceReader
     from .grammar import Vocabulary
     from .llm import LanguageModel, Prefix
 
@@ -40,7 +42,7 @@ SET_UP = {
     "coreml": "its own threads",
 }
 # The cached properties that hold a family's sessions, and are created again once these were unloaded.
-_USERS = {"text": ("text",), "llm": ("language_model",)}
+_USERS = {"text": ("text",), "llm": ("language_model",), "face": ("faces",)}
 
 
 def _family(role: str) -> str:
@@ -237,6 +239,31 @@ class Models:
         from .grammar import Vocabulary
 
         return Vocabulary.read(self.data("llm_tokenizer.json").read_text(encoding="utf-8"))
+
+    @property
+    def has_faces(self) -> bool:
+        """Whether the bundle has the networks that find faces."""
+        return any(component.role == DETECTOR for component in self.manifest.components)
+
+    @cached_property
+    def faces(self) -> FaceReader:
+        """Finds faces in photos. Raises BundleError for a bundle without face networks."""
+        from . import landmarks
+        from .faces import FaceReader
+
+        if not self.has_faces:
+            raise BundleError(
+                f"{self.bundle}: has no networks that find faces: `gamer export {self.manifest.recipe} "
+                f"--parts faces -o {self.bundle}` adds them (first: make weights-faces)"
+            )
+        for name in landmarks.FILES:
+            self.data(name)
+        return FaceReader(
+            self.session(DETECTOR),
+            self.session(ENCODER),
+            landmarks.load(self.bundle),
+            self.manifest.component(ENCODER).source,
+        )
 
     def prompt(self, name: str, query: str, notes: str = "") -> tuple[tuple[int, ...], Prefix | None]:
         """The token ids of the bundle's prompt `name`, filled in, and its prefix cache, if there is one.

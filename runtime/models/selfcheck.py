@@ -28,6 +28,7 @@ from ..backends import FALLBACK, UNITS, Array, Session, open_session, processor,
 from ..bundle import manifest as mf
 from ..bundle.manifest import Language, Preprocessing
 from ..errors import BundleError, RuntimeFailure
+from .faces import ROLES as FACE_ROLES
 
 LOG = logging.getLogger("gamer")
 LOG.setLevel(logging.WARNING)  # converters set the root logger's level, which would suppress warnings
@@ -166,8 +167,9 @@ def replay(
         yield from _decoded(session, golden, language)
     else:
         name, out = session.artifact.inputs[0].name, session.artifact.outputs[0].name
-        for rows in golden["states" if role == "dpe_query" else "patches"]:
-            yield np.asarray(session.run({name: rows[None]})[out], np.float32)
+        array = "states" if role == "dpe_query" else "pixels" if role in FACE_ROLES else "patches"
+        for rows in golden[array]:
+            yield np.asarray(session.run({name: rows[None].astype(np.float32)})[out], np.float32)
 
 
 def _decoded(session: Session, golden: dict[str, Array], language: Language) -> Iterator[FloatArray]:

@@ -47,6 +47,11 @@ COMMANDS = {
         "memory",
         "List, correct, export and forget what an album knows about you.",
     ),
+    "people": (
+        "gamer.runtime.cli.people",
+        "people",
+        "List, name, merge, split and forget the people in an album's photos.",
+    ),
     "doctor": (
         "gamer.runtime.cli.doctor",
         "doctor",

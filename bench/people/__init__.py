@@ -1,0 +1,1 @@
+"""Measures how well faces are found and grouped by person."""
