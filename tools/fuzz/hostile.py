@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from collections.abc import Callable
 from functools import cache
 
 from tools.fuzz.targets import SEEDS, TARGETS
@@ -40,7 +41,7 @@ def inputs(target: str, size: int) -> dict[str, bytes]:
         data = seed.read_bytes()
         made[f"{seed.name}, repeated"] = data * max(1, size // len(data))
         made[f"{seed.name}, and spaces"] = data + b" " * size
-    return made | _OF_FORMATS.get(target, lambda size: {})(size)
+    return made | (_OF_FORMATS[target](size) if target in _OF_FORMATS else {})
 
 
 def _pictures(size: int) -> dict[str, bytes]:
@@ -93,7 +94,7 @@ def _lines(size: int) -> dict[str, bytes]:
     }
 
 
-_OF_FORMATS = {
+_OF_FORMATS: dict[str, Callable[[int], dict[str, bytes]]] = {
     "exif": _pictures,
     "rendered": _pictures,
     "xmp": _xmp,

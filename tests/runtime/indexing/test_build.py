@@ -31,6 +31,7 @@ from gamer.runtime.indexing import encode as encoding
 from gamer.runtime.indexing.encode import Encoder
 from gamer.runtime.indexing.reconcile import Reconciler, differs, merge_scanned
 from gamer.runtime.models.models import Models
+from gamer.runtime.search import copies
 from tests.fakes import fake_models
 from tests.paths import ROOT
 
@@ -103,8 +104,13 @@ def test_copies_are_looked_for_among_the_photos_that_came(
     album: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[str]] = []
-    monkeypatch.setattr(build.copies, "added", lambda _, ids: asked.append(list(ids)) or 3)
-    monkeypatch.setattr(build.copies, "groups", lambda _: pytest.fail("the whole album was compared"))
+
+    def added(album: Album, ids: list[str]) -> int:
+        asked.append(ids)
+        return 3
+
+    monkeypatch.setattr(copies, "added", added)
+    monkeypatch.setattr(copies, "groups", lambda _: pytest.fail("the whole album was compared"))
     assert add(album, folder)[0].copies == 0 and asked == []  # nothing came
     picture(folder / "new.png", (7, 77, 7))
     picture(folder / "0.png", (9, 99, 9))
