@@ -45,7 +45,8 @@ def inputs(target: str, size: int) -> dict[str, bytes]:
 
 
 def _pictures(size: int) -> dict[str, bytes]:
-    return {"a picture of 200 megapixels": _png(20_000, 10_000), "one row of 2^31": _png(1 << 31, 1)}
+    rows = min(10_000, size // 10)  # of 20,000 pixels: 200 megapixels for a megabyte
+    return {"a picture of megapixels": _png(20_000, rows), "one row of 2^31": _png(1 << 31, 1)}
 
 
 @cache
