@@ -100,8 +100,8 @@ class Counted:
             group, add, remove, inner = value
             return self._group(group, self._sequence(list(inner), (flags | add) & ~remove))
         if op in _REPEATS:
-            low, high, inner = value
-            return self._repeat(op, low, high, inner, flags)
+            low, high, body = value
+            return self._repeat(op, low, int(high), body, flags)
         if op is _ops.ATOMIC_GROUP:
             return self._atomic(self._sequence(list(value), flags))
         if op in (_ops.ASSERT, _ops.ASSERT_NOT):
@@ -145,9 +145,9 @@ class Counted:
     def _repeat(self, op: Any, low: int, high: int, body: Any, flags: int) -> Matcher:
         items = list(body)
         if len(items) == 1 and items[0][0] in _SINGLE:
-            match = self._repeat_single(op, low, int(high), _test(items[0], flags))
+            match = self._repeat_single(op, low, high, _test(items[0], flags))
         else:
-            match = self._repeat_group(op, low, int(high), self._sequence(items, flags))
+            match = self._repeat_group(op, low, high, self._sequence(items, flags))
         return self._atomic(match) if op is _ops.POSSESSIVE_REPEAT else match
 
     def _repeat_single(self, op: Any, low: int, high: int, test: Test) -> Matcher:
@@ -200,11 +200,11 @@ class Counted:
         def match(at: int, then: Continue) -> bool:
             ends: list[int] = []
 
-            def ended(end: int) -> bool:
+            def first(end: int) -> bool:
                 ends.append(end)
                 return True
 
-            return inner(at, ended) and then(ends[0])
+            return inner(at, first) and then(ends[0])
 
         return match
 

@@ -15,11 +15,12 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from ..errors import AlbumError
+from ..errors import AlbumBusy, AlbumError
 from ..records import Memory, Photo
 from .album import Album
 from .schema import check_output
 from .sharing import leaving, may_leave
+from .storage import WriterLock
 
 _DERIVED = ("label", "place")
 _EPOCH = datetime(1970, 1, 1)
@@ -47,9 +48,22 @@ def export_jsonl(album: Album, path: Path, *, everything: bool = False) -> Expor
     """
     path = Path(path)
     check_output(path)
+    try:
+        lock = WriterLock(path)
+    except AlbumBusy:
+        raise AlbumError(f"{path}: another export is writing it; wait until it is done, or stop it") from None
+    try:
+        return _written(album, path, everything)
+    finally:
+        lock.release()
+
+
+def _written(album: Album, path: Path, everything: bool) -> Exported:
+    """Writes beside `path` and renames. What a killed export left there is deleted; no link is followed."""
     aside = path.with_name(path.name + ".partial")
     exported = memories = withheld = withheld_memories = 0
     try:
+        aside.unlink(missing_ok=True)
         with aside.open("x", encoding="utf-8", newline="\n") as file:
             for photo in _photos(album):
                 allowed = photo.memories if everything else leaving(photo)
@@ -66,8 +80,6 @@ def export_jsonl(album: Album, path: Path, *, everything: bool = False) -> Expor
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
-    except FileExistsError:
-        raise AlbumError(f"{aside}: another export is writing it; wait for it, or remove the file") from None
     except BaseException as error:
         aside.unlink(missing_ok=True)
         if isinstance(error, OSError):

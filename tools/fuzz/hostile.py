@@ -41,12 +41,12 @@ def inputs(target: str, size: int) -> dict[str, bytes]:
         data = seed.read_bytes()
         made[f"{seed.name}, repeated"] = data * max(1, size // len(data))
         made[f"{seed.name}, and spaces"] = data + b" " * size
-    of_format = _OF_FORMATS.get(target)
-    return made if of_format is None else made | of_format(size)
+    return made | (_OF_FORMATS[target](size) if target in _OF_FORMATS else {})
 
 
 def _pictures(size: int) -> dict[str, bytes]:
-    return {"a picture of 200 megapixels": _png(20_000, 10_000), "one row of 2^31": _png(1 << 31, 1)}
+    rows = min(10_000, size // 10)  # of 20,000 pixels: 200 megapixels for a megabyte
+    return {"a picture of megapixels": _png(20_000, rows), "one row of 2^31": _png(1 << 31, 1)}
 
 
 @cache

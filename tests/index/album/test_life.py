@@ -33,6 +33,7 @@ from gamer.index import (
 )
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.sharing import leaving
+from gamer.index.album.storage import WriterLock
 from gamer.index.cli import compact, export, merge, names, prefer, remove, split, stats, verify
 from tests.index.conftest import META, BuildAlbum, name_vectors
 
@@ -331,6 +332,20 @@ def test_marked_photos_and_memories_are_left_out_of_exports_and_prompts(
         assert all(secret in (tmp_path / "all.jsonl").read_text() for secret in SECRETS)
         with pytest.raises(AlbumError, match="cannot be written"):
             export_jsonl(album, tmp_path / "no" / "out.jsonl")
+
+
+def test_an_export_goes_on_after_one_that_was_killed_and_beside_none(
+    build_album: BuildAlbum, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    (tmp_path / "out.jsonl.partial").write_text("half a li")
+    with Album.open(build_album(LABELLED)) as album:
+        assert export_jsonl(album, out).photos == 2
+        lock = WriterLock(out)
+        with pytest.raises(AlbumError, match="another export is writing it"):
+            export_jsonl(album, out)
+        lock.release()
+    assert [path.name for path in tmp_path.glob("out.jsonl*")] == ["out.jsonl"]
 
 
 def test_an_export_of_everything_scans_back_to_the_same_photos_without_labels(

@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,11 +105,11 @@ def test_copies_are_looked_for_among_the_photos_that_came(
 ) -> None:
     asked: list[list[str]] = []
 
-    def three(_: object, ids: Iterable[str]) -> int:
-        asked.append(list(ids))
+    def added(album: Album, ids: list[str]) -> int:
+        asked.append(ids)
         return 3
 
-    monkeypatch.setattr(copies, "added", three)
+    monkeypatch.setattr(copies, "added", added)
     monkeypatch.setattr(copies, "groups", lambda _: pytest.fail("the whole album was compared"))
     assert add(album, folder)[0].copies == 0 and asked == []  # nothing came
     picture(folder / "new.png", (7, 77, 7))
