@@ -120,7 +120,7 @@ class Rows:
         if present:
             self._memories(row, (mark,))
         for (memory,) in held:
-            self._forget(int(memory), mark.text)
+            self._forget(memory, mark.text)
         self.seal(row)
         return True
 
@@ -222,12 +222,12 @@ class Rows:
         """Deletes everything that belongs to a photo, except its own row and its preferences."""
         texts = self._db.execute("SELECT id, text FROM memories WHERE photo=?", (row,)).fetchall()
         for memory, text in texts:
-            self._forget(int(memory), str(text))
+            self._forget(memory, text)
         for channel in self.dims:  # by channel, because the primary key begins with it
             self._db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", (channel, row))
         self._db.execute("DELETE FROM mentions WHERE photo=?", (row,))
 
-    def _forget(self, memory: int, text: str) -> None:
+    def _forget(self, memory: apsw.SQLiteValue, text: apsw.SQLiteValue) -> None:
         if self._full_text:
             self._db.execute(
                 "INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", (memory, text)
