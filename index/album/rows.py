@@ -7,7 +7,6 @@ photo moves to its row, and the table `changes` records that segments are out of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import apsw
 import numpy as np
@@ -236,14 +235,13 @@ class Rows:
         """
         texts = self._db.execute("SELECT id, text FROM memories WHERE photo=?", (row,)).fetchall()
         for memory, text in texts:
-            self._forget(memory, str(text))
-        for channel in (
-            self.dims if channels is None else channels
-        ):  # by channel, because the primary key begins with it
+            self._forget(memory, text)
+        # By channel, because the primary key begins with it.
+        for channel in self.dims if channels is None else channels:
             self._db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", (channel, row))
         self._db.execute("DELETE FROM mentions WHERE photo=?", (row,))
 
-    def _forget(self, memory: Any, text: Any) -> None:
+    def _forget(self, memory: apsw.SQLiteValue, text: apsw.SQLiteValue) -> None:
         if self._full_text:
             self._db.execute(
                 "INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", (memory, text)

@@ -59,7 +59,7 @@ class LiveAlbum:
     def __init__(self, engine: Engine) -> None:
         self.path, self.models = engine.album.path, engine.models
         self._lock, self._looked = Lock(), monotonic()
-        self._mark = _mark(self.path)
+        self._mark: _Mark = ()  # the file may have changed since the engine was opened
         self._current = Edition(engine, Pictures(engine.album))
 
     @contextmanager

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from gamer.index import Album, IngestError, load_pixels
+from gamer.index import Album, IngestError, Photo, load_pixels
 
 CACHE_BYTES = 64 << 20
 QUALITY = 82
@@ -61,7 +61,7 @@ class Pictures:
 
     def thumbnail(self, row: int, size: int) -> Thumbnail:
         """At most `size` pixels a side. Raises PictureGone, or AlbumError for a row that does not exist."""
-        path, tag = self._look(row, size)
+        path, tag = _look(self._album.photo(row), size)
         key = (str(path), tag)
         if kept := self._kept.get(key):
             return kept
@@ -74,38 +74,43 @@ class Pictures:
 
     def original(self, row: int) -> Original:
         """The file itself. Raises PictureGone if it is missing or not a picture."""
-        path, _ = self._look(row, 0)
-        try:
-            with path.open("rb") as file:
-                kind = media_type(file.read(32))
-        except OSError as error:
-            raise PictureGone(f"{path.name} cannot be read: {error.strerror}") from None
-        if kind is None:
-            raise PictureGone(f"{path.name} is not a picture")
-        return Original(path, kind)
+        return original_of(self._album.photo(row))
 
     def is_there(self, row: int) -> bool:
         try:
-            self._look(row, 0)
+            _look(self._album.photo(row), 0)
         except PictureGone:
             return False
         return True
 
-    def _look(self, row: int, size: int) -> tuple[Path, str]:
-        photo = self._album.photo(row)
-        if photo.path is None:
-            raise PictureGone(f"photo {row} has no picture: the album knows its memories only")
-        path = Path(photo.path)
-        try:
-            # Opening a FIFO or a device could block for ever.
-            if path.is_file():
-                stat = path.stat()
-                return path, f"{stat.st_mtime_ns:x}-{stat.st_size:x}-{size}"
-        except (OSError, ValueError):
-            pass
-        raise PictureGone(
-            f"{path.name} is no longer where the album found it: put it back, or build the album again"
-        )
+
+def original_of(photo: Photo) -> Original:
+    """As Pictures.original, for a photo that was read before."""
+    path, _ = _look(photo, 0)
+    try:
+        with path.open("rb") as file:
+            kind = media_type(file.read(32))
+    except OSError as error:
+        raise PictureGone(f"{path.name} cannot be read: {error.strerror}") from None
+    if kind is None:
+        raise PictureGone(f"{path.name} is not a picture")
+    return Original(path, kind)
+
+
+def _look(photo: Photo, size: int) -> tuple[Path, str]:
+    if photo.path is None:
+        raise PictureGone("this photo has no picture: the album knows its memories only")
+    path = Path(photo.path)
+    try:
+        # Opening a FIFO or a device could block for ever.
+        if path.is_file():
+            stat = path.stat()
+            return path, f"{stat.st_mtime_ns:x}-{stat.st_size:x}-{size}"
+    except (OSError, ValueError):
+        pass
+    raise PictureGone(
+        f"{path.name} is no longer where the album found it: put it back, or build the album again"
+    )
 
 
 class _Kept:

@@ -18,7 +18,7 @@ from threading import Lock
 from gamer.index import Photo, may_leave
 
 from .live import Edition
-from .pictures import PictureGone
+from .pictures import PictureGone, original_of
 from .views import Export, ExportRequest
 
 PIECE = 256 << 10  # bytes of a file that are read at once
@@ -49,16 +49,12 @@ class Selections:
         rows = {photo: row for row, photo in enumerate(edition.album.ids())}
         wanted = [rows[photo] for photo in dict.fromkeys(asked.ids) if photo in rows]
         photos = [
-            (row, photo)
+            photo
             for start in range(0, len(wanted), BATCH)
-            for row, photo in zip(
-                wanted[start : start + BATCH],
-                edition.album.photos(wanted[start : start + BATCH]),
-                strict=True,
-            )
+            for photo in edition.album.photos(wanted[start : start + BATCH])
         ]
-        leaving = [(row, photo) for row, photo in photos if asked.all or may_leave(photo)]
-        selected, size = _selected(edition, leaving)
+        leaving = [photo for photo in photos if asked.all or may_leave(photo)]
+        selected, size = _selected(leaving)
         key = secrets.token_urlsafe(16)
         with self._lock:
             self._held[key] = selected
@@ -99,27 +95,29 @@ def zipped(selected: Iterable[Selected]) -> Iterator[bytes]:
     yield out.taken()
 
 
-def _selected(edition: Edition, photos: Iterable[tuple[int, Photo]]) -> tuple[tuple[Selected, ...], int]:
+def _selected(photos: Iterable[Photo]) -> tuple[tuple[Selected, ...], int]:
     """(the photos whose files are pictures and are there, their bytes together)."""
-    out, size, names = list[Selected](), 0, {GONE}
-    for row, photo in photos:
+    out, size, names = list[Selected](), 0, {GONE: 1}
+    for photo in photos:
         try:
-            path = edition.pictures.original(row).path
+            path = original_of(photo).path
             size += path.stat().st_size
         except (PictureGone, OSError):
             continue
-        name = _free(path, names)
-        names.add(name.casefold())
-        out.append(Selected(photo.id, name, path, photo.wall))
+        out.append(Selected(photo.id, _free(path, names), path, photo.wall))
     return tuple(out), size
 
 
-def _free(path: Path, names: set[str]) -> str:
-    """The file's name, with a number where another photo has it, also on systems that ignore case."""
-    name, number = path.name, 1
+def _free(path: Path, names: dict[str, int]) -> str:
+    """The file's name, with a number where another photo has it, also on systems that ignore case.
+
+    `names`: those that are taken, with the greatest number that each was given.
+    """
+    name, wanted = path.name, path.name.casefold()
     while name.casefold() in names:
-        number += 1
+        names[wanted] = number = names.get(wanted, 1) + 1
         name = f"{path.stem} ({number}){path.suffix}"
+    names[name.casefold()] = 1
     return name
 
 

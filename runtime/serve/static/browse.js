@@ -7,6 +7,7 @@ import { Layout } from "./layout.js";
 import { star } from "./stars.js";
 
 const PAGE = 200, BEYOND = 500, FAST = 4, REST = 110; // photos; pixels beyond the view; pixels a millisecond; ms
+const AGAIN = 2000; // ms until a picture is asked for again that the server had no time for
 const LOOK = 15000; // ms between two looks whether the album has changed
 
 export class Browse {
@@ -345,6 +346,7 @@ function picture(hit) {
   image.addEventListener("load", () => image.classList.add("there"), { once: true });
   image.addEventListener("error", async () => {
     const why = await whyGone(hit.row);
+    if (why.startsWith("too many requests")) return setTimeout(() => image.isConnected && image.replaceWith(picture(hit)), AGAIN);
     image.replaceWith(el("span", { class: "gone" }, el("span", { class: "gone-mark", "aria-hidden": "true" }, "⌀"), clip(why, 90)));
   }, { once: true });
   image.src = thumbnail(hit.row, devicePixelRatio > 1.4 ? 800 : 320);

@@ -306,7 +306,7 @@ def test_a_question_shows_its_steps_and_its_answer(
 
 
 def test_a_question_is_asked_with_keys_and_its_photos_open(page: Page, served: str) -> None:
-    page.open(served + "/?now=2026-11-21", "document.querySelector('.card:not(.waiting)')")
+    page.open(served + "/?now=2026-11-21", "document.querySelector('#cells .cell[data-row]')")
     page.ask("document.querySelector('[name=how]:checked').focus()")
     page.press("ArrowRight")
     assert page.ask("document.querySelector('[name=how]:checked').value") == "ask"
