@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import apsw
 
+from .clip_tables import CLIPS
 from .person_tables import PERSON
 from .table_group import TableGroup
 
-GROUPS: tuple[TableGroup, ...] = (PERSON,)
+GROUPS: tuple[TableGroup, ...] = (PERSON, CLIPS)
 NAMES = frozenset(name for group in GROUPS for name in group.names)
 SHADOWED = frozenset(name for group in GROUPS for name in group.full_text)
 
