@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,8 @@ LEAST_STEP = 1_000  # ms
 CHANGED = 0.5
 MAX_SIDE = 10_000
 POSTER_SIDE = 1_080
+# numpy's threads would take addresses that the process's limit leaves for pictures.
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _SENSELESS = "the decoder's answer makes no sense"
 INSTALL = "videos need PyAV: pip install 'gamer-on-device[clips]'"
 
@@ -132,6 +135,7 @@ def _ask(path: Path, request: dict[str, Any], out: IO[bytes]) -> dict[str, Any]:
             stderr=subprocess.DEVNULL,
             timeout=TIME_LIMIT,
             check=False,
+            env=os.environ | _ONE_THREAD,
         )
     except subprocess.TimeoutExpired:
         raise _unreadable(path, f"decoding it took more than {TIME_LIMIT} seconds") from None

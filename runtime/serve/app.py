@@ -36,12 +36,13 @@ from .ask import add_ask
 from .completions import add_chat
 from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, Guard
 from .memories import Memories, add_memories
-from .pictures import SHOWN_BY_BROWSERS, PictureGone, Pictures
+from .pictures import SHOWN_BY_BROWSERS, Original, PictureGone, Pictures
 from .problem import Problem, Refusal
 from .settings import ServerSettings
 from .talk import add_talk
 from .views import (
     MAX_PHOTOS,
+    ClipView,
     Health,
     MemoryView,
     OpenedRequest,
@@ -282,7 +283,11 @@ def _photos(api: FastAPI, engine: Engine) -> None:
         name = None if stored.path is None else stored.path.replace("\\", "/").rsplit("/", 1)[-1]
         memories = tuple(MemoryView(m.source, m.text) for m in stored.memories)
         where = (stored.wall, stored.tz_source, stored.lat, stored.lon)
-        return PhotoView(row, stored.id, name, exists, *where, memories, stored.sharing, stored.sensitivity)
+        found = (await read(partial(album.clips, [stored.id]))).get(stored.id)
+        clip = None if found is None else ClipView(found.start / 1e3, found.end / 1e3, found.length / 1e3)
+        live = await read(partial(pictures.is_live, row))
+        labels = (stored.sharing, stored.sensitivity)
+        return PhotoView(row, stored.id, name, exists, *where, memories, *labels, clip, live)
 
     @api.get(
         "/api/v1/photos/{row}/thumbnail",
@@ -308,27 +313,43 @@ def _photos(api: FastAPI, engine: Engine) -> None:
     @api.get(
         "/api/v1/photos/{row}/image",
         response_class=FileResponse,
-        responses=_picture("image/*"),
+        responses=_picture("image/*", "video/*"),
         tags=["photos"],
     )
     async def image(row: Row) -> Response:
-        """The photo's own file; what browsers do not show (TIFF, HEIC) comes as a download."""
-        original = await anyio.to_thread.run_sync(partial(pictures.original, known(row)), limiter=decoders)
-        disposition = "inline" if original.media_type in SHOWN_BY_BROWSERS else "attachment"
-        headers = {"cache-control": "private, no-cache"}
-        return FileResponse(
-            original.path,
-            200,
-            headers,
-            original.media_type,
-            filename=original.path.name,
-            content_disposition_type=disposition,
-        )
+        """The photo's or clip's own file; what browsers do not show (TIFF, HEIC) comes as a download.
+
+        A header `Range` asks for a part of it.
+        """
+        return _file(await anyio.to_thread.run_sync(partial(pictures.original, known(row)), limiter=decoders))
+
+    @api.get(
+        "/api/v1/photos/{row}/motion",
+        response_class=FileResponse,
+        responses=_picture("video/*"),
+        tags=["photos"],
+    )
+    async def motion(row: Row) -> Response:
+        """The clip of a Live Photo; 404 for other photos."""
+        return _file(await anyio.to_thread.run_sync(partial(pictures.motion, known(row)), limiter=decoders))
 
 
-def _picture(media_type: str) -> dict[int | str, dict[str, Any]]:
+def _file(original: Original) -> Response:
+    disposition = "inline" if original.media_type in SHOWN_BY_BROWSERS else "attachment"
+    return FileResponse(
+        original.path,
+        200,
+        {"cache-control": "private, no-cache"},
+        original.media_type,
+        filename=original.path.name,
+        content_disposition_type=disposition,
+    )
+
+
+def _picture(*media_types: str) -> dict[int | str, dict[str, Any]]:
+    binary = {"schema": {"type": "string", "format": "binary"}}
     return {
-        200: {"content": {media_type: {"schema": {"type": "string", "format": "binary"}}}},
+        200: {"content": {media_type: binary for media_type in media_types}},
         **_problems(404),
     }
 

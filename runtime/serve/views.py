@@ -123,10 +123,20 @@ class MemoryView:
 
 
 @dataclass(frozen=True)
+class ClipView:
+    """A video, or a part of one: where it begins and ends in its file, and the file's length, in seconds."""
+
+    start: float
+    end: float
+    length: float
+
+
+@dataclass(frozen=True)
 class PhotoView:
     """`name`: the file's name, without its folder.
 
-    `here`: whether the file is still at the path that the album has.
+    `here`: whether the file is still at the path that the album has. `clip`: null for a photo. `live`: whether
+    it is a Live Photo, with its motion beside it.
     """
 
     row: int
@@ -140,6 +150,8 @@ class PhotoView:
     memories: tuple[MemoryView, ...]
     sharing: str | None
     sensitivity: str | None
+    clip: ClipView | None
+    live: bool
 
 
 @dataclass(frozen=True)

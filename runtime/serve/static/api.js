@@ -43,6 +43,7 @@ export const land = () => ask("/land.json");
 export const photo = (row) => ask(`/api/v1/photos/${row}`);
 export const thumbnail = (row, size = 320) => `/api/v1/photos/${row}/thumbnail?size=${size}`;
 export const original = (row) => `/api/v1/photos/${row}/image`;
+export const motion = (row) => `/api/v1/photos/${row}/motion`;
 export const logIn = (token) => ask("/api/v1/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
 
 // What the album knows about its owner.

@@ -1,9 +1,9 @@
-// One photo, large, in a dialog: everything the album knows of it and the parts of its score. Arrows turn the page, Esc and the
+// One photo or clip, large, in a dialog: everything the album knows of it and the parts of its score. Arrows turn the page, Esc and the
 // browser's Back close.
 
-import { opened, original, photo } from "./api.js";
-import { byId, clip, degrees, el, moment, partClass, partName } from "./draw.js";
-import { parts, picture, sure } from "./photos.js";
+import { motion, opened, original, photo } from "./api.js";
+import { byId, clip, clock, degrees, el, moment, partClass, partName } from "./draw.js";
+import { film, parts, picture, sure } from "./photos.js";
 
 export class Viewer {
   // `closed(row, within)`: gives the focus back; `similar(hit)`: shows the photos similar to one, in its step's place.
@@ -23,10 +23,11 @@ export class Viewer {
     });
     this.dialog.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (by) this.turn(by);
+      if (by && event.target.tagName !== "VIDEO") this.turn(by); // in a clip, arrows seek
     });
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
     this.dialog.addEventListener("close", () => {
+      byId("viewer-picture").replaceChildren(); // a clip stops
       closed(this.hits[this.at].row, this.within);
       if (this.returning || !history.state?.photo) return;
       this.returning = true;
@@ -68,10 +69,14 @@ export class Viewer {
     const hit = this.hits[this.at];
     byId("prev").disabled = this.at === 0;
     byId("next").disabled = this.at === this.hits.length - 1;
-    byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? hit.id, 200)));
+    const play = (part) => byId("viewer-picture").replaceChildren(film(hit.row, original(hit.row), part.second ?? part.start));
+    if (hit.clip) play(hit.clip);
+    else byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? hit.id, 200)));
     byId("viewer-facts").replaceChildren(el("h2", { id: "viewer-title" }, hit.rank ? `${hit.rank}. ${hit.id}` : hit.id));
     const known = await photo(hit.row).catch(() => null);
-    if (hit === this.hits[this.at] && known) byId("viewer-facts").replaceChildren(...facts(hit, known));
+    if (hit !== this.hits[this.at] || !known) return;
+    byId("viewer-facts").replaceChildren(...facts(hit, known));
+    if (known.clip && !hit.clip) play(known.clip); // an answer to a question does not say which photos are clips
   }
 }
 
@@ -80,6 +85,8 @@ function facts(hit, known) {
     ["Taken", moment(known.taken_at) ?? "not known"],
     ["Where", known.lat === null ? "not known" : degrees(known.lat, known.lon)],
     ["File", known.name ? el("a", { href: original(hit.row), target: "_blank", rel: "noopener" }, known.name) : "none"],
+    ["Clip", known.clip && `${clock(known.clip.start)} to ${clock(known.clip.end)} of ${clock(known.clip.length)}`],
+    ["Motion", known.live && el("button", { type: "button", class: "small", onclick: () => byId("viewer-picture").replaceChildren(film(hit.row, motion(hit.row), 0)) }, "Play the Live Photo")],
     ["Sharing", known.sharing],
     ["Sensitivity", known.sensitivity],
   ].filter(([, value]) => value);
