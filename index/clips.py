@@ -1,7 +1,7 @@
 """Which files are clips (videos), and how the parts of a long one are named: `beach.mp4#t=12.5,30`.
 
-The fragment is that of W3C's Media Fragments: the part's begin and end in seconds. A clip that is one item has
-none. Knows no pixels and no album.
+The fragment is that of W3C's Media Fragments: the part's begin and end in seconds. A clip that is one item
+has none. Knows no pixels and no album.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .records import Photo
 
 CLIPS = frozenset({".mp4", ".mov", ".m4v", ".3gp", ".webm", ".mkv"})
 LONGEST = 24 * 3_600_000  # ms; a longer clip is cut off here, so that every time fits 32 bits
-# Seven digits before the point are more than LONGEST. A second clip of one name has a mark before its fragment.
+# A second clip of one name has a mark before its fragment.
 _PART = re.compile(r"#t=(\d{1,7}(?:\.\d{1,3})?),(\d{1,7}(?:\.\d{1,3})?)$", re.ASCII)
 
 

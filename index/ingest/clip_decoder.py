@@ -4,12 +4,12 @@ A decoder is millions of lines of C that read what a stranger wrote. So it runs 
 limits of memory and time, opens the one file as the one kind that its first bytes say, and knows no protocol
 but files. The process may be killed or crash at any time; clip_frames.py starts it and believes it little.
 
-REQUEST is JSON: `path`, and for frames `part` ([begin, end] in ms, null for all of it), `most` (how many frames)
-and `side` (pixels of a frame's shorter side); for changes `longer`, `steps` and `least` (ms). The answer on stdout
-is one line of JSON, and then the frames' RGB bytes. Of frames it has `length` (ms), `times` (ms), and `shapes`
-([height, width] each). Of changes it has `length`, and of a clip longer than `longer` the `times` of about `steps`
-frames, at least `least` apart, and `changes`: how much each one's colours differ from the one's before, 0..1.
-What went wrong is `error`.
+REQUEST is JSON: `path`, and for frames `part` ([begin, end] in ms, null for all of it), `most` (how many
+frames) and `side` (pixels of a frame's shorter side); for changes `longer`, `steps` and `least` (ms). The
+answer on stdout is one line of JSON, and then the frames' RGB bytes. Of frames it has `length` (ms), `times`
+(ms), and `shapes` ([height, width] each). Of changes it has `length`, and of a clip longer than `longer` the
+`times` of about `steps` frames, at least `least` apart, and `changes`: how much each one's colours differ
+from the one's before, 0..1. What went wrong is `error`.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def spread(start: int, end: int, most: int) -> list[int]:
 
 
 def small(frame: Any, side: int) -> Any:
-    """uint8 [H, W, 3], upright: at most `side` pixels on the shorter side, and four times that on the other."""
+    """uint8 [H, W, 3], upright: at most `side` pixels on the shorter side, four times that on the other."""
     import numpy as np
 
     width, height = frame.width, frame.height

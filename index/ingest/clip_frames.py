@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,8 +28,7 @@ TIME_LIMIT = 120  # seconds
 LONG, SHORTEST, MAX_PARTS = 30_000, 5_000, 12  # ms: a longer clip is split, into parts of at least so much
 STEPS = 240  # frames that are compared to split a clip
 LEAST_STEP = 1_000  # ms
-# Half the pixels have other colours: a cut. A walk or a turn of the camera changes a second's picture by 0.1 to
-# 0.4.
+# Half the pixels have other colours: a cut. A turn of the camera changes a second's picture by 0.1 to 0.4.
 CHANGED = 0.5
 MAX_SIDE = 10_000
 POSTER_SIDE = 1_080
@@ -91,7 +91,7 @@ def parts(path: Path) -> list[tuple[int, int]]:
         bounds = [0, *cuts(times, changes, whole), whole]
     except (KeyError, TypeError, ValueError):
         raise _unreadable(path, _SENSELESS) from None
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(pairwise(bounds))
 
 
 def cuts(times: list[int], changes: list[float], whole: int) -> list[int]:

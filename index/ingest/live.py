@@ -1,7 +1,7 @@
 """Live Photos: a still and a clip of the same name, such as IMG_1.HEIC and IMG_1.MOV, are one item.
 
-The clip belongs to the still if its header says so, or if it is as short as a Live Photo's. Nothing is stored:
-the two are found by their names.
+The clip belongs to the still if its header says so, or if it is as short as a Live Photo's. Nothing is
+stored: the two are found by their names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Encodes photos: image and text vectors, labels, place names, text in the picture (OCR), and mentions.
 
-A clip is encoded by its frames: each has a vector in the channel "image", so that the best one says where in the
-clip a query is met. Trained experts and OCR look at its middle frame alone. It has no vector in the channel of
-copies: two clips may begin with the same picture.
+A clip is encoded by its frames: each has a vector in the channel "image", so that the best one says where in
+the clip a query is met. Trained experts and OCR look at its middle frame alone. It has no vector in the
+channel of copies: two clips may show the same picture.
 """
 
 from __future__ import annotations

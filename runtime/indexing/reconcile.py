@@ -23,8 +23,8 @@ from .encode import DERIVED
 class Decision:
     """What to do with a scanned photo.
 
-    `photo`: with the id that it has, or will have, in the album. `row`: its row, None if new. `parts`: of a clip
-    that the album has in parts, the rows of all of them; `photo` is the whole clip then.
+    `photo`: with the id that it has, or will have, in the album. `row`: its row, None if new. `parts`: of a
+    clip that the album has in parts, the rows of all of them; `photo` is the whole clip then.
     """
 
     photo: Photo

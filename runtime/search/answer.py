@@ -33,8 +33,8 @@ class Hit:
     `taken_at`: milliseconds of wall time, as if UTC; show it without converting. `score`: comparable within
     one answer only; `parts` are its summands by name. `probability`: that the photo is one of those meant.
     `memory`: the text to show with the photo. `matched`: names of the chosen entities that it is linked to.
-    `copies`: ids of its copies and of its burst's other photos, which are no hits of their own. `clip`: None of
-    a photo.
+    `copies`: ids of its copies and of its burst's other photos, which are no hits of their own. `clip`: None
+    of a photo.
     """
 
     row: int

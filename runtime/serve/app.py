@@ -349,7 +349,7 @@ def _file(original: Original) -> Response:
 def _picture(*media_types: str) -> dict[int | str, dict[str, Any]]:
     binary = {"schema": {"type": "string", "format": "binary"}}
     return {
-        200: {"content": {media_type: binary for media_type in media_types}},
+        200: {"content": dict.fromkeys(media_types, binary)},
         **_problems(404),
     }
 

@@ -1,8 +1,8 @@
 """Thumbnails (limited in size, upright, cached) and original files of an album's photos and clips.
 
 A picture is requested by its row; its path comes from the album alone. An album from a stranger may name any
-file on the disk, so before a byte is sent the file is checked to be a regular file with the header of a picture
-or a video. The thumbnail of a clip is the frame that stands for it.
+file on the disk, so before a byte is sent the file is checked to be a regular file with the header of a
+picture or a video. The thumbnail of a clip is the frame that stands for it.
 """
 
 from __future__ import annotations

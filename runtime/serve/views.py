@@ -135,8 +135,8 @@ class ClipView:
 class PhotoView:
     """`name`: the file's name, without its folder.
 
-    `here`: whether the file is still at the path that the album has. `clip`: null for a photo. `live`: whether
-    it is a Live Photo, with its motion beside it.
+    `here`: whether the file is still at the path that the album has. `clip`: null for a photo. `live`:
+    whether it is a Live Photo, with its motion beside it.
     """
 
     row: int

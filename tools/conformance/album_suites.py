@@ -210,7 +210,13 @@ def _moments(folder: Path) -> Iterator[Case]:
                     {"clips": moments_told(album, query)},
                 )
     at = (folder / CLIPS).read_bytes().index(b"500 1500 2500 3500")
-    damaged = {"op": "moments", "file": CLIPS, "query": [0.0] * DIM, "edits": [(at, b"501".hex())], "length": None}
+    damaged = {
+        "op": "moments",
+        "file": CLIPS,
+        "query": [0.0] * DIM,
+        "edits": [(at, b"501".hex())],
+        "length": None,
+    }
     yield Case("moments-damaged", damaged, error="'short.mp4' is damaged")
 
 

@@ -1,4 +1,4 @@
-"""Clips in albums: built, found at their second, moved, edited, gone, verified, compacted, exported. Fake models."""
+"""Clips in albums: built, found at their second, moved, edited, gone, verified, compacted, exported."""
 
 from __future__ import annotations
 

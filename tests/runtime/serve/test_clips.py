@@ -1,4 +1,4 @@
-"""Clips in the server and on its page: posters, files by ranges, the second that is meant, and Live Photos."""
+"""Clips in the server and on its page: posters, files by ranges, the second meant, and Live Photos."""
 
 from __future__ import annotations
 
