@@ -15,7 +15,7 @@ from gamer.runtime.cli.console import one_line
 from .. import sample as sample_album
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from . import ablation, agent, channels, cost, events, fleet, indexes, memory, newcomer
+from . import ablation, agent, channels, clips, cost, events, fleet, indexes, memory, newcomer
 from . import quality as cli_quality
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
@@ -38,6 +38,7 @@ for _command in (
     *agent.COMMANDS,
     *newcomer.COMMANDS,
     *channels.COMMANDS,
+    *clips.COMMANDS,
     *memory.COMMANDS,
 ):
     bench.add_command(_command)
