@@ -7,11 +7,11 @@ The photographs are scikit-image's. A photograph is one scene, over which the ca
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +53,9 @@ Picture = NDArray[np.uint8]
 class ClipsMeasured:
     """`right`: of how many `scenes` the second lies in the scene, the clip being given.
 
-    `cut_ms`, `frames_ms`, `encode_ms`: medians for a clip of `seconds`, to look for cuts, to decode its frames
-    and to encode them. `first`: by what ranks the clips, the share of sentences whose clip comes first, over
-    random divisions of the photographs into clips.
+    `cut_ms`, `frames_ms`, `encode_ms`: processor time, medians for a clip of `seconds`: to look for cuts, to
+    decode its `frames`, to encode them. `first`: by what ranks the clips, the share of sentences whose clip
+    comes first, over random divisions of the photographs into clips.
     """
 
     machine: machine.Machine
@@ -83,13 +83,13 @@ def measure(bundle: Path, tell: Callable[[str], object] = lambda text: None) -> 
             tell(f"clip {n + 1} of {len(groups)}")
             path = Path(folder) / f"{n}.mp4"
             make(path, [pictures[name] for name in group])
-            begin = perf_counter()
+            begin = _spent()
             clip_frames.parts(path)
-            cut = perf_counter()
+            cut = _spent()
             found = clip_frames.frames(path)
-            decoded = perf_counter()
+            decoded = _spent()
             vectors = np.stack([models.encode_image(pixels).embedding for pixels in found.pixels])
-            costs.append((cut - begin, decoded - cut, perf_counter() - decoded))
+            costs.append((cut - begin, decoded - cut, _spent() - decoded))
             count = len(found.times)
             for at, name in enumerate(group):
                 second = found.times[int(np.argmax(vectors @ queries[name]))] / 1000
@@ -145,6 +145,11 @@ def make(path: Path, scenes: Sequence[Picture]) -> None:
                     container.mux(packet)
         for packet in stream.encode():
             container.mux(packet)
+
+
+def _spent() -> float:
+    """Seconds of processor time of this process and of the decoders that it started and that have ended."""
+    return sum(os.times()[:4])
 
 
 def _photograph(name: str) -> Picture:

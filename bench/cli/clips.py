@@ -36,8 +36,8 @@ def clips(bundle: Path, out: Outlet) -> None:
 def print_clips(result: ClipsMeasured) -> None:
     click.echo(
         f"the right second of {result.right} of {result.scenes} scenes in {result.clips} clips of "
-        f"{result.seconds} s; a clip takes {result.cut_ms} ms to look for cuts, {result.frames_ms} ms to "
-        f"decode {result.frames} frames, {result.encode_ms} ms to encode them"
+        f"{result.seconds} s; a clip takes {result.cut_ms} ms of a processor to look for cuts, "
+        f"{result.frames_ms} ms to decode {result.frames} frames, {result.encode_ms} ms to encode them"
     )
     click.echo("its clip first: " + ", ".join(f"by {way} {share:.1%}" for way, share in result.first.items()))
 

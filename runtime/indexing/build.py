@@ -245,7 +245,7 @@ class _Run:
 
     def _take_one(self, decision: Decision) -> None:
         self._decide(decision)
-        if sum(map(len, (self._fresh, self._recut, self._again, self._unseen))) >= BATCH:
+        if len(self._fresh) + len(self._recut) + len(self._again) + len(self._unseen) >= BATCH:
             self._flush()
         self._told(decision.photo.id)
 

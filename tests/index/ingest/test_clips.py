@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import struct
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamer.index import IngestError, Photo, load_photo, scan
-from gamer.index.clips import fragment, is_clip, part, part_of, whole
+from gamer.index.clips import LONGEST, fragment, is_clip, part, part_of, whole
 from gamer.index.ingest import clip_decoder, clip_frames, clip_header
 from tests.clips import BLUE, GREEN, RED, make, pipe, scene
 
@@ -80,7 +81,7 @@ def test_time_and_place_come_from_the_container(
     assert (photo.taken_at, photo.utc_offset, photo.tz_source != "local") == (taken, offset, True)
     assert (photo.lat is not None) == placed
     if placed:
-        assert (photo.lat, photo.lon) == (pytest.approx(48.8577, abs=1e-4), pytest.approx(2.295, abs=1e-4))
+        assert [photo.lat, photo.lon] == pytest.approx([48.8577, 2.295], abs=1e-4)
 
 
 def test_without_a_time_in_the_container_the_name_gives_it(tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ def test_a_live_photo_is_one_item(tmp_path: Path) -> None:
 
 def test_without_pyav_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make(tmp_path / "a.mp4", [(RED, 1)])
-    monkeypatch.setattr(clip_frames.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(IngestError, match=r"videos need PyAV: pip install 'gamer-on-device\[clips\]'"):
         clip_frames.frames(path)
 
@@ -194,7 +195,7 @@ def test_broken_clips_are_refused_or_read_in_bounded_time_and_memory(tmp_path: P
     path.write_bytes(BROKEN[name](good))
     try:
         found = clip_frames.frames(path)
-        assert all(pixels.size < 10_000_000 for pixels in found.pixels) and found.length < clip_frames.LONGEST
+        assert all(pixels.size < 10_000_000 for pixels in found.pixels) and found.length < LONGEST
     except IngestError as error:
         assert str(error).startswith(f"{path}: ") and "\n" not in str(error)
 
