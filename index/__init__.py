@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from .album.writer import AlbumWriter
     from .entities.extract import Extractor, canonical, extract
     from .errors import AlbumError, IngestError
-    from .ingest import load_pixels, scan
+    from .ingest import load_photo, load_pixels, scan
     from .opened import Opened, OpenedLog
     from .records import (
         MEMORY_SOURCES,
+        Clip,
         Cube,
         Encoded,
         EntityMatch,
@@ -51,6 +52,7 @@ __all__ = [
     "AlbumWriter",
     "Box",
     "ChannelStats",
+    "Clip",
     "Cube",
     "CubeResult",
     "Encoded",
@@ -82,6 +84,7 @@ __all__ = [
     "greatest",
     "image_id",
     "leaving",
+    "load_photo",
     "load_pixels",
     "may_leave",
     "quantize",
@@ -98,6 +101,7 @@ _HOME = {
     "AlbumWriter": "album.writer",
     "Box": "space.kdtree",
     "ChannelStats": "album.results",
+    "Clip": "records",
     "Cube": "records",
     "CubeResult": "space.cubes",
     "Encoded": "records",
@@ -130,6 +134,7 @@ _HOME = {
     "greatest": "vectors.quantize",
     "image_id": "album.ids",
     "leaving": "album.sharing",
+    "load_photo": "ingest",
     "load_pixels": "ingest",
     "may_leave": "album.sharing",
     "quantize": "vectors.quantize",

@@ -1,4 +1,4 @@
-"""The data classes that the rooms exchange: Photo, Memory, Mention, Cube, EntityMatch, Encoded, Event.
+"""The data classes that the rooms exchange: Photo, Memory, Mention, Cube, Clip, Encoded, Event.
 
 All are frozen and hold data only. Times are integers: milliseconds since 1970-01-01 UTC, or wall time stored
 as if it were UTC where a field says so. Positions are degrees, WGS 84.
@@ -155,16 +155,32 @@ class EntityMatch:
 
 
 @dataclass(frozen=True)
+class Clip:
+    """What an album knows of a video, or of a part of one, beyond a photo. All in ms from the file's begin.
+
+    `start`, `end`: of the item. `length`: of the whole file. `frames`: of chunk after chunk of the channel
+    "image", the time of the frame that it was made from.
+    """
+
+    start: int
+    end: int
+    length: int
+    frames: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Encoded:
     """A photo with its vectors and mentions, as `AlbumWriter.add` takes it.
 
     `vectors`: channel name → float32 [n, d] (n ≥ 1: a long memory has several chunks), L2-normalised.
-    Channels: "image", "text", COPIES, and those of a bundle's trained experts.
+    Channels: "image", "text", COPIES, and those of a bundle's trained experts. `clip`: of a video, None of a
+    photo.
     """
 
     photo: Photo
     vectors: dict[str, FloatArray] = field(default_factory=dict)
     mentions: tuple[Mention, ...] = ()
+    clip: Clip | None = None
 
 
 @dataclass(frozen=True)

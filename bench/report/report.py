@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gamer.index import IngestError, load_pixels
+from gamer.index import IngestError, Photo, load_photo
 from gamer.runtime.bundle.manifest import Manifest
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.answer import LAYERS, Answer
@@ -55,14 +55,12 @@ class Search:
     hits: tuple[Shown, ...]
 
 
-def thumbnail(path: str | None) -> str:
+def thumbnail(photo: Photo) -> str:
     """A data: URL of the photo, at most THUMB pixels wide; "" when it cannot be read."""
-    if path is None:
-        return ""
     from PIL import Image
 
     try:
-        image = Image.fromarray(load_pixels(Path(path)))
+        image = Image.fromarray(load_photo(photo))
     except IngestError:
         return ""
     image.thumbnail((THUMB, THUMB))
@@ -87,7 +85,7 @@ def shown(answer: Answer) -> Search:
                 score=hit.score,
                 why=why,
                 memory=hit.memory or "",
-                picture=thumbnail(hit.path),
+                picture=thumbnail(Photo(hit.id, hit.path)),
             )
         )
     return Search(answer, tuple(hits))

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AlbumError
-from ..records import Photo, RowArray
-from . import checksums, loader, notes
+from ..records import Clip, FloatArray, Photo, RowArray
+from . import checksums, clip_tables, loader, notes
 from .album_file import AlbumFile
 from .check import find_problems, measure, words_problems
 from .entity_layer import EntityLayer
@@ -110,6 +110,20 @@ class Album:
                     "verify and index it again"
                 )
         return [loaded[row][0] for row in wanted]
+
+    def clips(self, photo_ids: Sequence[str]) -> dict[str, Clip]:
+        """Id → the clip, of those photos that are clips or parts of one.
+
+        Raises AlbumError for a clip whose checksum differs.
+        """
+        return self._file.load(lambda db: clip_tables.read(db, self.path, photo_ids))
+
+    def second(self, row: int, clip: Clip, query: FloatArray) -> float:
+        """Where in its file a clip fits a vector of the channel "image" best, in seconds; else its begin."""
+        scores = self.vectors.chunk_scores("image", row, query)
+        if not len(clip.frames) == len(scores) > 0:
+            return clip.start / 1000
+        return clip.frames[int(np.argmax(scores))] / 1000
 
     def ids(self) -> list[str]:
         """The photos' ids, by row."""

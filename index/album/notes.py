@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 import apsw
+
+from .. import clips
 
 BUNDLE, REMOVED = "bundle", "removed"
 
@@ -32,6 +35,12 @@ def removed(db: apsw.Connection) -> frozenset[str]:
 
 
 def keys_of(db: apsw.Connection, photo_ids: Iterable[str]) -> frozenset[str]:
-    """By what those photos are recognised when they come again."""
-    records = (db.execute("SELECT sha256 FROM photos WHERE id = ?", (i,)).fetchone() for i in photo_ids)
-    return frozenset(str(r[0] or i) for i, r in zip(photo_ids, records, strict=True) if r is not None)
+    """By what those photos, and parts of clips, are recognised when they come again."""
+    ids = list(photo_ids)
+    records = (db.execute("SELECT sha256 FROM photos WHERE id = ?", (i,)).fetchone() for i in ids)
+    return frozenset(key_of(i, r[0]) for i, r in zip(ids, records, strict=True) if r is not None)
+
+
+def key_of(photo_id: str, sha256: Any) -> str:
+    """The SHA-256, and of a clip's part which part; the id of a photo without a SHA-256."""
+    return f"{sha256}{clips.fragment(photo_id)}" if sha256 else photo_id

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 import apsw
 
+from .clip_tables import CLIPS
 from .face_tables import FACES
 from .person_tables import PERSON
 from .table_group import TableGroup
 
-GROUPS: tuple[TableGroup, ...] = (PERSON, FACES)
+GROUPS: tuple[TableGroup, ...] = (PERSON, FACES, CLIPS)
 NAMES = frozenset(name for group in GROUPS for name in group.names)
 SHADOWED = frozenset(name for group in GROUPS for name in group.full_text)
 

@@ -16,7 +16,7 @@ from ..errors import AlbumError
 from ..records import Encoded, FloatArray, Memory, Mention, Photo
 from ..space import cubes
 from ..vectors.quantize import quantize, residue
-from . import checksums, event_rows, optional_tables, words
+from . import checksums, clip_tables, event_rows, optional_tables, words
 from .loader import PHOTO_COLUMNS
 
 TEXT = "text"  # the channel of the vectors of memories
@@ -177,6 +177,7 @@ class Rows:
         for channel, vectors in item.vectors.items():
             self._vectors(row, item.photo.id, channel, vectors)
         self._mentions(row, item.mentions)
+        clip_tables.write(self._db, item.photo.id, item.clip)
         self.seal(row)
 
     def _memories(self, row: int, memories: Iterable[Memory]) -> None:

@@ -47,6 +47,16 @@ class VectorLayer:
             else vectors.best_of(query, np.asarray(rows, np.int64))
         )
 
+    def chunk_scores(self, channel: str, row: int, query: FloatArray) -> FloatArray:
+        """float32 [chunks]: the query's score with each of a photo's vectors, in order; empty without one."""
+        vectors = self._vectors(channel)
+        if vectors is None:
+            return np.zeros(0, np.float32)
+        at = vectors.positions_of(np.array([row], np.int64))
+        fine = None if vectors.fine is None else vectors.fine[at]
+        query = self._file.query(query, vectors.dim, channel)
+        return np.asarray(dequantize(vectors.codes[at], vectors.scales[at], fine) @ query, np.float32)
+
     def means(self, channel: str) -> FloatArray:
         """float32 [photos, dim]: the mean of each photo's vectors in the channel, of unit length.
 

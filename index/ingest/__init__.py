@@ -1,11 +1,12 @@
 """Reads photo folders (EXIF, sidecars, chat logs) and album JSONL files, and yields Photos.
 
 An input that cannot be ingested yields a Skip with the reason; no content of a file makes a scan raise.
-Scanning reads headers and text; pixels are read only by `load_pixels`.
+Scanning reads headers and text; pixels are read only by `load_pixels` and `load_photo`.
 """
 
 from .picture import rendered
 from .pixels import load_pixels
+from .shown import load_photo
 from .source import count, scan
 
-__all__ = ["count", "load_pixels", "rendered", "scan"]
+__all__ = ["count", "load_photo", "load_pixels", "rendered", "scan"]

@@ -1,4 +1,4 @@
-"""Scans a folder of pictures: one pass for chat logs, one for photos.
+"""Scans a folder of pictures and clips: one pass for chat logs, one for photos.
 
 The order is stable; symbolic links to folders are not followed. picture.py reads the individual files.
 """
@@ -10,32 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..clips import CLIPS
 from ..errors import IngestError
 from ..records import Photo, Skip
-from . import chat, picture
+from . import chat, live, picture
 from .chat_matching import Talk
 from .sidecars import Sidecars
 from .text import shown
 
 PICTURES = frozenset({".jpg", ".jpeg", ".jpe", ".png", ".webp", ".tif", ".tiff", ".heic", ".heif"})
-VIDEOS = frozenset(
-    {
-        ".mp4",
-        ".mov",
-        ".avi",
-        ".mkv",
-        ".m4v",
-        ".3gp",
-        ".webm",
-        ".mts",
-        ".m2ts",
-        ".mpg",
-        ".mpeg",
-        ".wmv",
-        ".mp",
-        ".mv",
-    }
-)
+VIDEOS = frozenset({".avi", ".mts", ".m2ts", ".mpg", ".mpeg", ".wmv", ".mp", ".mv"})
 OTHERS = frozenset(
     {".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".avif", ".gif", ".bmp", ".jxl"}
 )
@@ -51,7 +35,9 @@ class _Folder:
 
 def count(root: Path) -> int:
     """How many pictures `scan` will read."""
-    return sum(Path(name).suffix.lower() in PICTURES for folder in _walk(root) for name in folder.names)
+    return sum(
+        Path(name).suffix.lower() in PICTURES | CLIPS for folder in _walk(root) for name in folder.names
+    )
 
 
 def scan(root: Path) -> Iterator[Photo | Skip]:
@@ -60,7 +46,10 @@ def scan(root: Path) -> Iterator[Photo | Skip]:
     for folder in _walk(root):
         yield from folder.skips
         sidecars = Sidecars(folder.path, folder.names)
+        moving = live.motions(folder.path, folder.names)
         for name in folder.names:
+            if name in moving:  # it is shown with its still
+                continue
             for item in _file(root, folder.path / name, sidecars):
                 yield _with_messages(item, talks) if isinstance(item, Photo) else item
     for talk in talks:
@@ -131,7 +120,7 @@ def _file(root: Path, path: Path, sidecars: Sidecars) -> Iterator[Photo | Skip]:
     suffix = path.suffix.lower()
     if suffix in VIDEOS | OTHERS:
         yield Skip(shown(path), f"{suffix} files are not supported{' (video)' if suffix in VIDEOS else ''}")
-    if suffix not in PICTURES:
+    if suffix not in PICTURES | CLIPS:
         return
     try:
         photo_id = path.relative_to(root).as_posix()

@@ -7,21 +7,19 @@ extents listed in `iloc`. It decodes nothing.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from ..errors import IngestError
+from .boxes import boxes
 
 _MAX_META = 16 << 20  # bytes; the meta box holds tables, no pixels, so a larger one is not read
-_MAX_BOXES = 10_000
 
 
 def check_complete(path: Path) -> None:
     """Raises IngestError if the file ends before the boxes or the picture's extents do."""
     size = path.stat().st_size
     with path.open("rb") as file:
-        for kind, start, end in _boxes(file, 0, size):
+        for kind, start, end in boxes(file, 0, size):
             if end > size:
                 raise _cut(path, size, end)
             if kind == b"meta" and end - start <= _MAX_META:
@@ -36,24 +34,6 @@ def _cut(path: Path, size: int, needed: int) -> IngestError:
         f"{path}: cut off after {size} of at least {needed} bytes: most of the picture is missing; copy it "
         "again"
     )
-
-
-def _boxes(file: BinaryIO, at: int, size: int) -> Iterator[tuple[bytes, int, int]]:
-    """(type, start of content, end) of each top-level box. A size of 0 means: to the end of the file."""
-    for _ in range(_MAX_BOXES):
-        file.seek(at)
-        head = file.read(16)
-        if len(head) < 8:
-            return
-        length, kind = struct.unpack_from(">I4s", head)
-        start = at + 8
-        if length == 1 and len(head) == 16:
-            (length,), start = struct.unpack_from(">Q", head, 8), at + 16
-        end = size if length == 0 else at + length
-        if end < start:
-            return
-        yield kind, start, end
-        at = end
 
 
 def _extents_end(meta: bytes) -> int:

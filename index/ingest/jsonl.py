@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, cast
 
+from ..clips import is_clip
 from ..errors import IngestError
 from ..records import Level, Memory, Photo, Skip
 from . import file_names
@@ -136,7 +137,9 @@ def _completed(path: Path, metadata: PhotoMetadata) -> PhotoMetadata:
     if metadata.moment is not None and metadata.position is not None:
         return metadata
     try:
-        return first_of([metadata, header(path)[0], PhotoMetadata(file_names.moment(path.name))])
+        exif, embedded = header(path)
+        clip = embedded if is_clip(path) else []
+        return first_of([metadata, exif, *clip, PhotoMetadata(file_names.moment(path.name))])
     except IngestError:  # the build reports it when it decodes the pixels; the memories can still be used
         return metadata
 

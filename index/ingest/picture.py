@@ -1,4 +1,4 @@
-"""Reads one picture file as a Photo: header, captions, sidecars and hash, but no pixels."""
+"""Reads one picture or clip as a Photo: header, captions, sidecars and hash, but no pixels."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from ..clips import is_clip
 from ..errors import IngestError
 from ..records import Memory, Photo, Skip
-from . import embedded, exif, file_names, sidecar_json, xmp
+from . import clip_header, embedded, exif, file_names, sidecar_json, xmp
 from .moment import Moment, by_clock, instant, moment_of, taken_at
 from .photo_metadata import PhotoMetadata, first_of
 from .pixels import opened
@@ -45,7 +46,8 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
                 yield Skip(shown(sidecar), f"this sidecar is not used: {error}")
     named = PhotoMetadata(file_names.moment(path.name))
     together = first_of([*sidecar_metadata, exif_metadata, *embedded_metadata, named])
-    moment = _zoned(together, exif_metadata.moment)
+    # A clip's header has UTC alone, and its name often the wall time.
+    moment = _zoned(together, named.moment if is_clip(path) else exif_metadata.moment)
     lat, lon = together.position or (None, None)
     taken, zone, offset = taken_at(moment)
     yield Photo(
@@ -62,7 +64,12 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
 
 
 def header(path: Path) -> tuple[PhotoMetadata, list[PhotoMetadata]]:
-    """Moment and position from EXIF, and the file's other embedded metadata. Raises IngestError."""
+    """Moment and position from EXIF, and the file's other embedded metadata, all that a clip has.
+
+    Raises IngestError.
+    """
+    if is_clip(path):
+        return PhotoMetadata(), [clip_header.read(path).metadata]
     with opened(path) as image:
         try:
             tags = image.getexif()

@@ -106,6 +106,7 @@ struct HitView: View {
             Thumbnail(id: hit.photo.id)
             LabeledContent("Likely", value: "\(Int(hit.probability * 100)) %")
             if let memory = hit.memory { LabeledContent("Memory", value: memory) }
+            if let clip = hit.clip { LabeledContent("A video, not played here", value: "at \(Int(clip.second)) s") }
             ForEach(hit.parts.filter { $0.value != 0 }, id: \.name) { part in
                 LabeledContent(part.name, value: String(format: "%+.2f", part.value))
             }

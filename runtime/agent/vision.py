@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from gamer.index import IngestError, Memory, Photo, image_id, load_pixels
+from gamer.index import IngestError, Memory, Photo, image_id, load_photo
 from gamer.index.album.sharing import may_leave
 
 from ..errors import RuntimeFailure
@@ -82,7 +82,7 @@ def copied(photo: Photo, side: int = SIDE) -> Copy:
     try:
         if not path.is_file():  # reading a pipe or a terminal would block
             raise Unseen("its file is missing")
-        return Copy(image_id(photo.id), _jpeg(load_pixels(path), side))
+        return Copy(image_id(photo.id), _jpeg(load_photo(photo), side))
     except (IngestError, OSError):
         raise Unseen("its file cannot be read as a picture") from None
 

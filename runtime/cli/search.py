@@ -226,10 +226,12 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
 
 
 def named_and_dated(photo: Hit | SimilarPhoto) -> tuple[str, str]:
-    """A table's cells for a photo: its id, with the number of its copies, and its day."""
+    """A table's cells: a photo's id, with the number of its copies or the time in a clip, and its day."""
     from rich.markup import escape
 
     from ..search.explain import day
+    from ..search.moments import clock
 
     copies = f" (×{1 + len(photo.copies)})" if photo.copies else ""
-    return escape(plain(photo.id)) + copies, "?" if photo.taken_at is None else day(photo.taken_at)
+    at = f", at {clock(photo.clip.second)}" if photo.clip else ""
+    return escape(plain(photo.id)) + at + copies, "?" if photo.taken_at is None else day(photo.taken_at)

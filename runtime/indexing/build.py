@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Encoded, Photo, Skip, scan
-from gamer.index.album import reencode
+from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Encoded, Photo, Skip, clips, scan
+from gamer.index.album import notes, reencode
 from gamer.index.album.schema import check_replaceable
 from gamer.index.album.storage import WriterLock, discard, publish
 from gamer.index.ingest import count as count_source
@@ -237,6 +237,7 @@ class _Run:
         self._removed = writer.removed()
         self._album = Album.open(path)  # one snapshot: the album before this run
         self._fresh: list[Photo] = []
+        self._recut: list[tuple[Photo, tuple[str, ...]]] = []  # edited clips, with the ids that they had
         self._again: list[Photo] = []
         self._unseen: list[Photo] = []  # unchanged, but without image vectors: their pictures were away
         self._lacking = self._album.lacking("image")
@@ -271,7 +272,7 @@ class _Run:
 
     def _take_one(self, decision: Decision) -> None:
         self._decide(decision)
-        if len(self._fresh) + len(self._again) + len(self._unseen) >= BATCH:
+        if len(self._fresh) + len(self._recut) + len(self._again) + len(self._unseen) >= BATCH:
             self._flush()
         self._told(decision.photo.id)
 
@@ -285,6 +286,16 @@ class _Run:
             self._fresh.append(decision.photo)
             return
         stored = self._album.photo(decision.row)
+        if decision.kind == "edited" and clips.is_clip(decision.photo.path):
+            ids = tuple(self._album.photo(row).id for row in decision.parts) or (stored.id,)
+            self._recut.append((merge_scanned(decision.photo, stored), ids))
+            return
+        for row in decision.parts:
+            part = self._album.photo(row)
+            photo = clips.part(decision.photo, *(clips.part_of(part.id) or (0, 0)))
+            self._decide(Decision(replace(photo, id=part.id), decision.kind, row))
+        if decision.parts:
+            return
         merged = merge_scanned(decision.photo, stored)
         if decision.kind == "moved":
             self.moved += 1
@@ -297,12 +308,30 @@ class _Run:
             self.same += 1
 
     def _flush(self) -> None:
-        self.added += self._write(self._encoded(self._fresh), self.writer.add)
+        self.added += self._write(self._encoded(self._cut(self._fresh)), self.writer.add)
+        for photo, ids in self._recut:
+            self.edited += self._replace(self._encoded(self._cut([photo])), ids)
+        self._recut.clear()
         self.edited += self._write(self._encoded(self._again), self.writer.update)
         waiting = len(self._unseen)
         readable = [item for item in self._encoded(self._unseen) if "image" in item.vectors]
         self.edited += self._write(readable, self.writer.update)
         self.same += waiting - len(readable)
+
+    def _cut(self, photos: list[Photo]) -> list[Photo]:
+        """The photos with clips in parts, without parts that were removed for good; empties the list."""
+        cut = self.encoder.cut(photos, self.skips)
+        photos.clear()
+        return [photo for photo in cut if notes.key_of(photo.id, photo.sha256) not in self._removed]
+
+    def _replace(self, encoded: list[Encoded], ids: tuple[str, ...]) -> int:
+        """Puts an edited clip, which may have other parts now, in the place of what had `ids`."""
+        if not encoded:  # not readable: what the album has stays
+            return 0
+        self._write([item for item in encoded if item.photo.id not in ids], self.writer.add)
+        written = self._write([item for item in encoded if item.photo.id in ids], self.writer.update)
+        self.remove(set(ids) - {item.photo.id for item in encoded})
+        return max(1, written)
 
     def _encoded(self, photos: list[Photo]) -> list[Encoded]:
         """The photos encoded, as far as they can be read; empties the list."""

@@ -1,4 +1,9 @@
-"""Encodes photos: image and text vectors, labels, place names, text in the picture (OCR), and mentions."""
+"""Encodes photos: image and text vectors, labels, place names, text in the picture (OCR), and mentions.
+
+A clip is encoded by its frames: each has a vector in the channel "image", so that the best one says where in
+the clip a query is met. Trained experts and OCR look at its middle frame alone. It has no vector in the
+channel of copies: two clips may show the same picture.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gamer.index import (
+    Clip,
     Encoded,
     Extractor,
     FloatArray,
@@ -16,9 +25,11 @@ from gamer.index import (
     Photo,
     Skip,
     canonical,
+    clips,
     extract,
     load_pixels,
 )
+from gamer.index.ingest import clip_frames
 from gamer.index.records import COPIES, FAVOURITE
 
 from ..errors import RuntimeFailure
@@ -35,12 +46,20 @@ MAX_CHUNKS = 1024
 
 
 @dataclass(frozen=True, eq=False)
+class _Picture:
+    """What the pixels of a photo, or of a clip's frames, say. `labels`: with their probabilities."""
+
+    labels: tuple[tuple[str, float], ...]
+    channels: dict[str, FloatArray]
+    clip: Clip | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class _Seen:
-    """A photo, its image code, and its vectors in the channels from pixels; none without pixels."""
+    """A photo, and what its pixels say, or None without pixels."""
 
     photo: Photo
-    code: ImageCode | None
-    channels: dict[str, FloatArray]
+    picture: _Picture | None
 
 
 class Encoder:
@@ -62,7 +81,7 @@ class Encoder:
 
     def retold(self, photos: Sequence[Photo]) -> list[Encoded]:
         """Encodes the memories of photos alone, as they are; the pictures are not read."""
-        return self._told([_Seen(photo, None, {}) for photo in photos])
+        return self._told([_Seen(photo, None) for photo in photos])
 
     def _told(self, seen: Sequence[_Seen]) -> list[Encoded]:
         texts: list[str] = []
@@ -86,44 +105,88 @@ class Encoder:
         return self.models.text.encode(names)
 
     def _encoded(self, item: _Seen, text: FloatArray) -> Encoded:
-        channels = {} if item.code is None else {"image": item.code.embedding[None]} | item.channels
+        channels = {} if item.picture is None else dict(item.picture.channels)
         if len(text):
             channels["text"] = text
-        return Encoded(item.photo, channels, self.mentions(item.photo))
+        clip = None if item.picture is None else item.picture.clip
+        return Encoded(item.photo, channels, self.mentions(item.photo), clip)
+
+    def cut(self, photos: Sequence[Photo], skips: list[Skip]) -> list[Photo]:
+        """The photos, with each long clip replaced by its parts (clip_frames.parts).
+
+        Leaves clips out that cannot be read and have no memories, and appends to `skips` why.
+        """
+        out: list[Photo] = []
+        for photo in photos:
+            if not clips.is_clip(photo.path) or clips.part_of(photo.id) is not None:
+                out.append(photo)
+                continue
+            try:
+                parts = clip_frames.parts(Path(photo.path or ""))
+            except IngestError as error:
+                if photo.memories:  # `encode` says why its picture is missing
+                    out.append(photo)
+                else:
+                    skips.append(_skip(photo, error))
+                continue
+            out += [photo] if len(parts) == 1 else [clips.part(photo, *part) for part in parts]
+        return out
 
     def _look(self, photo: Photo, skips: list[Skip], keep: bool) -> _Seen | None:
-        code, words, channels = None, "", dict[str, FloatArray]()
+        picture, words = None, ""
         if photo.path is not None:
             try:
                 if not Path(photo.path).is_file():  # reading a pipe or a terminal would block
                     raise IngestError(f"{photo.path}: no such file")
-                pixels = load_pixels(Path(photo.path))
-                code = self.models.encode_image(pixels)
-                channels = self._projected(code) | {COPIES: likeness(pixels)[None]}
+                if clips.is_clip(photo.path):
+                    picture, pixels = self._watched(photo, Path(photo.path))
+                else:
+                    pixels = load_pixels(Path(photo.path))
+                    code = self.models.encode_image(pixels)
+                    channels = {"image": code.embedding[None]} | self._projected(code)
+                    picture = _Picture(code.labels, channels | {COPIES: likeness(pixels)[None]})
                 words = (
-                    "" if self._reader is None else self._reader.read(Path(photo.path), pixels, code.labels)
+                    ""
+                    if self._reader is None
+                    else self._reader.read(Path(photo.path), pixels, picture.labels)
                 )
             except (IngestError, RuntimeFailure) as error:
-                skips.append(Skip(photo.path, str(error).removeprefix(f"{photo.path}: ")))
-                if code is None and not photo.memories and not keep:
+                skips.append(_skip(photo, error))
+                if picture is None and not photo.memories and not keep:
                     return None
-        return _Seen(self._completed(photo, code, words), code, channels)
+        return _Seen(self._completed(photo, picture, words), picture)
+
+    def _watched(self, photo: Photo, path: Path) -> tuple[_Picture, NDArray[np.uint8]]:
+        """What the frames of a clip say, and the pixels in which text is read."""
+        part = clips.part_of(photo.id)
+        found = clip_frames.frames(path, part)
+        start, end = part or (0, found.length)
+        if start >= found.length:
+            raise IngestError(
+                f"{path}: its part {clips.fragment(photo.id)} is no longer in it: index it again"
+            )
+        codes = [self.models.encode_image(pixels) for pixels in found.pixels]
+        middle = len(codes) // 2
+        channels = {"image": np.stack([code.embedding for code in codes])} | self._projected(codes[middle])
+        clip = Clip(start, min(end, found.length), found.length, found.times)
+        pixels = found.pixels[middle] if self._reader is None else clip_frames.poster(path, part)
+        return _Picture(_mean(codes), channels, clip), pixels
 
     def _projected(self, code: ImageCode) -> dict[str, FloatArray]:
         """v_I by channel, float32 [1, H], where the bundle's experts are trained."""
         names = [channel.name for channel in self.models.manifest.channels]
         return {name: self.models.photo_vector(code.patches)[None] for name in names}
 
-    def _completed(self, photo: Photo, code: ImageCode | None, words: str) -> Photo:
+    def _completed(self, photo: Photo, picture: _Picture | None, words: str) -> Photo:
         """Adds memories derived on the device: OCR text and labels from pixels, place from the position.
 
         Their sources are "ocr", "label" and "place".
         """
         old = tuple(
-            m for m in photo.memories if m.source not in DERIVED or (m.source == "label" and code is None)
+            m for m in photo.memories if m.source not in DERIVED or (m.source == "label" and picture is None)
         )
         added = [Memory("ocr", words)] if words and all(m.text != words for m in old) else []
-        if code is not None and (names := [name for name, p in code.labels if p >= LABEL_FLOOR]):
+        if picture is not None and (names := [name for name, p in picture.labels if p >= LABEL_FLOOR]):
             added.append(Memory("label", ", ".join(names)))
         if photo.lat is not None and photo.lon is not None:
             place = self.models.gazetteer.nearest(photo.lat, photo.lon)
@@ -149,3 +212,18 @@ class Encoder:
         if memory.source == "place":
             return (Mention(memory.text.rsplit(", ", 1)[0], "place"),)
         return self._extract(memory.text)
+
+
+def _mean(codes: Sequence[ImageCode]) -> tuple[tuple[str, float], ...]:
+    """The labels of several frames by the mean of their probabilities, the likeliest first."""
+    sums: dict[str, float] = {}
+    for code in codes:
+        for name, probability in code.labels:
+            sums[name] = sums.get(name, 0.0) + probability
+    means = [(name, total / len(codes)) for name, total in sums.items()]
+    return tuple(sorted(means, key=lambda pair: -pair[1]))
+
+
+def _skip(photo: Photo, error: Exception) -> Skip:
+    where = photo.path or photo.id
+    return Skip(where, str(error).removeprefix(f"{where}: "))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from gamer.index import Memory, Photo
+from gamer.index.clips import part_of, whole
 from gamer.index.records import FAVOURITE, Known
 
 from .encode import DERIVED
@@ -22,19 +23,21 @@ from .encode import DERIVED
 class Decision:
     """What to do with a scanned photo.
 
-    `photo`: with the id that it has, or will have, in the album. `row`: its row, None if new.
+    `photo`: with the id that it has, or will have, in the album. `row`: its row, None if new. `parts`: of a
+    clip that the album has in parts, the rows of all of them; `photo` is the whole clip then.
     """
 
     photo: Photo
     kind: Literal["new", "same", "moved", "edited"]
     row: int | None
+    parts: tuple[int, ...] = ()
 
 
 class Reconciler:
     """Call `decide` for each photo of a scan, then `rest` for those left undecided, then `missing`.
 
     Each row is assigned to at most one photo. A known content counts more than a known path, because cameras
-    reuse file names.
+    reuse file names. The parts of a clip are compared as one, by the first of them.
     """
 
     def __init__(
@@ -43,9 +46,14 @@ class Reconciler:
         self._known, self._exists = list(known), exists
         self._free = set(range(len(self._known)))
         self._row_of_id = {k.id: row for row, k in enumerate(self._known)}
-        self._row_of_path = {k.path: row for row, k in enumerate(self._known) if k.path is not None}
+        self._parts = _parts(self._known)
+        for rows in self._parts.values():
+            self._row_of_id.setdefault(whole(self._known[rows[0]].id), -1)  # no other clip may have this name
+        following = {row for rows in self._parts.values() for row in rows[1:]}
+        single = [(row, k) for row, k in enumerate(self._known) if row not in following]
+        self._row_of_path = {k.path: row for row, k in single if k.path is not None}
         self._rows_of_content: dict[str, list[int]] = {}
-        for row, k in enumerate(self._known):
+        for row, k in single:
             if k.sha256 is not None and k.path is not None:
                 self._rows_of_content.setdefault(k.sha256, []).append(row)
         self._seen: set[str] = set()
@@ -57,6 +65,8 @@ class Reconciler:
             row = self._row_of_id.get(photo.id)
             return self._claimed(photo, row if row in self._free and self._known[row].path is None else None)
         self._seen.add(photo.path)
+        if part_of(photo.id) is not None and (row := self._row_of_id.get(photo.id)) in self._free:
+            return self._claimed(photo, row, alone=True)  # a line of JSON names one part
         same_content, row_at_path = self._alike(photo), self._row_of_path.get(photo.path)
         if row_at_path in same_content:
             return self._claimed(photo, row_at_path)
@@ -96,15 +106,17 @@ class Reconciler:
         path = self._known[row].path or ""
         return path in self._seen or not self._exists(path)
 
-    def _claimed(self, photo: Photo, row: int | None) -> Decision:
+    def _claimed(self, photo: Photo, row: int | None, *, alone: bool = False) -> Decision:
+        """`alone`: takes one part of a clip, not all."""
         if row is None:
             return Decision(replace(photo, id=self._new_id(photo)), "new", None)
-        self._free.discard(row)
+        parts = () if alone else self._parts.get(row, ())
+        self._free -= {row, *parts}
         k = self._known[row]
         kind: Literal["same", "moved", "edited"] = (
             "edited" if photo.sha256 != k.sha256 else "same" if k.path == photo.path else "moved"
         )
-        return Decision(replace(photo, id=k.id), kind, row)
+        return Decision(replace(photo, id=whole(k.id) if parts else k.id), kind, row, parts)
 
     def unclaimed(self) -> list[Known]:
         return [self._known[row] for row in sorted(self._free)]
@@ -126,6 +138,15 @@ class Reconciler:
             count += 1
         self._row_of_id[wanted] = -1
         return wanted
+
+
+def _parts(known: list[Known]) -> dict[int, tuple[int, ...]]:
+    """The first row of a clip that is stored in parts → the rows of all its parts."""
+    rows: dict[tuple[str | None, str | None, str], list[int]] = {}
+    for row, k in enumerate(known):
+        if part_of(k.id) is not None:
+            rows.setdefault((k.path, k.sha256, whole(k.id)), []).append(row)
+    return {found[0]: tuple(found) for found in rows.values()}
 
 
 def merge_scanned(scanned: Photo, stored: Photo) -> Photo:

@@ -15,13 +15,26 @@ LAYERS = ("cube", "kdtree", "refine", "graph", "vectors")
 
 
 @dataclass(frozen=True)
+class ClipMoment:
+    """Of a hit that is a clip, or a part of one. All in seconds from its file's begin.
+
+    `start`, `end`: of the clip or part. `second`: where what is meant is seen best.
+    """
+
+    start: float
+    end: float
+    second: float
+
+
+@dataclass(frozen=True)
 class Hit:
     """One photo of an answer.
 
     `taken_at`: milliseconds of wall time, as if UTC; show it without converting. `score`: comparable within
     one answer only; `parts` are its summands by name. `probability`: that the photo is one of those meant.
     `memory`: the text to show with the photo. `matched`: names of the chosen entities that it is linked to.
-    `copies`: ids of its copies and of its burst's other photos, which are no hits of their own.
+    `copies`: ids of its copies and of its burst's other photos, which are no hits of their own. `clip`: None
+    of a photo.
     """
 
     row: int
@@ -36,6 +49,7 @@ class Hit:
     memory: str | None
     matched: tuple[str, ...]
     copies: tuple[str, ...] = ()
+    clip: ClipMoment | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +120,7 @@ class SimilarPhoto:
     cosine: float
     memory: str | None
     copies: tuple[str, ...] = ()
+    clip: ClipMoment | None = None
 
 
 @dataclass(frozen=True)

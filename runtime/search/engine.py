@@ -180,7 +180,7 @@ class Engine:
             mode=mode,
             models=self.models.describe(),
         )
-        return self._answer(ranked, positions, matches, weights, trace, observer)
+        return self._answer(ranked, positions, matches, weights, trace, observer, vectors["image"])
 
     def read(self, text: str, now: datetime | None = None) -> Cues:
         """The times and places that a text names, by rules alone and without looking up its events."""
@@ -276,11 +276,12 @@ class Engine:
         weights: Ranking,
         trace: Trace,
         observer: Observer,
+        image_query: FloatArray,
     ) -> Answer:
         with observer.step("answer", "presence"):
             presence = hits.presence(ranked, positions, weights)
         with observer.step("answer", "rows of hits"):
-            shown = hits.hits(self.album, ranked, positions, matches, presence)
+            shown = hits.hits(self.album, ranked, positions, matches, presence, image_query)
         return Answer(shown, trace, round(presence, 4))
 
     def _warm(self, refined_by: str) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index import Album, EntityMatch, Photo, top
+from gamer.index import Album, EntityMatch, FloatArray, Photo, top
 
 from ..bundle.manifest import Ranking
 from . import ranking
 from .answer import Hit
 from .fused import SHARED, Ranked
+from .moments import moments
 
 Positions = NDArray[np.int64]  # indices into Ranked.rows
 PREFERRED = 50  # the user's preferences may reorder this many of the best, or k if that is more
@@ -44,11 +45,17 @@ def hits(
     positions: Positions,
     matches: Sequence[EntityMatch],
     present: float,
+    image_query: FloatArray,
 ) -> tuple[Hit, ...]:
-    """One Hit for each of `positions`. `present`: the result of `presence`."""
+    """One Hit for each of `positions`.
+
+    `present`: the result of `presence`. `image_query`: the query's vector in the channel "image".
+    """
     likelihoods = ranking.likelihoods(ranked.parts)
+    photos, rows = album.photos(ranked.rows[positions]), ranked.rows[positions].tolist()
+    clips = moments(album, {photo.id: row for photo, row in zip(photos, rows, strict=True)}, image_query)
     out = []
-    for position, photo in zip(positions, album.photos(ranked.rows[positions]), strict=True):
+    for position, photo in zip(positions, photos, strict=True):
         row = int(ranked.rows[position])
         parts = {name: round(float(values[position]), 4) for name, values in ranked.parts.items()}
         out.append(
@@ -64,6 +71,7 @@ def hits(
                 parts=parts,
                 memory=shown_memory(photo),
                 matched=tuple(match.name for match in matches if match.leads_to(row))[:4],
+                clip=clips.get(photo.id),
             )
         )
     return tuple(out)

@@ -18,6 +18,7 @@ from .answer import SimilarPhoto, SimilarPhotos
 from .copies import MOST, together
 from .engine import MAX_K
 from .hits import shown_memory
+from .moments import moments
 
 K = 12  # photos, unless asked otherwise
 # Channel → what is compared in it; the first that has the photo's vector is used.
@@ -39,7 +40,7 @@ def similar(album: Album, row: int, k: int = K) -> SimilarPhotos:
         found = album.search_vectors(channel, vector, number + 1)  # the photo itself is among them
         pairs = zip(found.rows.tolist(), found.scores.tolist(), strict=True)
         cosines = {row: 1.0} | {other: cosine for other, cosine in pairs if other != row}
-        asked, *others = together(album, _photos(album, cosines))
+        asked, *others = together(album, _photos(album, cosines, vector if channel == "image" else None))
         if len(others) >= k or len(found.rows) <= number or number + 2 >= MOST:
             return SimilarPhotos(asked, channel, found.plan, tuple(others[:k]))
         number = min(2 * number, MOST - 2)  # the photo has many copies, or is one of a long burst
@@ -83,7 +84,10 @@ def _compared(album: Album, row: int) -> tuple[str, FloatArray]:
     )
 
 
-def _photos(album: Album, cosines: dict[int, float]) -> list[SimilarPhoto]:
+def _photos(album: Album, cosines: dict[int, float], query: FloatArray | None) -> list[SimilarPhoto]:
+    """`query`: the vector of the channel "image" that was compared, if it was that channel."""
+    photos = album.photos(list(cosines))
+    clips = moments(album, {photo.id: row for row, photo in zip(cosines, photos, strict=True)}, query)
     return [
         SimilarPhoto(
             row=row,
@@ -94,6 +98,7 @@ def _photos(album: Album, cosines: dict[int, float]) -> list[SimilarPhoto]:
             lon=photo.lon,
             cosine=round(min(cosine, 1.0), 4),
             memory=shown_memory(photo),
+            clip=clips.get(photo.id),
         )
-        for (row, cosine), photo in zip(cosines.items(), album.photos(list(cosines)), strict=True)
+        for (row, cosine), photo in zip(cosines.items(), photos, strict=True)
     ]

@@ -41,12 +41,13 @@ from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, Guard
 from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
 from .memories import Memories, add_memories
-from .pictures import SHOWN_BY_BROWSERS, PictureGone
+from .pictures import SHOWN_BY_BROWSERS, Original, PictureGone
 from .problem import Problem, Refusal
 from .settings import ServerSettings
 from .talk import add_talk
 from .views import (
     MAX_PHOTOS,
+    ClipView,
     Health,
     MemoryView,
     OpenedRequest,
@@ -327,22 +328,25 @@ def _photos(api: FastAPI, live: LiveAlbum) -> None:
     @api.get(
         "/api/v1/photos/{row}/image",
         response_class=FileResponse,
-        responses=_picture("image/*"),
+        responses=_picture("image/*", "video/*"),
         tags=["photos"],
     )
     async def image(row: Row) -> Response:
-        """The photo's own file; what browsers do not show (TIFF, HEIC) comes as a download."""
-        original = await read(lambda edition: edition.pictures.original(_known(edition, row)), decoders)
-        disposition = "inline" if original.media_type in SHOWN_BY_BROWSERS else "attachment"
-        headers = {"cache-control": "private, no-cache"}
-        return FileResponse(
-            original.path,
-            200,
-            headers,
-            original.media_type,
-            filename=original.path.name,
-            content_disposition_type=disposition,
-        )
+        """The photo's or clip's own file; what browsers do not show (TIFF, HEIC) comes as a download.
+
+        A header `Range` asks for a part of it.
+        """
+        return _file(await read(lambda edition: edition.pictures.original(_known(edition, row)), decoders))
+
+    @api.get(
+        "/api/v1/photos/{row}/motion",
+        response_class=FileResponse,
+        responses=_picture("video/*"),
+        tags=["photos"],
+    )
+    async def motion(row: Row) -> Response:
+        """The clip of a Live Photo; 404 for other photos."""
+        return _file(await read(lambda edition: edition.pictures.motion(_known(edition, row)), decoders))
 
 
 def _known(edition: Edition, row: int) -> int:
@@ -372,14 +376,29 @@ def _view(edition: Edition, row: int) -> PhotoView:
     name = None if stored.path is None else stored.path.replace("\\", "/").rsplit("/", 1)[-1]
     memories = tuple(MemoryView(m.source, m.text) for m in stored.memories if m != FAVOURITE)
     where = (stored.wall, stored.tz_source, stored.lat, stored.lon)
-    marks = (FAVOURITE in stored.memories, not may_leave(stored))
+    found = edition.album.clips([stored.id]).get(stored.id)
+    clip = None if found is None else ClipView(found.start / 1e3, found.end / 1e3, found.length / 1e3)
+    marks = (FAVOURITE in stored.memories, not may_leave(stored), clip, edition.pictures.is_live(row))
     here = edition.pictures.is_there(row)
     return PhotoView(row, stored.id, name, here, *where, memories, stored.sharing, stored.sensitivity, *marks)
 
 
-def _picture(media_type: str) -> dict[int | str, dict[str, Any]]:
+def _file(original: Original) -> Response:
+    disposition = "inline" if original.media_type in SHOWN_BY_BROWSERS else "attachment"
+    return FileResponse(
+        original.path,
+        200,
+        {"cache-control": "private, no-cache"},
+        original.media_type,
+        filename=original.path.name,
+        content_disposition_type=disposition,
+    )
+
+
+def _picture(*media_types: str) -> dict[int | str, dict[str, Any]]:
+    binary = {"schema": {"type": "string", "format": "binary"}}
     return {
-        200: {"content": {media_type: {"schema": {"type": "string", "format": "binary"}}}},
+        200: {"content": dict.fromkeys(media_types, binary)},
         **_problems(404),
     }
 

@@ -38,7 +38,8 @@ BODY_SECONDS = 10.0
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; "
-    "script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action "
+    "script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action "
     "'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types default",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",

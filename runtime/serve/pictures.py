@@ -1,23 +1,29 @@
-"""Thumbnails (limited in size, upright, cached) and original files of an album's photos.
+"""Thumbnails (limited in size, upright, cached) and original files of an album's photos and clips.
 
 A picture is requested by its row; its path comes from the album alone. An album from a stranger may name any
-file on the disk, so before a byte is sent the file is checked to be a regular file with a picture's header.
+file on the disk, so before a byte is sent the file is checked to be a regular file with the header of a
+picture or a video. The thumbnail of a clip is the frame that stands for it.
 """
 
 from __future__ import annotations
 
 import io
+import re
 from collections import OrderedDict
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from gamer.index import Album, IngestError, Photo, load_pixels
+from gamer.index import Album, IngestError, Photo, load_photo
+from gamer.index.ingest import live
 
 CACHE_BYTES = 64 << 20
 QUALITY = 82
-SHOWN_BY_BROWSERS = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp"})
+SHOWN_BY_BROWSERS = frozenset(
+    {"image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp"}
+    | {"video/mp4", "video/quicktime", "video/webm"}
+)
 _SIGNATURES = {
     b"\xff\xd8\xff": "image/jpeg",
     b"\x89PNG\r\n\x1a\n": "image/png",
@@ -26,6 +32,9 @@ _SIGNATURES = {
     b"II*\0": "image/tiff",
     b"MM\0*": "image/tiff",
 }
+HEAD = 64  # bytes, by which a file's type is told
+_HEIC = frozenset({b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"})
+_VIDEO = re.compile(rb"iso.|mp4.|avc1|av01|M4V.|3g[p2].|dash|MSNV|mmp4|XAVC", re.DOTALL)
 _BITMAP_HEADERS = tuple(size.to_bytes(4, "little") for size in (12, 40, 52, 56, 108, 124))
 
 
@@ -61,20 +70,36 @@ class Pictures:
 
     def thumbnail(self, row: int, size: int) -> Thumbnail:
         """At most `size` pixels a side. Raises PictureGone, or AlbumError for a row that does not exist."""
-        path, tag = _look(self._album.photo(row), size)
-        key = (str(path), tag)
+        photo = self._album.photo(row)
+        path, tag = _look(photo, size)
+        key = (photo.id, tag)  # the parts of a clip have one path
         if kept := self._kept.get(key):
             return kept
         try:
-            result = Thumbnail(_shrunk(path, size), tag)
+            result = Thumbnail(_shrunk(photo, size), tag)
         except IngestError as error:
             raise PictureGone(str(error).replace(str(path), path.name)) from None
         self._kept.keep(key, result)
         return result
 
     def original(self, row: int) -> Original:
-        """The file itself. Raises PictureGone if it is missing or not a picture."""
+        """The file itself. Raises PictureGone if it is missing, or neither a picture nor a video."""
         return original_of(self._album.photo(row))
+
+    def motion(self, row: int) -> Original:
+        """The clip of a Live Photo. Raises PictureGone if there is none."""
+        path, _ = _look(self._album.photo(row), 0)
+        motion = live.motion_of(path)
+        if motion is None:
+            raise PictureGone(f"{path.name} has no motion: it is no Live Photo")
+        return _typed(motion)
+
+    def is_live(self, row: int) -> bool:
+        """Whether the photo is a Live Photo, with its clip beside it."""
+        try:
+            return live.motion_of(_look(self._album.photo(row), 0)[0]) is not None
+        except PictureGone:
+            return False
 
     def is_there(self, row: int) -> bool:
         try:
@@ -86,15 +111,7 @@ class Pictures:
 
 def original_of(photo: Photo) -> Original:
     """As Pictures.original, for a photo that was read before."""
-    path, _ = _look(photo, 0)
-    try:
-        with path.open("rb") as file:
-            kind = media_type(file.read(32))
-    except OSError as error:
-        raise PictureGone(f"{path.name} cannot be read: {error.strerror}") from None
-    if kind is None:
-        raise PictureGone(f"{path.name} is not a picture")
-    return Original(path, kind)
+    return _typed(_look(photo, 0)[0])
 
 
 def _look(photo: Photo, size: int) -> tuple[Path, str]:
@@ -114,7 +131,7 @@ def _look(photo: Photo, size: int) -> tuple[Path, str]:
 
 
 class _Kept:
-    """Thumbnails by path and tag, together at most so many bytes; those not asked for longest go first."""
+    """Thumbnails by photo and tag, together at most so many bytes; those not asked for longest go first."""
 
     def __init__(self, room: int) -> None:
         self._room, self._held, self._lock = room, 0, Lock()
@@ -136,24 +153,44 @@ class _Kept:
                 self._held -= len(dropped.data)
 
 
+def _typed(path: Path) -> Original:
+    try:
+        with path.open("rb") as file:
+            kind = media_type(file.read(HEAD))
+    except OSError as error:
+        raise PictureGone(f"{path.name} cannot be read: {error.strerror}") from None
+    if kind is None:
+        raise PictureGone(f"{path.name} is neither a picture nor a video")
+    return Original(path, kind)
+
+
 def media_type(head: bytes) -> str | None:
-    """The media type by the first 32 bytes of a file, whatever its name; None if it is not a picture."""
+    """The media type by the first HEAD bytes of a file, whatever its name.
+
+    None if it is neither a picture nor a video.
+    """
     if head.startswith((b"RIFF", b"BM")):
         webp, bitmap = head[8:12] == b"WEBP", head.startswith(b"BM") and head[14:18] in _BITMAP_HEADERS
         return "image/webp" if webp else "image/bmp" if bitmap else None
     if head[4:8] == b"ftyp":
-        return (
-            "image/heic"
-            if head[8:12] in (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
-            else None
-        )
+        return _by_brand(head[8:12])
+    if head[4:8] == b"moov":  # a QuickTime file without a brand
+        return "video/quicktime"
+    if head.startswith(b"\x1aE\xdf\xa3"):
+        return "video/webm" if b"webm" in head else "video/x-matroska"
     return next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
 
 
-def _shrunk(path: Path, size: int) -> bytes:
+def _by_brand(brand: bytes) -> str | None:
+    if brand in _HEIC:
+        return "image/heic"
+    return "video/quicktime" if brand == b"qt  " else "video/mp4" if _VIDEO.fullmatch(brand) else None
+
+
+def _shrunk(photo: Photo, size: int) -> bytes:
     from PIL import Image
 
-    image = Image.fromarray(load_pixels(path, least=2 * size))
+    image = Image.fromarray(load_photo(photo, least=2 * size))
     image.thumbnail((size, size), Image.Resampling.LANCZOS, reducing_gap=2.0)
     out = io.BytesIO()
     image.save(out, "WEBP", quality=QUALITY, method=2)

@@ -181,11 +181,21 @@ class MemoryView:
 
 
 @dataclass(frozen=True)
+class ClipView:
+    """A video, or a part of one: where it begins and ends in its file, and the file's length, in seconds."""
+
+    start: float
+    end: float
+    length: float
+
+
+@dataclass(frozen=True)
 class PhotoView:
     """`name`: the file's name, without its folder.
 
     `here`: whether the file is still at the path that the album has. `memories`: without the mark of a
-    favourite. `stays`: whether its labels keep it on the device.
+    favourite. `stays`: whether its labels keep it on the device. `clip`: null for a photo. `live`: whether it
+    is a Live Photo, with its motion beside it.
     """
 
     row: int
@@ -201,6 +211,8 @@ class PhotoView:
     sensitivity: str | None
     favourite: bool
     stays: bool
+    clip: ClipView | None
+    live: bool
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ ALBUMS = (
     "../album_v3.gamer",
     "../album_v3_words.gamer",
 )
+CLIPS = "../album_v3_clips.gamer"
 # Vectors are stored alike in all versions: the newest and the oldest album stand for the others.
 WITH_VECTORS = ("album.gamer", "../album_v1.gamer")
 
@@ -192,8 +193,44 @@ def _album(folder: Path) -> Suite:
             ]
         )
     ]
-    cases.append(_created())
+    cases += [*_moments(folder), _created()]
     return Suite("album", (*cases, *_damages(folder)), tolerance=2e-6)
+
+
+def _moments(folder: Path) -> Iterator[Case]:
+    """Where in each clip a query is met, also in an album that has no clips."""
+    query = np.zeros(DIM, np.float32)
+    query[[2, 3, 4, 5, 6, 7]] = 0.25, 0.5, 0.5, 0.25, 0.25, 0.75  # another second in each clip
+    for n, name in enumerate((CLIPS, "album.gamer")):
+        with copied(folder, name) as path, Album.open(path) as album:
+            given = {"op": "moments", "file": name, "query": floats(query)}
+            yield Case(f"moments-{n}", given, {"clips": moments_told(album, query)})
+    at = (folder / CLIPS).read_bytes().index(b"500 1500 2500 3500")
+    damaged = {
+        "op": "moments",
+        "file": CLIPS,
+        "query": [0.0] * DIM,
+        "edits": [(at, b"501".hex())],
+        "length": None,
+    }
+    yield Case("moments-damaged", damaged, error="'short.mp4' is damaged")
+
+
+def moments_told(album: Album, query: FloatArray) -> list[dict[str, Any]]:
+    """Of each clip its times in ms, and the second that is meant."""
+    rows = {photo_id: row for row, photo_id in enumerate(album.ids())}
+    clips = album.clips(list(rows))
+    return [
+        {
+            "id": photo_id,
+            "start": clips[photo_id].start,
+            "end": clips[photo_id].end,
+            "length": clips[photo_id].length,
+            "second": album.second(row, clips[photo_id], query),
+        }
+        for photo_id, row in rows.items()
+        if photo_id in clips
+    ]
 
 
 def told(album: Album) -> dict[str, Any]:

@@ -48,6 +48,7 @@ export const select = (ids, all) => ask("/api/v1/exports", sent("POST", { ids, a
 export const fetched = (id, kind) => `/api/v1/exports/${id}/photos.${kind}`;
 export const thumbnail = (row, size = 320) => `/api/v1/photos/${row}/thumbnail?size=${size}`;
 export const original = (row) => `/api/v1/photos/${row}/image`;
+export const motion = (row) => `/api/v1/photos/${row}/motion`;
 export const logIn = (token) => ask("/api/v1/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
 
 // What the album knows about its owner.

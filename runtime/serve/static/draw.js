@@ -29,6 +29,12 @@ export const fullMonth = (time) => said(FULL_MONTH, time);
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 export const ms = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
 export const percent = (share) => (share >= 0.995 ? "> 99 %" : share < 0.01 ? "< 1 %" : `${Math.round(100 * share)} %`);
+// A time in a clip, or its length: 0:12, 1:02:05.
+export const clock = (seconds) => {
+  const whole = Math.floor(seconds), two = (n) => String(n).padStart(2, "0");
+  const minutes = Math.floor(whole / 60), hours = Math.floor(minutes / 60);
+  return hours ? `${hours}:${two(minutes % 60)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+};
 export const degrees = (lat, lon) => `${Math.abs(lat).toFixed(2)}° ${lat < 0 ? "S" : "N"}, ${Math.abs(lon).toFixed(2)}° ${lon < 0 ? "W" : "E"}`;
 export const clip = (text, length) => (text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text);
 

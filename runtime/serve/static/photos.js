@@ -1,16 +1,17 @@
 // A photo in the grid: the picture, what it is, and the parts of its score; and what is said when an answer is doubtful.
 
 import { thumbnail, whyGone } from "./api.js";
-import { clip, day, el, partClass, partName, PARTS, percent } from "./draw.js";
+import { clip, clock, day, el, partClass, partName, PARTS, percent } from "./draw.js";
 
 export function card(hit, best, first, open, light) {
-  const when = day(hit.taken_at), said = hit.memory ? clip(hit.memory, 140) : "";
-  const label = [hit.rank ? `${hit.rank}.` : "", hit.id, when ?? "no date", hit.favourite ? "favourite" : "", said, why(hit)].filter(Boolean).join(", ");
+  const when = day(hit.taken_at), said = hit.memory ? clip(hit.memory, 140) : "", at = hit.clip?.second === undefined ? "" : `at ${clock(hit.clip.second)}`;
+  const label = [hit.rank ? `${hit.rank}.` : "", hit.id, hit.clip ? `video ${at}` : "", when ?? "no date", hit.favourite ? "favourite" : "", said, why(hit)].filter(Boolean).join(", ");
   const node = el("button", { type: "button", class: "card", "data-row": hit.row, "aria-label": label, tabindex: first ? 0 : -1, onclick: open,
     onfocus: () => light(hit.row), onblur: () => light(null), onpointerenter: () => light(hit.row), onpointerleave: () => light(null) },
-    el("span", { class: "frame" }, hit.favourite ? el("span", { class: "loved", "aria-hidden": "true" }, "★") : null, picture(hit.row, first && hit.rank ? 800 : 320), hit.rank ? el("span", { class: "rank" }, String(hit.rank)) : null),
+    el("span", { class: "frame" }, hit.favourite ? el("span", { class: "loved", "aria-hidden": "true" }, "★") : null, picture(hit.row, first && hit.rank ? 800 : 320), hit.rank ? el("span", { class: "rank" }, String(hit.rank)) : null,
+      hit.clip ? el("span", { class: "length" }, `▶ ${clock(hit.clip.end - hit.clip.start)}`) : null),
     el("span", { class: "caption" },
-      el("span", { class: "line" }, el("strong", {}, clip(hit.id, 60)), hit.copies?.length ? el("span", { class: "tag", title: hit.copies.join(", ") }, `×${1 + hit.copies.length}`) : null, el("span", { class: "when" }, when ?? "no date")),
+      el("span", { class: "line" }, el("strong", {}, clip(hit.id, 60)), hit.copies?.length ? el("span", { class: "tag", title: hit.copies.join(", ") }, `×${1 + hit.copies.length}`) : null, at ? el("span", { class: "tag" }, at) : null, el("span", { class: "when" }, when ?? "no date")),
       said ? el("span", { class: "memory" }, said) : null,
       hit.score === null ? null : score(hit, best),
       hit.matched.length ? el("span", { class: "matched" }, hit.matched.map((name) => el("span", { class: "tag" }, clip(name, 28)))) : null));
@@ -40,6 +41,16 @@ export function picture(row, size, alt = "") {
     gone.lastChild.textContent = clip(await whyGone(row), 180);
   }, { once: true });
   return image;
+}
+
+// A clip that plays from a second on, or in its place its frame, where the browser cannot play it.
+export function film(row, address, second) {
+  const video = el("video", { src: `${address}#t=${second}`, poster: thumbnail(row, 800), controls: true, playsinline: true, preload: "metadata" });
+  video.addEventListener("error", () => {
+    const note = el("p", { class: "unplayable" }, "This browser cannot play the video; the file's name beside it opens it.");
+    video.replaceWith(picture(row, 1600), note);
+  }, { once: true });
+  return video;
 }
 
 export const parts = (hit) => {

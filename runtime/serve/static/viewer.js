@@ -1,9 +1,9 @@
-// One photo, large, in a dialog: everything the album knows of it and the parts of its score. Arrows turn the page, Esc and the
+// One photo or clip, large, in a dialog: everything the album knows of it and the parts of its score. Arrows turn the page, Esc and the
 // browser's Back close.
 
-import { opened, original, photo } from "./api.js";
-import { byId, clip, degrees, el, moment, partClass, partName } from "./draw.js";
-import { parts, picture, sure } from "./photos.js";
+import { motion, opened, original, photo } from "./api.js";
+import { byId, clip, clock, degrees, el, moment, partClass, partName } from "./draw.js";
+import { film, parts, picture, sure } from "./photos.js";
 import { star } from "./stars.js";
 import { Zoom } from "./zoom.js";
 
@@ -34,12 +34,13 @@ export class Viewer {
     this.dialog.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (by) this.turn(by);
-      else if (this.zoom.key(event.key)) event.preventDefault();
+      if (by) return event.target.tagName === "VIDEO" || this.turn(by); // in a clip, arrows seek
+      if (this.zoom.key(event.key)) event.preventDefault();
       else if (event.key === "f") this.dialog.querySelector(".star")?.click();
     });
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
     this.dialog.addEventListener("close", () => {
+      byId("viewer-picture").replaceChildren(); // a clip stops
       closed(this.hits[this.at].row, this.within, this.at);
       if (this.returning || !history.state?.photo) return;
       this.returning = true;
@@ -96,7 +97,9 @@ export class Viewer {
       button.disabled = this.at === last;
     }
     this.file = null;
-    byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? hit.id, 200)));
+    const play = (part) => byId("viewer-picture").replaceChildren(film(hit.row, original(hit.row), part.second ?? part.start));
+    if (hit.clip) play(hit.clip);
+    else byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? hit.id, 200)));
     this.zoom.reset();
     byId("viewer-facts").replaceChildren(el("h2", { id: "viewer-title" }, hit.rank ? `${hit.rank}. ${hit.id}` : hit.id));
     const known = await photo(hit.row).catch(() => null);
@@ -106,6 +109,7 @@ export class Viewer {
     hit.favourite = known.favourite;
     this.file = known.name;
     byId("viewer-facts").replaceChildren(...facts(hit, known));
+    if (known.clip && !hit.clip) play(known.clip); // an answer to a question does not say which photos are clips
   }
 }
 
@@ -115,6 +119,8 @@ function facts(hit, known) {
     ["Where", known.lat === null ? "not known" : degrees(known.lat, known.lon)],
     ["File", known.name ? el("a", { href: original(hit.row), target: "_blank", rel: "noopener" }, known.name) : "none"],
     ["Stays", known.stays ? "on this device" : null],
+    ["Clip", known.clip && `${clock(known.clip.start)} to ${clock(known.clip.end)} of ${clock(known.clip.length)}`],
+    ["Motion", known.live && el("button", { type: "button", class: "small", onclick: () => byId("viewer-picture").replaceChildren(film(hit.row, motion(hit.row), 0)) }, "Play the Live Photo")],
     ["Sharing", known.sharing],
     ["Sensitivity", known.sensitivity],
   ].filter(([, value]) => value);

@@ -114,9 +114,9 @@ def test_the_type_of_a_picture_is_known_by_its_first_bytes(kind: str) -> None:
     assert media_type(out.getvalue()[:32]) == f"image/{kind.lower()}"
 
 
-def test_heic_is_a_picture_and_a_film_is_not() -> None:
+def test_heic_is_a_picture_and_sound_is_not() -> None:
     assert media_type(b"\0\0\0\x18ftypheic\0\0\0\0") == "image/heic"
-    assert media_type(b"\0\0\0\x18ftypisom\0\0\0\0") is None
+    assert media_type(b"\0\0\0\x18ftypM4A \0\0\0\0") is None
 
 
 @given(st.text(max_size=40))

@@ -3,6 +3,8 @@ package gamer
 import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
+import gamer.album.Clip
+import gamer.album.Crc
 import gamer.album.Box
 import gamer.album.Cube
 import gamer.album.Encoded
@@ -61,6 +63,25 @@ class AlbumTest {
             assertContentEquals(intArrayOf(42), album.searchText("42", 5).rows)
         }
         assertTrue(!File(path.path + "-wal").exists() && !File(path.path + ".lock").exists())
+    }
+
+    @Test
+    fun `a clip says where in it a query is met`() {
+        made(3)
+        Album.open(path, JdbcDatabase).use { assertEquals(null, it.clip("p0")) }
+        val values = arrayOf<Any?>("p1", 2_000L, 6_000L, 9_000L, "4500")
+        JdbcDatabase.writer(path).use { db ->
+            db.execute("CREATE TABLE clips(photo TEXT PRIMARY KEY, starts INTEGER, ends INTEGER, length INTEGER, frames TEXT, crc INTEGER) WITHOUT ROWID")
+            db.execute("INSERT INTO clips VALUES(?,?,?,?,?,?)", *values, Crc.of(*values))
+        }
+        Album.open(path, JdbcDatabase).use { album ->
+            val clip = album.clip("p1")!!
+            assertEquals(4.5, album.second(1, clip, vector(101)))
+            assertEquals(2.0, album.second(1, Clip(2_000, 6_000, 9_000, listOf(1L, 2L)), vector(101))) // another number of frames than of vectors
+            assertEquals(null, album.clip("p2"))
+        }
+        JdbcDatabase.writer(path).use { it.execute("UPDATE clips SET frames = '4501'") }
+        Album.open(path, JdbcDatabase).use { album -> assertFailsWith<AlbumError> { album.clip("p1") } }
     }
 
     @Test

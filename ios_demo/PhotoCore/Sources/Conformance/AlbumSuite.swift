@@ -16,6 +16,10 @@ enum AlbumSuite {
                 let album = try Album(try scratch.copy(suite.path(name), edits: given["edits"]?.array ?? [], length: given["length"]?.int))
                 return photo(try album.photo(given["row"]?.int ?? 0))
             }
+            if op == "moments" {
+                let edits = given["edits"]?.array ?? []
+                return try moments(try Album(try scratch.copy(suite.path(name), edits: edits, length: nil)), try given.floats("query"))
+            }
             let album = try opened[name] ?? Album(try scratch.copy(suite.path(name)))
             opened[name] = album
             return try ask(album, op, given)
@@ -56,6 +60,18 @@ enum AlbumSuite {
         case "preferred": return .object(["rows": .ints(try album.preferred(try given.integers("ranked")))])
         default: throw Failure.value("an operation \(op)")
         }
+    }
+
+    private static func moments(_ album: Album, _ query: [Float]) throws -> JSON {
+        let found = try (0..<album.count).compactMap { row -> JSON? in
+            let id = try album.photo(row).id
+            guard let clip = try album.clip(id) else { return nil }
+            return .object([
+                "id": .string(id), "start": .int(clip.start), "end": .int(clip.end), "length": .int(clip.length),
+                "second": .number(try album.second(row, clip, query)),
+            ])
+        }
+        return .object(["clips": .array(found)])
     }
 
     /// Everything that a reader returns for an album, except its segments.

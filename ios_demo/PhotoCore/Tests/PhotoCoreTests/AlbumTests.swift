@@ -87,4 +87,34 @@ final class AlbumTests: XCTestCase {
         try Database(path, .readWrite).run("UPDATE photos SET taken_at = 5")
         XCTAssertThrowsError(try Album(path).photo(0)) { XCTAssertTrue("\($0)".contains("is damaged"), "\($0)") }
     }
+
+    func testAClipSaysWhereInItAQueryIsMet() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("a.gamer").path
+        try AlbumWriter.create(path, AlbumMeta(textEncoder: "t", imageEncoder: "i", dim: 2, delta: 0.5))
+        let writer = try AlbumWriter(path)
+        try writer.add([Encoded(Photo(id: "b.mp4"), vectors: [("image", [[1, 0], [0, 1]])], mentions: [])])
+        writer.close()
+        let plain = try Album(path)
+        XCTAssertNil(try plain.clip("b.mp4"))
+        plain.close()
+
+        let values: [Value] = [.text("b.mp4"), .integer(2000), .integer(6000), .integer(9000), .text("3000 5000")]
+        let db = try Database(path, .readWrite)
+        try db.run("CREATE TABLE clips(photo TEXT PRIMARY KEY, starts INTEGER, ends INTEGER, length INTEGER, frames TEXT, crc INTEGER) WITHOUT ROWID")
+        _ = try db.rows("INSERT INTO clips VALUES(?,?,?,?,?,?)", values + [.integer(Checksum.values(values))])
+        let album = try Album(path), clip = try XCTUnwrap(try album.clip("b.mp4"))
+        XCTAssertEqual(clip.frames, [3000, 5000])
+        XCTAssertEqual(try album.second(0, clip, [1, 0]), 3)
+        XCTAssertEqual(try album.second(0, clip, [0, 1]), 5)
+        XCTAssertNil(try album.clip("a.jpg"))
+        album.close()
+
+        try db.run("UPDATE clips SET frames = '3001 5000'")
+        db.close()
+        let damaged = try Album(path)
+        XCTAssertThrowsError(try damaged.clip("b.mp4")) { XCTAssertTrue("\($0)".contains("is damaged"), "\($0)") }
+    }
 }

@@ -24,6 +24,7 @@ class AlbumPlayer(private val folder: File) : Player {
         if (op == "open" || op == "photo") {
             return Album.open(copied(g), JdbcDatabase).use { album -> if (op == "photo") told(album.photo(g.getInt("row"))) else json() }
         }
+        if (op == "moments") return Album.open(copied(g), JdbcDatabase).use { moments(it, g.floats("query")) }
         val album = opened.getOrPut(g.getString("file")) { Album.open(copied(g), JdbcDatabase) }
         return when (op) {
             "read" -> told(album)
@@ -40,6 +41,13 @@ class AlbumPlayer(private val folder: File) : Player {
             "preferred" -> json("rows" to list(album.preferred(g.ints("ranked").toList())))
             else -> throw IllegalArgumentException("op $op")
         }
+    }
+
+    private fun moments(album: Album, query: FloatArray): JSONObject {
+        val clips = (0 until album.size).mapNotNull { row -> album.photo(row).id.let { id -> album.clip(id)?.let { Triple(row, id, it) } } }
+        return json("clips" to list(clips.map { (row, id, clip) ->
+            json("id" to id, "start" to clip.start, "end" to clip.end, "length" to clip.length, "second" to album.second(row, clip, query))
+        }))
     }
 
     private fun search(album: Album, g: JSONObject): JSONObject {

@@ -99,6 +99,7 @@ object Runner {
                 json(
                     "row" to it.row, "id" to it.id, "path" to it.path, "taken_at" to it.takenAt, "lat" to it.lat, "lon" to it.lon, "score" to it.score,
                     "probability" to it.probability, "parts" to JSONObject(it.parts), "memory" to it.memory, "matched" to list(it.matched),
+                    "clip" to it.clip?.let { clip -> json("start" to clip.start, "end" to clip.end, "second" to clip.second) },
                 )
             }),
             "trace" to json(

@@ -31,6 +31,7 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     private val memoryOwner: IntArray by loaded { Loader.memoryOwners(db, size) }
     private val wordIndex: WordIndex by loaded { if (ownWords || !TextIndex.isFullText(db)) OwnIndex(OwnWords.read(db, size)) else Fts5Index(db) }
     private val preferences: Preferences by loaded { openPreferences() }
+    private val hasClips: Boolean by loaded { Clips.exist(db) }
     private val channels = HashMap<String, VectorSet?>()
     private val graphs = HashMap<String, Pair<Hnsw?, IntArray>>()
 
@@ -62,6 +63,18 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     fun rowOf(photoId: String): Int = load {
         db.query("SELECT row FROM photos WHERE id=?", photoId).firstOrNull()?.get(0)?.asInt()
             ?: throw AlbumError("$path: no photo with id '$photoId' in this album")
+    }
+
+    /** The clip with this id, null for a photo. Raises [AlbumError] for a damaged row. */
+    fun clip(photoId: String): Clip? = if (hasClips) load { Clips.of(db, path, photoId) } else null
+
+    /** Where in its file a clip fits a vector of the channel `image` best, in seconds; else its begin. */
+    fun second(row: Int, clip: Clip, query: FloatArray): Double {
+        val vectors = vectors("image") ?: return clip.start / 1000.0
+        val chunks = vectors.of(row)
+        if (chunks.isEmpty() || chunks.count() != clip.frames.size) return clip.start / 1000.0
+        val ready = ready(query, vectors.dim, "image")
+        return clip.frames[chunks.maxByOrNull { vectors.fineDot(ready, it) }!! - chunks.first] / 1000.0
     }
 
     /** Wall time of a row in ms, [Space.LOWEST] where unknown. */

@@ -3,10 +3,13 @@ package gamer.search
 import gamer.album.Cube
 import gamer.album.EntityMatch
 
+/** Of a hit that is a clip, in seconds from its file's begin. [second]: where what is meant is seen best. */
+class ClipMoment(val start: Double, val end: Double, val second: Double)
+
 /**
  * One photo of an answer. [takenAt]: ms of wall time, as if UTC; show it without converting. [score]:
  * comparable within one answer only; [parts] are its summands by name. [probability]: that the photo is one
- * of those meant.
+ * of those meant. [clip]: null for a photo.
  */
 class Hit(
     val row: Int,
@@ -20,6 +23,7 @@ class Hit(
     val parts: Map<String, Double>,
     val memory: String?,
     val matched: List<String>,
+    val clip: ClipMoment?,
 )
 
 /**

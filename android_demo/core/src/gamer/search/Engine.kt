@@ -118,7 +118,8 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                 query, Explain.cueLines(cues), Explain.cubeLines(cues), cues.cubes, refined.first, refined.second, delta, matches.take(8), left, reached.size,
                 widened, load, milliseconds, plan, mode, models.describe(),
             )
-            return Answer(hits(rows, order, parts, matches, here), trace, PyText.round(here, 4))
+            val image = if (mode == "paper") vectors.plain else vectors.phrased
+            return Answer(hits(rows, order, parts, matches, here, image), trace, PyText.round(here, 4))
         }
 
         private fun understood(): Cues {
@@ -298,7 +299,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         return Ranker.presence(ranking, Channels.SHARED.maxOf { own(it) }, maxOf(own("coverage"), own("context_coverage")), own("cue"))
     }
 
-    private fun hits(rows: IntArray, order: IntArray, parts: Map<String, FloatArray>, matches: List<EntityMatch>, here: Double): List<Hit> {
+    private fun hits(rows: IntArray, order: IntArray, parts: Map<String, FloatArray>, matches: List<EntityMatch>, here: Double, image: FloatArray): List<Hit> {
         val likely = Ranker.likelihoods(parts)
         return order.map { at ->
             val photo = album.photo(rows[at])
@@ -306,10 +307,13 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             val said = photo.memories.filter { it.source != "label" && it.source != "place" }.ifEmpty { photo.memories }
             Hit(
                 rows[at], photo.id, photo.path, photo.wall, photo.lat, photo.lon, PyText.round(own.values.sum(), 4),
-                PyText.round(here * likely[at], 4), own, said.firstOrNull()?.text, matches.filter { rows[at] in it }.map { it.name }.take(4),
+                PyText.round(here * likely[at], 4), own, said.firstOrNull()?.text, matches.filter { rows[at] in it }.map { it.name }.take(4), moment(photo.id, rows[at], image),
             )
         }
     }
+
+    private fun moment(photoId: String, row: Int, image: FloatArray): ClipMoment? =
+        album.clip(photoId)?.let { ClipMoment(it.start / 1000.0, it.end / 1000.0, album.second(row, it, image)) }
 
     companion object {
         // Up to this many photos, scanning all costs less than choosing candidates.

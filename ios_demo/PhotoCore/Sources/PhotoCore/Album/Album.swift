@@ -55,6 +55,22 @@ public final class Album: @unchecked Sendable {
 
     public func row(of photoId: String) throws -> Int? { try load { try $0.first("SELECT row FROM photos WHERE id=?", [.text(photoId)])?[0].integer } }
 
+    /// The clip with this id, nil for a photo. Raises Failure.album for a damaged row.
+    public func clip(_ photoId: String) throws -> Clip? {
+        guard try once("clips exist", { try load { try Clip.exist($0) } }) else { return nil }
+        return try load { try Clip.of($0, path, photoId) }
+    }
+
+    /// Where in its file a clip fits a vector of the channel `image` best, in seconds; else its begin.
+    public func second(_ row: Int, _ clip: Clip, _ query: [Float]) throws -> Double {
+        guard let vectors = try vectors("image") else { return Double(clip.start) / 1000 }
+        try check(query, vectors.dim, "image")
+        let chunks = vectors.positions(of: row), ready = VectorQuery(query)
+        guard !chunks.isEmpty, chunks.count == clip.frames.count else { return Double(clip.start) / 1000 }
+        let scores = chunks.map { vectors.fineDot(ready, $0) }
+        return Double(clip.frames[scores.firstIndex(of: scores.max()!) ?? 0]) / 1000
+    }
+
     /// Wall time by row, in ms as if UTC; the lowest integer where unknown.
     public func times() throws -> [Int] { try points().map { $0[2] } }
 

@@ -1,6 +1,13 @@
+/// Of a hit that is a clip, in seconds from its file's begin. `second`: where what is meant is seen best.
+public struct ClipMoment: Sendable, Equatable {
+    public let start: Double
+    public let end: Double
+    public let second: Double
+}
+
 /// One photo of an answer. `takenAt`: ms of wall time, as if UTC; show it without converting. `score`:
 /// comparable within one answer only; `parts` are its summands by name. `probability`: that the photo is one
-/// of those meant.
+/// of those meant. `clip`: nil for a photo.
 public struct Hit: Sendable {
     public let row: Int
     public let photo: Photo
@@ -9,6 +16,7 @@ public struct Hit: Sendable {
     public let parts: [(name: String, value: Double)]
     public let memory: String?
     public let matched: [String]
+    public let clip: ClipMoment?
 }
 
 /// What happened between the query and the hits (runtime/search/answer.py). `left`: number of photos after
@@ -79,6 +87,7 @@ extension Hit {
             "row": .int(row), "id": .string(photo.id), "path": .optional(photo.path), "taken_at": .optional(photo.wall), "lat": .optional(photo.lat),
             "lon": .optional(photo.lon), "score": .number(score), "probability": .number(probability),
             "parts": .object(parts.map { .init($0.name, .number($0.value)) }), "memory": .optional(memory), "matched": .array(matched.map(JSON.string)),
+            "clip": clip.map { .object(["start": .number($0.start), "end": .number($0.end), "second": .number($0.second)]) } ?? .null,
         ])
     }
 }

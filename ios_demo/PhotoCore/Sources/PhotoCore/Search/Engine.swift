@@ -115,7 +115,7 @@ public final class Engine {
         }
         left.append(("vectors", order.count))
         let here = presence(features, order)
-        let hits = try self.hits(ranked, order, parts, matches, here)
+        let hits = try self.hits(ranked, order, parts, matches, here, request.mode == "paper" ? vectors.plain : vectors.phrased)
         let trace = Trace(
             query: request.query, cues: Explain.cueLines(cues), cubeLines: Explain.cubeLines(cues), cubes: cues.cubes, refined: refined.string, refinedBy: how,
             delta: delta, entities: Array(matches.prefix(8)), left: left.map { (layer: $0.0, photos: $0.1) }, linked: reached, widened: widened,
@@ -269,7 +269,12 @@ public final class Engine {
             weights, cosine: Channels.shared.map(own).max()!, coverage: max(own("coverage"), own("context_coverage")), cue: own("cue"))
     }
 
-    private func hits(_ rows: [Int], _ order: [Int], _ parts: Ranking.Parts, _ matches: [EntityMatch], _ here: Double) throws -> [Hit] {
+    private func moment(_ photoId: String, _ row: Int, _ image: [Float]) throws -> ClipMoment? {
+        guard let clip = try album.clip(photoId) else { return nil }
+        return ClipMoment(start: Double(clip.start) / 1000, end: Double(clip.end) / 1000, second: try album.second(row, clip, image))
+    }
+
+    private func hits(_ rows: [Int], _ order: [Int], _ parts: Ranking.Parts, _ matches: [EntityMatch], _ here: Double, _ image: [Float]) throws -> [Hit] {
         let likely = Ranking.likelihoods(parts)
         return try order.map { at in
             let row = rows[at], photo = try album.photo(row)
@@ -277,7 +282,8 @@ public final class Engine {
             let said = photo.memories.first { !$0.isDerived } ?? photo.memories.first
             return Hit(
                 row: row, photo: photo, score: rounded(own.reduce(0) { $0 + $1.value }, 4), probability: rounded(here * Double(likely[at]), 4), parts: own,
-                memory: said?.text, matched: Array(matches.filter { $0.contains(row) }.map(\.name).prefix(4)))
+                memory: said?.text, matched: Array(matches.filter { $0.contains(row) }.map(\.name).prefix(4)),
+                clip: try moment(photo.id, row, image))
         }
     }
 }

@@ -84,7 +84,8 @@ class Finder(private val warm: WarmEngine, private val files: Files) : AutoClose
     override fun close() = warm.close()
 
     private fun shown(hit: Hit): FoundPhoto {
-        val why = hit.parts.filterValues { it != 0.0 }.map { "${it.key} %+.2f".format(Locale.ROOT, it.value) } + hit.matched.map { "node $it" }
+        val why = hit.parts.filterValues { it != 0.0 }.map { "${it.key} %+.2f".format(Locale.ROOT, it.value) } + hit.matched.map { "node $it" } +
+            listOfNotNull(hit.clip?.let { "a video, which this app does not play: at %.0f s".format(Locale.ROOT, it.second) })
         return FoundPhoto(hit.id, hit.path, hit.probability, hit.memory, why.joinToString(", "))
     }
 

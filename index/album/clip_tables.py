@@ -1,0 +1,90 @@
+"""The optional table of clips: what the album knows of a video, or of a part of one, beyond a photo.
+
+The first clip creates it; an album of photos alone does not have it. FORMAT.md describes it for authors of
+other readers; change both together. It holds no pixels.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from ..clips import LONGEST
+from ..errors import AlbumError
+from ..records import Clip
+from . import checksums
+from .table_group import TableGroup
+
+_DDL = """
+CREATE TABLE clips(
+    photo TEXT PRIMARY KEY, starts INTEGER NOT NULL, ends INTEGER NOT NULL, length INTEGER NOT NULL,
+    frames TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
+"""
+MAX_FRAMES = 64  # of one item
+_FRAMES = re.compile(r"(?:\d{1,8}(?: \d{1,8}){0,63})?", re.ASCII)
+_COLUMNS = "photo, starts, ends, length, frames"
+
+
+def write(db: apsw.Connection, photo_id: str, clip: Clip | None) -> None:
+    """Stores what is known of a clip, and forgets it for None; in the caller's transaction."""
+    if clip is None:
+        CLIPS.drop_photo(db, photo_id)
+        return
+    values = (photo_id, clip.start, clip.end, clip.length, " ".join(map(str, clip.frames)))
+    if _clip(*values[1:]) is None:
+        raise AlbumError(f"{photo_id}: not the times of a clip: {clip}; check the decoder")
+    if not CLIPS.exist(db):
+        CLIPS.create(db)
+    db.execute("INSERT OR REPLACE INTO clips VALUES(?,?,?,?,?,?)", (*values, checksums.of_values(values)))
+
+
+def read(db: apsw.Connection, path: Path, photo_ids: Sequence[str]) -> dict[str, Clip]:
+    """Id → clip, of those that are clips. Raises AlbumError for a row that does not fit its checksum."""
+    if not CLIPS.exist(db):
+        return {}
+    rows = db.execute(
+        f"SELECT crc, {_COLUMNS} FROM clips WHERE photo {checksums.AMONG}", (json.dumps([*photo_ids]),)
+    )
+    out = {}
+    for crc, *values in rows:
+        clip = _clip(*values[1:]) if checksums.of_values(values) == crc else None
+        if clip is None:
+            raise AlbumError(
+                f"{path}: the clip {values[0]!r} is damaged (its checksum differs); run verify and index it "
+                "again"
+            )
+        out[str(values[0])] = clip
+    return out
+
+
+def _clip(start: Any, end: Any, length: Any, frames: Any) -> Clip | None:
+    """The clip of a row's values; None if no clip has such times."""
+    if not all(isinstance(ms, int) for ms in (start, end, length)) or not isinstance(frames, str):
+        return None
+    if not 0 <= start < end <= length <= LONGEST or _FRAMES.fullmatch(frames) is None:
+        return None
+    times = tuple(int(ms) for ms in frames.split())
+    return Clip(start, end, length, times) if all(ms <= length for ms in times) else None
+
+
+def _problems(db: apsw.Connection, path: Path) -> list[str]:
+    out = []
+    for crc, *values in db.execute(f"SELECT crc, {_COLUMNS} FROM clips"):
+        if checksums.of_values(values) != crc:
+            out.append(f"clip {values[0]!r}: its row does not match its checksum")
+        elif _clip(*values[1:]) is None:
+            out.append(f"clip {values[0]!r}: its times are those of no clip")
+    (uneven,) = db.execute(
+        "SELECT count(*) FROM clips c JOIN photos p ON p.id = c.photo WHERE (SELECT count(*) FROM vectors v "
+        "WHERE v.channel = 'image' AND v.photo = p.row) NOT IN (0, length(frames) - "
+        "length(replace(frames, ' ', '')) + (frames <> ''))"
+    ).fetchone() or (0,)
+    return out + ([f"clips with another number of vectors than of frames: {uneven}"] if uneven else [])
+
+
+CLIPS = TableGroup("clips", _DDL, of_photos=("clips",), find_problems=_problems)

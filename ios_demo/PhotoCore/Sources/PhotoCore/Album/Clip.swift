@@ -1,0 +1,35 @@
+/// What an album knows of a video, or of a part of one, beyond a photo; all in ms from the file's begin.
+/// `length`: of the whole file. `frames`: of each vector of the channel `image`, the time of its frame.
+/// Videos are not decoded here.
+public struct Clip: Sendable, Equatable {
+    public let start: Int
+    public let end: Int
+    public let length: Int
+    public let frames: [Int]
+
+    private static let longest = 24 * 3_600_000
+    private static let mostFrames = 64
+
+    static func exist(_ db: Database) throws -> Bool {
+        try db.first("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'clips'") != nil
+    }
+
+    /// The clip with this id, nil for a photo. Raises Failure.album if its row does not fit its checksum
+    /// (FORMAT.md, Clips).
+    static func of(_ db: Database, _ path: String, _ photoId: String) throws -> Clip? {
+        guard let row = try db.first("SELECT photo, starts, ends, length, frames, crc FROM clips WHERE photo = ?", [.text(photoId)]) else { return nil }
+        guard row[5].integer == Checksum.values(Array(row[0..<5])), let clip = Clip(row) else {
+            throw Failure.album("\(path): the clip '\(photoId)' is damaged (its checksum differs); run verify and index it again")
+        }
+        return clip
+    }
+
+    private init?(_ row: [Value]) {
+        guard let start = row[1].integer, let end = row[2].integer, let length = row[3].integer, let told = row[4].text else { return nil }
+        let words = told.isEmpty ? [] : told.split(separator: " ", omittingEmptySubsequences: false)
+        let frames = words.compactMap { word in word.utf8.allSatisfy { $0 >= 48 && $0 <= 57 } ? Int(word) : nil }
+        guard frames.count == words.count, frames.count <= Clip.mostFrames, frames.allSatisfy({ $0 <= length }) else { return nil }
+        guard 0 <= start, start < end, end <= length, length <= Clip.longest else { return nil }
+        (self.start, self.end, self.length, self.frames) = (start, end, length, frames)
+    }
+}
