@@ -94,17 +94,19 @@ def measure(bundle: Path, tell: Callable[[str], object] = lambda text: None) -> 
             for at, name in enumerate(group):
                 second = found.times[int(np.argmax(vectors @ queries[name]))] / 1000
                 right += at * SECONDS <= second < (at + 1) * SECONDS
-    medians = [round(1000 * float(value), 1) for value in np.median(costs, axis=0)]
+    cut_ms, frames_ms, encode_ms = (round(1000 * float(value), 1) for value in np.median(costs, axis=0))
     still = {name: models.encode_image(picture).embedding for name, picture in pictures.items()}
     return ClipsMeasured(
-        machine.read(),
-        len(groups),
-        EACH * SECONDS,
-        count,
-        len(names),
-        right,
-        *medians,
-        ranked(still, queries),
+        machine=machine.read(),
+        clips=len(groups),
+        seconds=EACH * SECONDS,
+        frames=count,
+        scenes=len(names),
+        right=right,
+        cut_ms=cut_ms,
+        frames_ms=frames_ms,
+        encode_ms=encode_ms,
+        first=ranked(still, queries),
     )
 
 

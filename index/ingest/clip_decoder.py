@@ -52,7 +52,8 @@ def main(request: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
             step = max(request["least"], video.length // request["steps"])
             times, changes = video.changes(step) if video.length > request["longer"] else ([], [])
             return {"length": video.length, "times": times, "changes": changes}, []
-        wanted = spread(*(request["part"] or (0, video.length)), request["most"])
+        start, end = request["part"] or (0, video.length)
+        wanted = spread(start, end, request["most"])
         pairs = [(at, small(frame, request["side"])) for at, frame in video.near(wanted)]
         if not pairs:
             raise Refused("no frame of it can be decoded")
