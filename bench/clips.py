@@ -97,16 +97,16 @@ def measure(bundle: Path, tell: Callable[[str], object] = lambda text: None) -> 
     cut_ms, frames_ms, encode_ms = (round(1000 * float(value), 1) for value in np.median(costs, axis=0))
     still = {name: models.encode_image(picture).embedding for name, picture in pictures.items()}
     return ClipsMeasured(
-        machine.read(),
-        len(groups),
-        EACH * SECONDS,
-        count,
-        len(names),
-        right,
-        cut_ms,
-        frames_ms,
-        encode_ms,
-        ranked(still, queries),
+        machine=machine.read(),
+        clips=len(groups),
+        seconds=EACH * SECONDS,
+        frames=count,
+        scenes=len(names),
+        right=right,
+        cut_ms=cut_ms,
+        frames_ms=frames_ms,
+        encode_ms=encode_ms,
+        first=ranked(still, queries),
     )
 
 

@@ -37,6 +37,7 @@ OPERATIONS = (
     ("post", "/api/v1/photos/{row}/opened"),
     ("get", "/api/v1/photos/{row}/thumbnail"),
     ("get", "/api/v1/photos/{row}/image"),
+    ("get", "/api/v1/photos/{row}/motion"),
     ("post", "/api/v1/chat"),
     ("get", "/api/v1/memories"),
     ("post", "/api/v1/memories"),
