@@ -93,6 +93,7 @@ class Language:
     `digits`: name → pattern of a number.
     """
 
+    name: str
     marks: str
     words: frozenset[str]
     spaceless: bool
@@ -207,6 +208,7 @@ def _language(raw: Mapping[str, Any], digits: Mapping[str, str]) -> Language:
     places = raw["places"]
     written = {word for table in raw["tables"].values() for name in table for word in _LETTERS.findall(name)}
     return Language(
+        name=raw["name"],
         marks=raw["marks"],
         # A language with marks is known by them alone.
         words=frozenset() if raw["marks"] else frozenset(raw["words"]) | written,
@@ -267,7 +269,7 @@ def _typed(raw: Mapping[str, Any]) -> CueTables:
         places=_places(raw["places"]),
         trust=raw["trust"],
         english=english,
-        languages=tuple(_language(one, languages["digits"]) for one in languages["known"].values()),
+        languages=tuple(_language(one, languages["digits"]) for one in languages["known"]),
     )
 
 
