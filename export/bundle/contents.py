@@ -28,7 +28,7 @@ _PROMPTS = (
 _NOT_PORTED = (
     "the text encoder's tokenizer is of kind {}: the phone apps do not have it and refuse the bundle"
 )
-_PORTED = ("WordPiece", "BPE")  # kinds of tokenizers that the ports have
+_PORTED = ("WordPiece", "BPE", "Unigram")  # kinds of tokenizers that the ports have
 PAPER_DELTA = 0.8  # GTE-large's (paper section 4.1)
 
 

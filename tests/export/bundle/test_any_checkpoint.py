@@ -15,6 +15,7 @@ pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 from PIL import Image
 from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 from gamer.export.bundle import contents, write
 from gamer.export.components import components
@@ -106,9 +107,14 @@ def test_an_encoder_of_lower_case_gets_its_texts_in_lower_case(tmp_path: Path) -
 
 
 def test_a_tokenizer_that_the_phone_apps_do_not_have_is_named_in_a_note(tmp_path: Path) -> None:
-    source = str(tiny_encoders.xlm_roberta(tmp_path / "xlm-roberta"))
-    (line,) = contents.notes(Settings("sentence", "int8", (("text", source),)))
-    assert "Unigram" in line and "phone apps" in line
+    folder = tiny_encoders.xlm_roberta(tmp_path / "xlm-roberta")
+    settings = Settings("sentence", "int8", (("text", str(folder)),))
+    assert contents.notes(settings) == ()  # Unigram
+    words = Tokenizer(WordLevel({"<unk>": 0, "dog": 1}, unk_token="<unk>"))
+    words.save(str(folder / "tokenizer.json"))
+    components.checkpoint.cache_clear()
+    (line,) = contents.notes(settings)
+    assert "WordLevel" in line and "phone apps" in line
 
 
 @pytest.mark.parametrize("target", ["executorch", "coreml"])
