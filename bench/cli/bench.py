@@ -15,7 +15,7 @@ from gamer.runtime.cli.console import one_line
 from .. import sample as sample_album
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from . import ablation, agent, channels, cost, events, fleet, indexes, memory, newcomer
+from . import ablation, agent, channels, cost, events, fleet, indexes, languages, memory, newcomer
 from . import quality as cli_quality
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
@@ -37,6 +37,7 @@ for _command in (
     *events.COMMANDS,
     *agent.COMMANDS,
     *newcomer.COMMANDS,
+    *languages.COMMANDS,
     *channels.COMMANDS,
     *memory.COMMANDS,
 ):

@@ -197,7 +197,7 @@ def _clip(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _unigram(texts: Sequence[str]) -> dict[str, Any]:
-    """Like intfloat/multilingual-e5-small's tokenizer.json: XLM-RoBERTa's, with a smaller map of characters."""
+    """Like multilingual-E5's tokenizer.json, which is XLM-RoBERTa's, with a smaller map of characters."""
     made = _sentencepiece([*texts, *(row[0] for row in test_languages.FOREIGN)], bytes_too=False)
     ids = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
     pieces = [[name, 0.0] for name in ids] + made["vocab"]
@@ -221,7 +221,7 @@ def _unigram(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _unigram_bytes(texts: Sequence[str]) -> dict[str, Any]:
-    """A unigram model that spells unknown characters in bytes, with the normalizers that `tokenizers` trains."""
+    """A unigram model that spells unknown characters in bytes, normalised as `tokenizers` trains it."""
     made = _sentencepiece(texts, bytes_too=True)
     spaces = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
     metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
@@ -244,7 +244,7 @@ def _unigram_bytes(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _sentencepiece(texts: Sequence[str], *, bytes_too: bool) -> dict[str, Any]:
-    """The pieces with their scores, and the map of characters (base64), of a model that SentencePiece trains."""
+    """The pieces with scores, and the map of characters (base64), of a model that SentencePiece trains."""
     import sentencepiece
     from sentencepiece import sentencepiece_model_pb2 as proto
 
@@ -274,10 +274,19 @@ def _sentencepiece(texts: Sequence[str], *, bytes_too: bool) -> dict[str, Any]:
 
 def _mapped() -> list[str]:
     """Characters and pairs of characters that NFKC, or the removal of controls, changes."""
-    ranges = ((1, 0x20), (0x7F, 0x180), (0x1E00, 0x1F00), (0x2000, 0x2200), (0x2460, 0x2480), (0x3000, 0x3001))
+    ranges = (
+        (1, 0x20),
+        (0x7F, 0x180),
+        (0x1E00, 0x1F00),
+        (0x2000, 0x2200),
+        (0x2460, 0x2480),
+        (0x3000, 0x3001),
+    )
     more = ((0x3300, 0x33FF), (0xFB00, 0xFB07), (0xFF01, 0xFFA0), (0xFEFF, 0xFF00), (0x1D400, 0x1D434))
     single = [chr(n) for low, high in (*ranges, *more) for n in range(low, high)]
-    pairs = [letter + mark for letter in "aceinosuyzAEOU" for mark in "\u0300\u0301\u0302\u0303\u0308\u0323\u0327"]
+    pairs = [
+        letter + mark for letter in "aceinosuyzAEOU" for mark in "\u0300\u0301\u0302\u0303\u0308\u0323\u0327"
+    ]
     return [c for c in (*single, *pairs) if _normal(c) != c]
 
 

@@ -41,7 +41,8 @@ indirect enum Normalizer: Sendable {
         case .all(let steps): return steps.reduce(text) { $1($0) }
         case .nfc: return text.string.precomposedStringWithCanonicalMapping.scalars
         case .nfd: return text.string.decomposedStringWithCanonicalMapping.scalars
-        case .nfkc: return text.string.precomposedStringWithCompatibilityMapping.scalars
+        // In two steps: Foundation on Linux leaves marks that only the compatibility mapping sets free uncomposed.
+        case .nfkc: return text.string.decomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping.scalars
         case .nfkd: return text.string.decomposedStringWithCompatibilityMapping.scalars
         case .lowercase: return Normalizer.lower(text)
         case .nmt: return text.compactMap(Normalizer.nmt)
