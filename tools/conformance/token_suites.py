@@ -246,7 +246,7 @@ def _unigram_bytes(texts: Sequence[str]) -> dict[str, Any]:
 def _sentencepiece(texts: Sequence[str], *, bytes_too: bool) -> dict[str, Any]:
     """The pieces with scores, and the map of characters (base64), of a model that SentencePiece trains."""
     import sentencepiece
-    from sentencepiece import sentencepiece_model_pb2 as proto
+    from sentencepiece import sentencepiece_model_pb2
 
     with tempfile.TemporaryDirectory() as folder:
         rules = Path(folder, "rules.tsv")
@@ -264,6 +264,7 @@ def _sentencepiece(texts: Sequence[str], *, bytes_too: bool) -> dict[str, Any]:
             num_threads=1,
             minloglevel=2,
         )
+    proto: Any = sentencepiece_model_pb2
     model = proto.ModelProto.FromString(written.getvalue())
     marks = {"<unk>", "<s>", "</s>"}
     return {
