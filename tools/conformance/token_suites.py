@@ -83,7 +83,9 @@ def committed(folder: Path) -> list[Suite]:
             train(kind, path)
         texts = [*HARD, *sentences(8, 99), *strings(40, 5)]
         if kind.startswith("unigram"):
-            texts += [*_SCRIPTS, *strings(120, 6)]
+            texts += _SCRIPTS
+        if kind == "unigram":
+            texts += strings(120, 6)
         out.append(suite(kind, path, f"tokenizers/{kind}.json", texts))
     return out
 
