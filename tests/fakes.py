@@ -32,6 +32,9 @@ class FakeText:
     def embed(self, ids: Sequence[int]) -> FloatArray:
         return unit(bytes(ids))
 
+    def encode_query(self, query: str) -> FloatArray:
+        return self.embed(self.ids(query))
+
     def encode(self, texts: Sequence[str]) -> FloatArray:
         vectors = [self.embed(self.ids(text)) for text in texts]
         return np.stack(vectors) if texts else np.zeros((0, DIM), np.float32)

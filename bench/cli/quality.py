@@ -21,6 +21,7 @@ from ..sample import SampleError
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
 if TYPE_CHECKING:
+    from ..retrieval.calibrate import Calibration
     from ..retrieval.fit_ranking import Fit
     from ..retrieval.quality import Quality
 
@@ -195,4 +196,40 @@ def print_fit(result: Fit) -> None:
     Console().print("called not in the album:", result.doubted)
 
 
-COMMANDS = (quality, fit)
+@click.command()
+@click.argument("datasets", type=PATH, nargs=-1, required=True)
+@bundle_option
+@click.option("--cache", type=PATH, required=True, help="Keep the albums here between runs.")
+@click.option(
+    "--queries", type=click.IntRange(1), default=100, show_default=True, help="Queries a user, for δ."
+)
+@result_options
+@threads_option
+def calibrate(
+    datasets: tuple[Path, ...], bundle: Path, cache: Path, queries: int, out: Outlet, threads: int
+) -> None:
+    """Calibrate δ and the ranking's weights of a bundle on DATASETS, and write them into its manifest.
+
+    They are written only if users who took no part in the fit are served at least as well as before.
+    """
+    from ..retrieval import calibrate as calibrating
+
+    with one_line("bench calibrate", DatasetError, SampleError, extra="bench"), spinner() as progress:
+        cache.mkdir(parents=True, exist_ok=True)
+        task = progress.add_task("opening", total=None)
+        result = calibrating.calibrate(
+            bundle, datasets, cache, queries, threads, lambda text: progress.update(task, description=text)
+        )
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: print_calibration(result, bundle))
+
+
+def print_calibration(result: Calibration, bundle: Path) -> None:
+    Console().print(
+        f"δ {result.own_delta} → {result.delta}; recall@5 {result.own_recall5} → {result.recall5}"
+    )
+    told = "written to" if result.written else "not better than before: not written to"
+    Console().print(f"{told} {bundle / 'manifest.json'}; albums keep the δ that they were built with")
+
+
+COMMANDS = (quality, fit, calibrate)

@@ -61,7 +61,8 @@ def measure(tell: Callable[[str], None], years: dict[int, int] = YEARS, asked: i
 def _grown(years: int, turns: int, store: MemoryStore, asked: int, tell: Callable[[str], None]) -> Grown:
     chance = random.Random(years)
     made = np.random.default_rng(years)
-    encoder = Encoder("made", lambda text: _unit(made.standard_normal(DIM)))
+    encode: Callable[[str], FloatArray] = lambda text: _unit(made.standard_normal(DIM))  # noqa: E731
+    encoder = Encoder("made", encode, encode)
     _fill(store, turns, chance, encoder)
     updater, recall = Updater(store, encoder), Recall(store, encoder)
     responder = Responder(store, recall, updater)

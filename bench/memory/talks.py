@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -77,6 +77,6 @@ def stored(talk: Talk, path: Path, encoder: Encoder) -> MemoryStore:
     store = MemoryStore.open(new_album(path))
     store.add_turns(talk.turns)
     known = {spoken(turn): vector for turn, vector in zip(talk.turns, talk.vectors, strict=True)}
-    told = Encoder(encoder.name, lambda text: known[text] if text in known else encoder.encode(text))
+    told = replace(encoder, encode=lambda text: known[text] if text in known else encoder.encode(text))
     Updater(store, told, owner=talk.turns[0].speaker).run(talk.turns[-1].at + _LATER_MS)
     return store

@@ -64,6 +64,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Fit:
+    """The fit. `own`: macro recall@5 with the bundle's weights, by data set; see `fit`."""
+
     machine: machine.Machine
     ranking: Ranking
     queries: dict[str, int]
@@ -71,6 +73,7 @@ class Fit:
     cross_validated: dict[str, float]
     steps: tuple[Step, ...]
     doubted: dict[str, float]
+    own: dict[str, float]
     when: str
 
 
@@ -82,7 +85,8 @@ def fit(
     `doubted`: for each data set's own queries and its foreign ones ("… elsewhere"), the share for which the
     fitted ranking says that the album does not hold what is meant.
     """
-    models, start = Models.open(bundle, "onnx", threads), Ranking()
+    models = Models.open(bundle, "onnx", threads)
+    start = models.manifest.ranking or Ranking()
     choices: list[Choice] = []
     best_hits: dict[str, list[tuple[float, float, float]]] = {}
     for folder in folders:
@@ -137,6 +141,7 @@ def fit(
         cross_validated=_cross_validated(choices),
         steps=steps,
         doubted=doubted,
+        own=_recall(choices, np.array([getattr(start, name) for name in FITTED])),
         when=when,
     )
 

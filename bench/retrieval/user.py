@@ -71,7 +71,7 @@ class User:
         )
 
     def vector(self, text: str) -> FloatArray:
-        """The text tower's vector of `text`, float32 [D].
+        """The text tower's vector of `text`, a query or a part of one, float32 [D].
 
         It is computed once. Every later use adds its encoding time to `charged_ns`, so that each method's
         measured time includes the encoding.
@@ -79,7 +79,7 @@ class User:
         cached = self._vectors.get(text)
         if cached is None:
             begin = perf_counter_ns()
-            vector: FloatArray = self.models.text.encode([text])[0]
+            vector = self.models.text.encode_query(text)
             self._vectors[text] = vector, perf_counter_ns() - begin
             return vector
         self.charged_ns += cached[1]

@@ -23,13 +23,13 @@ from . import contracts, gazetteer, prefixes
 from .prompts import derived, prompts
 
 _PROMPTS = (
-    "the text encoder was trained with words before its texts ({}): a search leaves them out, and finds less "
-    "than the encoder could"
+    "the text encoder was trained with other words before its texts, too ({}): those before queries and "
+    "memories are used, these are not"
 )
 _NOT_PORTED = (
     "the text encoder's tokenizer is of kind {}: the phone apps do not have it and refuse the bundle"
 )
-_PORTED = ("WordPiece", "BPE")  # kinds of tokenizers that the ports have
+_PORTED = ("WordPiece", "BPE", "Unigram")  # kinds of tokenizers that the ports have
 PAPER_DELTA = 0.8  # GTE-large's (paper section 4.1)
 
 
@@ -42,8 +42,12 @@ def calibrate_delta(settings: Settings) -> tuple[float, str]:
     if "text" not in settings.chosen.parts() or "text" in settings.random_parts:
         return PAPER_DELTA, "the paper's, for GTE-large: there is no trained text encoder to calibrate it on"
     # Bare names, like those of entities: a shared "a photo of" would raise every cosine.
-    vectors = components.label_vectors(settings, "{}").numpy()
-    pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
+    prompts = text_prompts(settings) or mf.TextPrompts()
+    asked, named = (
+        components.label_vectors(settings, before.replace("{", "{{").replace("}", "}}") + "{}").numpy()
+        for before in (prompts.query, prompts.memory)
+    )
+    pairs = (asked @ named.T)[np.triu_indices(len(asked), 1)]
     return round(
         float(np.quantile(pairs, 0.995)), 3
     ), "99.5th percentile of cosines between unrelated class names"
@@ -82,12 +86,23 @@ def notes(settings: Settings) -> tuple[str, ...]:
 
 def _text_notes(settings: Settings) -> tuple[str, ...]:
     lines: list[str] = []
-    if prompts := components.checkpoint(settings, "text").sentence.prompts:
-        lines.append(_PROMPTS.format(", ".join(repr(text) for _, text in prompts)[:200]))
+    sentence = components.checkpoint(settings, "text").sentence
+    used = (sentence.before_query, sentence.before_memory)
+    if others := [repr(text) for _, text in sentence.prompts if text not in used]:
+        lines.append(_PROMPTS.format(", ".join(others)[:200]))
     kind = json.loads(components.text_tokenizer(settings))["model"]["type"]
     if kind not in _PORTED:
         lines.append(_NOT_PORTED.format(kind))
     return tuple(lines)
+
+
+def text_prompts(settings: Settings) -> mf.TextPrompts | None:
+    """The words that the text tower gets before queries and memories; None if it gets none."""
+    if "text" not in settings.chosen.parts():
+        return None
+    sentence = components.checkpoint(settings, "text").sentence
+    found = mf.TextPrompts(sentence.before_query, sentence.before_memory)
+    return None if found == mf.TextPrompts() else found
 
 
 def licences(settings: Settings) -> dict[str, str]:
@@ -142,13 +157,15 @@ def finish(
         ends = components.llm_tokenizer(settings)[1]
         language, templates = replace(language, eos_ids=ends), prompts_of(settings)
     delta, delta_from = calibrate_delta(settings)
+    asked = text_prompts(settings)
     by_role = {part.role: part for part in parts}
     widths = [a.outputs[0].shape[-1] for a in artifacts if a.role in ("text_tower", "image_tower")]
     manifest = mf.Manifest(
         schema_version=mf.SCHEMA_VERSION,
         recipe=chosen.name,
         quant=settings.quant,
-        text_encoder=_encoder(by_role.get("text_tower"), settings),
+        # With words before its texts an encoder makes other vectors, which an album must tell apart.
+        text_encoder=_encoder(by_role.get("text_tower"), settings) + ("/prompts" if asked else ""),
         image_encoder=_encoder(by_role.get("image_tower"), settings),
         dim=int(widths[0]) if widths else language.hidden if language else 1,
         components=parts,
@@ -164,6 +181,7 @@ def finish(
         settings=settings.to_strings(),
         random_parts=settings.random_parts,
         channels=() if (channel := components.channel(settings)) is None else (channel,),
+        text_prompts=asked,
     )
     manifest = contracts.add(manifest, stage)
     return (

@@ -96,7 +96,7 @@ def _contract(manifest: mf.Manifest, artifact: mf.Artifact, longest: int) -> Con
     elif artifact.role == "image_tower":
         inputs = (_pixels(artifact.inputs[0], manifest.pixels()),)
     elif artifact.role == "text_tower":
-        inputs = _tokens(artifact, longest)
+        inputs = _tokens(artifact, longest, manifest.text_prompts or mf.TextPrompts())
     else:
         inputs = tuple(InputContract(*entry) for entry in _language(artifact))
     return Contract(inputs, _outputs(artifact), _golden(manifest, artifact))
@@ -140,14 +140,16 @@ def _face_pixels(artifact: mf.Artifact) -> InputContract:
     return InputContract(tensor.name, holds, layout, prepare + where, (0.0, 255.0), "graph")
 
 
-def _tokens(artifact: mf.Artifact, longest: int) -> tuple[InputContract, ...]:
+def _tokens(artifact: mf.Artifact, longest: int, prompts: mf.TextPrompts) -> tuple[InputContract, ...]:
     """The contracts of the text tower's inputs: one text a call, padded if the artifact's shape is fixed."""
     width = artifact.inputs[0].shape[1]
     fixed = width if isinstance(width, int) else 0
     length = fixed or longest
     end = f"then zeros up to {fixed}" if fixed else "no padding"
     cut = f"at most {length} tokens" if length else "any number of tokens"
-    ids = f"as the tokenizer gives them, special tokens included, {cut}; {end}; one text a call"
+    words = {"query": prompts.query, "memory": prompts.memory}
+    first = "".join(f"put {text!r} before a {kind}; " for kind, text in words.items() if text)
+    ids = f"{first}as the tokenizer gives them, special tokens included, {cut}; {end}; one text a call"
     ones = f"1 for each token; {end}"
     return (
         InputContract(

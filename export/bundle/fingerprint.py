@@ -18,7 +18,7 @@ from ..quantize import calibration
 from ..recipe import recipe
 from ..settings import Settings
 
-PLACE_NAMES = Path(__file__).with_name("place_names.json")
+DATA = tuple(Path(__file__).with_name(name) for name in ("place_names.json", "country_names.json"))
 # Increased when bundles must be exported again although none of CODE changed.
 FORMAT = 1
 TOOLS = (
@@ -87,7 +87,8 @@ def fingerprint(settings: Settings) -> str:
             sha.update(
                 meaning(file.read_text(encoding="utf-8")) if file.suffix == ".py" else file.read_bytes()
             )
-    sha.update(PLACE_NAMES.read_bytes())
+    for data in DATA:
+        sha.update(data.read_bytes())
     return sha.hexdigest()
 
 

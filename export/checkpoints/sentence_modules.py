@@ -24,18 +24,37 @@ _POOLINGS = {"mean": "mean", "mean_tokens": "mean", "mean_sqrt_len_tokens": "mea
 # Names of flags that say how to pool; others, such as include_prompt, do not.
 _KNOWN = (*_POOLINGS, "max_tokens", "weightedmean_tokens")
 _MOST_MB = 1  # of one of these files
+# The names under which published encoders keep the words before a query, and before what it is compared with.
+_QUERY = ("query", "search_query", "retrieval.query", "s2p_query")
+_MEMORY = ("passage", "document", "search_document", "retrieval.passage", "corpus")
 
 
 @dataclass(frozen=True)
 class SentenceModules:
     """`pooling`: of networks/pooling.py. `longest`: tokens of a text, 0 if no file says so.
 
-    `prompts`: (name, words that stand before a text of this kind) pairs, without empty ones.
+    `prompts`: (name, words that stand before a text of this kind) pairs, without empty ones. `lower`: texts
+    are put in lower case.
     """
 
     pooling: str = "mean"
     longest: int = 0
     prompts: tuple[tuple[str, str], ...] = ()
+    lower: bool = False
+
+    @property
+    def before_query(self) -> str:
+        """The words that stand before a query."""
+        return self._first(_QUERY)
+
+    @property
+    def before_memory(self) -> str:
+        """The words that stand before a text that queries are compared with."""
+        return self._first(_MEMORY)
+
+    def _first(self, names: tuple[str, ...]) -> str:
+        known = dict(self.prompts)
+        return next((known[name] for name in names if name in known), "")
 
 
 AS_IT_IS = SentenceModules()  # of a directory without these files
@@ -46,7 +65,8 @@ def of_directory(folder: Path) -> SentenceModules:
 
     Raises ExportError for a module or a pooling that is not supported, and for files that cannot be read.
     """
-    longest = _object(folder / "sentence_bert_config.json").get("max_seq_length") or 0
+    settings = _object(folder / "sentence_bert_config.json")
+    longest = settings.get("max_seq_length") or 0
     if type(longest) is not int or longest < 0:
         raise ExportError(
             f"{folder.name}/sentence_bert_config.json: max_seq_length is {str(longest)[:60]}: a whole number "
@@ -55,7 +75,10 @@ def of_directory(folder: Path) -> SentenceModules:
     prompts = _object(folder / "config_sentence_transformers.json").get("prompts") or {}
     named = prompts.items() if isinstance(prompts, dict) else ()
     return SentenceModules(
-        _pooling(folder), longest, tuple((str(name)[:40], str(text)[:200]) for name, text in named if text)
+        _pooling(folder),
+        longest,
+        tuple((str(name)[:40], str(text)[:200]) for name, text in named if text),
+        settings.get("do_lower_case") is True,
     )
 
 

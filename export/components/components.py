@@ -101,6 +101,7 @@ def text_encoder(settings: Settings) -> Callable[[list[str]], Tensor]:
 def text_tokenizer(settings: Settings) -> str:
     """The text tower's tokenizer.json, with truncation to its longest text and no padding."""
     from tokenizers import Tokenizer
+    from tokenizers.normalizers import Lowercase, Sequence
 
     opened = checkpoint(settings, "text")
     longest = settings.chosen.max_text or int(
@@ -111,6 +112,9 @@ def text_tokenizer(settings: Settings) -> str:
     if opened.tokenizer is None:
         return pocket.byte_tokenizer(longest, ends=opened.config.get("text_config", {}).get("eos_token_id"))
     tokenizer = Tokenizer.from_str(opened.tokenizer())
+    if opened.sentence.lower:
+        steps = [Lowercase(), *([tokenizer.normalizer] if tokenizer.normalizer else [])]
+        tokenizer.normalizer = Sequence(steps)
     tokenizer.enable_truncation(longest)
     tokenizer.no_padding()
     return str(tokenizer.to_str())

@@ -218,6 +218,14 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class TextPrompts:
+    """Words that the text tower was trained to get: before a query, and before a memory or a name."""
+
+    query: str = ""
+    memory: str = ""
+
+
+@dataclass(frozen=True)
 class DataFile:
     """A file of the bundle other than an artifact: tokenizer, labels, gazetteer, fixture, notice."""
 
@@ -250,7 +258,7 @@ class Manifest:
     `preprocessing`: None without an image tower. `language`: None without a language model. `settings`: the
     settings of the export, as text. `random_parts`: the parts that were given random weights on request; such
     a bundle finds nothing, and searches refuse it unless random weights are allowed. `channels`: those that
-    trained experts add to "text" and "image".
+    trained experts add to "text" and "image". `text_prompts`: None if the text tower gets texts as they are.
     """
 
     schema_version: int
@@ -273,6 +281,7 @@ class Manifest:
     settings: dict[str, str] | None = None
     random_parts: tuple[str, ...] = ()
     channels: tuple[Channel, ...] = ()
+    text_prompts: TextPrompts | None = None
 
     def component(self, role: str) -> Component:
         component: Component = _only([c for c in self.components if c.role == role], f"component {role!r}")
@@ -342,7 +351,7 @@ def _only(entries: list[Any], what: str) -> Any:
 def to_json(manifest: Manifest) -> str:
     """The manifest as stable JSON text: 2-space indent, fields in order, newline at the end."""
     raw = dataclasses.asdict(manifest)
-    for name in ("prefixes", "ranking", "settings", "random_parts", "channels"):
+    for name in ("prefixes", "ranking", "settings", "random_parts", "channels", "text_prompts"):
         if not raw[name]:
             del raw[name]  # so that a bundle of an older version is written as it was read
     if manifest.ranking is not None and not manifest.channels:

@@ -8,16 +8,18 @@ nor place has no cubes (the paper's "N/A": all of the tree is searched).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
+from typing import TypeVar
 
 from gamer.index.records import Cube
 
 from ..bundle.gazetteer import Gazetteer
 from .anchors import Anchor, Find, cues_of, read_anchors
 from .dates import Interval, TimeContext
+from .languages import Reading, translated
 from .places import Near, PlaceCue, find_places
 from .recurring import RecurringCue, find_recurring
 from .tables import pattern, tables
@@ -26,6 +28,7 @@ from .times import DEICTIC, TimeCue, find_times, merged
 MAX_QUERY = 2_000
 MAX_CUBES = 40
 Span = tuple[int, int]
+_Said = TypeVar("_Said", TimeCue, PlaceCue, RecurringCue, Anchor)
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,9 @@ def parse(
     is meant, and whether a doubtful word is a place at all. `home()`: the box of the album's home, or None
     (home.py). `southern`: seasons are those of the southern hemisphere.
     """
-    text = query[:MAX_QUERY]
+    written = query[:MAX_QUERY]
+    reading = translated(written, now.year, gazetteer)
+    text = reading.text if reading else written
     dated = find_times(text, TimeContext(now, album_extent, southern))
     times, spans = dated.cues, [t.span for t in dated.cues]
     anchors = read_anchors(text, spans)
@@ -187,7 +192,30 @@ def parse(
         extent=album_extent,
         keep=tuple(k for k in dated.keep if not any(a <= k[0] < b for a, b in negated)),
     )
-    return _assembled(draft)
+    return _assembled(_as_written(draft, written, reading, negated) if reading else draft)
+
+
+def _as_written(cues: Cues, written: str, reading: Reading, negated: Mapping[Span, Span]) -> Cues:
+    """The cues of a query that was read in English, with their texts and spans in the query as written.
+
+    A negated cue's span takes in the negation, which `_assembled` finds in English alone.
+    """
+
+    def moved(cue: _Said) -> _Said:
+        a, b = reading.original(negated.get(cue.span, cue.span))
+        return replace(cue, text=written[a:b], span=(a, b))
+
+    return replace(
+        cues,
+        times=tuple(map(moved, cues.times)),
+        places=tuple(map(moved, cues.places)),
+        negated_times=tuple(map(moved, cues.negated_times)),
+        negated_places=tuple(map(moved, cues.negated_places)),
+        recurring=tuple(map(moved, cues.recurring)),
+        anchors=tuple(map(moved, cues.anchors)),
+        query=written,
+        keep=tuple(map(reading.original, cues.keep)),
+    )
 
 
 def with_quotes(
@@ -251,6 +279,7 @@ def _assembled(cues: Cues) -> Cues:
         *(t.span for t in cues.times if _in_extent(t, cues.extent)),
         *(p.span for p in searchable),
         *negated.values(),
+        *(cue.span for cue in cues.negated),
     ]
     return replace(cues, cubes=_cubes(cues.times, searchable), rest=_rest(cues.query, remove, cues.keep))
 

@@ -18,6 +18,7 @@ from ..errors import RuntimeFailure
 
 VERSION = 1
 _MACRO = re.compile(r"<<(\w+)>>")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,39 @@ class PlaceWords:
 
 
 @dataclass(frozen=True)
+class Phrase:
+    """A rule of another language: the pattern, and the English words for what it matches."""
+
+    pattern: str
+    english: str
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """How queries in one language other than English are read (`languages.py`).
+
+    `marks`: a pattern of letters or words by which the language is known, "" for a language of Latin letters,
+    which is known by its `words`. `spaceless`: words are not separated by spaces. `before`, `after`,
+    `near_before`, `near_after`: patterns of what stands beside the name of a place and means "in" or "near".
+    `endings`: endings of inflected names, and what they replace. `tables`: name → words → English words.
+    `digits`: name → pattern of a number.
+    """
+
+    name: str
+    marks: str
+    words: frozenset[str]
+    spaceless: bool
+    before: str
+    after: str
+    near_before: str
+    near_after: str
+    endings: tuple[tuple[str, str], ...]
+    tables: Mapping[str, Mapping[str, str]]
+    digits: Mapping[str, str]
+    rules: tuple[Phrase, ...]
+
+
+@dataclass(frozen=True)
 class CueTables:
     """The content of `cue_rules.json`, typed.
 
@@ -100,6 +134,8 @@ class CueTables:
     rules: tuple[RuleText, ...]
     places: PlaceWords
     trust: Mapping[str, float]
+    english: frozenset[str]
+    languages: tuple[Language, ...]
 
     @cached_property
     def clear_months(self) -> frozenset[str]:
@@ -168,6 +204,26 @@ def _places(raw: Mapping[str, Any]) -> PlaceWords:
     )
 
 
+def _language(raw: Mapping[str, Any], digits: Mapping[str, str]) -> Language:
+    places = raw["places"]
+    written = {word for table in raw["tables"].values() for name in table for word in _LETTERS.findall(name)}
+    return Language(
+        name=raw["name"],
+        marks=raw["marks"],
+        # A language with marks is known by them alone.
+        words=frozenset() if raw["marks"] else frozenset(raw["words"]) | written,
+        spaceless=raw["spaceless"],
+        before=places["before"],
+        after=places["after"],
+        near_before=places["near_before"],
+        near_after=places["near_after"],
+        endings=tuple((ending, base) for ending, base in raw["endings"]),
+        tables=raw["tables"],
+        digits=digits,
+        rules=tuple(Phrase(r["pattern"], r["english"]) for r in raw["rules"]),
+    )
+
+
 def read(text: str) -> CueTables:
     """Parses a rules file. Raises RuntimeFailure if the text is not one of this version."""
     try:
@@ -182,6 +238,10 @@ def read(text: str) -> CueTables:
 
 
 def _typed(raw: Mapping[str, Any]) -> CueTables:
+    languages = raw["languages"]
+    english = frozenset(
+        (*languages["english"], *raw["months"], *raw["weekdays"], *raw["seasons"], *raw["numbers"])
+    )
     return CueTables(
         months=raw["months"],
         ambiguous_months=frozenset(raw["ambiguous_months"]),
@@ -208,6 +268,8 @@ def _typed(raw: Mapping[str, Any]) -> CueTables:
         rules=tuple(RuleText(r["make"], r["kind"], tuple(r["needs"]), r["pattern"]) for r in raw["rules"]),
         places=_places(raw["places"]),
         trust=raw["trust"],
+        english=english,
+        languages=tuple(_language(one, languages["digits"]) for one in languages["known"]),
     )
 
 

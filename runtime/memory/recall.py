@@ -42,10 +42,14 @@ WEIGHTS: NDArray[np.float64] = np.array(
 
 @dataclass(frozen=True)
 class Encoder:
-    """A text tower. `encode`: a text → its unit vector float32 [d]. Vectors of two names are not compared."""
+    """A text tower. Vectors of two names are not compared.
+
+    `encode`: what was said → its unit vector float32 [d]. `ask`: the same of a question.
+    """
 
     name: str
     encode: Callable[[str], FloatArray]
+    ask: Callable[[str], FloatArray]
 
 
 def encoder_of(models: Models | None) -> Encoder | None:
@@ -53,7 +57,11 @@ def encoder_of(models: Models | None) -> Encoder | None:
     if models is None:
         return None
     opened = models
-    return Encoder(models.manifest.text_encoder, lambda text: opened.text.encode([text])[0])
+    return Encoder(
+        models.manifest.text_encoder,
+        lambda text: opened.text.encode([text])[0],
+        lambda question: opened.text.encode_query(question),
+    )
 
 
 @dataclass(frozen=True)
@@ -157,7 +165,7 @@ class Recall:
             return None
         if self._store.setting("encoder") != self._encoder.name:
             return None
-        query = self._encoder.encode(question)
+        query = self._encoder.ask(question)
         if len(query) != heads.codes.shape[1]:
             return None
         vectors = VectorSet(heads.codes, heads.scales, heads.ids)

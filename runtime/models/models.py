@@ -190,6 +190,7 @@ class Models:
             self.session("text_tower"),
             self.data("text_tokenizer.json"),
             fixed if isinstance(fixed, int) else 128,
+            self.manifest.text_prompts,
         )
 
     def load_text(self) -> None:

@@ -12,18 +12,23 @@ import numpy as np
 from gamer.index.records import FloatArray
 
 from ..backends import Session
+from ..bundle.manifest import TextPrompts
 
 
 class TextEncoder:
     """A text tower with its tokenizer; vectors are float32 and L2-normalised.
 
-    A tower of fixed shape gets the padded text, one of dynamic shape only its tokens.
+    A tower of fixed shape gets the padded text, one of dynamic shape only its tokens. `prompts`: words that
+    the tower gets before a query, and before a memory or a name.
     """
 
-    def __init__(self, session: Session, tokenizer: Path, max_tokens: int) -> None:
+    def __init__(
+        self, session: Session, tokenizer: Path, max_tokens: int, prompts: TextPrompts | None = None
+    ) -> None:
         from tokenizers import Tokenizer
 
         self._session, self.max_tokens = session, max_tokens
+        self._prompts = prompts or TextPrompts()
         self._tokenizer: Any = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_padding()
 
@@ -37,19 +42,26 @@ class TextEncoder:
                 out[word] = number
         return out
 
-    def ids(self, text: str) -> list[int]:
-        """The token ids that the tower gets, cut at `max_tokens`."""
-        return list(self._tokenizer.encode(text).ids)[: self.max_tokens]
+    def ids(self, query: str) -> list[int]:
+        """The token ids that the tower gets for a query, cut at `max_tokens`."""
+        return self._ids(self._prompts.query + query)
+
+    def encode_query(self, query: str) -> FloatArray:
+        """The unit vector float32 [D] of a query, which is cut at `max_tokens`."""
+        return self.embed(self.ids(query))
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
-        """Unit vectors float32 [len(texts), D]; each text is cut at `max_tokens`.
+        """Unit vectors float32 [len(texts), D] of memories or names; each is cut at `max_tokens`.
 
         The tower runs once per text: int8 activations are scaled per call, so that in a batch a text's vector
         would depend on the other texts.
         """
         if not texts:
             return np.zeros((0, int(self._session.artifact.outputs[0].shape[-1])), np.float32)
-        return np.stack([self.embed(self.ids(text)) for text in texts])
+        return np.stack([self.embed(self._ids(self._prompts.memory + text)) for text in texts])
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self._tokenizer.encode(text).ids)[: self.max_tokens]
 
     def chunks(self, text: str, words: int = 80, overlap: int = 16) -> list[str]:
         """A long text as overlapping windows of words (each fits the tower); a short one unchanged."""

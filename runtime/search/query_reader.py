@@ -54,9 +54,8 @@ class QueryReader:
         return self._album.within(boxes + [box for place in cues.negated_places for box in place.boxes])
 
     def encode(self, phrase: str) -> FloatArray:
-        """The unit vector float32 [D] of a phrase by the text tower."""
-        vector: FloatArray = self._models.text.encode([phrase])[0]
-        return vector
+        """The unit vector float32 [D] of a phrase of a query by the text tower."""
+        return self._models.text.encode_query(phrase)
 
     def parse(self, query: str, wall: datetime) -> Cues:
         """The query's cues by rules alone; event anchors stay unresolved."""

@@ -2,7 +2,8 @@
 
 A word is unknown if neither the album's memories, the text tower's vocabulary nor the gazetteer holds it. It
 is replaced by a word one edit away: a name of the album, else a word of its memories, else the commonest of
-the vocabulary. A word with a capital that the album does not hold may also stand for such a name.
+the vocabulary. A word with a capital that the album does not hold may also stand for such a name. In a query
+of another language than English only names are mended: its words are unknown to an English vocabulary.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from gamer.index import Album
 from gamer.index.album.lexical import MAX_WORDS
 
+from ..cues.languages import language_of
 from ..models.models import Models
 
 LEAST, LEAST_NAME = 4, 3  # letters: shorter words have too many neighbours
@@ -33,11 +35,12 @@ def mended(text: str, album: Album, models: Models) -> str:
     }
     if len(unknown) > MAX_MENDED:
         return text
+    english = language_of(text) is None
     for word in unwritten:
         candidates = near(word.lower())
         is_name = word[0].isupper() and not text.startswith(word)
         better = next((c for c in candidates if c in names), None) if is_name or word in unknown else None
-        if better is None and word in unknown:
+        if better is None and english and word in unknown:
             known = sorted((c for c in candidates if c in vocabulary), key=lambda c: vocabulary[c])
             in_album = _held(album, known)
             better = next((c for c in known if c in in_album), next(iter(known), None))

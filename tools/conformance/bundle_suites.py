@@ -119,6 +119,9 @@ _NEW: list[tuple[str, Steps, Any]] = [
     ("kernels", ["artifacts", 0, "parity", "kernels"], "onnxruntime 1.32.0, aarch64 neon dotprod"),
     ("prompt-more", ["prompts", "cues"], "{query}"),
     ("licence-unicode", ["licences", "größe"], "写真 🐶"),
+    ("text-prompts", ["text_prompts"], {"query": "query: ", "memory": "passage: "}),
+    ("text-prompts-half", ["text_prompts"], {"query": "query: "}),
+    ("text-prompts-null", ["text_prompts"], None),
 ]
 _WRONG: list[tuple[str, Steps, Any, str]] = [
     ("k-text", ["thresholds", "k"], "5", "thresholds.k"),
@@ -145,6 +148,8 @@ _WRONG: list[tuple[str, Steps, Any, str]] = [
     ("contract-number", ["artifacts", 0, "contract"], _CONTRACT | {"inputs": 3}, "contract.inputs"),
     ("contract-more", ["artifacts", 0, "contract"], _CONTRACT | {"surprise": 3}, "surprise unknown"),
     ("normalised-number", ["preprocessing", "normalised_by"], 3, "preprocessing.normalised_by"),
+    ("text-prompts-number", ["text_prompts"], {"query": 3}, "text_prompts.query"),
+    ("text-prompts-more", ["text_prompts"], {"surprise": ""}, "surprise unknown"),
     ("schema-text", ["schema_version"], "1", "no schema_version"),
 ]
 _TEXTS = (
@@ -203,7 +208,9 @@ def told(manifest: mf.Manifest) -> dict[str, Any]:
     ranking = asdict(manifest.ranking or mf.Ranking())
     del ranking["fitted"]
     language, pixels = manifest.language, manifest.preprocessing
+    prompts = manifest.text_prompts or mf.TextPrompts()
     return {name: getattr(manifest, name) for name in fields} | {
+        "text_prompts": [prompts.query, prompts.memory],
         "components": [[c.role, c.trained, c.macs] for c in manifest.components],
         "artifacts": [
             [

@@ -22,7 +22,7 @@ from gamer.runtime.cues.parse import Cues, parse, resolve
 from gamer.runtime.cues.times import TimeCue
 from gamer.runtime.search import refine
 from gamer.runtime.search.explain import cube_lines, cue_lines
-from tests.runtime.cues import test_anchors, test_parse
+from tests.runtime.cues import test_anchors, test_languages, test_parse
 from tools.conformance.fixture import Case, Suite
 from tools.conformance.queries import PLACES, PLAIN, generated
 from tools.conformance.tree_suites import cube_json
@@ -66,6 +66,13 @@ _MORE = (
     "Valencia",
     "March",
     "May",
+    "Lyon",
+    "Nice",
+    "Rome",
+    "Moscow",
+    "Saint Petersburg",
+    "Tokyo",
+    "Japan",
 )
 _TOWNS = 3  # of each name, the most populous first
 
@@ -81,7 +88,8 @@ def committed(folder: Path) -> list[Suite]:
         test_parse.PLACES,
         test_anchors.READ,
     ]
-    queries = [*PLAIN, *(row[0] for table in tables for row in table), *generated(60, 1)]
+    languages = [row[0] for row in test_languages.FOREIGN]
+    queries = [*PLAIN, *(row[0] for table in tables for row in table), *generated(60, 1), *languages]
     return [suite(list(dict.fromkeys(map(str, queries))), path, "gazetteer.sqlite")]
 
 

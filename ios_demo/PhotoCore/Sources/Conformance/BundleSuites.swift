@@ -88,7 +88,7 @@ enum BundleSuites {
         let weights = m.ranking ?? RankingWeights()
         return .object([
             "recipe": .string(m.recipe), "quant": .string(m.quant), "text_encoder": .string(m.textEncoder), "image_encoder": .string(m.imageEncoder),
-            "dim": .int(m.dim), "prompts": texts(m.prompts), "licences": texts(m.licences),
+            "dim": .int(m.dim), "prompts": texts(m.prompts), "text_prompts": .array([.string(m.textPrompts.query), .string(m.textPrompts.memory)]), "licences": texts(m.licences),
             "components": .array(m.components.map { .array([.string($0.role), .bool($0.trained), .int($0.macs)]) }), "artifacts": .array(artifacts),
             "files": .array(m.files.map { .array([.string($0.name), .string($0.file.path), .int($0.file.bytes), .string($0.file.sha256)]) }),
             "prefixes": .array(m.prefixes.map { .array([.string($0.prompt), .string($0.target), .int($0.tokens), .string($0.file.path)]) }),

@@ -11,7 +11,7 @@ public enum Replay {
     /// port does not know; its cases are skipped, which counts as failed.
     private static func ready(_ suite: Suite) throws -> Replayed? {
         switch suite.name {
-        case "wordpiece", "bpe_bytelevel", "bpe_clip": return try Tokens.ready(suite)
+        case "wordpiece", "bpe_bytelevel", "bpe_clip", "unigram", "unigram_bytes": return try Tokens.ready(suite)
         case "resize": return try PixelSuites.resize(suite)
         case "routing": return try PixelSuites.routing(suite)
         case "kdtree": return try TreeSuite.ready(suite)

@@ -1,6 +1,6 @@
 import PhotoCore
 
-/// Suites `wordpiece`, `bpe_bytelevel`, `bpe_clip`: text → token ids, and back where the tokenizer supports
+/// Suites `wordpiece`, `bpe_bytelevel`, `bpe_clip`, `unigram`, `unigram_bytes`: text → token ids, and back where the tokenizer supports
 /// it.
 enum Tokens {
     static func ready(_ suite: Suite) throws -> Replayed {

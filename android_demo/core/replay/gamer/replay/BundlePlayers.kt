@@ -60,7 +60,7 @@ class ManifestPlayer(private val folder: File) : Player {
         val r = m.ranking ?: Ranking()
         return json(
             "recipe" to m.recipe, "quant" to m.quant, "text_encoder" to m.textEncoder, "image_encoder" to m.imageEncoder, "dim" to m.dim,
-            "prompts" to JSONObject(m.prompts), "licences" to JSONObject(m.licences),
+            "prompts" to JSONObject(m.prompts), "text_prompts" to list(listOf(m.textPrompts.query, m.textPrompts.memory)), "licences" to JSONObject(m.licences),
             "components" to list(m.components.map { list(listOf(it.role, it.trained, it.macs)) }),
             "artifacts" to list(m.artifacts.map { a ->
                 list(listOf(a.role, a.target, a.path, a.bytes, a.sha256, list(a.inputs.map { list(listOf(it.name, list(it.shape), it.dtype)) })))

@@ -21,7 +21,7 @@ import org.json.JSONObject
 /** The player of each suite; null for a suite that this program does not know. */
 object Players {
     fun of(suite: Suite): Player? = when (suite.name) {
-        "wordpiece", "bpe_bytelevel", "bpe_clip" -> tokens(suite)
+        "wordpiece", "bpe_bytelevel", "bpe_clip", "unigram", "unigram_bytes" -> tokens(suite)
         "resize" -> Player { resize(it.given) }
         "routing" -> Player { routing(it.given) }
         "kdtree" -> kdtree(suite)

@@ -136,6 +136,9 @@ data class PrefixFile(
     override val sha256: String,
 ) : Promised
 
+/** Words that the text tower was trained to get before a text: before a query, and before a memory or a name. */
+data class TextPrompts(val query: String = "", val memory: String = "")
+
 /**
  * The content of `manifest.json`, typed. Fields that only reports use (tools, most of parity) are checked but
  * not stored. [preprocessing]: null without an image tower; [language]: null without a language model.
@@ -161,6 +164,7 @@ data class Manifest(
     val ranking: Ranking?,
     val randomParts: List<String>,
     val channels: List<Channel>,
+    val textPrompts: TextPrompts,
 ) {
     /** The decoder's parameters. Raises [BundleError] for a bundle without a language model. */
     fun decoder(): Language = language

@@ -46,7 +46,7 @@ object ManifestJson {
     }
 
     private fun read(raw: Any?): Manifest {
-        val f = Fields(raw, "manifest", TOP, listOf("prefixes", "ranking", "settings", "random_parts", "channels"))
+        val f = Fields(raw, "manifest", TOP, listOf("prefixes", "ranking", "settings", "random_parts", "channels", "text_prompts"))
         if (f.has("settings") && f.any("settings") != null) f.texts("settings")
         f.texts("tools")
         return Manifest(
@@ -57,6 +57,7 @@ object ManifestJson {
             if (f.has("ranking") && f.any("ranking") != null) ranking(f.any("ranking")) else null,
             if (f.has("random_parts")) f.list("random_parts") { value, at -> Fields.textOf(value, at) } else emptyList(),
             if (f.has("channels")) f.list("channels", ::channel) else emptyList(),
+            if (f.has("text_prompts") && f.any("text_prompts") != null) textPrompts(f.any("text_prompts")) else TextPrompts(),
         )
     }
 
@@ -157,6 +158,11 @@ object ManifestJson {
     private fun channel(raw: Any?, at: String): Channel {
         val f = Fields(raw, at, listOf("name", "query", "dim"))
         return Channel(f.text("name"), f.text("query"), f.int("dim"))
+    }
+
+    private fun textPrompts(raw: Any?): TextPrompts {
+        val f = Fields(raw, "manifest.text_prompts", emptyList(), listOf("query", "memory"))
+        return TextPrompts(if (f.has("query")) f.text("query") else "", if (f.has("memory")) f.text("memory") else "")
     }
 
     private fun ranking(raw: Any?): Ranking {

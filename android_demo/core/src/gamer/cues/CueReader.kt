@@ -28,6 +28,7 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
     private val times = Times(tables, atoms, offsets)
     private val anchors = Anchors(tables, calendar, offsets)
     private val recurring = Recurring(tables, atoms)
+    private val languages = Languages(tables, gazetteer)
     private val places: Places? = gazetteer?.let { Places(tables, it) }
     private val homePattern: Pattern by lazy { Patterns.of("(?<!\\w)(?:" + tables.places.home + ")(?!\\w)", ignoreCase = true) }
 
@@ -37,7 +38,8 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
      */
     fun parse(query: String, situation: Situation): Cues {
         val letters = Letters.of(PyText.head(query, MAX_QUERY))
-        val text = letters.text
+        val reading = languages.translated(letters.text, situation.time.now.year)
+        val text = reading?.text ?: letters.text
         val found = times.find(text, situation.time)
         val spans = found.cues.map { it.span }
         var here: List<PlaceCue> = if (situation.home != null && homePattern.found(text) != null) atHome(text, situation.home.invoke()) else emptyList()
@@ -54,7 +56,25 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
             extent = situation.time.extent,
             keep = found.keep.filter { k -> negated.keys.none { it.start <= k.start && k.start < it.end } },
         )
-        return original(assembled(draft), letters)
+        return original(assembled(if (reading == null) draft else asWritten(draft, letters.text, reading, negated)), letters)
+    }
+
+    /**
+     * The cues of a query that was read in English, with their texts and spans in the query as written. A
+     * negated cue's span takes in the negation, which [assembled] finds in English alone.
+     */
+    private fun asWritten(cues: Cues, written: String, reading: Reading, negated: Map<Span, Span>): Cues {
+        fun at(span: Span): Span = reading.original(negated[span] ?: span)
+        fun said(span: Span): String = at(span).let { written.substring(it.start, it.end) }
+        return cues.copy(
+            times = cues.times.map { it.copy(text = said(it.span), span = at(it.span)) },
+            places = cues.places.map { it.copy(text = said(it.span), span = at(it.span)) },
+            negatedTimes = cues.negatedTimes.map { it.copy(text = said(it.span), span = at(it.span)) },
+            negatedPlaces = cues.negatedPlaces.map { it.copy(text = said(it.span), span = at(it.span)) },
+            recurring = cues.recurring.map { it.copy(text = said(it.span), span = at(it.span)) },
+            anchors = cues.anchors.map { it.copy(text = said(it.span), span = at(it.span)) },
+            query = written, keep = cues.keep.map { reading.original(it) },
+        )
     }
 
     /**
@@ -154,7 +174,8 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
         val spans = cues.times.map { it.span } + cues.places.map { it.span } + cues.negatedTimes.map { it.span } + cues.negatedPlaces.map { it.span }
         val negated = negations(cues.query, spans)
         val cutting = cues.places.filter { it.photos != 0 }
-        val remove = cues.times.filter { isReached(it, cues.extent) }.map { it.span } + cutting.map { it.span } + negated.values
+        val excluded = cues.negatedTimes.map { it.span } + cues.negatedPlaces.map { it.span }
+        val remove = cues.times.filter { isReached(it, cues.extent) }.map { it.span } + cutting.map { it.span } + negated.values + excluded
         return cues.copy(cubes = cubes(cues.times, cutting), rest = rest(cues.query, remove, cues.keep))
     }
 

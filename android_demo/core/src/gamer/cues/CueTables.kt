@@ -2,6 +2,7 @@ package gamer.cues
 
 import gamer.bundle.Fields
 import gamer.common.RuntimeFailure
+import gamer.common.all
 import org.json.JSONArray
 import org.json.JSONException
 import org.json.JSONObject
@@ -50,6 +51,30 @@ class PlaceWords(
     val home: String,
 )
 
+/** A rule of another language: the pattern, and the English words for what it matches. */
+class Phrase(val pattern: String, val english: String)
+
+/**
+ * How queries in one language other than English are read ([Languages]). [marks]: a pattern of letters or words
+ * by which the language is known, "" for a language of Latin letters, which is known by its [words].
+ * [spaceless]: words are not separated by spaces. [before], [after], [nearBefore], [nearAfter]: patterns of
+ * what stands beside the name of a place and means "in" or "near". [endings]: endings of inflected names, and
+ * what they replace. [tables]: name → words → English words. [digits]: name → pattern of a number.
+ */
+class Language(
+    val marks: String,
+    val words: Set<String>,
+    val spaceless: Boolean,
+    val before: String,
+    val after: String,
+    val nearBefore: String,
+    val nearAfter: String,
+    val endings: List<Pair<String, String>>,
+    val tables: Map<String, Map<String, String>>,
+    val digits: Map<String, String>,
+    val rules: List<Phrase>,
+)
+
 /**
  * The content of `runtime/cues/cue_rules.json`, typed: the words and rules of the cue reader, which the
  * Python, Kotlin and Swift readers share. Months are 1..12, weekdays 0 (Monday)..6, hours 0..24 (above 24: of
@@ -87,6 +112,13 @@ class CueTables private constructor(raw: JSONObject) {
         )
     }
     val trust: Map<String, Double> = raw.getJSONObject("trust").let { trust -> Fields.names(trust).associateWith { trust.getDouble(it) } }
+
+    /** Words by which a query is known as English. */
+    val english: Set<String> = words(raw.getJSONObject("languages").getJSONArray("english")) + months.keys + weekdays.keys + seasons.keys + numbers.keys
+    val languages: List<Language> = raw.getJSONObject("languages").let { all ->
+        val digits = strings(all.getJSONObject("digits"))
+        objects(all.getJSONArray("known")).map { language(it, digits) }
+    }
 
     /** Month names that are not also another word or name: "may" and "jan" are missing. */
     private val clearMonths: Set<String> = months.keys.filter { it !in ambiguousMonths && it.length > 3 }.toSet()
@@ -150,6 +182,26 @@ class CueTables private constructor(raw: JSONObject) {
             }
             return out.toString()
         }
+
+        private val LETTERS = gamer.common.Patterns.of("[^\\W\\d_]+")
+
+        private fun language(raw: JSONObject, digits: Map<String, String>): Language {
+            val tables = raw.getJSONObject("tables").let { all -> Fields.names(all).associateWith { strings(all.getJSONObject(it)) } }
+            val places = raw.getJSONObject("places")
+            val endings = raw.getJSONArray("endings")
+            val marks = raw.getString("marks")
+            return Language(
+                marks,
+                // A language with marks is known by them alone.
+                if (marks.isNotEmpty()) emptySet() else words(raw.getJSONArray("words")) + tables.values.flatMap { it.keys }.flatMap { LETTERS.all(it) },
+                raw.getBoolean("spaceless"), places.getString("before"), places.getString("after"),
+                places.getString("near_before"), places.getString("near_after"),
+                (0 until endings.length()).map { list(endings.getJSONArray(it)) }.map { it[0] to it[1] },
+                tables, digits, objects(raw.getJSONArray("rules")).map { Phrase(it.getString("pattern"), it.getString("english")) },
+            )
+        }
+
+        private fun strings(of: JSONObject): Map<String, String> = Fields.names(of).associateWith { of.getString(it) }
 
         private fun objects(array: JSONArray): List<JSONObject> = (0 until array.length()).map { array.getJSONObject(it) }
 

@@ -7,8 +7,7 @@ import java.util.regex.Pattern
  * A pattern with the names of its groups: asking a matcher for a group that it lacks is an error on this
  * platform.
  */
-class Rule(text: String) {
-    val pattern: Pattern = Pattern.compile(text)
+class Rule(text: String, val pattern: Pattern = Pattern.compile(text)) {
     private val names: Set<String> = GROUP.matcher(text).let { m -> generateSequence { if (m.find()) m.group(1) else null }.toSet() }
 
     fun all(text: CharSequence): List<Found> {
@@ -17,6 +16,9 @@ class Rule(text: String) {
         while (m.find()) out.add(Found(m, names))
         return out
     }
+
+    /** The first match that begins at [at] or later. */
+    fun from(text: CharSequence, at: Int): Found? = pattern.matcher(text).let { if (it.find(at)) Found(it, names) else null }
 
     fun first(text: CharSequence): Found? = pattern.matcher(text).let { if (it.find()) Found(it, names) else null }
 

@@ -47,7 +47,7 @@ class Models private constructor(
     val verdicts: Map<String, Verdict> get() = known
     private val known = LinkedHashMap<String, Verdict>()
 
-    val text: TextEncoder by lazy { TextEncoder(session("text_tower"), Tokenizer.read(bundle.data("text_tokenizer.json"))) }
+    val text: TextEncoder by lazy { TextEncoder(session("text_tower"), Tokenizer.read(bundle.data("text_tokenizer.json")), manifest.textPrompts) }
     private val openedGazetteer = lazy { Gazetteer.open(bundle.data("gazetteer.sqlite"), databases) }
     val gazetteer: Gazetteer by openedGazetteer
     private val labels: List<String> by lazy {

@@ -1,19 +1,28 @@
 package gamer.models
 
+import gamer.bundle.TextPrompts
 import gamer.common.PyText
 import gamer.tokens.Tokenizer
 import kotlin.math.max
 import kotlin.math.sqrt
 
-/** Text → unit vectors, with the bundle's tokenizer and text tower. Long texts become several chunks. */
-class TextEncoder(private val session: Session, private val tokenizer: Tokenizer) {
+/**
+ * Text → unit vectors, with the bundle's tokenizer and text tower. Long texts become several chunks. [prompts]:
+ * words that the tower gets before a query, and before a memory or a name.
+ */
+class TextEncoder(private val session: Session, private val tokenizer: Tokenizer, private val prompts: TextPrompts) {
     private val maxTokens: Int = fixed(session) ?: MAX_TOKENS
 
     /**
-     * Float32 [D] of length 1; the text is cut at the tower's maximum of tokens. One text per run, because
-     * int8 activations are scaled per run.
+     * The vector of a memory or a name: float32 [D] of length 1; the text is cut at the tower's maximum of
+     * tokens. One text per run, because int8 activations are scaled per run.
      */
-    fun encode(text: String): FloatArray = embed(session, tokenizer.encode(text).let { if (it.size > maxTokens) it.copyOf(maxTokens) else it })
+    fun encode(text: String): FloatArray = vector(prompts.memory + text)
+
+    /** The vector of a query. */
+    fun encodeQuery(query: String): FloatArray = vector(prompts.query + query)
+
+    private fun vector(text: String): FloatArray = embed(session, tokenizer.encode(text).let { if (it.size > maxTokens) it.copyOf(maxTokens) else it })
 
     /** A long text as overlapping windows of words, each of which fits the tower; a short text unchanged. */
     fun chunks(text: String): List<String> {

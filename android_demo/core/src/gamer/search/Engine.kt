@@ -129,7 +129,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             if (refinedBy == "llm" && saidNothing && HINT.found(query) != null && "cues" in models.manifest.prompts) {
                 CueQuotes.read(models, query)?.let { named = reader.withQuotes(named, it.time, it.place, situation) }
             }
-            val events = AlbumEvents(album, models.text::encode)
+            val events = AlbumEvents(album, models.text::encodeQuery)
             return reader.resolve(named, events::find)
         }
 
@@ -191,8 +191,8 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     }
 
     private fun encoded(text: String): QueryVectors {
-        val plain = models.text.encode(text)
-        val sentence = models.text.encode("This photo shows ${text.trimEnd { it in " .?!" }}.")
+        val plain = models.text.encodeQuery(text)
+        val sentence = models.text.encodeQuery("This photo shows ${text.trimEnd { it in " .?!" }}.")
         val phrased = FloatArray(plain.size) { (1 - PHRASED).toFloat() * plain[it] + PHRASED.toFloat() * sentence[it] }
         return QueryVectors(plain, phrased, projected(plain))
     }

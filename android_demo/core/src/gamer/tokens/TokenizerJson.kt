@@ -33,6 +33,7 @@ internal class TokenizerJson(private val raw: JSONObject) {
                 model.optInt("max_input_chars_per_word", 100),
             )
             "BPE" -> bpe(model, vocabulary(model))
+            "Unigram" -> Unigram.read(model)
             else -> throw UnknownPart("model $type")
         }
 
@@ -69,6 +70,8 @@ internal class TokenizerJson(private val raw: JSONObject) {
         "Lowercase" -> Normalizer { gamer.common.PyText.lower(it) }
         "StripAccents" -> Normalizer { stripMarks(it) }
         "Replace" -> pattern(part.getJSONObject("pattern")).let { p -> part.getString("content").let { to -> Normalizer { p.matcher(it).replaceAll(java.util.regex.Matcher.quoteReplacement(to)) } } }
+        "Precompiled" -> Precompiled.read(part.getString("precompiled_charsmap"))
+        "Nmt" -> Normalizer { nmt(it) }
         "Prepend" -> part.getString("prepend").let { head -> Normalizer { if (it.isEmpty()) it else head + it } }
         else -> throw UnknownPart("normalizer ${part.getString("type")}")
     }
@@ -79,6 +82,7 @@ internal class TokenizerJson(private val raw: JSONObject) {
             Splitter { text -> all.fold(listOf(text)) { pieces, s -> pieces.flatMap { s.split(it) } } }
         }
         "BertPreTokenizer" -> Splitter { bertSplit(it) }
+        "Metaspace" -> Metaspace(part.optString("replacement", "▁"), prepends(part), part.optBoolean("split", true))
         "Whitespace" -> matches(Patterns.of("\\w+|[^\\w\\s]+"))
         "WhitespaceSplit" -> Splitter { whiteSplit(it) }
         "ByteLevel" -> ByteLevel(part.optBoolean("add_prefix_space", true), part.optBoolean("use_regex", true))
@@ -86,6 +90,14 @@ internal class TokenizerJson(private val raw: JSONObject) {
         "Split" -> cut(pattern(part.getJSONObject("pattern")), part.getString("behavior"), part.optBoolean("invert"))
         else -> throw UnknownPart("pre-tokenizer ${part.getString("type")}")
     }
+
+    /** Whether Metaspace puts its mark before each text; "first" would do so before the first only. */
+    private fun prepends(part: JSONObject): Boolean =
+        when (val scheme = part.optString("prepend_scheme", if (part.optBoolean("add_prefix_space", true)) "always" else "never")) {
+            "always" -> true
+            "never" -> false
+            else -> throw UnknownPart("Metaspace with prepend_scheme $scheme")
+        }
 
     private fun matches(pattern: Pattern) = cut(pattern, "Removed", true)
 
@@ -123,6 +135,7 @@ internal class TokenizerJson(private val raw: JSONObject) {
         "ByteLevel" -> Decoder { ByteAlphabet.text(it.joinToString("")) }
         "WordPiece" -> part.optString("prefix", "##").let { prefix -> Decoder { wordPieceText(it, prefix, part.optBoolean("cleanup", true)) } }
         "BPEDecoder" -> part.optString("suffix", "</w>").let { end -> Decoder { tokens -> tokens.withIndex().joinToString("") { (n, t) -> t.replace(end, if (n == tokens.size - 1) "" else " ") } } }
+        "Metaspace" -> part.optString("replacement", "▁").let { mark -> Decoder { it.joinToString("").replace(mark, " ").removePrefix(" ") } }
         null -> Decoder { it.joinToString(" ") }
         else -> throw UnknownPart("decoder ${part.getString("type")}")
     }

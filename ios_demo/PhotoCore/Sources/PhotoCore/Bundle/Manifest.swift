@@ -123,6 +123,14 @@ public struct Component: Sendable {
     public let macs: Int
 }
 
+/// Words that the text tower was trained to get before a text: before a query, and before a memory or a name.
+public struct TextPrompts: Sendable, Equatable {
+    public var query = ""
+    public var memory = ""
+
+    public init(query: String = "", memory: String = "") { (self.query, self.memory) = (query, memory) }
+}
+
 /// The content of a bundle's manifest.json, typed (runtime/bundle/manifest.py).
 public struct Manifest: Sendable {
     public let schemaVersion: Int
@@ -147,6 +155,7 @@ public struct Manifest: Sendable {
     public let randomParts: [String]
     /// Those that trained experts add to "text" and "image".
     public let channels: [Channel]
+    public let textPrompts: TextPrompts
 
     /// The decoder's parameters. Raises Failure.bundle for a bundle without a language model.
     public func decoder() throws -> LanguageSpec {

@@ -152,7 +152,8 @@ extension ManifestReader {
             thresholds: thresholds(raw["thresholds"]!), prompts: texts(raw, "prompts"), files: list(raw, "files").map { DataFile(name: text($0, "name"), file: entry($0)) },
             prefixes: list(raw, "prefixes").map(prefix), ranking: ranking(raw["ranking"]), licences: texts(raw, "licences"),
             randomParts: list(raw, "random_parts").compactMap(\.string),
-            channels: list(raw, "channels").map { Channel(name: text($0, "name"), query: text($0, "query"), dim: number($0, "dim")) })
+            channels: list(raw, "channels").map { Channel(name: text($0, "name"), query: text($0, "query"), dim: number($0, "dim")) },
+            textPrompts: TextPrompts(query: raw["text_prompts"].map { text($0, "query") } ?? "", memory: raw["text_prompts"].map { text($0, "memory") } ?? ""))
     }
 
     private static func text(_ raw: JSON, _ name: String) -> String { raw[name]?.string ?? "" }

@@ -101,6 +101,7 @@ extension Shape {
     private static let thresholds = Shape.record("Thresholds", [Field("delta", .float), Field("rho", .float), Field("k", .int), Field("delta_from", .string)])
     private static let ranking = Shape.record("Ranking", RankingWeights.names.map { Field($0.key, .float, optional: true) } + [Field("fitted", .string, optional: true)])
     private static let channel = Shape.record("Channel", [Field("name", .string), Field("query", .string), Field("dim", .int)])
+    private static let textPrompts = Shape.record("TextPrompts", [Field("query", .string, optional: true), Field("memory", .string, optional: true)])
     private static let prefix = Shape.record("PrefixFile", [
         Field("prompt", .string), Field("target", .string), Field("tokens", .int), Field("made_from", .string),
     ] + file)
@@ -112,6 +113,6 @@ extension Shape {
         Field("files", .list(.record("DataFile", [Field("name", .string)] + file))), Field("licences", .map(.string)), Field("tools", .map(.string)),
         Field("prefixes", .list(prefix), optional: true), Field("ranking", .either([ranking], orNull: true), optional: true),
         Field("settings", .either([.map(.string)], orNull: true), optional: true), Field("random_parts", .list(.string), optional: true),
-        Field("channels", .list(channel), optional: true),
+        Field("channels", .list(channel), optional: true), Field("text_prompts", .either([textPrompts], orNull: true), optional: true),
     ])
 }

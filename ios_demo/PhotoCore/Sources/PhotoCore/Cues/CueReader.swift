@@ -8,6 +8,7 @@ public struct CueReader: Sendable {
     private let times: TimeReader
     private let recurring: RecurringReader
     private let anchors: AnchorReader
+    private let languages: LanguageReader
 
     private static let not = Pattern(
         #"(?:,\s*)?\b(?:(?:but\s+)?(?:not|never)(?:\s+(?:from|in|at|taken\s+in|the\s+ones?\s+(?:from|in)))?|(?:all\s+)?except(?:ing)?(?:\s+for)?"#
@@ -29,6 +30,7 @@ public struct CueReader: Sendable {
         times = try TimeReader(tables)
         recurring = try RecurringReader(tables, times.atoms)
         anchors = try AnchorReader(tables, times.offsets)
+        languages = LanguageReader(tables)
     }
 
     /// Reads the cues of a query, from its first 2,000 characters. `extent`: ms of the album's first and last
@@ -38,7 +40,8 @@ public struct CueReader: Sendable {
         _ query: Text, now: WallClock, gazetteer: Gazetteer?, extent: (low: Int, high: Int)? = nil, near: ((Place) -> Int)? = nil,
         home: (() throws -> Cube?)? = nil, southern: Bool = false
     ) throws -> Cues {
-        let text = query.slice(0, CueReader.maxQuery)
+        let written = query.slice(0, CueReader.maxQuery)
+        let reading = try languages.translated(written, thisYear: now.year, gazetteer), text = reading?.text ?? written
         let found = times.find(text, TimeContext(now: now, extent: extent, southern: southern, tables: tables)), spans = found.cues.map(\.span)
         var places = try atHome(text, home)
         if let gazetteer { places += try reader(gazetteer, near).find(text, taken: spans + places.map(\.span)) }
@@ -52,7 +55,39 @@ public struct CueReader: Sendable {
         draft.anchors = anchors.find(text, taken: spans)
         (draft.query, draft.extent) = (text, extent)
         draft.keep = found.keep.filter { keep in !negated.keys.contains { $0.lowerBound <= keep.lowerBound && keep.lowerBound < $0.upperBound } }
-        return assembled(draft)
+        return assembled(reading.map { asWritten(draft, written, $0, negated) } ?? draft)
+    }
+
+    /// The cues of a query that was read in English, with their texts and spans in the query as written. A
+    /// negated cue's span takes in the negation, which `assembled` finds in English alone.
+    private func asWritten(_ cues: Cues, _ written: Text, _ reading: Reading, _ negated: [Range<Int>: Range<Int>]) -> Cues {
+        var out = cues
+        func place(_ span: Range<Int>) -> (span: Range<Int>, text: String) {
+            let original = reading.original(negated[span] ?? span)
+            return (original, Text(written[original]).string)
+        }
+        func moved(_ cue: TimeCue) -> TimeCue {
+            var cue = cue
+            (cue.span, cue.text) = place(cue.span)
+            return cue
+        }
+        func moved(_ cue: PlaceCue) -> PlaceCue {
+            var cue = cue
+            (cue.span, cue.text) = place(cue.span)
+            return cue
+        }
+        (out.times, out.negatedTimes) = (cues.times.map(moved), cues.negatedTimes.map(moved))
+        (out.places, out.negatedPlaces) = (cues.places.map(moved), cues.negatedPlaces.map(moved))
+        out.recurring = cues.recurring.map { cue in
+            let (span, text) = place(cue.span)
+            return RecurringCue(text: text, kind: cue.kind, weekdays: cue.weekdays, minutes: cue.minutes, span: span, confidence: cue.confidence)
+        }
+        out.anchors = cues.anchors.map { anchor in
+            let (span, text) = place(anchor.span)
+            return Anchor(text: text, phrase: anchor.phrase, span: span, offset: anchor.offset)
+        }
+        (out.query, out.keep) = (written, cues.keep.map(reading.original))
+        return out
     }
 
     /// Adds the time and the place that a language model quoted from the query, where the rules read none.
@@ -121,7 +156,9 @@ public struct CueReader: Sendable {
         var out = cues
         let all = cues.times.map(\.span) + cues.places.map(\.span) + cues.negatedTimes.map(\.span) + cues.negatedPlaces.map(\.span)
         let cutting = cues.places.filter { $0.photos != 0 }
-        let remove = cues.times.filter { reached($0, cues.extent) }.map(\.span) + cutting.map(\.span) + Array(negations(cues.query, all).values)
+        let excluded = cues.negatedTimes.map(\.span) + cues.negatedPlaces.map(\.span)
+        let remove =
+            cues.times.filter { reached($0, cues.extent) }.map(\.span) + cutting.map(\.span) + Array(negations(cues.query, all).values) + excluded
         out.cubes = cubes(cues.times, cutting)
         out.rest = rest(cues.query, remove, cues.keep).string
         return out

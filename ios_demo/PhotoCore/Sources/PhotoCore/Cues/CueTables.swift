@@ -52,6 +52,9 @@ public struct CueTables: Sendable {
     let rules: [CueRule]
     let places: PlaceWords
     let trust: [String: Double]
+    /// Words by which a query is known as English.
+    let english: Set<Text>
+    let languages: [Language]
     let expander: CueExpander
 
     /// Parses a rules file. Raises Failure.runtime if it is not one of this version.
@@ -101,6 +104,10 @@ public struct CueTables: Sendable {
                 pattern: try expander.compiled(rule["pattern"]?.string ?? ""))
         }
         places = try PlaceWords(raw["places"] ?? .null)
+        let foreign = raw["languages"]
+        english = Set(words(foreign?["english"])).union(months.keys).union(weekdays.keys).union(seasons.keys).union(numbers.keys)
+        let digits = Dictionary((foreign?["digits"]?.members ?? []).map { ($0.name, $0.value.string ?? "") }, uniquingKeysWith: { $1 })
+        languages = try (foreign?["known"]?.array ?? []).map { try Language($0, digits: digits) }
     }
 
     private static func holiday(_ raw: JSON) -> HolidayRule {

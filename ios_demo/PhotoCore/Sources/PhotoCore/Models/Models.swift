@@ -94,7 +94,7 @@ public final class Models {
 
     public func text() throws -> TextEncoder {
         if let textEncoder { return textEncoder }
-        let made = TextEncoder(try session("text_tower"), try Tokenizer(try data("text_tokenizer.json")))
+        let made = TextEncoder(try session("text_tower"), try Tokenizer(try data("text_tokenizer.json")), manifest.textPrompts)
         textEncoder = made
         return made
     }

@@ -1,17 +1,24 @@
-/// Text → unit vectors, with the bundle's tokenizer and text tower (runtime/models/text.py).
+/// Text → unit vectors, with the bundle's tokenizer and text tower (runtime/models/text.py). `prompts`: words
+/// that the tower gets before a query, and before a memory or a name.
 public final class TextEncoder {
     private let session: ModelSession
     private let tokenizer: Tokenizer
+    private let prompts: TextPrompts
     public let maxTokens: Int
 
-    public init(_ session: ModelSession, _ tokenizer: Tokenizer) {
-        (self.session, self.tokenizer) = (session, tokenizer)
+    public init(_ session: ModelSession, _ tokenizer: Tokenizer, _ prompts: TextPrompts) {
+        (self.session, self.tokenizer, self.prompts) = (session, tokenizer, prompts)
         maxTokens = TextEncoder.fixed(session) ?? 128
     }
 
-    /// A vector of length 1; the text is cut at `maxTokens`. One text per call: int8 activations are scaled
-    /// per call, so in a batch a text's vector would depend on the other texts.
-    public func encode(_ text: String) throws -> [Float] { try TextEncoder.embed(session, Array(tokenizer.encode(text).prefix(maxTokens))) }
+    /// The vector of a memory or a name, of length 1; the text is cut at `maxTokens`. One text per call: int8
+    /// activations are scaled per call, so in a batch a text's vector would depend on the other texts.
+    public func encode(_ text: String) throws -> [Float] { try vector(prompts.memory + text) }
+
+    /// The vector of a query.
+    public func encodeQuery(_ query: String) throws -> [Float] { try vector(prompts.query + query) }
+
+    private func vector(_ text: String) throws -> [Float] { try TextEncoder.embed(session, Array(tokenizer.encode(text).prefix(maxTokens))) }
 
     /// Token ids → unit vector. For a tower of fixed shape they are padded, and cut at its length.
     static func embed(_ session: ModelSession, _ ids: [Int]) throws -> [Float] {

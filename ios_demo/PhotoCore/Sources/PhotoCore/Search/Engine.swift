@@ -153,7 +153,7 @@ public final class Engine {
                 cues, time: said.time.scalars, place: said.place.scalars, now: request.now, gazetteer: gazetteer, extent: extent, near: near,
                 southern: southern)
         }
-        let events = AlbumEvents(album: album) { [models] in try models.text().encode($0) }
+        let events = AlbumEvents(album: album) { [models] in try models.text().encodeQuery($0) }
         return try reader.resolve(cues, events.find)
     }
 
@@ -179,8 +179,8 @@ public final class Engine {
     /// The query's vectors. A sentence that contains the query has a share in them: memories are sentences, so
     /// a sentence embeds nearer to them than a bare title does.
     private func encode(_ text: Text) throws -> QueryVectors {
-        let encoder = try models.text(), plain = try encoder.encode(text.string)
-        let sentence = try encoder.encode("This photo shows \(text.strippedEnd { " .?!".unicodeScalars.contains($0) }.string).")
+        let encoder = try models.text(), plain = try encoder.encodeQuery(text.string)
+        let sentence = try encoder.encodeQuery("This photo shows \(text.strippedEnd { " .?!".unicodeScalars.contains($0) }.string).")
         let share = Float(1.0 / 3.0), rest = Float(1 - 1.0 / 3.0)
         return QueryVectors(plain: plain, phrased: zip(plain, sentence).map { rest * $0 + share * $1 }, projected: try projected(plain))
     }

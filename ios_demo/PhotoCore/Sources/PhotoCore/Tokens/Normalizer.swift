@@ -4,7 +4,8 @@ import Foundation
 indirect enum Normalizer: Sendable {
     case none
     case all([Normalizer])
-    case nfc, nfd, nfkc, nfkd, lowercase
+    case nfc, nfd, nfkc, nfkd, lowercase, nmt
+    case precompiled(Precompiled)
     case replace(Pattern, with: Text)
     case bert(clean: Bool, chinese: Bool, strip: Bool, lower: Bool)
 
@@ -21,6 +22,8 @@ indirect enum Normalizer: Sendable {
         case "NFKC": self = .nfkc
         case "NFKD": self = .nfkd
         case "Lowercase": self = .lowercase
+        case "Nmt": self = .nmt
+        case "Precompiled": self = .precompiled(try Precompiled(base64: raw["precompiled_charsmap"]?.string ?? ""))
         case "Replace":
             self = .replace(try patternOf(raw["pattern"]), with: (raw["content"]?.string ?? "").scalars)
         case "BertNormalizer":
@@ -38,9 +41,12 @@ indirect enum Normalizer: Sendable {
         case .all(let steps): return steps.reduce(text) { $1($0) }
         case .nfc: return text.string.precomposedStringWithCanonicalMapping.scalars
         case .nfd: return text.string.decomposedStringWithCanonicalMapping.scalars
-        case .nfkc: return text.string.precomposedStringWithCompatibilityMapping.scalars
+        // In two steps: Foundation on Linux leaves marks that only the compatibility mapping sets free uncomposed.
+        case .nfkc: return text.string.decomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping.scalars
         case .nfkd: return text.string.decomposedStringWithCompatibilityMapping.scalars
         case .lowercase: return Normalizer.lower(text)
+        case .nmt: return text.compactMap(Normalizer.nmt)
+        case .precompiled(let map): return map(text)
         case .replace(let pattern, let other): return pattern.replacing(text) { _ in other }
         case .bert(let clean, let chinese, let strip, let lower):
             var text = text
@@ -55,6 +61,15 @@ indirect enum Normalizer: Sendable {
 
     /// Lower case, letter by letter; unlike Python's, without the rule for a sigma at a word's end.
     private static func lower(_ text: Text) -> Text { text.flatMap { $0.properties.lowercaseMapping.unicodeScalars } }
+
+    /// SentencePiece's "nmt" rules: some control characters are dropped, others and odd spaces become a space.
+    private static func nmt(_ letter: Unicode.Scalar) -> Unicode.Scalar? {
+        switch letter.value {
+        case 1...8, 0xb, 0xe...0x1f, 0x7f, 0x8f, 0x9f: return nil
+        case 9, 0xa, 0xc, 0xd, 0x1680, 0x200b...0x200f, 0x2028, 0x2029, 0x2581, 0xfeff, 0xfffd: return " "
+        default: return letter
+        }
+    }
 
     private static func clean(_ text: Text) -> Text {
         text.compactMap { letter in

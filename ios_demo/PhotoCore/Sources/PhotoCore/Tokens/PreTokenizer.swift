@@ -7,6 +7,7 @@ indirect enum PreTokenizer: Sendable {
     case digits(each: Bool)
     case split(Pattern, keepsMatches: Bool, keepsRest: Bool)
     case whiteSpace
+    case metaspace(Text, prepends: Bool, cuts: Bool)
 
     init(_ raw: JSON?) throws {
         guard let raw, let type = raw["type"]?.string else {
@@ -19,6 +20,11 @@ indirect enum PreTokenizer: Sendable {
         case "ByteLevel": self = .byteLevel(prefixSpace: raw["add_prefix_space"]?.bool ?? true, cuts: raw["use_regex"]?.bool ?? true)
         case "Digits": self = .digits(each: raw["individual_digits"]?.bool ?? false)
         case "WhitespaceSplit": self = .whiteSpace
+        case "Metaspace":
+            let scheme = raw["prepend_scheme"]?.string ?? (raw["add_prefix_space"]?.bool ?? true ? "always" : "never")
+            // "first" would put the mark before the first text only.
+            guard scheme == "always" || scheme == "never" else { throw Failure.value("a tokenizer with Metaspace and prepend_scheme \(scheme)") }
+            self = .metaspace((raw["replacement"]?.string ?? "▁").scalars, prepends: scheme == "always", cuts: raw["split"]?.bool ?? true)
         case "Split":
             let behavior = raw["behavior"]?.string ?? "", inverted = raw["invert"]?.bool ?? false
             guard behavior == "Removed" || behavior == "Isolated" else { throw Failure.value("a tokenizer that splits by \(behavior)") }
@@ -36,10 +42,26 @@ indirect enum PreTokenizer: Sendable {
         case .whiteSpace: return text.split { $0.properties.isWhitespace }.map { Array($0) }
         case .digits(let each): return PreTokenizer.byDigits(text, each)
         case .split(let pattern, let matches, let rest): return PreTokenizer.cut(text, pattern.all(text).map(\.span), matches, rest)
+        case .metaspace(let mark, let prepends, let cuts): return PreTokenizer.marked(text, mark, prepends, cuts)
         case .byteLevel(let prefixSpace, let cuts):
             let whole = prefixSpace && text.first != " " ? [" "] + text : text
             return (cuts ? PreTokenizer.words(whole) : whole.isEmpty ? [] : [whole]).map(ByteAlphabet.spell)
         }
+    }
+
+    /// The text with `mark` for spaces, and one before it if it `prepends`, cut before each if it `cuts`.
+    private static func marked(_ text: Text, _ mark: Text, _ prepends: Bool, _ cuts: Bool) -> [Text] {
+        if text.isEmpty { return [] }
+        var whole = Text(text.map { $0 == " " ? mark : [$0] }.joined())
+        if prepends && !whole.starts(with: mark) { whole = mark + whole }
+        if !cuts { return [whole] }
+        var out: [Text] = [], begin = 0
+        while begin < whole.count {
+            let end = whole.find(mark, from: begin + (whole[begin...].starts(with: mark) ? mark.count : 0)) ?? whole.count
+            out.append(Array(whole[begin..<end]))
+            begin = end
+        }
+        return out
     }
 
     private static func cut(_ text: Text, _ spans: [Range<Int>], _ matches: Bool, _ rest: Bool) -> [Text] {

@@ -1,16 +1,18 @@
 import Foundation
 
-/// A tokenizer read from tokenizer.json: text → token ids and back. Byte-level BPE, CLIP's BPE and WordPiece,
-/// as Hugging Face's tokenizers run them.
+/// A tokenizer read from tokenizer.json: text → token ids and back. Byte-level BPE, CLIP's BPE, WordPiece and
+/// SentencePiece's unigram models, as Hugging Face's tokenizers run them.
 public struct Tokenizer: Sendable {
     private enum Model: Sendable {
         case wordPiece(WordPiece)
         case bytePairs(BytePairs)
+        case unigram(Unigram)
 
         func ids(_ word: Text) -> [Int] {
             switch self {
             case .wordPiece(let model): return model.ids(word)
             case .bytePairs(let model): return model.ids(word)
+            case .unigram(let model): return model.ids(word)
             }
         }
     }
@@ -38,6 +40,7 @@ public struct Tokenizer: Sendable {
         switch described["type"]?.string {
         case "WordPiece": model = .wordPiece(try WordPiece(described, vocab: vocab))
         case "BPE": model = .bytePairs(try BytePairs(described, vocab: vocab))
+        case "Unigram": model = .unigram(try Unigram(described))
         default: throw Failure.value("a model of type \(described["type"]?.string ?? "none")")
         }
         normalizer = try Normalizer(raw["normalizer"])

@@ -1,4 +1,4 @@
-"""The command `gamer bench language`, registered in bench/cli/bench.py."""
+"""The command `gamer bench llm-tasks`, registered in bench/cli/bench.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..retrieval.datasets import DatasetError
 from .options import PATH, Outlet, result_options, spinner, threads_option
 
 
-@click.command()
+@click.command("llm-tasks")
 @click.argument("bundles", nargs=-1, required=True, type=PATH)
 @click.option("--data", type=PATH, multiple=True, help="Also refine this data set's queries; repeatable.")
 @click.option(
@@ -23,7 +23,7 @@ from .options import PATH, Outlet, result_options, spinner, threads_option
 @click.option("--cache", type=PATH, default=None, help="Keep albums and the models' answers here.")
 @result_options
 @threads_option
-def language(
+def llm_tasks(
     bundles: tuple[Path, ...],
     data: tuple[Path, ...],
     queries: int,
@@ -34,9 +34,9 @@ def language(
     """Compare the language models of BUNDLES with each other and with the rules: entities, words of time and
     place, and refinements of queries; quality, milliseconds, megabytes.
     """
-    from ..language import measure as measuring
+    from ..llm_tasks import measure as measuring
 
-    with one_line("bench language", DatasetError, extra="bench"), spinner() as progress:
+    with one_line("bench llm-tasks", DatasetError, extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         with tempfile.TemporaryDirectory() as aside:
             home = cache or Path(aside)
@@ -58,7 +58,7 @@ def _shown(bundles: tuple[Path, ...], data: tuple[Path, ...], queries: int) -> s
     """The command as the result file records it: without folders, which would disclose local paths."""
     names = (bundle.name for bundle in bundles)
     sets = (f"--data {folder.name}" for folder in data)
-    return " ".join(("gamer bench language", *names, *sets, f"--queries {queries}"))
+    return " ".join(("gamer bench llm-tasks", *names, *sets, f"--queries {queries}"))
 
 
-COMMANDS = (language,)
+COMMANDS = (llm_tasks,)
