@@ -15,13 +15,13 @@ from typing import Any
 from ..cost import reconcile
 from ..cost.flops_tables import reconciled
 from ..published import PAPER
-from . import paper_ablation
+from . import paper_ablation, paper_training
 from .datasets import DatasetError
 from .paper_ablation import NOT_QUOTED, table, with_interval
 
 _TRAIN = "not drawn: needs experts trained on this data (`gamer train`), which has no pixels"
 NOT_DRAWN: tuple[tuple[str, str], ...] = (
-    ("Table 4, the three rows of losses", _TRAIN),
+    ("Table 4, a row for the memory's likelihood", "not drawn: it trains the language model, for hours here"),
     (
         "Table 8, α from 0.3 to 0.7",
         f"{_TRAIN} (the paper chooses α {PAPER.settings['alpha']} and τ {PAPER.settings['tau']})",
@@ -48,6 +48,7 @@ def draw(folder: Path) -> str:
             *_quality_table(qualities),
             *(part for ablation in ablations for part in paper_ablation.tables(ablation)),
             *(_table6(deltas) for deltas in _read(folder, "delta.json")),
+            *(paper_training.losses(channels) for channels in _read(folder, "channels.json")),
             *(_table9(replay) for replay in _read(folder, "replay.json")),
             _not_drawn(),
         ]
