@@ -19,8 +19,9 @@ def losses(channels: Any) -> str:
         + table(head, rows)
         + f"\n\nWhat differs: one person's {channels['photos']} photos in place of Flickr, found by their "
         f"pixels alone with the {channels['withheld']} memories from {channels['until']} on, which the "
-        f"training did not see, and with {channels['queries']} queries by somebody else; the image tower and the text "
-        "tower are the pocket's, and the losses follow a start in closed form, which the paper does not have."
+        f"training did not see, and with {channels['queries']} queries by somebody else; the image tower and "
+        "the text tower are the pocket's, and the losses follow a start in closed form, which the paper does "
+        "not have."
     )
 
 
