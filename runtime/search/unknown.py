@@ -49,7 +49,7 @@ def expected(of: Known, among: Known) -> FloatArray:
     out = np.full(len(of.told), usual, np.float64)
     if among.seen.any():
         pictures = among.parts["image"].astype(np.float64)
-        better = of.parts["image"] - pictures[among.seen].mean()
+        better = of.parts["image"].astype(np.float64) - pictures[among.seen].mean()
         out += PICTURE * np.where(of.seen, better, 0.0)
     if told.size:
         out = np.minimum(out, max(float(told.mean()), MOST * float(among.parts["text"][among.told].max())))
