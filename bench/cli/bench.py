@@ -15,7 +15,7 @@ from gamer.runtime.cli.console import one_line
 from .. import sample as sample_album
 from ..retrieval.datasets import DatasetError
 from ..sample import SampleError
-from . import ablation, agent, channels, cost, events, fleet, indexes, memory, newcomer
+from . import ablation, agent, channels, cost, events, fleet, indexes, memory, newcomer, withheld
 from . import quality as cli_quality
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
@@ -39,6 +39,7 @@ for _command in (
     *newcomer.COMMANDS,
     *channels.COMMANDS,
     *memory.COMMANDS,
+    *withheld.COMMANDS,
 ):
     bench.add_command(_command)
 

@@ -18,10 +18,23 @@ from gamer.index import FloatArray
 
 # Summands that a memory gives; labels and place names give some of them, too.
 TOLD = ("text", "words", "coverage", "context_words", "context_coverage", "entity", "related")
-# Fitted by `gamer bench unknown` (bench/results/unknown.json).
-SPREAD = 0.5  # of the standard deviation of the described photos' evidence
-PICTURE = 2.26  # for each nat by which the image's summand exceeds that of the mean picture
-MOST = 0.9  # of the meaning of the memory that fits best
+
+
+@dataclass(frozen=True)
+class Weights:
+    """`spread`: of the standard deviation of the described photos' evidence. `picture`: for each nat by which
+    the image's summand exceeds that of the mean picture. `most`: of the meaning of the memory that fits best.
+
+    The first two are near the optimum of `gamer bench withheld` (bench/results/withheld.json); the third
+    keeps a described photo before a copy of it that is not.
+    """
+
+    spread: float = 0.5
+    picture: float = 2.26
+    most: float = 0.9
+
+
+DEFAULT = Weights()
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,22 +48,23 @@ class Known:
     seen: NDArray[np.bool_]
 
 
-def expected(of: Known, among: Known) -> FloatArray:
+def expected(of: Known, among: Known, weights: Weights = DEFAULT) -> FloatArray:
     """float32 [rows of `of`]: the evidence expected of each photo that is not told; 0 for the others.
 
-    At most the mean or, if that is more, MOST of what the best memory's meaning adds: what is known to fit
+    At most the mean or, if that is more, `most` of what the best memory's meaning adds: what is known to fit
     ranks before what seems to. `among`: rows that stand for the whole album.
     """
     told = np.zeros(int(among.told.sum()), np.float64)
     for name in TOLD:
         if name in among.parts:
             told += among.parts[name][among.told]
-    usual = float(told.mean() + SPREAD * told.std()) if told.size else 0.0
+    usual = float(told.mean() + weights.spread * told.std()) if told.size else 0.0
     out = np.full(len(of.told), usual, np.float64)
     if among.seen.any():
         pictures = among.parts["image"].astype(np.float64)
         better = of.parts["image"].astype(np.float64) - pictures[among.seen].mean()
-        out += PICTURE * np.where(of.seen, better, 0.0)
+        out += weights.picture * np.where(of.seen, better, 0.0)
     if told.size:
-        out = np.minimum(out, max(float(told.mean()), MOST * float(among.parts["text"][among.told].max())))
+        best = float(among.parts["text"][among.told].max())
+        out = np.minimum(out, max(float(told.mean()), weights.most * best))
     return np.asarray(np.where(of.told, 0.0, out), np.float32)

@@ -13,8 +13,10 @@ from gamer.index import Album
 from gamer.runtime.indexing.build import build
 from gamer.runtime.search import fused
 from gamer.runtime.search.engine import Engine
-from gamer.runtime.search.unknown import MOST, PICTURE, SPREAD, Known, expected
+from gamer.runtime.search.unknown import DEFAULT, Known, expected
 from tests.fakes import fake_models
+
+SPREAD, PICTURE, MOST = DEFAULT.spread, DEFAULT.picture, DEFAULT.most
 
 
 def known(told: list[int], seen: list[int], **parts: list[float]) -> Known:
