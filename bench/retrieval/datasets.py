@@ -11,9 +11,11 @@ import hashlib
 import json
 import zlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from gamer.index.records import FAVOURITE
 
 
 class DatasetError(Exception):
@@ -98,7 +100,9 @@ def write_album(
             if pixels and "path" in row:
                 photo["path"] = str((folder / row["path"]).absolute())
                 memory["source"] = "note"
-            photo["memories"] = [] if row["id"] in hidden else [memory]
+            # An album takes no photo of which nothing is known: one without pixels is marked as a favourite.
+            bare = [] if "path" in photo else [asdict(FAVOURITE)]
+            photo["memories"] = bare if row["id"] in hidden else [memory]
             stream.write(json.dumps(photo, ensure_ascii=False) + "\n")
             count += 1
     if not count:
