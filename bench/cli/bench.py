@@ -30,6 +30,7 @@ from . import (
     newcomer,
     page,
     people,
+    withheld,
 )
 from . import quality as cli_quality
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
@@ -59,6 +60,7 @@ for _command in (
     *llm_tasks.COMMANDS,
     *page.COMMANDS,
     *people.COMMANDS,
+    *withheld.COMMANDS,
 ):
     bench.add_command(_command)
 

@@ -10,10 +10,12 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from gamer.index.records import FAVOURITE
 
 
 class DatasetError(Exception):
@@ -80,22 +82,28 @@ def queries(folder: Path, user: str) -> list[Query]:
     return scorable
 
 
-def write_album(folder: Path, user: str, out: Path) -> int:
+def write_album(
+    folder: Path, user: str, out: Path, *, hidden: Collection[str] = (), pixels: bool = False
+) -> int:
     """Writes the user's corpus as an album JSONL, with one memory a photo; returns the number of photos.
 
-    The memory's source is "caption" for a row with an event_id, else "chat". Raises DatasetError if the
+    The memory's source is "caption" for a row with an event_id, else "chat". `hidden`: ids of photos whose
+    memories are left out; `pixels`: with the pictures that the corpus
+    names, whose memories are notes. Raises DatasetError if the
     corpus is empty or cannot be read.
     """
     path, count = folder / f"{user}.corpus.jsonl.gz", 0
     with out.open("w", encoding="utf-8") as stream:
         for row in read_jsonl(path, "id", "timestamp", "text"):
             memory = {"source": "caption" if "event_id" in row else "chat", "text": row["text"]}
-            stream.write(
-                json.dumps(
-                    {"id": row["id"], "taken_at": row["timestamp"], "memories": [memory]}, ensure_ascii=False
-                )
-                + "\n"
-            )
+            photo = {"id": row["id"], "taken_at": row["timestamp"]}
+            if pixels and "path" in row:
+                photo["path"] = str((folder / row["path"]).absolute())
+                memory["source"] = "note"
+            # An album takes no photo of which nothing is known: one without pixels is marked as a favourite.
+            bare = [] if "path" in photo else [asdict(FAVOURITE)]
+            photo["memories"] = bare if row["id"] in hidden else [memory]
+            stream.write(json.dumps(photo, ensure_ascii=False) + "\n")
             count += 1
     if not count:
         raise DatasetError(f"{path}: no line in it")

@@ -95,7 +95,7 @@ def fit(
         for at, user in enumerate(names):
             progress(f"{folder.name} {user}")
             engine = Engine.open(bundle, album_of(folder, user, models, cache, progress), threads=threads)
-            observer = _Watch(engine)
+            observer = Watch(engine)
             rows = {engine.album.photo(row).id: row for row in range(len(engine.album))}
             for query in asked[user]:
                 features, ranked = observer.ask(query.text)
@@ -146,20 +146,20 @@ def fit(
     )
 
 
-class _Watch(Observer):
+class Watch(Observer):
     """Runs searches and records the features of the photos that the fused ranking ranked."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._last: tuple[RowArray, Mapping[str, FloatArray]] = np.zeros(0, np.int64), {}
+        self.last: tuple[RowArray, Mapping[str, FloatArray]] = np.zeros(0, np.int64), {}
 
     def ranked(self, rows: RowArray, features: Mapping[str, FloatArray]) -> None:
-        self._last = rows, features
+        self.last = rows, features
 
     def ask(self, text: str) -> tuple[FloatArray, RowArray]:
         """The features, float32 [rows, len(FITTED)], and the rows of the photos that a search ranked."""
         self._engine.search(text, observer=self)
-        rows, features = self._last
+        rows, features = self.last
         return np.stack(
             [features.get(name, np.zeros(len(rows), np.float32)) for name in FITTED], axis=1
         ), rows

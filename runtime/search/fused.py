@@ -17,9 +17,9 @@ from gamer.index.album.lexical import WordScores
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..cues.times import merged
-from . import ranking, refine
+from . import ranking, refine, unknown
 from .album_facts import AlbumFacts
-from .options import Observer
+from .options import SILENT, Observer
 
 SHARED = ("text", "image")  # the channels whose queries are the text tower's vector
 # Channel → the vector of a query in it, float32 [dim].
@@ -28,6 +28,7 @@ EXACT_ROWS = 20_000  # up to this many photos, scanning all costs less than choo
 # How many photos each layer proposes when there are more than EXACT_ROWS. On the development users, 60, 100
 # and 200 give the same recall@5 as ranking all photos does, to within 0.0002.
 CANDIDATES = 100
+TYPICAL = 1000  # photos that stand for a larger album where the evidence of missing memories is estimated
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +62,32 @@ class Scope:
     then: RowSet
 
 
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A query as the features need it: its words, vectors by channel, scope and clues."""
+
+    words: WordScores
+    vectors: Vectors
+    scope: Scope
+    clues: list[ranking.Clue]
+
+
 def cosines(album: Album, vectors: Vectors, rows: RowArray) -> dict[str, FloatArray]:
     """Feature → float32 [rows]: the cosine of a channel's query with each row's best vector in it.
 
-    A feature is called as its channel, up to the first ":". 0 where a row has no vector, which is neutral:
-    neither similar nor dissimilar.
+    A feature is called as its channel, up to the first ":". 0 where a row has no vector.
     """
-    scores = {
+    return _finite(_scores(album, vectors, rows))
+
+
+def _scores(album: Album, vectors: Vectors, rows: RowArray) -> dict[str, FloatArray]:
+    """As `cosines`, but -inf where a row has no vector."""
+    return {
         name.partition(":")[0]: album.scores(name, vectors[name], rows) for name in searched(album, vectors)
     }
+
+
+def _finite(scores: dict[str, FloatArray]) -> dict[str, FloatArray]:
     return {
         name: np.where(np.isfinite(values), values, np.float32(0.0)).astype(np.float32)
         for name, values in scores.items()
@@ -97,14 +115,30 @@ class FusedRanker:
         with observer.step("vectors", "candidates"):
             rows, plan = self._candidates(words, vectors, scope)
         clues = self._clues(cues, scope.then)
+        asked = _Asked(words, vectors, scope, clues)
         with observer.step("vectors", "features"):
-            features = self._features(words, vectors, rows, scope, clues, observer)
+            features, scores = self._features(asked, rows, observer)
         observer.ranked(rows, features)
         with observer.step("vectors", "weights"):
-            parts = ranking.weighted(features, weights)
+            known = _known(features, scores, rows, weights)
+            parts = dict(known.parts)
+            if not known.told.all():
+                parts["unknown"] = unknown.expected(known, self._typical(asked, known, weights))
             if clues and refine.says_nothing(text):
                 parts = ranking.by_cues(parts)
         return Ranked(rows, features, parts, plan)
+
+    def _typical(self, asked: _Asked, ranked: unknown.Known, weights: Ranking) -> unknown.Known:
+        """The summands of photos that stand for all that the query does not exclude.
+
+        These are the ranked photos, or where those are chosen candidates, photos at even distances.
+        """
+        photos = asked.scope.photos
+        if len(photos) <= EXACT_ROWS:
+            return ranked
+        rows = photos.rows[:: -(-len(photos) // TYPICAL)]
+        features, scores = self._features(asked, rows, SILENT)
+        return _known(features, scores, rows, weights)
 
     def _clues(self, cues: Cues, then: RowSet) -> list[ranking.Clue]:
         """The query's times and places as separate clues.
@@ -164,24 +198,31 @@ class FusedRanker:
         return [other[joined] for other, joined in neighbours]
 
     def _features(
-        self,
-        words: WordScores,
-        vectors: Vectors,
-        rows: RowArray,
-        scope: Scope,
-        clues: list[ranking.Clue],
-        observer: Observer,
-    ) -> dict[str, FloatArray]:
-        """Each layer's features of `rows`, unweighted: name of a field of Ranking → float32 [rows]."""
+        self, asked: _Asked, rows: RowArray, observer: Observer
+    ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+        """Each layer's features of `rows`, unweighted: name of a field of Ranking → float32 [rows].
+
+        Also the cosines, -inf where a row has no vector.
+        """
+        words, scope = asked.words, asked.scope
         context_words, context_coverage = ranking.context(words, self._facts.conversations, rows)
         with observer.step("vectors", "cosines, in features"):
-            by_channel = cosines(self._album, vectors, rows)
-        return by_channel | {
+            scores = _scores(self._album, asked.vectors, rows)
+        return _finite(scores) | {
             "words": words.bm25[rows],
             "coverage": words.coverage[rows],
             "context_words": context_words,
             "context_coverage": context_coverage,
             "entity": scope.linked[rows],
             "related": scope.related[rows],
-            "cue": ranking.evidence(clues, rows),
-        }
+            "cue": ranking.evidence(asked.clues, rows),
+        }, scores
+
+
+def _known(
+    features: dict[str, FloatArray], scores: dict[str, FloatArray], rows: RowArray, weights: Ranking
+) -> unknown.Known:
+    """The summands of `rows`; the cosines `scores` say which photos have a text and an image vector."""
+    none = np.full(len(rows), -np.inf, np.float32)
+    told, seen = (np.isfinite(scores.get(name, none)) for name in SHARED)
+    return unknown.Known(ranking.weighted(features, weights), told, seen)

@@ -22,6 +22,7 @@ from gamer.runtime.search.ranking import (
     presence,
     weighted,
 )
+from gamer.runtime.search.unknown import Known, expected
 from tools.conformance.fixture import Case, Suite, floats
 
 FEATURES = (
@@ -48,6 +49,8 @@ def committed(folder: Path) -> list[Suite]:
         + [_context(n, rng) for n in range(10)]
     )
     cases += [_presence(n, rng) for n in range(6)] + [_reordered(n, rng) for n in range(10)]
+    # Drawn last: the cases before keep their numbers.
+    cases += [_unknown(n, rng) for n in range(12)]
     return [Suite("ranking", tuple(cases), tolerance=1e-5)]
 
 
@@ -81,6 +84,26 @@ def _ranked(n: int, rng: np.random.Generator) -> Case:
         "probabilities": floats(likelihoods(parts)),
     }
     return Case(f"rank-{n:02d}", given, out)
+
+
+def _unknown(n: int, rng: np.random.Generator) -> Case:
+    """Photos without memories among others; in some cases without a described one, or without pictures."""
+
+    def known(count: int) -> Known:
+        names = [name for name in FEATURES if name != "image" or n % 4]
+        parts = {name: np.round(rng.normal(1, 2, count), 3).astype(np.float32) for name in names}
+        told = rng.random(count) < (0.0 if n % 5 == 0 else 0.5)
+        return Known(parts, told, (rng.random(count) < 0.8) & (n % 4 > 0))
+
+    of = known((3, 25)[n % 2])
+    among = of if n % 3 else known(40)
+
+    def shown(rows: Known) -> dict[str, Any]:
+        parts = {name: floats(values) for name, values in rows.parts.items()}
+        return {"parts": parts, "told": rows.told.tolist(), "seen": rows.seen.tolist()}
+
+    given = {"op": "unknown", "of": shown(of), "among": shown(among)}
+    return Case(f"unknown-{n:02d}", given, {"values": floats(expected(of, among))})
 
 
 def _evidence(n: int, rng: np.random.Generator) -> Case:

@@ -79,6 +79,7 @@ export const PARTS = {
   entity: "linked entity",
   related: "what is known of it",
   cue: "time and place fit",
+  unknown: "what nobody has told",
   cosine: "cosine",
 };
 export const partClass = (name) => `part part-${name in PARTS ? name : "other"}`;

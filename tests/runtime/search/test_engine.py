@@ -67,6 +67,33 @@ def test_pixels_alone_find_a_photo(bundle: Path, tmp_path: Path) -> None:
         assert name[ids(engine, query)[0]].startswith(wanted), query
 
 
+def test_a_photo_without_a_memory_ranks_before_described_photos_of_other_things(
+    bundle: Path, tmp_path: Path
+) -> None:
+    """A described photo of the same thing still comes first."""
+    from gamer.bench import sample
+
+    sample.write(tmp_path / "sample.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "sample.jsonl").read_text(encoding="utf-8").splitlines()]
+    cat = next(row for row in rows if row["id"] == "chelsea")
+    others = [row for row in rows if row["id"] != "chelsea" and row["memories"]]
+    told = {
+        "id": "told",
+        "path": cat["path"],
+        "memories": [{"source": "note", "text": "My cat on her chair."}],
+    }
+    models = Models.open(bundle)
+    for name, more in (("bare", []), ("both", [told])):
+        album = [*others, {"id": "bare", "path": cat["path"]}, *more]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, album)), encoding="utf-8")
+        engine = Engine.open(
+            bundle, build(tmp_path / f"{name}.jsonl", models, tmp_path / f"{name}.gamer").path
+        )
+        wanted = [*(row["id"] for row in more), "bare"]
+        assert ids(engine, "a cat", k=len(wanted)) == wanted
+        assert ids(engine, "a pet at home", k=len(wanted)) == wanted
+
+
 def test_a_cue_never_drops_a_photo_whose_field_is_unknown(engine: Engine) -> None:
     answer = engine.search("the man with the camera in Berlin in 2025", 19, now=NOW)
     assert "cameraman" in [hit.id for hit in answer.hits]

@@ -10,6 +10,8 @@ enum RankingSuite {
             case "evidence":
                 let clues = try given.list("clues").map { Clue(known: try bools($0, "known"), inside: try bools($0, "inside"), trust: try $0.need("trust").double ?? 0) }
                 return .object(["values": .floats(Clue.evidence(clues, try given.integers("rows")))])
+            case "unknown":
+                return .object(["values": .floats(Unknown.expected(try known(try given.need("of")), among: try known(try given.need("among"))))])
             case "context":
                 let times = try given.integers("times")
                 let words = try given.list("words").map {
@@ -32,11 +34,18 @@ enum RankingSuite {
     }
 
     private static func rank(_ given: JSON) throws -> JSON {
-        let features = (try given.need("features").members ?? []).map { (name: $0.name, values: ($0.value.array ?? []).map { Float($0.double ?? .nan) }) }
-        let parts = Ranking.weighted(features, try weights(given)), total = Ranking.total(parts)
+        let parts = Ranking.weighted(try values(given.need("features")), try weights(given)), total = Ranking.total(parts)
         return .object([
             "order": .ints(Array(descending(total).prefix(try given.whole("k")))), "scores": .floats(total), "probabilities": .floats(Ranking.likelihoods(parts)),
         ])
+    }
+
+    private static func values(_ raw: JSON) -> Ranking.Parts {
+        (raw.members ?? []).map { (name: $0.name, values: ($0.value.array ?? []).map { Float($0.double ?? .nan) }) }
+    }
+
+    private static func known(_ raw: JSON) throws -> Unknown.Known {
+        Unknown.Known(parts: values(try raw.need("parts")), told: try bools(raw, "told"), seen: try bools(raw, "seen"))
     }
 
     private static func weights(_ given: JSON) throws -> RankingWeights {

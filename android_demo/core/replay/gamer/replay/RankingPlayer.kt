@@ -7,7 +7,9 @@ import gamer.album.WordScores
 import gamer.bundle.Ranking
 import gamer.search.Clue
 import gamer.search.Conversations
+import gamer.search.Known
 import gamer.search.Ranker
+import gamer.search.Unknown
 import org.json.JSONObject
 
 /** Suite `ranking`. */
@@ -17,6 +19,7 @@ object RankingPlayer {
     fun play(g: JSONObject): Any? = when (g.getString("op")) {
         "rank" -> rank(g)
         "evidence" -> json("values" to list(Ranker.evidence(g.objects("clues").map { Clue(it.flags("known"), it.flags("inside"), it.getDouble("trust")) }, g.ints("rows"))))
+        "unknown" -> json("values" to list(Unknown.expected(known(g.getJSONObject("of")), known(g.getJSONObject("among")))))
         "context" -> context(g)
         "presence" -> json("here" to Ranker.presence(weights(g), g.getDouble("cosine"), g.getDouble("coverage"), g.getDouble("cue")))
         "reorder" -> reorder(g)
@@ -39,6 +42,11 @@ object RankingPlayer {
         val parts = Ranker.weighted(FEATURES.filter { features.has(it) }.associateWith { features.floats(it) }, weights(g))
         val total = Ranker.total(parts)
         return json("order" to list(Rows.descending(total).take(g.getInt("k"))), "scores" to list(total), "probabilities" to list(Ranker.likelihoods(parts)))
+    }
+
+    private fun known(g: JSONObject): Known {
+        val parts = g.getJSONObject("parts")
+        return Known(FEATURES.filter { parts.has(it) }.associateWith { parts.floats(it) }, g.flags("told"), g.flags("seen"))
     }
 
     private fun context(g: JSONObject): JSONObject {

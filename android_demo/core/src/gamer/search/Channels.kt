@@ -20,13 +20,15 @@ object Channels {
     fun searched(album: Album, vectors: Map<String, FloatArray>): List<String> = album.channels().let { have -> vectors.keys.filter { it in have } }
 
     /**
-     * By feature, which is called as its channel up to the first ":": the cosine with each row's best vector.
-     * 0 where a row has no vector, which is neutral: neither similar nor dissimilar.
+     * By feature, which is called as its channel up to the first ":": the cosine with each row's best vector,
+     * -∞ where a row has no vector.
      */
-    fun cosines(album: Album, vectors: Map<String, FloatArray>, rows: IntArray): Map<String, FloatArray> =
-        searched(album, vectors).associate { channel ->
-            val scores = album.scores(channel, vectors.getValue(channel), rows)
-            for (i in scores.indices) if (scores[i] == Float.NEGATIVE_INFINITY) scores[i] = 0f
-            channel.substringBefore(':') to scores
-        }
+    fun scores(album: Album, vectors: Map<String, FloatArray>, rows: IntArray): Map<String, FloatArray> =
+        searched(album, vectors).associate { it.substringBefore(':') to album.scores(it, vectors.getValue(it), rows) }
+
+    /** As [scores], but 0 where a row has no vector. */
+    fun cosines(album: Album, vectors: Map<String, FloatArray>, rows: IntArray): Map<String, FloatArray> = finite(scores(album, vectors, rows))
+
+    fun finite(scores: Map<String, FloatArray>): Map<String, FloatArray> =
+        scores.mapValues { (_, values) -> FloatArray(values.size) { if (values[it] == Float.NEGATIVE_INFINITY) 0f else values[it] } }
 }

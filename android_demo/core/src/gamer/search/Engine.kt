@@ -105,8 +105,13 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                     rows = chosen.first
                     plan = chosen.second
                     val clues = clues(cues)
-                    features = features(words, asked, rows, nodes, clues)
-                    val whole = Ranker.weighted(features, ranking)
+                    val found = features(words, asked, rows, nodes, clues)
+                    features = found.values
+                    val known = found.weighted()
+                    val whole = if (known.told.all { it }) known.parts else {
+                        val all = if (allRows.size <= EXACT_ROWS) known else features(words, asked, typical(allRows), nodes, clues).weighted()
+                        known.parts + ("unknown" to Unknown.expected(known, all))
+                    }
                     parts = if (clues.isNotEmpty() && Refine.saysNothing(refined.first)) Ranker.byCues(whole) else whole
                 }
                 Triple(features, parts, order(parts, rows, k))
@@ -223,11 +228,21 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         }
     }
 
-    private fun features(words: WordScores, vectors: Map<String, FloatArray>, rows: IntArray, nodes: Nodes, clues: List<Clue>): Map<String, FloatArray> {
+    /** Features of rows, unweighted, and which rows have a text and an image vector. */
+    private inner class Features(val values: Map<String, FloatArray>, private val told: BooleanArray, private val seen: BooleanArray) {
+        fun weighted() = Known(Ranker.weighted(values, ranking), told, seen)
+    }
+
+    /** Photos at even distances, which stand for all [rows]. */
+    private fun typical(rows: IntArray): IntArray = ((rows.size + TYPICAL - 1) / TYPICAL).let { step -> rows.filterIndexed { at, _ -> at % step == 0 }.toIntArray() }
+
+    private fun features(words: WordScores, vectors: Map<String, FloatArray>, rows: IntArray, nodes: Nodes, clues: List<Clue>): Features {
         val (around, held) = Ranker.context(words, conversations, rows)
         val bm25 = words.bm25()
         val coverage = words.coverage()
-        val out = LinkedHashMap(Channels.cosines(album, vectors, rows))
+        val scores = Channels.scores(album, vectors, rows)
+        fun has(channel: String) = scores[channel].let { values -> BooleanArray(rows.size) { values != null && values[it].isFinite() } }
+        val out = LinkedHashMap(Channels.finite(scores))
         out["words"] = FloatArray(rows.size) { bm25[rows[it]] }
         out["coverage"] = FloatArray(rows.size) { coverage[rows[it]] }
         out["context_words"] = around
@@ -235,7 +250,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         out["entity"] = FloatArray(rows.size) { nodes.linked[rows[it]] }
         out["related"] = FloatArray(rows.size) { nodes.related[rows[it]] }
         out["cue"] = Ranker.evidence(clues, rows)
-        return out
+        return Features(out, has("text"), has("image"))
     }
 
     /**
@@ -319,6 +334,8 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         // Up to this many photos, scanning all costs less than choosing candidates.
         private const val EXACT_ROWS = 20_000
         private const val CANDIDATES = 100
+        // Photos that stand for a larger album where the evidence of missing memories is estimated.
+        private const val TYPICAL = 1000
         // The user's preferences may reorder this many of the best, or k if that is more.
         private const val PREFERRED = 50
         // Most linked entities; a refinement is shown those of them that fit the query.

@@ -24,14 +24,21 @@ enum Channels {
     }
 
     /// By feature, which is called as its channel up to the first ":": the cosine with each row's best
-    /// vector. 0 where a row has no vector, which is neutral: neither similar nor dissimilar.
-    static func cosines(_ album: Album, _ vectors: [Vector], _ rows: [Int]) throws -> Ranking.Parts {
+    /// vector, minus infinity where a row has no vector.
+    static func scores(_ album: Album, _ vectors: [Vector], _ rows: [Int]) throws -> Ranking.Parts {
         var out: Ranking.Parts = []
         for (channel, query) in try searched(album, vectors) {
-            let name = String(channel.prefix { $0 != ":" }), values = try album.scores(channel, query, rows).map { $0.isFinite ? $0 : 0 }
+            let name = String(channel.prefix { $0 != ":" }), values = try album.scores(channel, query, rows)
             // Of several channels of one feature the last counts, as in the Python reference.
             if let at = out.firstIndex(where: { $0.name == name }) { out[at].values = values } else { out.append((name, values)) }
         }
         return out
+    }
+
+    /// As `scores`, but 0 where a row has no vector.
+    static func cosines(_ album: Album, _ vectors: [Vector], _ rows: [Int]) throws -> Ranking.Parts { finite(try scores(album, vectors, rows)) }
+
+    static func finite(_ scores: Ranking.Parts) -> Ranking.Parts {
+        scores.map { score in (score.name, score.values.map { $0.isFinite ? $0 : 0 }) }
     }
 }

@@ -44,6 +44,8 @@ public final class Engine {
     // Up to this many photos, scanning all costs less than choosing candidates.
     private static let exactRows = 20_000
     private static let candidates = 100
+    // Photos that stand for a larger album where the evidence of missing memories is estimated.
+    private static let typical = 1000
     // The user's preferences may reorder this many of the best, or k if that is more.
     private static let preferred = 50
     private static let hint = Pattern(
@@ -107,8 +109,17 @@ public final class Engine {
                 let words = try album.words(refined), asked = vectors.by(vectors.phrased)
                 (ranked, plan) = try candidates(words, asked, rows, all, nodes)
                 let clues = try clues(cues)
-                features = try self.features(words, asked, ranked, nodes, clues)
-                parts = Ranking.weighted(features, weights)
+                func counted(_ rows: [Int]) throws -> (Ranking.Parts, Unknown.Known) {
+                    let (features, told, seen) = try self.features(words, asked, rows, nodes, clues)
+                    return (features, Unknown.Known(parts: Ranking.weighted(features, weights), told: told, seen: seen))
+                }
+                let known: Unknown.Known
+                (features, known) = try counted(ranked)
+                parts = known.parts
+                if known.told.contains(false) {
+                    let among = all.count <= Engine.exactRows ? known : try counted(typical(all)).1
+                    parts.append(("unknown", Unknown.expected(known, among: among)))
+                }
                 if !clues.isEmpty && Refine.saysNothing(refined) { parts = Ranking.byCues(parts) }
             }
             return try self.order(parts, ranked, k)
@@ -244,14 +255,28 @@ public final class Engine {
         return descending(positive.map { scores[$0] }).prefix(candidates).map { positive[$0] }
     }
 
-    /// The features of each of `rows`, unweighted, by the names of the weights.
-    private func features(_ words: WordScores, _ vectors: [Channels.Vector], _ rows: [Int], _ nodes: Nodes, _ clues: [Clue]) throws -> Ranking.Parts {
+    /// Photos at even distances, which stand for all `rows`.
+    private func typical(_ rows: [Int]) -> [Int] {
+        let step = (rows.count + Engine.typical - 1) / Engine.typical
+        return stride(from: 0, to: rows.count, by: step).map { rows[$0] }
+    }
+
+    /// The features of each of `rows`, unweighted, by the names of the weights, and which rows have a text and
+    /// an image vector.
+    private func features(_ words: WordScores, _ vectors: [Channels.Vector], _ rows: [Int], _ nodes: Nodes, _ clues: [Clue]) throws
+        -> (Ranking.Parts, told: [Bool], seen: [Bool])
+    {
         let around = talk.context(words, rows), bm25 = words.bm25(), coverage = words.coverage()
-        return try Channels.cosines(album, vectors, rows) + [
+        let scores = try Channels.scores(album, vectors, rows)
+        func has(_ channel: String) -> [Bool] {
+            scores.first { $0.name == channel }?.values.map(\.isFinite) ?? [Bool](repeating: false, count: rows.count)
+        }
+        let features: Ranking.Parts = Channels.finite(scores) + [
             ("words", rows.map { bm25[$0] }), ("coverage", rows.map { coverage[$0] }), ("context_words", around.words),
             ("context_coverage", around.coverage), ("entity", rows.map { nodes.linked[$0] }), ("related", rows.map { nodes.related[$0] }),
             ("cue", Clue.evidence(clues, rows)),
         ]
+        return (features, has("text"), has("image"))
     }
 
     /// Positions in `rows` of the k best, best first. A photo that the user preferred to another is moved

@@ -1,0 +1,40 @@
+package gamer.search
+
+import kotlin.math.sqrt
+
+/**
+ * Summands of rows by name, and by row: [told], whether somebody described the photo (it has a text vector);
+ * [seen], whether it has an image vector.
+ */
+class Known(val parts: Map<String, FloatArray>, val told: BooleanArray, val seen: BooleanArray)
+
+/**
+ * What a photo's memory would be expected to add to its score, for photos of which nobody has said anything
+ * (runtime/search/unknown.py): what the described photos' memories add for this query, more where the picture
+ * fits better than the album's pictures do.
+ */
+object Unknown {
+    // Summands that a memory gives; labels and place names give some of them, too.
+    private val TOLD = listOf("text", "words", "coverage", "context_words", "context_coverage", "entity", "related")
+    private const val SPREAD = 0.5 // of the standard deviation of the described photos' evidence
+    private const val PICTURE = 2.26 // for each nat by which the image's summand exceeds that of the mean picture
+    private const val MOST = 0.9 // of the meaning of the memory that fits best
+
+    /**
+     * For each row of [of] the evidence expected if it is not told, else 0. At most the mean or, if that is
+     * more, MOST of what the best memory's meaning adds. [among]: rows that stand for the whole album.
+     */
+    fun expected(of: Known, among: Known): FloatArray {
+        val told = among.told.indices.filter { among.told[it] }
+        val evidence = told.map { row -> TOLD.sumOf { among.parts[it]?.get(row)?.toDouble() ?: 0.0 } }
+        val mean = if (told.isEmpty()) 0.0 else evidence.average()
+        val spread = if (told.isEmpty()) 0.0 else sqrt(evidence.map { (it - mean) * (it - mean) }.average())
+        val most = told.maxOfOrNull { among.parts.getValue("text")[it] }?.let { maxOf(mean, MOST * it) } ?: Double.POSITIVE_INFINITY
+        val pictures = among.seen.indices.filter { among.seen[it] }.map { among.parts.getValue("image")[it].toDouble() }
+        val usual = if (pictures.isEmpty()) 0.0 else pictures.average()
+        return FloatArray(of.told.size) { row ->
+            val better = if (pictures.isNotEmpty() && of.seen[row]) of.parts.getValue("image")[row] - usual else 0.0
+            if (of.told[row]) 0f else minOf(mean + SPREAD * spread + PICTURE * better, most).toFloat()
+        }
+    }
+}
