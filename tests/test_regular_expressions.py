@@ -21,10 +21,10 @@ import pytest
 from gamer.index.ingest.photo_metadata import _CAMERA_TEXT
 from gamer.runtime.agent import toolbox
 from gamer.runtime.agent.question import MAX_READ as QUESTION
-from gamer.runtime.cues import anchors, offsets, parse, recurring, rules
+from gamer.runtime.cues import anchors, languages, offsets, parse, recurring, rules
 from gamer.runtime.cues.parse import MAX_QUERY
 from gamer.runtime.cues.tables import tables
-from gamer.runtime.memory import facts
+from gamer.runtime.memory import facts, persona
 from gamer.runtime.search.wishes import MAX_READ as WISH
 from tests.regex_steps import Counted, TooManySteps, attacks
 
@@ -60,6 +60,14 @@ def of(where: str, *patterns: re.Pattern[str]) -> list[Pattern]:
     return [Pattern(where, one.pattern, one.flags & ~re.UNICODE, False) for one in patterns]
 
 
+def of_languages() -> Iterator[re.Pattern[str]]:
+    """The rules of the languages beside English, and what stands beside the names of places in them."""
+    for language in tables().languages:
+        yield from (languages.compiled(language, rule.pattern) for rule in language.rules)
+        yield from (re.compile(f"(?:{p})$") for p in (language.before, language.near_before) if p)
+        yield from (re.compile(p) for p in (language.after, language.near_after, language.marks) if p)
+
+
 # Files in which a pattern is made from a function's arguments → the patterns that it makes.
 MADE: dict[str, Callable[[], list[Pattern]]] = {
     "runtime/agent/toolbox.py": lambda: of("runtime/agent/toolbox.py", toolbox._phrase("the red hat")),
@@ -73,8 +81,12 @@ MADE: dict[str, Callable[[], list[Pattern]]] = {
         parse._home_pattern(),
         *(rules.compiled(rule.pattern) for rule in tables().rules),
     ),
+    "runtime/cues/languages.py": lambda: of("runtime/cues/languages.py", *of_languages()),
     "runtime/indexing/extract.py": list,  # one name, escaped
     "runtime/memory/facts.py": lambda: of("runtime/memory/facts.py", *(rule for _, rule in facts._RULES)),
+    "runtime/memory/persona.py": lambda: of(
+        "runtime/memory/persona.py", *(wish for _, wish in persona._WISHES)
+    ),
     "runtime/search/replacement.py": list,  # one word, escaped
     "runtime/search/spelling.py": list,
 }

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from gamer.index.memory.records import PERSONA
 
 _TALK = r"(?:answer|reply|respond|speak|talk|write)"
-_ME = r"(?:(?: to| with)? me| always| only| please| back)*"
+_ME = r"(?:(?: to| with)? me| always| only| please| back){0,4}"
 _BEGIN = re.compile(
     r"^(?:(?:please|hey|but|ok|okay|and|so|then|just|always|from now on|in future|i want you to|"
     r"i would like you to|i'd like you to|i'd prefer you to|i prefer you to|"
@@ -33,7 +33,7 @@ _TONE = (
     r"(?:(?:in)?formal|friendl(?:y|ier)|polite|kind|funny|serious|casual|honest|direct|gentle|patient|warm|"
     r"playful|cheerful|professional|sarcastic|humble)"
 )
-_VERY = r"(?:(?:a bit|a little|more|less|very|quite|always|as) )*"
+_VERY = r"(?:(?:a bit|a little|more|less|very|quite|always|as) ){0,4}"
 # Aspect → what a wish for it looks like, from the clause's first word on.
 _WISHES = tuple(
     (aspect, re.compile(pattern, re.IGNORECASE))

@@ -25,12 +25,10 @@ LISTED = 12  # photos of an answer that is about photos
 # A cosine of two pictures; below it they do not show the same thing. Those of unrelated photos reach 0.55
 # with the pocket bundle's encoder.
 _LEAST = 0.7
-_ABOUT = re.compile(
-    r"\b(?:which|what|show|find|list|how many|where are|do i have|are there)\b.*"
-    r"\b(?:photos?|pictures?|images?|snapshots?|screenshots?)\b|"
-    r"^(?:photos?|pictures?|images?) (?:of|from|with)\b",
-    re.IGNORECASE | re.DOTALL,
-)
+# A question is about photos if it begins with the last of these, or has the second after the first.
+_ASKS = re.compile(r"\b(?:which|what|show|find|list|how many|where are|do i have|are there)\b", re.IGNORECASE)
+_PHOTOS = re.compile(r"\b(?:photos?|pictures?|images?|snapshots?|screenshots?)\b", re.IGNORECASE)
+_OF_PHOTOS = re.compile(r"^(?:photos?|pictures?|images?) (?:of|from|with)\b", re.IGNORECASE)
 
 # What a question says only to say that it wants photos; a search would look for it too.
 _FRAME = re.compile(
@@ -81,7 +79,9 @@ class Pictures(Protocol):
 
 def asks_for_photos(question: str) -> bool:
     """Whether a question is about the photos themselves, not about what was said."""
-    return bool(_ABOUT.search(question[:2_000]))
+    text = question[:2_000]
+    asks = _ASKS.search(text)
+    return bool(_OF_PHOTOS.match(text) or (asks and _PHOTOS.search(text, asks.end())))
 
 
 class AlbumPictures:

