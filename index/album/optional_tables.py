@@ -8,8 +8,9 @@ import apsw
 
 from .person_tables import PERSON
 from .table_group import TableGroup
+from .thing_tables import THINGS
 
-GROUPS: tuple[TableGroup, ...] = (PERSON,)
+GROUPS: tuple[TableGroup, ...] = (PERSON, THINGS)
 NAMES = frozenset(name for group in GROUPS for name in group.names)
 SHADOWED = frozenset(name for group in GROUPS for name in group.full_text)
 

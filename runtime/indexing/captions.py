@@ -178,6 +178,7 @@ def caption_album(
         if progress:
             progress(start + len(batch), len(todo), photos[-1].id if photos else "")
     with AlbumWriter.extend(album) as writer:
+        grow_things(writer, encoder)
         writer.finish(encoder.names)
     return Captioned(album, captioned, sum(described), len(todo) - captioned, tuple(skips))
 

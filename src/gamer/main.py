@@ -47,6 +47,11 @@ COMMANDS = {
         "memory",
         "List, correct, export and forget what an album knows about you.",
     ),
+    "things": (
+        "gamer.runtime.cli.things",
+        "things",
+        "List the things of yours that recur in an album; merge, split and forget them.",
+    ),
     "doctor": (
         "gamer.runtime.cli.doctor",
         "doctor",
