@@ -23,6 +23,8 @@ _MAX_VALUE = 40  # characters of a value
 _GAP = re.compile(r"[ \t]*,?[ \t]+")  # between words of one phrase
 _NONE = frozenset(("no", "without", "not", "any"))
 _BE = frozenset(("is", "was", "are", "were", "looks", "looked"))
+# Endings of what is no thing: what one does, feels or is.
+_NO_HEADS = ("ly", "'s", "tion", "sion", "ness", "ment", "ity", "ance", "ence", "ship", "hood", "ism")
 _ASCII_NAME = re.compile(r"[A-Z][A-Za-z0-9]+(?:[&'-][A-Za-z0-9]+)*")
 
 
@@ -73,8 +75,7 @@ class _Reader:
             len(noun) >= 3
             and noun.isascii()
             and self.tokens[at][0].islower()
-            and not word.endswith("ly")
-            and not word.endswith("'s")
+            and not noun.endswith(_NO_HEADS)
             and not looks_verbal(word)
             and not {word, noun} & (NOT_ENTITIES | self._known.others | self._known.qualities)
             and noun not in self._known.attribute_of

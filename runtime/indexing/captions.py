@@ -23,6 +23,7 @@ from gamer.index.records import UNKNOWN_TIME
 
 from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
+from .build import grow_things
 from .encode import Encoder
 
 WRITTEN = ("chat", "social", "caption", "note")  # sources that people write; such a photo needs no caption

@@ -20,6 +20,7 @@ from ..cues.times import merged
 from . import ranking, refine
 from .album_facts import AlbumFacts
 from .options import Observer
+from .things import Target
 
 SHARED = ("text", "image")  # the channels whose queries are the text tower's vector
 # Channel → the vector of a query in it, float32 [dim].
@@ -89,9 +90,16 @@ class FusedRanker:
         self._album, self._facts = album, facts
 
     def rank(
-        self, text: str, vectors: Vectors, cues: Cues, scope: Scope, weights: Ranking, observer: Observer
+        self,
+        text: str,
+        vectors: Vectors,
+        cues: Cues,
+        scope: Scope,
+        weights: Ranking,
+        observer: Observer,
+        target: Target | None = None,
     ) -> Ranked:
-        """`text`: the refined query; `vectors`: its embeddings."""
+        """`text`: the refined query; `vectors`: its embeddings; `target`: T_t of the thing it is about."""
         with observer.step("vectors", "words (BM25)"):
             words = self._album.words(text)
         with observer.step("vectors", "candidates"):
@@ -99,9 +107,12 @@ class FusedRanker:
         clues = self._clues(cues, scope.then)
         with observer.step("vectors", "features"):
             features = self._features(words, vectors, rows, scope, clues, observer)
-        observer.ranked(rows, features)
+        thing = {} if target is None else {"thing": target.feature(self._album, rows)}
+        observer.ranked(rows, features | thing)
         with observer.step("vectors", "weights"):
             parts = ranking.weighted(features, weights)
+            if target is not None:
+                parts["thing"] = thing["thing"] * np.float32(target.weight)
             if clues and refine.says_nothing(text):
                 parts = ranking.by_cues(parts)
         return Ranked(rows, features, parts, plan)
