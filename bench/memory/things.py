@@ -1,8 +1,8 @@
 """What the bank of things adds to search: recall@5 with it, without it, and with another user's.
 
-Each query is asked once without and, where it is about a thing, with T_t from the user's own bank and from the
-next user's. The weight of the feature "thing" is fitted as the other weights are, by the likelihood of what is
-meant, on the users that are not measured with it; the other weights stay. A gain that another user's bank
+Each query is asked without and, where it is about a thing, with T_t from the user's own bank and from the
+next user's. The weight of the feature "thing" is fitted as the other weights are, by the likelihood of what
+is meant, on the users that are not measured with it; the other weights stay. A gain that another user's bank
 gives too is not memory, but wording.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +98,12 @@ class ThingsQuality:
 
 
 def measure(
-    bundle: Path, folders: Sequence[Path], cache: Path, threads: int, tell: Callable[[str], None], command: str
+    bundle: Path,
+    folders: Sequence[Path],
+    cache: Path,
+    threads: int,
+    tell: Callable[[str], None],
+    command: str,
 ) -> ThingsQuality:
     """Raises DatasetError for a folder that is no data set."""
     models = Models.open(bundle, "onnx", threads)
@@ -132,9 +138,7 @@ def cross_validated(asked: Sequence[Asked]) -> tuple[tuple[float, ...], list[tup
     """
     users = sorted({(one.dataset, one.user) for one in asked})
     folds = [set(users[fold::FOLDS]) for fold in range(FOLDS)]
-    weights = tuple(
-        fitted([one for one in asked if (one.dataset, one.user) not in held]) for held in folds
-    )
+    weights = tuple(fitted([one for one in asked if (one.dataset, one.user) not in held]) for held in folds)
     weight_of = {user: weight for held, weight in zip(folds, weights, strict=True) for user in held}
     out = []
     for one in asked:
@@ -150,8 +154,12 @@ def cross_validated(asked: Sequence[Asked]) -> tuple[tuple[float, ...], list[tup
 
 
 def fitted(asked: Sequence[Asked]) -> float:
-    """The weight under which what is meant is likeliest, 0 to MOST_WEIGHT; each user weighs the same."""
-    from scipy.optimize import minimize_scalar
+    """The weight under which what is meant is likeliest, 0 to MOST_WEIGHT; each user weighs the same.
+
+    The scale of all scores is fitted too: a feature that repeats the query would else get a weight only
+    because it makes the scores of these queries greater.
+    """
+    from scipy.optimize import minimize
 
     useful = [one for one in asked if one.concerned and one.meant.any()]
     if not useful:
@@ -160,16 +168,18 @@ def fitted(asked: Sequence[Asked]) -> float:
     for one in useful:
         counts[one.dataset, one.user] = counts.get((one.dataset, one.user), 0) + 1
 
-    def loss(weight: float) -> float:
+    def loss(given: NDArray[np.float64]) -> float:
+        scale, weight = given
         total = 0.0
         for one in useful:
-            scores = np.asarray(one.base, np.float64) + weight * one.own
+            scores = scale * (np.asarray(one.base, np.float64) + weight * one.own)
             likelihood = scores[one.meant].mean() - scores.max() - np.log(np.exp(scores - scores.max()).sum())
             total -= float(likelihood) / counts[one.dataset, one.user]
         return total
 
-    found = minimize_scalar(loss, bounds=(0.0, MOST_WEIGHT), method="bounded")
-    return round(float(found.x), 2)
+    bounds = [(0.1, 10.0), (0.0, MOST_WEIGHT)]
+    found: Any = minimize(loss, np.array([1.0, 1.0]), method="L-BFGS-B", bounds=bounds)
+    return round(float(found.x[1]), 2)
 
 
 def gains(asked: Sequence[Asked], scored: Sequence[tuple[float, float, float]]) -> tuple[Gain, ...]:

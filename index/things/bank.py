@@ -67,13 +67,14 @@ def grow(db: apsw.Connection, path: Path, extract: ThingExtractor, again: bool =
 
 
 def things(db: apsw.Connection, path: Path) -> list[Thing]:
-    """The things that were not forgotten, those first that recur most. Raises AlbumError for a damaged row."""
+    """The things that were not forgotten, those first that recur most. AlbumError for a damaged row."""
     if not THINGS.exist(db):
         return []
     check_version(db, path)
     roots, forgotten, aliases = _roots(db)
     groups: dict[int, Group] = {}
-    photos, days, events = defaultdict[int, set[str]](set), defaultdict[int, set[int]](set), {}
+    photos, days = defaultdict[int, set[str]](set), defaultdict[int, set[int]](set)
+    events = defaultdict[int, set[int]](set)
     owned: dict[int, int] = {}
     for thing, photo, sighting, wall, event in _rows(db, path):
         root = roots.get(thing, thing)
@@ -84,7 +85,7 @@ def things(db: apsw.Connection, path: Path) -> list[Thing]:
         if wall is not None:
             days[root].add(wall // _DAY_MS)
         if event is not None:
-            events.setdefault(root, set()).add(event)
+            events[root].add(event)
     out = [
         Thing(
             id=root,
@@ -93,7 +94,7 @@ def things(db: apsw.Connection, path: Path) -> list[Thing]:
             attributes=modes,
             photos=tuple(sorted(photos[root])),
             days=len(days[root]),
-            events=len(events.get(root, ())),
+            events=len(events[root]),
             owned=owned[root],
             aliases=tuple(aliases.get(root, ())),
         )
@@ -103,12 +104,14 @@ def things(db: apsw.Connection, path: Path) -> list[Thing]:
     return sorted(out, key=lambda thing: (-thing.recurrence, -len(thing.photos), thing.id))
 
 
-def merge(db: apsw.Connection, path: Path, kept: int, other: int) -> None:
-    """Makes `other`, and what was merged into it, the thing `kept`."""
-    one, two = _root(db, path, kept), _root(db, path, other)
-    if one == two:
-        raise AlbumError(f"{path}: th{kept} and th{other} are one thing already")
-    db.execute("UPDATE things SET same_as=? WHERE id=? OR same_as=?", (one, two, two))
+def merge(db: apsw.Connection, path: Path, kept: int, others: Sequence[int]) -> None:
+    """Makes `others`, and what was merged into them, the thing `kept`."""
+    one = _root(db, path, kept)
+    for other in others:
+        two = _root(db, path, other)
+        if one == two:
+            raise AlbumError(f"{path}: th{kept} and th{other} are one thing already")
+        db.execute("UPDATE things SET same_as=? WHERE id=? OR same_as=?", (one, two, two))
 
 
 def split(db: apsw.Connection, path: Path, thing: int, photos: Sequence[str]) -> list[int]:
@@ -117,7 +120,8 @@ def split(db: apsw.Connection, path: Path, thing: int, photos: Sequence[str]) ->
     Returns the ids of the things that stand alone now.
     """
     root = _root(db, path, thing)
-    family = [int(row) for (row,) in db.execute("SELECT id FROM things WHERE id=? OR same_as=?", (root, root))]
+    rows: list[Any] = db.execute("SELECT id FROM things WHERE id=? OR same_as=?", (root, root)).fetchall()
+    family = [row for (row,) in rows]
     if photos:
         return [_set_apart(db, path, family, photos)]
     freed = [thing] if thing != root else [row for row in family if row != root]
@@ -128,10 +132,10 @@ def split(db: apsw.Connection, path: Path, thing: int, photos: Sequence[str]) ->
     return freed
 
 
-def forget(db: apsw.Connection, path: Path, thing: int) -> None:
-    """The bank tells of the thing no more, also when it is seen again."""
-    root = _root(db, path, thing)
-    db.execute("UPDATE things SET forgotten=1 WHERE id=?", (root,))
+def forget(db: apsw.Connection, path: Path, things: Sequence[int]) -> None:
+    """The bank tells of these no more, also when they are seen again."""
+    for root in dict.fromkeys(_root(db, path, thing) for thing in things):
+        db.execute("UPDATE things SET forgotten=1 WHERE id=?", (root,))
 
 
 def _sightings(texts: Sequence[str], extract: ThingExtractor) -> list[Sighting]:
@@ -147,9 +151,7 @@ def _fixed(db: apsw.Connection, photos: Sequence[str]) -> dict[tuple[str, str], 
     return {(str(photo), str(head)): int(thing) for photo, head, thing in rows if photo in wanted}
 
 
-def _assign(
-    db: apsw.Connection, seen: dict[str, list[Sighting]], fixed: dict[tuple[str, str], int]
-) -> None:
+def _assign(db: apsw.Connection, seen: dict[str, list[Sighting]], fixed: dict[tuple[str, str], int]) -> None:
     grouping, groups = Grouping(), dict[int, Group]()
     for row, head, apart in db.execute("SELECT id, head, apart FROM things ORDER BY id"):
         groups[row] = Group(int(row), str(head), bool(apart))
@@ -177,14 +179,10 @@ def _assign(
 
 
 def _drop_empty(db: apsw.Connection) -> None:
-    """Deletes things that no photo shows. If others were merged into one of them, the first takes its place."""
-    empty = [
-        int(row)
-        for (row,) in db.execute(
-            "SELECT id FROM things WHERE id NOT IN (SELECT thing FROM thing_sightings) ORDER BY id"
-        ).fetchall()
-    ]
-    for row in empty:
+    """Deletes things that no photo shows. Of others that were merged into one, the first takes its place."""
+    sql = "SELECT id FROM things WHERE id NOT IN (SELECT thing FROM thing_sightings) ORDER BY id"
+    empty: list[Any] = db.execute(sql).fetchall()
+    for (row,) in empty:
         heir = db.execute("SELECT min(id) FROM things WHERE same_as=?", (row,)).fetchone()
         if heir and heir[0] is not None:
             db.execute("UPDATE things SET same_as=? WHERE same_as=?", (heir[0], row))
@@ -196,16 +194,15 @@ def _drop_empty(db: apsw.Connection) -> None:
         db.execute("DELETE FROM things WHERE id=?", (row,))
 
 
-def _rows(
-    db: apsw.Connection, path: Path
-) -> Iterator[tuple[int, str, Sighting, int | None, int | None]]:
+def _rows(db: apsw.Connection, path: Path) -> Iterator[tuple[int, str, Sighting, int | None, int | None]]:
     """(thing, photo, sighting, wall time in ms, event) of all photos that the album has."""
     width = len(SIGHTING_COLUMNS.split(", "))
     for thing, crc, *values in db.execute(_SEEN):
         told = tuple(values[:width])
         if crc_of(told) != crc:
             raise AlbumError(
-                f"{path}: a thing of photo {str(told[0])[:40]!r} is damaged (its checksum differs); run verify"
+                f"{path}: a thing of photo {str(told[0])[:40]!r} is damaged (its checksum differs); "
+                "run verify"
             )
         photo, _, head, *attributes, owned = told
         wall, event = values[width:]
@@ -230,7 +227,9 @@ def _root(db: apsw.Connection, path: Path, thing: int) -> int:
     found: Any = None
     if THINGS.exist(db):
         check_version(db, path)
-        found = db.execute("SELECT coalesce(same_as, id), forgotten FROM things WHERE id=?", (thing,)).fetchone()
+        found = db.execute(
+            "SELECT coalesce(same_as, id), forgotten FROM things WHERE id=?", (thing,)
+        ).fetchone()
     if found is None or found[1]:
         raise AlbumError(f"{path}: there is no thing th{thing}; `gamer things {path}` lists them")
     return int(found[0])
@@ -246,7 +245,9 @@ def _set_apart(db: apsw.Connection, path: Path, family: Sequence[int], photos: S
             f"UPDATE thing_sightings SET thing=? WHERE photo=? AND thing IN ({marks})", (new, photo, *family)
         )
         if not db.changes():
-            raise AlbumError(f"{path}: the photo {photo!r} does not show the thing; `gamer things show` lists them")
+            raise AlbumError(
+                f"{path}: the photo {photo!r} does not show the thing; `gamer things show` lists them"
+            )
     if not db.execute(f"SELECT 1 FROM thing_sightings WHERE thing IN ({marks})", family).fetchone():
         raise AlbumError(f"{path}: these are all photos of the thing: name some of them")
     _drop_empty(db)

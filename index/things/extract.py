@@ -142,15 +142,15 @@ class _Reader:
     def _is_brand(self, at: int) -> bool:
         """Whether a word has a capital that is not that of a sentence's beginning."""
         before = self._text[: self.tokens[at].start()].rstrip()
-        return bool(_ASCII_NAME.fullmatch(self.tokens[at][0])) and before[-1:] not in ("", *".!?:…\n\"“(")
+        return bool(_ASCII_NAME.fullmatch(self.tokens[at][0])) and before[-1:] not in ("", *'.!?:…\n"“(')
 
     def _after(self, at: int, values: dict[str, list[str]]) -> None:
         """Reads what follows a head: "is broken", "made of wood", "for hiking", "with a long strap"."""
-        after = [index for index in range(at + 1, min(at + 6, len(self.tokens)))]
-        for index in after:
+        after: list[int] = []
+        while len(after) < 5 and (index := at + 1 + len(after)) < len(self.tokens):
             if not self._joined(index - 1, index):
-                after = after[: after.index(index)]
                 break
+            after.append(index)
         said = [self._lower[index] for index in after]
         if said[:1] and said[0] in _BE:
             self._value_at(after[1:2], values)

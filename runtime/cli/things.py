@@ -46,8 +46,8 @@ def things() -> None:
     type=click.Choice(("rules", "llm")),
     default="rules",
     show_default=True,
-    help="Who finds things with --build. llm: also the bundle's language model, which reads all memories anew "
-    "and may only give words of them; its answers are kept in ALBUM.extract.",
+    help="Who finds things with --build. llm: also the bundle's language model, which reads all memories "
+    "anew and may only give words of them; its answers are kept in ALBUM.extract.",
 )
 @album_bundle_option
 @json_option
@@ -96,7 +96,7 @@ def merge(album: Path, kept: str, others: tuple[str, ...], as_json: bool) -> Non
     with _told("things merge"):
         root, parts = parse_id(kept), [parse_id(other) for other in others]
         with AlbumWriter.extend(album) as writer:
-            writer.changing(lambda db, path: [bank.merge(db, path, root, part) for part in parts])
+            writer.changing(lambda db, path: bank.merge(db, path, root, parts))
         found = _find(album, root)
     click.echo(json.dumps(_figures(found), ensure_ascii=False) if as_json else plain(_line(found)))
 
@@ -129,7 +129,7 @@ def forget(album: Path, ids: tuple[str, ...], as_json: bool) -> None:
     with _told("things forget"):
         rows = [parse_id(one) for one in dict.fromkeys(ids)]
         with AlbumWriter.extend(album) as writer:
-            writer.changing(lambda db, path: [bank.forget(db, path, row) for row in rows])
+            writer.changing(lambda db, path: bank.forget(db, path, rows))
     gone = [f"th{row}" for row in rows]
     click.echo(json.dumps({"forgotten": gone}) if as_json else f"forgotten: {' '.join(gone)}")
 
@@ -138,7 +138,7 @@ def parse_id(text: str) -> int:
     """ "th12" → 12. Raises AlbumError for anything else."""
     number = text.removeprefix("th")
     if number == text or not (number.isascii() and number.isdigit()) or len(number) > 15:
-        raise AlbumError(f"{text[:40]!r} is no thing: give an id such as th12, as `gamer things ALBUM` lists it")
+        raise AlbumError(f"{text[:40]!r} is no thing: give an id that `gamer things` lists, such as th12")
     return int(number)
 
 
@@ -172,9 +172,7 @@ def _find(album: Path, row: int) -> Thing:
 
 def _line(thing: Thing) -> str:
     owned = " (yours)" if thing.owned else ""
-    return (
-        f"{f'th{thing.id}':7} {len(thing.photos):6} {thing.days:5} {thing.events:6}  {thing.name}{owned}"
-    )
+    return f"{f'th{thing.id}':7} {len(thing.photos):6} {thing.days:5} {thing.events:6}  {thing.name}{owned}"
 
 
 def _figures(thing: Thing) -> dict[str, Any]:

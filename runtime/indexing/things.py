@@ -27,7 +27,8 @@ MAX_NEW = 128
 _MAX_VALUE = 40  # characters; a longer answer repeats the memory
 # ChatML, which the bundles' instruction models share; a bundle may have its own prompt named "things".
 PROMPT = """<|im_start|>system
-Quote from the note the one thing that it is about, and what it says of it. Leave out what it does not say.<|im_end|>
+Quote from the note the one thing that it is about, and what it says of it. Leave out what it does not \
+say.<|im_end|>
 <|im_start|>user
 I bought a red leather handbag with two pockets for work<|im_end|>
 <|im_start|>assistant

@@ -16,11 +16,10 @@ from tests.fakes import fake_models
 
 @pytest.fixture
 def album(tmp_path: Path) -> Path:
-    lines = [
-        json.dumps({"id": name, "taken_at": f"2026-05-0{day}T10:00:00",
-                    "memories": [{"source": "note", "text": text}]})
-        for day, (name, text) in enumerate({"a": "my red bag", "b": "my red bag", "c": "a blue bag"}.items(), 1)
-    ]  # fmt: skip
+    lines = []
+    for day, (name, text) in enumerate((("a", "my red bag"), ("b", "my red bag"), ("c", "a blue bag")), 1):
+        memories = [{"source": "note", "text": text}]
+        lines.append(json.dumps({"id": name, "taken_at": f"2026-05-0{day}T10:00:00", "memories": memories}))
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
     return build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer").path
 
@@ -55,7 +54,9 @@ def test_things_are_merged_split_and_forgotten(album: Path) -> None:
     assert run(album, "--build").exit_code == 0 and set(listed(album)) == {"th1"}
 
 
-@pytest.mark.parametrize("given", [("show", "th9"), ("show", "9"), ("merge", "th1", "x"), ("forget", "th"), ("split", "th2")])
+@pytest.mark.parametrize(
+    "given", [("show", "th9"), ("show", "9"), ("merge", "th1", "x"), ("forget", "th"), ("split", "th2")]
+)
 def test_a_mistake_is_one_line(album: Path, given: tuple[str, ...]) -> None:
     done = run(given[0], album, *given[1:])
     assert done.exit_code == 1 and len(done.output.strip().splitlines()) == 1

@@ -58,8 +58,10 @@ def test_a_user_is_asked_with_both_banks(tmp_path: Path) -> None:
     from gamer.runtime.indexing.build import build
     from tests.fakes import fake_models
 
-    rows = [{"id": n, "taken_at": f"2026-05-0{day}T10:00:00",
-             "memories": [{"source": "note", "text": "my red bag"}]} for day, n in enumerate("ab", 1)]  # fmt: skip
+    memories = [{"source": "note", "text": "my red bag"}]
+    rows = [
+        {"id": n, "taken_at": f"2026-05-0{d}T10:00:00", "memories": memories} for d, n in ((1, "a"), (2, "b"))
+    ]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with gzip.open(tmp_path / "u.queries.jsonl.gz", "wt") as stream:
         for at, query in enumerate(("my bag", "clouds")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import apsw
 import pytest
@@ -58,10 +59,15 @@ def path(build_album: BuildAlbum) -> Path:
 
 def test_sightings_of_one_head_are_one_thing_unless_an_attribute_contradicts(path: Path) -> None:
     found = things(path)
-    assert photos(path) == {"red canvas bag": ("a", "b", "d"), "blue bag": ("c",), "mug": ("d",), "bench": ("b",)}
+    assert photos(path) == {
+        "red canvas bag": ("a", "b", "d"),
+        "blue bag": ("c",),
+        "mug": ("d",),
+        "bench": ("b",),
+    }
     bag = found["red canvas bag"]
     assert (bag.days, bag.owned, bag.recurrence) == (3, 3, 3)
-    assert list(found)[0] == "red canvas bag"
+    assert next(iter(found)) == "red canvas bag"
 
 
 def test_an_album_of_no_things_gets_no_tables(build_album: BuildAlbum) -> None:
@@ -112,7 +118,7 @@ def test_a_thing_recurs_over_events_and_undated_photos_count_for_no_day(build_al
 def test_merging_is_undone_by_splitting(path: Path) -> None:
     before = things(path)
     red, blue = before["red canvas bag"].id, before["blue bag"].id
-    change(path, "merge", red, blue)
+    change(path, "merge", red, [blue])
     (merged,) = [thing for thing in things(path).values() if thing.head == "bag"]
     assert (merged.id, merged.photos, merged.aliases) == (red, ("a", "b", "c", "d"), (blue,))
     assert change(path, "split", red, ()) == [blue]
@@ -121,7 +127,7 @@ def test_merging_is_undone_by_splitting(path: Path) -> None:
 
 def test_what_is_split_by_photos_stays_apart(path: Path) -> None:
     red = things(path)["red canvas bag"].id
-    (new,) = change(path, "split", red, ["d"])  # type: ignore[misc]
+    new = max(cast(list[int], change(path, "split", red, ["d"])))
     with AlbumWriter.extend(path) as writer:
         writer.add([photo("e", "my red bag", 9)])
         writer.update([photo("d", "my red bag, worn", 3)])
@@ -131,7 +137,7 @@ def test_what_is_split_by_photos_stays_apart(path: Path) -> None:
 
 
 def test_a_forgotten_thing_stays_forgotten_when_it_is_seen_again(path: Path) -> None:
-    change(path, "forget", things(path)["red canvas bag"].id)
+    change(path, "forget", [things(path)["red canvas bag"].id])
     with AlbumWriter.extend(path) as writer:
         writer.add([photo("e", "my red bag", 9)])
     grow(path)
@@ -140,12 +146,14 @@ def test_a_forgotten_thing_stays_forgotten_when_it_is_seen_again(path: Path) -> 
 
 @pytest.mark.parametrize(
     ("what", "given"),
-    [("merge", (1, 1)), ("merge", (1, 99)), ("split", (1, ())), ("split", (1, ["zz"])), ("forget", (99,)),
+    [("merge", (1, [1])), ("merge", (1, [99])), ("split", (1, ())), ("split", (1, ["zz"])), ("forget", ([99],)),
      ("split", (1, ["a", "b", "d"]))],
 )  # fmt: skip
-def test_what_cannot_be_changed_is_said_and_nothing_is(path: Path, what: str, given: tuple[object, ...]) -> None:
+def test_what_cannot_be_changed_is_said_and_nothing_is(
+    path: Path, what: str, given: tuple[object, ...]
+) -> None:
     before = things(path)
-    with pytest.raises(AlbumError, match="th1|th99|photo|thing"):
+    with pytest.raises(AlbumError, match=r"th1|th99|photo"):
         change(path, what, *given)
     assert things(path) == before
 

@@ -41,8 +41,18 @@ def test_what_the_model_quotes_is_added_to_the_rules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["", "no", "[]", "{}", "{\"thing\": 3}", answer(thing="bomb"), answer(color="green"), answer(thing="I")]
-)  # fmt: skip
+    "said",
+    [
+        "",
+        "no",
+        "[]",
+        "{}",
+        '{"thing": 3}',
+        answer(thing="bomb"),
+        answer(color="green"),
+        answer(thing="I"),
+    ],
+)
 def test_an_answer_that_is_no_thing_of_the_note_gives_none(said: str) -> None:
     assert sighting(said, NOTE) is None
 

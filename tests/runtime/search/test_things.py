@@ -1,4 +1,4 @@
-"""What a search takes from the bank of things, on made-up models: which thing is meant, T_t, and its place."""
+"""What a search takes from the bank of things, on made-up models: which thing is meant, and T_t."""
 
 from __future__ import annotations
 
