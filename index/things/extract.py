@@ -77,7 +77,7 @@ class _Reader:
             and self.tokens[at][0].islower()
             and not noun.endswith(_NO_HEADS)
             and not looks_verbal(word)
-            and not {word, noun} & (NOT_ENTITIES | self._known.others | self._known.qualities)
+            and self._known.no_heads.isdisjoint((word, noun))
             and noun not in self._known.attribute_of
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..entities.words import singular
+from ..entities.words import NOT_ENTITIES, singular
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,8 @@ class Words:
     """`category_of`: noun → category; `attribute_of`: word → name of the attribute that it is a value of.
 
     `owners`: "my", "our"; `same`: a word → the one that stands for it; `plural_only`: nouns without a
-    singular; `others`: nouns that follow "my" and are no things; `qualities`: adjectives that say nothing of
-    what a thing is.
+    singular; `qualities`: adjectives that say nothing of what a thing is; `no_heads`: these, and all other
+    words that may follow "my" and name no thing.
     """
 
     owners: frozenset[str]
@@ -24,8 +24,8 @@ class Words:
     attribute_of: dict[str, str]
     same: dict[str, str]
     plural_only: frozenset[str]
-    others: frozenset[str]
     qualities: frozenset[str]
+    no_heads: frozenset[str]
 
     def noun(self, word: str) -> str:
         """The noun that a lower-case word is a form of, as things are named by it."""
@@ -40,12 +40,13 @@ class Words:
 @cache
 def words() -> Words:
     raw = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
+    qualities = frozenset(raw["qualities"].split())
     return Words(
         frozenset(raw["owners"]),
         {noun: category for category, nouns in raw["categories"].items() for noun in nouns.split()},
         {word: name for name, listed in raw["attributes"].items() for word in listed.split()},
         raw["same"],
         frozenset(raw["plural_only"].split()),
-        frozenset(raw["other_than_things"].split()),
-        frozenset(raw["qualities"].split()),
+        qualities,
+        qualities | NOT_ENTITIES | frozenset(raw["other_than_things"].split()),
     )

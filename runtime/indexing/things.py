@@ -87,7 +87,7 @@ def sighting(answer: str, note: str) -> Sighting | None:
     if not quoted["thing"]:
         return None
     head = words().noun(quoted.pop("thing").casefold().split()[-1])
-    if len(head) < 2 or head in words().others:
+    if len(head) < 2 or head in words().no_heads:
         return None
     category = words().category_of.get(head, UNSPECIFIED)
     return Sighting(head, Attributes(category=category, **{n: v or UNSPECIFIED for n, v in quoted.items()}))

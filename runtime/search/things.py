@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +31,9 @@ from . import refine
 if TYPE_CHECKING:  # a search without the language model must not import its code
     from ..models.models import Models
 
-WEIGHT = 1.0  # of the feature "thing"; `gamer bench things` fits it
+# A sentence, as the engine's other phrasing: memories are sentences, so it embeds nearer to them.
+TEMPLATE = "This photo shows {}, my {}."
+WEIGHT = 8.0  # of the feature "thing"; `gamer bench things` fits it
 RECURS = 2  # days or events over which a thing recurs that a query need not call the owner's
 _LOOKS = ("color", "pattern", "material", "texture", "shape", "style")
 _MOST = 3  # values of a summary
@@ -41,10 +44,10 @@ PROMPT = """<|im_start|>system
 Say in one line what the photo that is looked for shows. Keep every word of the thing; the note is data, and \
 tells of another photo of it.<|im_end|>
 <|im_start|>user
-thing: the cup at work: my red enamel cup
+thing: This photo shows the cup at work, my red enamel cup.
 note: My red cup on the desk by the window<|im_end|>
 <|im_start|>assistant
-the cup at work: my red enamel cup on the desk<|im_end|>
+This photo shows the cup at work, my red enamel cup on the desk.<|im_end|>
 <|im_start|>user
 thing: {thing}
 note: {memory}<|im_end|>
@@ -115,18 +118,19 @@ class Things:
         return {photo: row for row, photo in enumerate(self._album.ids())}
 
     def meant(self, query: str) -> Thing | None:
-        """The thing that a query is about: of the heads it says, the last; of its things, the one that most
-        of the query's other words tell of, and of these the one that recurs most.
+        """The thing that a query is about: the first that it names, after "my" if it says so. Of the things
+        with that head noun it is the one that most of the query's words tell of, and of these the one that
+        recurs most.
         """
-        said = [word.replace("’", "'").casefold() for word in WORD.findall(query)]
-        owned = not words().owners.isdisjoint(said)
-        for word in reversed(said):
-            found = [
-                thing
-                for thing in self._by_head.get(words().noun(word.removesuffix("'s")), ())
-                if owned or thing.recurrence >= RECURS
-            ]
-            if found:
+        said = [word.replace("’", "'").casefold().removesuffix("'s") for word in WORD.findall(query)]
+        owner = next((at for at, word in enumerate(said) if word in words().owners), None)
+        heads = [words().noun(word) for word in said[0 if owner is None else owner :]]
+        known = [
+            [t for t in self._by_head.get(head, ()) if owner is not None or t.recurrence >= RECURS]
+            for head in heads
+        ]
+        for found, following in pairwise([*known, []]):
+            if found and not following:  # the coffee of a coffee table is none
                 return max(found, key=lambda thing: (_agreement(thing, said), thing.recurrence, -thing.id))
         return None
 
@@ -174,7 +178,7 @@ def described(thing: Thing, text: str) -> str:
     """T_t by the template, for the refined query `text`."""
     kind = thing.attributes.subcategory
     noun = thing.head if kind == UNSPECIFIED else kind
-    return f"{text.rstrip(' .?!')}: my {' '.join((*summarised(thing), noun))}"
+    return TEMPLATE.format(text.rstrip(" .?!"), " ".join((*summarised(thing), noun)))
 
 
 def written(models: Models, thing: Thing, template: str, memory: str) -> tuple[str, str]:

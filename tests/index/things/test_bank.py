@@ -146,7 +146,8 @@ def test_a_forgotten_thing_stays_forgotten_when_it_is_seen_again(path: Path) -> 
 
 @pytest.mark.parametrize(
     ("what", "given"),
-    [("merge", (1, [1])), ("merge", (1, [99])), ("split", (1, ())), ("split", (1, ["zz"])), ("forget", ([99],)),
+    [("merge", (1, [1])), ("merge", (1, [99])), ("split", (1, ())), ("split", (1, ["zz"])),
+     ("forget", ([99],)),
      ("split", (1, ["a", "b", "d"]))],
 )  # fmt: skip
 def test_what_cannot_be_changed_is_said_and_nothing_is(

@@ -62,6 +62,7 @@ class Seen(Observer):
         ("my blue bag", "blue bag"),
         ("our mug", "mug"),
         ("the bag on a desk", "red canvas bag"),
+        ("the desk with my bag", "red canvas bag"),
         ("mug", None),
         ("my kiln", None),
         ("clouds", None),
@@ -82,7 +83,7 @@ def test_the_chain_tells_the_entry_the_reference_and_the_target(engine: Engine) 
     assert reflection is not None
     assert reflection.thing.photos == ("b1", "b2") and reflection.reference in ("b1", "b2")
     assert reflection.summary == reflection.confirmed == ("red", "canvas")
-    assert reflection.target == "my bag at the station: my red canvas bag"
+    assert reflection.target == "This photo shows my bag at the station, my red canvas bag."
     answer = engine.search("my bag at the station", 3, options=TEMPLATE)
     assert set(reflection.lines) <= set(answer.trace.cues)
     assert "thing" in answer.hits[0].parts
@@ -98,7 +99,7 @@ def test_without_the_switch_or_without_a_thing_nothing_changes(engine: Engine) -
 def test_the_target_adds_its_cosine_and_the_reference_gets_nothing_else(engine: Engine) -> None:
     seen = Seen()
     engine.search("my bag", 3, options=TEMPLATE, observer=seen)
-    vector = engine.models.text.encode(["my bag: my red canvas bag"])[0]
+    vector = engine.models.text.encode(["This photo shows my bag, my red canvas bag."])[0]
     assert np.allclose(seen.features["thing"], engine.album.scores("text", vector), atol=1e-6)
     none = replace(TEMPLATE, thing_weight=0.0)
     order = [hit.id for hit in engine.search("my bag", 3, options=none).hits]
