@@ -1,4 +1,4 @@
-"""The command `gamer bench memory`, registered in bench/cli/bench.py."""
+"""The commands `gamer bench memory` and `gamer bench things`, registered in bench/cli/bench.py."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .quality import shown_command
 
 if TYPE_CHECKING:
     from ..memory.measure import MemoryQuality
+    from ..memory.things import ThingsQuality
 
 
 @click.command()
@@ -88,4 +89,49 @@ def _print(result: MemoryQuality) -> None:
         )
 
 
-COMMANDS = (memory,)
+@click.command()
+@click.argument("data", type=PATH, nargs=-1, required=True)
+@bundle_option
+@click.option("--cache", type=PATH, required=True, help="Where the users' albums are kept between runs.")
+@result_options
+@threads_option
+def things(data: tuple[Path, ...], bundle: Path, cache: Path, out: Outlet, threads: int) -> None:
+    """Recall@5 with the bank of things, without it, and with another user's bank, over the folders DATA.
+
+    The weight is cross-validated by user; p is of a paired permutation test.
+    """
+    from ..memory import things as measuring
+
+    with one_line("bench things", DatasetError, extra="bench"), spinner() as progress:
+        task = progress.add_task("opening", total=None)
+        shown = shown_command("things " + " ".join(folder.name for folder in data), bundle, ())
+        cache.mkdir(parents=True, exist_ok=True)
+        result = measuring.measure(
+            bundle, data, cache, threads, lambda text: progress.update(task, description=text), shown
+        )
+        out.save(asdict(result))
+    out.show(asdict(result), lambda: _print_things(result))
+
+
+def _print_things(result: ThingsQuality) -> None:
+    table = Table(title="recall@5, macro over users")
+    for name in ("data set", "queries", "number", "without", "own bank", "p", "another's bank", "p", "+/-"):
+        table.add_column(name, justify="left" if name in ("data set", "queries") else "right")
+    for gain in result.gains:
+        without, own, other = gain.recall5.values()
+        table.add_row(
+            gain.dataset,
+            gain.subset,
+            str(gain.queries),
+            f"{without:.4f}",
+            f"{own:.4f}",
+            f"{gain.p:.3f}",
+            f"{other:.4f}",
+            f"{gain.p_other:.3f}",
+            f"{gain.better}/{gain.worse}",
+        )
+    Console().print(table)
+    click.echo(f"weights of the folds: {', '.join(map(str, result.weights))}")
+
+
+COMMANDS = (memory, things)

@@ -7,10 +7,11 @@ are scanned.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 import apsw
 import numpy as np
@@ -30,6 +31,8 @@ from .schema import open_reader
 from .sharing import leaving
 from .space_layer import SpaceLayer
 from .vector_layer import VectorLayer
+
+_T = TypeVar("_T")
 
 
 class Album:
@@ -128,6 +131,10 @@ class Album:
     def ids(self) -> list[str]:
         """The photos' ids, by row."""
         return self._file.load(loader.photo_ids)
+
+    def reading(self, read: Callable[[apsw.Connection, Path], _T]) -> _T:
+        """What a function reads of the album's optional tables, such as `gamer.index.things.bank.things`."""
+        return self._file.load(lambda db: read(db, self.path))
 
     @property
     def bundle(self) -> Path | None:

@@ -10,8 +10,9 @@ from .clip_tables import CLIPS
 from .face_tables import FACES
 from .person_tables import PERSON
 from .table_group import TableGroup
+from .thing_tables import THINGS
 
-GROUPS: tuple[TableGroup, ...] = (PERSON, FACES, CLIPS)
+GROUPS: tuple[TableGroup, ...] = (PERSON, FACES, CLIPS, THINGS)
 NAMES = frozenset(name for group in GROUPS for name in group.names)
 SHADOWED = frozenset(name for group in GROUPS for name in group.full_text)
 

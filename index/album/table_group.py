@@ -60,10 +60,13 @@ class TableGroup:
             db.execute(self.settings)
 
     def exist(self, db: apsw.Connection) -> bool:
-        found = db.execute(
-            "SELECT 1 FROM main.sqlite_schema WHERE type='table' AND name=?", (self.tables[0],)
-        )
-        return found.fetchone() is not None
+        """Whether the tables are there, and not hidden."""
+        (found,) = db.execute(
+            "SELECT (SELECT count(*) FROM main.sqlite_schema WHERE type='table' AND name=?1) "
+            "AND NOT (SELECT count(*) FROM temp.sqlite_schema WHERE type='view' AND name=?1)",
+            (self.tables[0],),
+        ).fetchone() or (0,)
+        return bool(found)
 
     def fits(self, kind: str, name: str, sql: object) -> bool:
         """Whether an entry of the schema is one of these, declared as it is here; shadows by name alone."""

@@ -41,12 +41,12 @@ from .rows import Rows
 from .schema import UNREADABLE, check_replaceable, connect, damaged, means_damage, one_line
 from .tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
 
+_T = TypeVar("_T")
 HNSW_FROM = 1_000  # vectors: a channel with fewer gets no graph, which would save too little for its size
 
 
 # One change, such as a batch of photos or all segments, may take so many times the steps of a read.
 _STEP_TIMES = 100
-_T = TypeVar("_T")
 
 
 class AlbumWriter:
@@ -256,6 +256,15 @@ class AlbumWriter:
         freed: list[str] = []
         self._commit(lambda _: freed.extend(merging.split(self._open(), self._final, name)))
         return freed
+
+    def changing(self, change: Callable[[apsw.Connection, Path], _T]) -> _T:
+        """What a function returns that changes optional tables, such as those of `gamer.index.things.bank`.
+
+        It runs in one transaction, which leaves the generation as it is.
+        """
+        done: list[_T] = []
+        self._commit(lambda _: done.append(change(self._open(), self._final)), counts=False)
+        return done[0]
 
     def set_events(self, events: Sequence[Event]) -> None:
         """Replaces all events of the album. An event without photos is left out.

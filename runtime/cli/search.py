@@ -20,6 +20,7 @@ from gamer.index import AlbumError
 from ..errors import RuntimeFailure
 from ..models.models import Models
 from ..search.answer import LAYERS, MODES, REFINEMENTS, Answer, Hit, SimilarPhoto
+from ..search.options import THINGS, SearchOptions
 from .console import one_line, plain
 from .options import (
     PATH,
@@ -59,6 +60,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="paper: cube, nodes over δ, cosine alone.",
 )
+@click.option(
+    "--things",
+    type=click.Choice(THINGS),
+    default="off",
+    show_default=True,
+    help="Who describes what is looked for, where QUERY is about a thing of yours (gamer things).",
+)
 @now_option
 @backend_option
 @threads_option
@@ -73,6 +81,7 @@ def search(
     explain: bool,
     refined_by: str,
     mode: str,
+    things: str,
     now: datetime | None,
     backend: str,
     threads: int,
@@ -106,7 +115,8 @@ def search(
 
         engine = Engine.over(models, album)
         ahead.join()
-        answer = find(engine, query, k, refined_by=refined_by, mode=mode, now=now)
+        options = SearchOptions(things=things)
+        answer = find(engine, query, k, refined_by=refined_by, mode=mode, now=now, options=options)
     warn_of_missing_files("search", album, [hit.path for hit in answer.hits])
     if as_json:
         click.echo(json.dumps(asdict(answer), ensure_ascii=False))

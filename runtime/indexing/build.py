@@ -20,6 +20,7 @@ from gamer.index.album.storage import WriterLock, discard, publish
 from gamer.index.ingest import count as count_source
 from gamer.index.memory.carrying import carry
 from gamer.index.people import reading
+from gamer.index.things import bank
 
 from ..bundle.manifest import Manifest
 from ..errors import RuntimeFailure
@@ -130,6 +131,7 @@ def build(
         if with_people is not False:
             faces.carry(final, working, writer)
         found = _people(working, run, with_people)
+        grow_things(writer, run.encoder)
         writer.embed(run.encoder.names)
         writer.compact()
     _replace(final, working)
@@ -175,6 +177,7 @@ def add(
         run.close()
         writer.remember_bundle(models.bundle)
         found = _people(album, run, with_people)
+        grow_things(writer, run.encoder)
         if with_people is False:
             writer.embed(run.encoder.names)
             writer.compact()
@@ -221,6 +224,11 @@ def update(
         )
     done = _in_place(album, rows, encoder, progress) if same else _renewed(album, encoder, progress)
     return replace(done, path=album)
+
+
+def grow_things(writer: AlbumWriter, encoder: Encoder) -> None:
+    """Brings the bank of things up to date with the album's memories."""
+    writer.changing(lambda db, path: bank.grow(db, path, encoder.things))
 
 
 class _Run:
@@ -439,6 +447,7 @@ def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress
                 if progress:
                     progress(start + len(photos), len(wanted), photos[-1].id)
         writer.remember_bundle(encoder.models.bundle)
+        grow_things(writer, encoder)
         writer.finish(encoder.names)
     return Updated(album, done, False, tuple(skips))
 
@@ -489,6 +498,7 @@ def _renew(album: Path, working: Path, encoder: Encoder, progress: Progress | No
                 if progress:
                     progress(total - len(remaining) + start + len(photos), total, photos[-1].id)
         writer.remember_bundle(encoder.models.bundle)
+        grow_things(writer, encoder)
         writer.embed(encoder.names)
         writer.compact()
     reencode.finish(working)

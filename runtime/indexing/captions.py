@@ -23,6 +23,7 @@ from gamer.index.records import UNKNOWN_TIME
 
 from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
+from .build import grow_things
 from .encode import Encoder
 
 WRITTEN = ("chat", "social", "caption", "note")  # sources that people write; such a photo needs no caption
@@ -178,6 +179,7 @@ def caption_album(
         if progress:
             progress(start + len(batch), len(todo), photos[-1].id if photos else "")
     with AlbumWriter.extend(album) as writer:
+        grow_things(writer, encoder)
         writer.finish(encoder.names)
     return Captioned(album, captioned, sum(described), len(todo) - captioned, tuple(skips))
 

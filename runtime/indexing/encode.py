@@ -31,6 +31,8 @@ from gamer.index import (
 )
 from gamer.index.ingest import clip_frames
 from gamer.index.records import COPIES, FAVOURITE
+from gamer.index.things import extract as thing_rules
+from gamer.index.things.extract import ThingExtractor
 
 from ..errors import RuntimeFailure
 from ..models.models import ImageCode, Models
@@ -63,12 +65,19 @@ class _Seen:
 
 
 class Encoder:
-    """Encodes photos with a bundle's models. `reader`: OCR, or None. `extractor`: memory text → mentions."""
+    """Encodes photos with a bundle's models. `reader`: OCR, or None. `extractor`: memory text → mentions.
+
+    `things`: memory text → things of the owner, for the bank of them.
+    """
 
     def __init__(
-        self, models: Models, reader: TextReader | None = None, extractor: Extractor = extract
+        self,
+        models: Models,
+        reader: TextReader | None = None,
+        extractor: Extractor = extract,
+        things: ThingExtractor = thing_rules.extract,
     ) -> None:
-        self.models, self._reader, self._extract = models, reader, extractor
+        self.models, self._reader, self._extract, self.things = models, reader, extractor, things
 
     def encode(self, photos: Sequence[Photo], skips: list[Skip], *, keep: bool = False) -> list[Encoded]:
         """Encodes the photos that can be read; appends to `skips` those that cannot.

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from time import perf_counter_ns
@@ -32,6 +33,7 @@ from .fused import SHARED, FusedRanker, Ranked, Scope, searched
 from .options import SILENT, Observer, SearchOptions
 from .query_reader import QueryReader
 from .replacement import Dictionary
+from .things import WEIGHT, Reflection, Target, Things, written
 
 # The vector of the query is blended with the vector of a sentence that contains it, with weight PHRASED:
 # memories are sentences, so a sentence embeds nearer to them than a bare title does.
@@ -74,6 +76,7 @@ class Engine:
         self.facts = AlbumFacts(album)
         self._reader = QueryReader(models, album, self.facts, self._llm_lock)
         self._fused = FusedRanker(album, self.facts)
+        self.things = Things(album)
 
     @classmethod
     def open(
@@ -136,6 +139,7 @@ class Engine:
             photos, cube, widened = self._inside(cues, options, observer)
         with clock("refine"):
             refined = self._refine(query, cues, refined_by, options, observer)
+            reflection = self._reflect(query, refined.text, options, observer)
         with clock("graph"):
             with observer.step("graph", "entity match"):
                 matches = self.album.match_entities(refined.plain, cube, delta)
@@ -154,12 +158,13 @@ class Engine:
                 none = RowSet(np.zeros(len(self.album), np.bool_))
                 scope = Scope(photos, cube, linked, related, options.then or none)
                 vectors = refined.vectors(refined.phrased)
-                ranked = self._fused.rank(refined.text, vectors, cues, scope, weights, observer)
+                target = self._target(reflection, options)
+                ranked = self._fused.rank(refined.text, vectors, cues, scope, weights, observer, target)
             with observer.step("vectors", "re-rank"):
                 positions = hits.order(self.album, ranked, k)
         trace = Trace(
             query=query,
-            cues=cue_lines(cues),
+            cues=cue_lines(cues) + (reflection.lines if reflection else ()),
             cube_lines=cube_lines(cues),
             cubes=cues.cubes,
             refined=refined.text,
@@ -229,6 +234,24 @@ class Engine:
         plain, sentence = vectors
         phrased = np.asarray((1 - PHRASED) * plain + PHRASED * sentence, np.float32)
         return _Refined(text, how, plain, phrased, self._projected(text, plain, observer))
+
+    def _reflect(
+        self, query: str, text: str, options: SearchOptions, observer: Observer
+    ) -> Reflection | None:
+        """What the bank of things says of a query, where `options` ask for it."""
+        if options.things == "off":
+            return None
+        with observer.step("refine", "things"):
+            if options.things == "template":
+                return self.things.reflect(query, text)
+            with self._llm_lock:
+                return self.things.reflect(query, text, partial(written, self.models))
+
+    def _target(self, reflection: Reflection | None, options: SearchOptions) -> Target | None:
+        if reflection is None:
+            return None
+        weight = WEIGHT if options.thing_weight is None else options.thing_weight
+        return Target(self.models.text.encode([reflection.target])[0], weight)
 
     def _projected(self, text: str, vector: FloatArray, observer: Observer) -> dict[str, FloatArray]:
         """v_Q for those channels of the bundle's trained experts that the album has."""

@@ -20,6 +20,7 @@ from ..cues.times import merged
 from . import ranking, refine, unknown
 from .album_facts import AlbumFacts
 from .options import SILENT, Observer
+from .things import Target
 
 SHARED = ("text", "image")  # the channels whose queries are the text tower's vector
 # Channel → the vector of a query in it, float32 [dim].
@@ -107,9 +108,16 @@ class FusedRanker:
         self._album, self._facts = album, facts
 
     def rank(
-        self, text: str, vectors: Vectors, cues: Cues, scope: Scope, weights: Ranking, observer: Observer
+        self,
+        text: str,
+        vectors: Vectors,
+        cues: Cues,
+        scope: Scope,
+        weights: Ranking,
+        observer: Observer,
+        target: Target | None = None,
     ) -> Ranked:
-        """`text`: the refined query; `vectors`: its embeddings."""
+        """`text`: the refined query; `vectors`: its embeddings; `target`: T_t of the thing it is about."""
         with observer.step("vectors", "words (BM25)"):
             words = self._album.words(text)
         with observer.step("vectors", "candidates"):
@@ -118,12 +126,15 @@ class FusedRanker:
         asked = _Asked(words, vectors, scope, clues)
         with observer.step("vectors", "features"):
             features, scores = self._features(asked, rows, observer)
-        observer.ranked(rows, features)
+        thing = {} if target is None else {"thing": target.feature(self._album, rows)}
+        observer.ranked(rows, features | thing)
         with observer.step("vectors", "weights"):
             known = _known(features, scores, rows, weights)
             parts = dict(known.parts)
             if not known.told.all():
                 parts["unknown"] = unknown.expected(known, self._typical(asked, known, weights))
+            if target is not None:
+                parts["thing"] = thing["thing"] * np.float32(target.weight)
             if clues and refine.says_nothing(text):
                 parts = ranking.by_cues(parts)
         return Ranked(rows, features, parts, plan)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # a search without the language model must not import its cod
 # Layers that can be left out. Without "cube" no time or place is read from the query; without "vectors" mode
 # "paper" ranks by entity nodes alone.
 SKIPPABLE = frozenset({"cube", "vectors"})
+# Who describes what is looked for, from the bank of things (things.py).
+THINGS = ("off", "template", "llm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,8 @@ class SearchOptions:
     `vector`: the query's embedding, float32 [D], if already computed. `reuse_refinements`: whether the
     language model's earlier answer to the same query is used again. `refined`: the refined query Q̂, if it is
     already made; cues are read from the query all the same. `timed`: whether the trace holds
-    milliseconds by layer (else zeros).
+    milliseconds by layer (else zeros). `things`: who writes T_t for a query about a thing of the owner, one
+    of THINGS (things.py); "off": nobody. `thing_weight`: of its feature; None: the default.
     """
 
     within: RowSet | None = None
@@ -41,10 +44,14 @@ class SearchOptions:
     reuse_refinements: bool = True
     refined: str | None = None
     timed: bool = True
+    things: str = "off"
+    thing_weight: float | None = None
 
     def __post_init__(self) -> None:
         if unknown := self.skip - SKIPPABLE:
             raise ValueError(f"unknown layer {min(unknown)!r}; choose from: {', '.join(sorted(SKIPPABLE))}")
+        if self.things not in THINGS:
+            raise ValueError(f"unknown things {self.things!r}; choose from: {', '.join(THINGS)}")
 
 
 class Observer:

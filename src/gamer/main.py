@@ -52,6 +52,11 @@ COMMANDS = {
         "people",
         "List, name, merge, split and forget the people in an album's photos.",
     ),
+    "things": (
+        "gamer.runtime.cli.things",
+        "things",
+        "List the things of yours that recur in an album; merge, split and forget them.",
+    ),
     "doctor": (
         "gamer.runtime.cli.doctor",
         "doctor",

@@ -1,0 +1,271 @@
+"""What the bank of things adds to search: recall@5 with it, without it, and with another user's.
+
+Each query is asked without and, where it is about a thing, with T_t from the user's own bank and from the
+next user's. The weight of the feature "thing" is fitted as the other weights are, by the likelihood of what
+is meant, on the users that are not measured with it; the other weights stay. A gain that another user's bank
+gives too is not memory, but wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamer.index import Album, AlbumWriter, FloatArray, RowArray
+from gamer.index.entities.words import WORD
+from gamer.index.things import bank
+from gamer.index.things.extract import extract
+from gamer.index.things.records import Thing
+from gamer.index.things.words import words
+from gamer.runtime.bundle.manifest import Ranking
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.options import Observer, SearchOptions
+from gamer.runtime.search.things import Things
+
+from .. import machine, stats
+from ..retrieval import datasets
+from ..retrieval.albums import album_of
+from ..retrieval.user import User
+
+METHODS = ("without", "own bank", "another's bank")
+SUBSETS = ("all", "about a thing", "my")
+FOLDS = 4
+MOST_WEIGHT = 8.0
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One query: the score of each ranked photo without the bank, and the feature "thing" with either bank.
+
+    All float32 [rows]; the features are 0 where the query is about no thing of that bank. `meant`: bool
+    [rows]; `relevant`: how many ids are, ranked or not. `owned`: whether it says "my" or another owner's cue.
+    """
+
+    dataset: str
+    user: str
+    base: FloatArray
+    own: FloatArray
+    other: FloatArray
+    meant: NDArray[np.bool_]
+    relevant: int
+    owned: bool
+
+    @property
+    def concerned(self) -> bool:
+        return bool(self.own.any())
+
+    def recall(self, scores: FloatArray) -> float:
+        top = np.argsort(-scores, kind="stable")[:5]
+        return float(self.meant[top].sum()) / self.relevant
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Of one data set, or of all, and one of SUBSETS. `recall5`: macro over users, by METHODS.
+
+    `better`, `worse`: queries whose recall own bank raises and lowers. `p`: of own bank against without, by a
+    paired permutation test; `p_other`: of another's bank against without. 1.0 where nothing differs.
+    """
+
+    dataset: str
+    subset: str
+    queries: int
+    recall5: dict[str, float]
+    better: int
+    worse: int
+    p: float
+    p_other: float
+
+
+@dataclass(frozen=True)
+class ThingsQuality:
+    """`things`: entries of each user's bank, of which recur `recurring`. `weights`: of the folds."""
+
+    machine: machine.Machine
+    command: str
+    bundle: str
+    things: dict[str, int]
+    recurring: dict[str, int]
+    weights: tuple[float, ...]
+    gains: tuple[Gain, ...]
+    when: str
+
+
+def measure(
+    bundle: Path,
+    folders: Sequence[Path],
+    cache: Path,
+    threads: int,
+    tell: Callable[[str], None],
+    command: str,
+) -> ThingsQuality:
+    """Raises DatasetError for a folder that is no data set."""
+    models = Models.open(bundle, "onnx", threads)
+    users = [(folder, name) for folder in folders for name in datasets.users(folder)]
+    paths = [album_of(folder, name, models, cache, tell) for folder, name in users]
+    banks = [_bank(path) for path in paths]
+    asked: list[Asked] = []
+    for at, (folder, name) in enumerate(users):
+        tell(f"{folder.name} {name}")
+        asked += _ask(User(name, paths[at], models), folder, banks[(at + 1) % len(banks)])
+    weights, scored = cross_validated(asked)
+    names = [f"{folder.name} {name}" for folder, name in users]
+    return ThingsQuality(
+        machine=machine.read(),
+        command=command,
+        bundle=f"{models.manifest.recipe} {models.manifest.quant}",
+        things={name: len(things) for name, things in zip(names, banks, strict=True)},
+        recurring={
+            name: sum(thing.recurrence > 1 for thing in things)
+            for name, things in zip(names, banks, strict=True)
+        },
+        weights=weights,
+        gains=gains(asked, scored),
+        when=datetime.now().astimezone().isoformat(timespec="seconds"),
+    )
+
+
+def cross_validated(asked: Sequence[Asked]) -> tuple[tuple[float, ...], list[tuple[float, float, float]]]:
+    """(the weight of each fold, the recall of each query by METHODS), by users.
+
+    With a single user, that user is measured with the weight of the others' data sets, or with none.
+    """
+    users = sorted({(one.dataset, one.user) for one in asked})
+    folds = [set(users[fold::FOLDS]) for fold in range(FOLDS)]
+    weights = tuple(fitted([one for one in asked if (one.dataset, one.user) not in held]) for held in folds)
+    weight_of = {user: weight for held, weight in zip(folds, weights, strict=True) for user in held}
+    out = []
+    for one in asked:
+        weight = np.float32(weight_of[one.dataset, one.user])
+        out.append(
+            (
+                one.recall(one.base),
+                one.recall(one.base + weight * one.own),
+                one.recall(one.base + weight * one.other),
+            )
+        )
+    return weights, out
+
+
+def fitted(asked: Sequence[Asked]) -> float:
+    """The weight under which what is meant is likeliest, 0 to MOST_WEIGHT; each user weighs the same.
+
+    The scale of all scores is fitted too: a feature that repeats the query would else get a weight only
+    because it makes the scores of these queries greater.
+    """
+    from scipy.optimize import minimize
+
+    useful = [one for one in asked if one.concerned and one.meant.any()]
+    if not useful:
+        return 0.0
+    counts: dict[tuple[str, str], int] = {}
+    for one in useful:
+        counts[one.dataset, one.user] = counts.get((one.dataset, one.user), 0) + 1
+
+    def loss(given: NDArray[np.float64]) -> float:
+        scale, weight = given
+        total = 0.0
+        for one in useful:
+            scores = scale * (np.asarray(one.base, np.float64) + weight * one.own)
+            likelihood = scores[one.meant].mean() - scores.max() - np.log(np.exp(scores - scores.max()).sum())
+            total -= float(likelihood) / counts[one.dataset, one.user]
+        return total
+
+    bounds = [(0.1, 10.0), (0.0, MOST_WEIGHT)]
+    found: Any = minimize(loss, np.array([1.0, 1.0]), method="L-BFGS-B", bounds=bounds)
+    return round(float(found.x[1]), 2)
+
+
+def gains(asked: Sequence[Asked], scored: Sequence[tuple[float, float, float]]) -> tuple[Gain, ...]:
+    out = []
+    for name in [*dict.fromkeys(one.dataset for one in asked), "all"]:
+        for subset in SUBSETS:
+            chosen = [
+                (one, values)
+                for one, values in zip(asked, scored, strict=True)
+                if name in (one.dataset, "all") and _within(one, subset)
+            ]
+            if chosen:
+                out.append(_gain(name, subset, chosen))
+    return tuple(out)
+
+
+def _within(one: Asked, subset: str) -> bool:
+    return subset == "all" or (one.concerned if subset == "about a thing" else one.owned)
+
+
+def _gain(name: str, subset: str, chosen: Sequence[tuple[Asked, tuple[float, float, float]]]) -> Gain:
+    by_user: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    for one, values in chosen:
+        by_user.setdefault((one.dataset, one.user), []).append(values)
+    table = [np.array(values, np.float64).T for values in by_user.values()]
+    means, p = stats.macro(table), stats.permutation(table, 0)
+    return Gain(
+        dataset=name,
+        subset=subset,
+        queries=len(chosen),
+        recall5={method: round(float(mean), 4) for method, mean in zip(METHODS, means, strict=True)},
+        better=sum(own > without for _, (without, own, _) in chosen),
+        worse=sum(own < without for _, (without, own, _) in chosen),
+        p=round(float(p[1]), 4),
+        p_other=round(float(p[2]), 4),
+    )
+
+
+class _Watch(Observer):
+    rows: RowArray
+    features: Mapping[str, FloatArray]
+
+    def ranked(self, rows: RowArray, features: Mapping[str, FloatArray]) -> None:
+        self.rows, self.features = rows, features
+
+
+def _bank(path: Path) -> list[Thing]:
+    """The bank of an album, made anew by the rules of today."""
+    with AlbumWriter.extend(path) as writer:
+        writer.changing(lambda db, at: bank.grow(db, at, extract, again=True))
+    with Album.open(path) as album:
+        return album.reading(bank.things)
+
+
+def _ask(user: User, folder: Path, others: Sequence[Thing]) -> list[Asked]:
+    own, other = user.engine.things, Things(user.album, others)
+    row_of = {photo: row for row, photo in enumerate(user.ids)}
+    weights, out, watch = user.engine.ranking, list[Asked](), _Watch()
+    for query in datasets.queries(folder, user.name):
+        things: list[FloatArray] = []
+        for entries in (own, other):
+            user.engine.things = entries
+            if entries is own or entries.meant(query.text) is not None:
+                options = SearchOptions(things="template", timed=False)
+                user.engine.search(query.text, now=user.now, options=options, observer=watch)
+            zero = np.zeros(len(watch.rows), np.float32)
+            about = entries.meant(query.text) is not None
+            things.append(watch.features["thing"] if about else zero)
+        meant = np.isin(watch.rows, [row_of[one] for one in query.relevant if one in row_of])
+        out.append(
+            Asked(
+                dataset=folder.name,
+                user=user.name,
+                base=_base(watch.features, weights),
+                own=things[0],
+                other=things[1],
+                meant=meant,
+                relevant=len(query.relevant),
+                owned=not words().owners.isdisjoint(w.casefold() for w in WORD.findall(query.text)),
+            )
+        )
+    user.engine.things = own
+    user.close()
+    return out
+
+
+def _base(features: Mapping[str, FloatArray], weights: Ranking) -> FloatArray:
+    parts = [values * getattr(weights, name) for name, values in features.items() if name != "thing"]
+    return np.asarray(np.sum(parts, axis=0), np.float32)

@@ -1,0 +1,84 @@
+"""The optional tables of the bank of things: their declarations, and the checks of a file.
+
+The first thing that is seen makes them; FORMAT.md describes them for authors of other readers; change both
+together. They have a version of their own, in `thing_meta`. `gamer.index.things` reads and writes them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from ..errors import AlbumError
+from . import checksums
+from .table_group import TableGroup
+
+THING_VERSION = 1
+_DDL = """
+CREATE TABLE thing_meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE things(
+    id INTEGER PRIMARY KEY, head TEXT NOT NULL, same_as INTEGER, apart INTEGER NOT NULL,
+    forgotten INTEGER NOT NULL);
+CREATE INDEX things_head ON things(head);
+CREATE TABLE thing_sightings(
+    photo TEXT NOT NULL, place INTEGER NOT NULL, thing INTEGER NOT NULL, head TEXT NOT NULL,
+    category TEXT NOT NULL, subcategory TEXT NOT NULL, color TEXT NOT NULL, texture TEXT NOT NULL,
+    shape TEXT NOT NULL, material TEXT NOT NULL, brand TEXT NOT NULL, style TEXT NOT NULL,
+    pattern TEXT NOT NULL, feature TEXT NOT NULL, usage TEXT NOT NULL, status TEXT NOT NULL,
+    owned INTEGER NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY(photo, place)) WITHOUT ROWID;
+CREATE INDEX thing_sightings_thing ON thing_sightings(thing);
+CREATE TABLE thing_photos(photo TEXT PRIMARY KEY, words INTEGER NOT NULL) WITHOUT ROWID;
+"""
+# Of a sighting, in the order of its checksum.
+SIGHTING_COLUMNS = (
+    "photo, place, head, category, subcategory, color, texture, shape, material, brand, style, pattern, "
+    "feature, usage, status, owned"
+)
+_INVARIANTS = (
+    ("sightings of a thing that does not exist",
+        "SELECT count(*) FROM thing_sightings WHERE thing NOT IN (SELECT id FROM things)"),
+    ("things that are another that does not exist, or that is itself another", """SELECT count(*) FROM things
+        WHERE same_as NOT IN (SELECT id FROM things WHERE same_as IS NULL)"""),
+    ("sightings of photos that were not read",
+        "SELECT count(*) FROM thing_sightings WHERE photo NOT IN (SELECT photo FROM thing_photos)"),
+)  # fmt: skip
+
+
+def check_version(db: apsw.Connection, path: Path) -> None:
+    """Raises AlbumError unless this program can read the tables, which must exist."""
+    found = db.execute("SELECT value FROM thing_meta WHERE key='version'").fetchone()
+    if found != (str(THING_VERSION),):
+        shown = str(found[0])[:20] if found else "none"
+        raise AlbumError(
+            f"{path}: a bank of things in version {shown}, this program reads {THING_VERSION}; "
+            "update the program"
+        )
+
+
+def crc_of(values: tuple[Any, ...]) -> int:
+    """Of the values of SIGHTING_COLUMNS."""
+    return checksums.of_values(values)
+
+
+def _problems(db: apsw.Connection, path: Path) -> list[str]:
+    check_version(db, path)
+    out = []
+    for description, sql in _INVARIANTS:
+        (count,) = db.execute(sql).fetchone() or (0,)
+        if count:
+            out.append(f"{description}: {count}")
+    for crc, *values in db.execute(f"SELECT crc, {SIGHTING_COLUMNS} FROM thing_sightings"):
+        if crc_of(tuple(values)) != crc:
+            out.append(f"a thing of photo {values[0]}: its row does not match its checksum")
+    return out
+
+
+THINGS = TableGroup(
+    "things of the owner",
+    _DDL,
+    of_photos=("thing_sightings", "thing_photos"),
+    settings=f"INSERT INTO thing_meta VALUES('version', '{THING_VERSION}')",
+    find_problems=_problems,
+)

@@ -1,0 +1,73 @@
+"""The bench of things: the weight follows what helps, and a gain counts by user and by pairs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+
+from gamer.bench.memory import things
+from gamer.bench.memory.things import Asked
+
+
+def asked(user: str, own: list[float], other: list[float], meant: int, owned: bool = False) -> Asked:
+    return Asked(
+        dataset="made",
+        user=user,
+        base=np.array([3.0, 2.9, 2.8, 2.7, 2.6, 2.5], np.float32),
+        own=np.array(own, np.float32),
+        other=np.array(other, np.float32),
+        meant=np.arange(6) == meant,
+        relevant=1,
+        owned=owned,
+    )
+
+
+LAST = [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+FIRST = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+NONE = [0.0] * 6
+
+
+def test_a_bank_that_points_to_what_is_meant_gets_weight_and_another_does_not_help() -> None:
+    given = [asked(f"u{n}", LAST, FIRST, 5, owned=n < 4) for n in range(8)]
+    weights, scored = things.cross_validated(given)
+    assert min(weights) > 1
+    whole = {(gain.dataset, gain.subset): gain for gain in things.gains(given, scored)}
+    gain = whole["all", "all"]
+    assert gain.recall5 == {"without": 0.0, "own bank": 1.0, "another's bank": 0.0}
+    assert (gain.better, gain.worse, gain.p < 0.05, gain.p_other) == (8, 0, True, 1.0)
+    assert whole["made", "my"].queries == 4
+
+
+def test_a_bank_that_misleads_gets_no_weight() -> None:
+    given = [asked(f"u{n}", LAST, LAST, 0) for n in range(8)]
+    assert max(things.cross_validated(given)[0]) < 0.01
+
+
+def test_queries_about_no_thing_are_counted_and_unchanged() -> None:
+    given = [asked(f"u{n}", NONE, NONE, 5) for n in range(4)]
+    weights, scored = things.cross_validated(given)
+    assert weights == (0.0,) * 4
+    assert [gain.subset for gain in things.gains(given, scored)] == ["all", "all"]
+
+
+def test_a_user_is_asked_with_both_banks(tmp_path: Path) -> None:
+    from gamer.bench.retrieval.user import User
+    from gamer.runtime.indexing.build import build
+    from tests.fakes import fake_models
+
+    memories = [{"source": "note", "text": "my red bag"}]
+    rows = [
+        {"id": n, "taken_at": f"2026-05-0{d}T10:00:00", "memories": memories} for d, n in ((1, "a"), (2, "b"))
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with gzip.open(tmp_path / "u.queries.jsonl.gz", "wt") as stream:
+        for at, query in enumerate(("my bag", "clouds")):
+            stream.write(json.dumps({"query_id": f"q{at}", "query": query, "relevant": ["a"]}) + "\n")
+    models = fake_models()
+    user = User("u", build(tmp_path / "a.jsonl", models, tmp_path / "a.gamer").path, models)
+    bag, clouds = things._ask(user, tmp_path, [])
+    assert bag.concerned and bag.owned and not bag.other.any()
+    assert not clouds.concerned and not clouds.owned
