@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # a search without the language model must not import its cod
 
 # A sentence, as the engine's other phrasing: memories are sentences, so it embeds nearer to them.
 TEMPLATE = "This photo shows {}, my {}."
-WEIGHT = 8.0  # of the feature "thing"; `gamer bench things` fits it
+WEIGHT = 6.0  # of the feature "thing"; `gamer bench things` fits it
 RECURS = 2  # days or events over which a thing recurs that a query need not call the owner's
 _LOOKS = ("color", "pattern", "material", "texture", "shape", "style")
 _MOST = 3  # values of a summary
