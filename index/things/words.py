@@ -15,8 +15,8 @@ class Words:
     """`category_of`: noun → category; `attribute_of`: word → name of the attribute that it is a value of.
 
     `owners`: "my", "our"; `same`: a word → the one that stands for it; `plural_only`: nouns without a
-    singular; `kinds`: words in -ing that say of what kind a thing is; `qualities`: adjectives that say nothing
-    of what a thing is; `no_heads`: these, and all other words that may follow "my" and name no thing.
+    singular; `kinds`: words in -ing that say of what kind a thing is; `qualities`: adjectives that say
+    nothing of what a thing is; `no_heads`: these, and all other words after "my" that name no thing.
     """
 
     owners: frozenset[str]
