@@ -43,7 +43,7 @@ PLAYED: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
         (("add", "ALBUM", "The spare key is under the blue pot"), "m1"),
         (("list", "ALBUM"), "blue pot"),
     ),
-    "things": ((("ALBUM", "--build"), "chair (yours)"),),
+    "things": ((("ALBUM", "--build", "-n", "3"), "horse"),),
     "chat": ((("ALBUM", "-b", "BUNDLE"), "Noted."),),
     "generate": ((("BUNDLE", "The sky is", "--raw", "--max-new", "4"), ""),),
     "bench": ((("compare", "RESULT", "AGAIN"), "cube"),),

@@ -227,9 +227,9 @@ class _Watch(Observer):
 
 
 def _bank(path: Path) -> list[Thing]:
-    """The bank of an album, made anew by the rules of today."""
+    """The bank of an album, which is made if an older program wrote the album."""
     with AlbumWriter.extend(path) as writer:
-        writer.changing(lambda db, at: bank.grow(db, at, extract, again=True))
+        writer.changing(lambda db, at: bank.grow(db, at, extract))
     with Album.open(path) as album:
         return album.reading(bank.things)
 

@@ -63,7 +63,7 @@ NOT_ENTITIES = STOP_WORDS | VERBS | frozenset(_VAGUE.split())
 _NOUNS = """
 building wedding painting ceiling clothing drawing parking string spring swing railing awning clearing
 crossing gathering greeting icing landing lighting meeting opening pudding sibling skiing sailing fishing
-hiking climbing surfing swimming camping shopping training dumpling duckling viking drawstring
+hiking climbing surfing swimming camping shopping training dumpling duckling viking
 """
 _NOUNS_IN_ING = frozenset(_NOUNS.split())
 

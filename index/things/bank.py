@@ -56,11 +56,11 @@ def grow(db: apsw.Connection, path: Path, extract: ThingExtractor, again: bool =
         return Grown(len(wanted), 0)
     if not has:
         THINGS.create(db)
-    fixed = _fixed(db, wanted)
+    groups, fixed = _groups(db), _fixed(db, wanted)
     for photo in [*wanted, *(photo for photo in read if photo not in texts)]:
         db.execute("DELETE FROM thing_sightings WHERE photo=?", (photo,))
         db.execute("DELETE FROM thing_photos WHERE photo=?", (photo,))
-    _assign(db, seen, fixed)
+    _assign(db, seen, groups, fixed)
     db.executemany("INSERT INTO thing_photos VALUES(?,?)", [(photo, sums[photo]) for photo in wanted])
     _drop_empty(db)
     return Grown(len(wanted), _count(db))
@@ -151,14 +151,26 @@ def _fixed(db: apsw.Connection, photos: Sequence[str]) -> dict[tuple[str, str], 
     return {(str(photo), str(head)): int(thing) for photo, head, thing in rows if photo in wanted}
 
 
-def _assign(db: apsw.Connection, seen: dict[str, list[Sighting]], fixed: dict[tuple[str, str], int]) -> None:
-    grouping, groups = Grouping(), dict[int, Group]()
+def _groups(db: apsw.Connection) -> dict[int, Group]:
+    """All things as they are before a change: what is read anew then finds the thing that it was."""
+    groups = dict[int, Group]()
     for row, head, apart in db.execute("SELECT id, head, apart FROM things ORDER BY id"):
         groups[row] = Group(int(row), str(head), bool(apart))
-        grouping.know(groups[row])
     for thing, *values in db.execute(f"SELECT thing, {', '.join(ATTRIBUTES)} FROM thing_sightings"):
         if thing in groups:
             groups[thing].add(Attributes(*values))
+    return groups
+
+
+def _assign(
+    db: apsw.Connection,
+    seen: dict[str, list[Sighting]],
+    groups: dict[int, Group],
+    fixed: dict[tuple[str, str], int],
+) -> None:
+    grouping = Grouping()
+    for known in groups.values():
+        grouping.know(known)
     new = max(groups, default=0)
     for photo, sightings in seen.items():
         for place, sighting in enumerate(sightings):

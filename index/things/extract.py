@@ -135,7 +135,7 @@ class _Reader:
         return (
             word in NOT_ENTITIES
             or word in self._known.qualities
-            or looks_verbal(word)
+            or (looks_verbal(word) and word not in self._known.kinds)
             or word.endswith(("ly", "ful", "ous", "ive", "able", "ish", "less"))
         )
 

@@ -40,14 +40,6 @@ class Sighting:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A sighting in the bank: in which photo, by its id."""
-
-    photo: str
-    sighting: Sighting
-
-
-@dataclass(frozen=True)
 class Thing:
     """An entry of the bank: the sightings that tell of one thing.
 

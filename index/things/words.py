@@ -15,8 +15,8 @@ class Words:
     """`category_of`: noun → category; `attribute_of`: word → name of the attribute that it is a value of.
 
     `owners`: "my", "our"; `same`: a word → the one that stands for it; `plural_only`: nouns without a
-    singular; `qualities`: adjectives that say nothing of what a thing is; `no_heads`: these, and all other
-    words that may follow "my" and name no thing.
+    singular; `kinds`: words in -ing that say of what kind a thing is; `qualities`: adjectives that say
+    nothing of what a thing is; `no_heads`: these, and all other words after "my" that name no thing.
     """
 
     owners: frozenset[str]
@@ -24,6 +24,7 @@ class Words:
     attribute_of: dict[str, str]
     same: dict[str, str]
     plural_only: frozenset[str]
+    kinds: frozenset[str]
     qualities: frozenset[str]
     no_heads: frozenset[str]
 
@@ -47,6 +48,7 @@ def words() -> Words:
         {word: name for name, listed in raw["attributes"].items() for word in listed.split()},
         raw["same"],
         frozenset(raw["plural_only"].split()),
+        frozenset(raw["kinds"].split()),
         qualities,
         qualities | NOT_ENTITIES | frozenset(raw["other_than_things"].split()),
     )

@@ -39,15 +39,15 @@ def things() -> None:
 @things.command("list")
 @click.argument("album", type=PATH)
 @click.option("-n", "--limit", type=click.IntRange(1), default=None, help="Those that recur most only.")
-@click.option("--build", is_flag=True, help="Read the memories first, of an album made by an older program.")
+@click.option("--build", is_flag=True, help="Read all memories anew first; what you changed stays.")
 @click.option(
     "--extract",
     "extractor",
     type=click.Choice(("rules", "llm")),
     default="rules",
     show_default=True,
-    help="Who finds things with --build. llm: also the bundle's language model, which reads all memories "
-    "anew and may only give words of them; its answers are kept in ALBUM.extract.",
+    help="Who finds things with --build. llm: also the bundle's language model, which may only give words of "
+    "the memories; its answers are kept in ALBUM.extract.",
 )
 @album_bundle_option
 @json_option
@@ -155,7 +155,7 @@ def _grow(album: Path, extractor: str, bundle: Path | None) -> None:
         models = Models.open(bundle or find_bundle(album), "onnx", 2)
         by = LlmThings.open(models, album.with_name(album.name + ".extract"))
     with AlbumWriter.extend(album) as writer:
-        writer.changing(lambda db, path: bank.grow(db, path, by, again=extractor == "llm"))
+        writer.changing(lambda db, path: bank.grow(db, path, by, again=True))
 
 
 def _read(album: Path) -> list[Thing]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from gamer.index.entities.words import NOT_ENTITIES
 from gamer.index.things.extract import MAX_THINGS, extract
 from gamer.index.things.records import ATTRIBUTES, UNSPECIFIED, Attributes, Sighting
 from gamer.index.things.words import words
@@ -76,7 +77,10 @@ def grammar(note: str) -> Grammar:
 
 
 def sighting(answer: str, note: str) -> Sighting | None:
-    """The thing of an answer; None if it names none, or a word that the note does not have."""
+    """The thing of an answer; None if it names none, or a word that the note does not have.
+
+    A small model that knows nothing to say repeats itself: a value that it gives twice counts for nothing.
+    """
     try:
         values = json.loads(answer)
     except ValueError:
@@ -86,11 +90,15 @@ def sighting(answer: str, note: str) -> Sighting | None:
     quoted = {name: _quoted(values.get(name), note) for name in FIELDS}
     if not quoted["thing"]:
         return None
-    head = words().noun(quoted.pop("thing").casefold().split()[-1])
+    given = list(quoted.values())
+    head = words().noun(quoted.pop("thing").split()[-1])
     if len(head) < 2 or head in words().no_heads:
         return None
-    category = words().category_of.get(head, UNSPECIFIED)
-    return Sighting(head, Attributes(category=category, **{n: v or UNSPECIFIED for n, v in quoted.items()}))
+    told = {
+        name: value if value and given.count(value) == 1 and value not in NOT_ENTITIES else UNSPECIFIED
+        for name, value in quoted.items()
+    }
+    return Sighting(head, Attributes(category=words().category_of.get(head, UNSPECIFIED), **told))
 
 
 def merged(found: tuple[Sighting, ...], quoted: Sighting | None) -> tuple[Sighting, ...]:

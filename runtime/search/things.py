@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # a search without the language model must not import its cod
 
 # A sentence, as the engine's other phrasing: memories are sentences, so it embeds nearer to them.
 TEMPLATE = "This photo shows {}, my {}."
-WEIGHT = 8.0  # of the feature "thing"; `gamer bench things` fits it
+WEIGHT = 7.0  # of the feature "thing"; `gamer bench things` fits it
 RECURS = 2  # days or events over which a thing recurs that a query need not call the owner's
 _LOOKS = ("color", "pattern", "material", "texture", "shape", "style")
 _MOST = 3  # values of a summary
@@ -75,10 +75,9 @@ class Reflection:
     def lines(self) -> tuple[str, ...]:
         """For the trace."""
         seen = f"{len(self.thing.photos)} photos, {self.thing.days} days, {self.thing.events} events"
-        told = ", ".join(self.summary) or "nothing of its looks"
         checked = f", of which {', '.join(self.confirmed)} there too" if self.confirmed else ""
         return (
-            f"thing th{self.thing.id} {self.thing.name!r} ({seen}): {told}",
+            f"thing th{self.thing.id} {self.thing.name!r} ({seen}): {', '.join(self.summary)}",
             f"reference {self.reference}{checked}",
             f"target by {self.how}: {self.target!r}",
         )
@@ -110,7 +109,8 @@ class Things:
     def _by_head(self) -> dict[str, list[Thing]]:
         by_head: dict[str, list[Thing]] = {}
         for thing in self._album.reading(bank.things) if self._entries is None else self._entries:
-            by_head.setdefault(thing.head, []).append(thing)
+            if summarised(thing):  # one of which no looks are known adds nothing to the query
+                by_head.setdefault(thing.head, []).append(thing)
         return by_head
 
     @cached_property

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from gamer.index import AlbumWriter
 from gamer.runtime.cli.things import things
-from gamer.runtime.indexing.build import build
+from gamer.runtime.indexing.build import add, build
 from tests.fakes import fake_models
 
 
@@ -39,6 +40,17 @@ def test_a_build_fills_the_bank_and_an_album_alone_lists_it(album: Path) -> None
     assert "red bag (yours)" in run(album, "-n", 1).output
     shown = run("show", album, "th1").output
     assert "color        red" in shown and "photo        b" in shown and "unspecified" in shown
+
+
+def test_what_is_added_to_an_album_is_in_the_bank(album: Path, tmp_path: Path) -> None:
+    memories = [{"source": "note", "text": "the blue bag, and my red bag"}]
+    line = {"id": "d", "taken_at": "2026-05-09T10:00:00", "memories": memories}
+    (tmp_path / "more.jsonl").write_text(json.dumps(line) + "\n")
+    add(album, tmp_path / "more.jsonl", fake_models())
+    assert {t["name"]: t["days"] for t in listed(album).values()} == {"red bag": 3, "blue bag": 2}
+    with AlbumWriter.extend(album) as writer:
+        writer.remove(["a", "c", "d"])
+    assert {t["name"]: t["days"] for t in listed(album).values()} == {"red bag": 1}
 
 
 def test_things_are_merged_split_and_forgotten(album: Path) -> None:

@@ -210,3 +210,14 @@ def test_rules_of_another_program_version_are_read_when_asked(path: Path) -> Non
     assert {name: replace(thing, id=0) for name, thing in things(path).items()} == {
         name: replace(thing, id=0) for name, thing in before.items()
     }
+
+
+def test_what_a_person_changed_survives_a_new_reading(path: Path) -> None:
+    found = things(path)
+    change(path, "forget", [found["blue bag"].id])
+    change(path, "merge", found["mug"].id, [found["bench"].id])
+    with AlbumWriter.extend(path) as writer:
+        writer.add([photo("0", "a blue bag", -1)])  # now the first to be read
+    before = things(path)
+    grow(path, again=True)
+    assert things(path) == before

@@ -61,3 +61,10 @@ def test_a_value_that_the_note_does_not_say_is_left_out() -> None:
     found = sighting(answer(thing="tankard", color="pink", usage="uncle"), NOTE)
     assert found is not None
     assert (found.attributes.color, found.attributes.usage) == (UNSPECIFIED, "uncle")
+
+
+def test_what_a_model_repeats_says_nothing() -> None:
+    found = sighting(
+        answer(thing="tankard", color="tankard", brand="enamel", style="enamel", usage="from"), NOTE
+    )
+    assert found == Sighting("tankard")

@@ -26,7 +26,8 @@ NOTES = {
     "b1": "my red canvas bag on the desk",
     "b2": "my red canvas bag at the station",
     "b3": "a blue bag in a shop",
-    "m1": "a mug once",
+    "m1": "a white mug once",
+    "c1": "my cup, of which nothing is said",
     "x": "clouds over the sea",
 }
 
@@ -60,11 +61,12 @@ class Seen(Observer):
     [
         ("my bag", "red canvas bag"),
         ("my blue bag", "blue bag"),
-        ("our mug", "mug"),
+        ("our mug", "white mug"),
         ("the bag on a desk", "red canvas bag"),
         ("the desk with my bag", "red canvas bag"),
         ("mug", None),
         ("my kiln", None),
+        ("my cup", None),
         ("clouds", None),
         ("", None),
         ("m", None),
@@ -107,7 +109,9 @@ def test_the_target_adds_its_cosine_and_the_reference_gets_nothing_else(engine: 
 
 
 def test_another_bank_may_name_photos_that_the_album_does_not_have(engine: Engine) -> None:
-    engine.things = Things(engine.album, [Thing(7, "bag", "bag", Attributes(), ("foreign",), 2, 0, 0)])
+    engine.things = Things(
+        engine.album, [Thing(7, "bag", "red bag", Attributes(color="red"), ("foreign",), 2, 0, 0)]
+    )
     reflection = engine.things.reflect("my bag", "my bag")
     assert reflection is not None and reflection.reference is None
     assert engine.search("my bag", 3, options=TEMPLATE).hits
