@@ -43,6 +43,9 @@ def find() -> str | None:
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
+_LEFT = "navigated or closed"  # an error of the protocol
+
+
 class Page:
     """A tab of the browser. `events`: the messages from the browser that answered no call."""
 
@@ -83,13 +86,25 @@ class Page:
         self.wait(until)
 
     def wait(self, until: str, seconds: float = 30) -> None:
-        """Waits until the JavaScript expression `until` is true; an exception counts as false."""
+        """Waits until the JavaScript expression `until` is true; an exception counts as false.
+
+        So does a page that is just left for another.
+        """
         deadline = time.monotonic() + seconds
-        while not self.ask(f"(() => {{ try {{ return Boolean({until}) }} catch {{ return false }} }})()"):
+        asked = f"(() => {{ try {{ return Boolean({until}) }} catch {{ return false }} }})()"
+        while not self._answered(asked):
             assert time.monotonic() < deadline, (
                 f"never true: {until}; the page says: {self.ask('document.body.innerText')}"
             )
             time.sleep(0.05)
+
+    def _answered(self, expression: str) -> bool:
+        try:
+            return bool(self.ask(expression))
+        except AssertionError as error:
+            if _LEFT not in str(error):
+                raise
+            return False
 
     def ask(self, expression: str) -> Any:
         """The value of a JavaScript expression, or of the promise that it returns, converted through JSON."""

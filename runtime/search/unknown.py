@@ -24,6 +24,8 @@ TOLD = ("text", "words", "coverage", "context_words", "context_coverage", "entit
 class Weights:
     """`spread`: of the standard deviation of the described photos' evidence. `picture`: for each nat by which
     the image's summand exceeds that of the mean picture. `most`: of the meaning of the memory that fits best.
+    `few`: so many photos whose memories add nothing are counted beside the described ones, because the mean
+    of a few may be that of the one that is meant.
 
     Of values of the first two whose loss is within 0.02 of the least (bench/results/withheld.json), no others
     find more of the photos without memories. The third keeps a described photo before a copy of it that is
@@ -33,6 +35,7 @@ class Weights:
     spread: float = 0.5
     picture: float = 2.26
     most: float = 0.9
+    few: float = 8.0
 
 
 DEFAULT = Weights()
@@ -59,7 +62,9 @@ def expected(of: Known, among: Known, weights: Weights = DEFAULT) -> FloatArray:
     for name in TOLD:
         if name in among.parts:
             told += among.parts[name][among.told]
-    usual = float(told.mean() + weights.spread * told.std()) if told.size else 0.0
+    share = told.size / (told.size + weights.few)
+    mean = share * float(told.mean()) if told.size else 0.0
+    usual = mean + weights.spread * share * float(told.std()) if told.size else 0.0
     out = np.full(len(of.told), usual, np.float64)
     if among.seen.any():
         pictures = among.parts["image"].astype(np.float64)
@@ -67,5 +72,5 @@ def expected(of: Known, among: Known, weights: Weights = DEFAULT) -> FloatArray:
         out += weights.picture * np.where(of.seen, better, 0.0)
     if told.size:
         best = float(among.parts["text"][among.told].max())
-        out = np.minimum(out, max(float(told.mean()), weights.most * best))
+        out = np.minimum(out, max(mean, weights.most * best))
     return np.asarray(np.where(of.told, 0.0, out), np.float32)

@@ -17,6 +17,7 @@ from gamer.runtime.search.unknown import DEFAULT, Known, expected
 from tests.fakes import fake_models
 
 SPREAD, PICTURE, MOST = DEFAULT.spread, DEFAULT.picture, DEFAULT.most
+TWO = 2 / (2 + DEFAULT.few)  # the share of two described photos
 
 
 def known(told: list[int], seen: list[int], **parts: list[float]) -> Known:
@@ -27,12 +28,12 @@ def known(told: list[int], seen: list[int], **parts: list[float]) -> Known:
 def test_it_is_what_the_described_photos_memories_add_and_a_share_of_their_spread() -> None:
     rows = known([1, 1, 0], [0, 0, 0], text=[1, 3, 0], words=[0, 0, 5], cue=[9, 9, 9])
     mean, deviation = 2.0, 1.0  # of 1 and 3: neither cues nor the third photo's own words count
-    assert expected(rows, rows).tolist() == pytest.approx([0, 0, mean + SPREAD * deviation])
+    assert expected(rows, rows).tolist() == pytest.approx([0, 0, TWO * (mean + SPREAD * deviation)])
 
 
 def test_a_picture_that_fits_better_than_the_albums_promises_a_memory_that_fits_better() -> None:
     rows = known([1, 1, 0, 0, 0], [1, 0, 1, 1, 0], text=[0, 4, 0, 0, 0], image=[0.3, 0, 0.6, 0.0, 0])
-    usual = 2 + SPREAD * 2
+    usual = TWO * (2 + SPREAD * 2)
     # A photo without pixels is neither among the pictures nor judged by one.
     want = [0, 0, usual + PICTURE * 0.3, usual - PICTURE * 0.3, usual]
     assert expected(rows, rows).tolist() == pytest.approx([0, 0, min(want[2], 4 * MOST), *want[3:]])
@@ -40,7 +41,7 @@ def test_a_picture_that_fits_better_than_the_albums_promises_a_memory_that_fits_
 
 def test_it_stays_below_the_memory_that_fits_best() -> None:
     rows = known([1, 1, 0], [1, 1, 1], text=[1, 3, 0], words=[0, 2, 0], image=[0, 0, 9])
-    assert expected(rows, rows).tolist() == pytest.approx([0, 0, max(3.0, MOST * 3)])
+    assert expected(rows, rows).tolist() == pytest.approx([0, 0, MOST * 3])
     far = known([1, 1, 0], [1, 1, 1], text=[0, 4, 0], image=[0, 0, 9])
     assert expected(far, far).tolist() == pytest.approx([0, 0, MOST * 4])
 
@@ -55,7 +56,13 @@ def test_where_nobody_described_a_photo_pictures_alone_decide() -> None:
 def test_the_rest_of_the_album_says_what_is_usual() -> None:
     album = known([1, 1], [1, 1], text=[0, 4], image=[0.2, 0.2])
     best = known([0], [1], text=[0], image=[0.3])
-    assert expected(best, album).tolist() == pytest.approx([2 + SPREAD * 2 + PICTURE * 0.1])
+    assert expected(best, album).tolist() == pytest.approx([TWO * (2 + SPREAD * 2) + PICTURE * 0.1])
+
+
+def test_the_one_memory_of_an_album_promises_little_of_the_other_photos() -> None:
+    rows = known([1, 0, 0], [1, 1, 1], text=[6, 0, 0], words=[4, 0, 0], image=[0.1, 0.2, 0.3])
+    meant, *others = (expected(rows, rows) + sum(rows.parts.values())).tolist()
+    assert max(others) < meant / 5
 
 
 @pytest.fixture

@@ -107,10 +107,10 @@ def test_every_answer_follows_the_schema(promised: Any, method: str, path: str, 
         if isinstance(case.body, dict) and "completions" in path:
             case.body |= {"max_tokens": 1, "max_completion_tokens": 1, "stream": False}
         answer = case.call(timeout=60)
-        # A body beyond the server's bound is refused before it is read: with a status of the schema that the
-        # check does not know. That the user has the last word of a dialogue is more than a schema can say; so
-        # is how many bytes a memory's text has, and which kinds need a key.
-        unaware = {413: [negative_data_rejection]}
+        # A body or an address beyond the server's bound is refused before it is read: with statuses of the
+        # schema that the check does not know. That the user has the last word of a dialogue is more than a
+        # schema can say; so is how many bytes a memory's text has, and which kinds need a key.
+        unaware = {413: [negative_data_rejection], 414: [negative_data_rejection]}
         if "completions" in path:
             unaware[400] = [positive_data_acceptance]
         if "memories" in path:

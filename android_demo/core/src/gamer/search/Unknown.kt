@@ -19,6 +19,7 @@ object Unknown {
     private const val SPREAD = 0.5 // of the standard deviation of the described photos' evidence
     private const val PICTURE = 2.26 // for each nat by which the image's summand exceeds that of the mean picture
     private const val MOST = 0.9 // of the meaning of the memory that fits best
+    private const val FEW = 8.0 // photos whose memories add nothing, counted beside the described ones
 
     /**
      * For each row of [of] the evidence expected if it is not told, else 0. At most the mean or, if that is
@@ -27,8 +28,10 @@ object Unknown {
     fun expected(of: Known, among: Known): FloatArray {
         val told = among.told.indices.filter { among.told[it] }
         val evidence = told.map { row -> TOLD.sumOf { among.parts[it]?.get(row)?.toDouble() ?: 0.0 } }
-        val mean = if (told.isEmpty()) 0.0 else evidence.average()
-        val spread = if (told.isEmpty()) 0.0 else sqrt(evidence.map { (it - mean) * (it - mean) }.average())
+        val share = told.size / (told.size + FEW)
+        val average = if (told.isEmpty()) 0.0 else evidence.average()
+        val mean = share * average
+        val spread = if (told.isEmpty()) 0.0 else share * sqrt(evidence.map { (it - average) * (it - average) }.average())
         val most = told.maxOfOrNull { among.parts.getValue("text")[it] }?.let { maxOf(mean, MOST * it) } ?: Double.POSITIVE_INFINITY
         val pictures = among.seen.indices.filter { among.seen[it] }.map { among.parts.getValue("image")[it].toDouble() }
         val usual = if (pictures.isEmpty()) 0.0 else pictures.average()

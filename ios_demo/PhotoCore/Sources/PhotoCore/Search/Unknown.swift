@@ -23,13 +23,15 @@ public enum Unknown {
     private static let spread = 0.5  // of the standard deviation of the described photos' evidence
     private static let picture = 2.26  // for each nat by which the image's summand exceeds that of the mean picture
     private static let most = 0.9  // of the meaning of the memory that fits best
+    private static let few = 8.0  // photos whose memories add nothing, counted beside the described ones
 
     /// For each row of `of` the evidence expected if it is not told, else 0. At most the mean or, if that is
     /// more, `most` of what the best memory's meaning adds. `among`: rows that stand for the whole album.
     public static func expected(_ of: Known, among: Known) -> [Float] {
         var evidence = [Double](repeating: 0, count: among.told.filter { $0 }.count)
         for name in told { for (at, value) in among.values(name, among.told).enumerated() { evidence[at] += value } }
-        let mean = average(evidence), deviation = average(evidence.map { ($0 - mean) * ($0 - mean) }).squareRoot()
+        let share = Double(evidence.count) / (Double(evidence.count) + few), middle = average(evidence)
+        let mean = share * middle, deviation = share * average(evidence.map { ($0 - middle) * ($0 - middle) }).squareRoot()
         let bound = among.values("text", among.told).max().map { max(mean, most * $0) } ?? .infinity
         let pictures = among.values("image", among.seen), usual = average(pictures)
         let images = of.parts.first { $0.name == "image" }?.values
