@@ -18,32 +18,34 @@ from gamer.runtime.models.models import Models
 from gamer.runtime.search.unknown import DEFAULT, Known, Weights
 from tests.bench.retrieval import data_sets
 
+TOLD, UNTOLD, PHOTOS = 100, 201, 202  # a described photo that fits; the one that is asked for; all
+
 
 def asked(meant: int, *, cues_only: bool = False, fold: int = 0) -> Asked:
-    """Ten described photos, the last five of which fit well, and two that nobody described, of which the
+    """200 described photos, the last hundred of which fit well, and two that nobody described, of which the
     picture of the second fits.
     """
     parts = {
-        "text": np.array([*[0] * 5, *[3] * 5, 0, 0], np.float32),
-        "image": np.array([*[0.5] * 11, 1.0], np.float32),
-        "cue": np.zeros(12, np.float32),
+        "text": np.array([*[0] * 100, *[3] * 100, 0, 0], np.float32),
+        "image": np.array([*[0.5] * 201, 1.0], np.float32),
+        "cue": np.zeros(PHOTOS, np.float32),
     }
-    told = np.arange(12) < 10
-    known = Known(parts, told, np.ones(12, np.bool_))
-    return Asked("ann", fold, known, np.arange(12) == meant, 1, cues_only)
+    told = np.arange(PHOTOS) < 200
+    known = Known(parts, told, np.ones(PHOTOS, np.bool_))
+    return Asked("ann", fold, known, np.arange(PHOTOS) == meant, 1, cues_only)
 
 
 def test_an_untold_photo_is_found_by_its_picture_and_a_told_one_as_before() -> None:
-    untold, told = asked(11), asked(5)
+    untold, told = asked(UNTOLD), asked(TOLD)
     assert untold.kind == "untold" and told.kind == "told"
     assert untold.recall(None) == 0 and untold.recall(DEFAULT) == 1
     assert told.recall(None) == told.recall(DEFAULT) == 1
     assert untold.recall(Weights(picture=0.0)) == 0
-    assert asked(11, cues_only=True).scores(DEFAULT).tolist() == [0] * 12
+    assert asked(UNTOLD, cues_only=True).scores(DEFAULT).tolist() == [0] * PHOTOS
 
 
 def test_a_query_is_counted_with_the_weights_that_other_folds_chose() -> None:
-    queries = [asked(11, fold=0), asked(11, fold=1), asked(5, fold=1)]
+    queries = [asked(UNTOLD, fold=0), asked(UNTOLD, fold=1), asked(TOLD, fold=1)]
     recall = _recall(queries, "untold", (DEFAULT, Weights(picture=0.0)))
     assert (recall.queries, recall.nothing, recall.unknown, recall.held_out) == (2, 0, 1, 0.5)
     assert _recall(queries, "all", (DEFAULT, DEFAULT)).unknown == 1
