@@ -28,6 +28,12 @@ CREATE TABLE clips(
 MAX_FRAMES = 64  # of one item
 _FRAMES = re.compile(r"(?:\d{1,8}(?: \d{1,8}){0,63})?", re.ASCII)
 _COLUMNS = "photo, starts, ends, length, frames"
+_INVARIANTS = (
+    ("clips with another number of vectors than of frames", """SELECT count(*) FROM clips c
+        JOIN photos p ON p.id = c.photo WHERE (SELECT count(*) FROM vectors v
+        WHERE v.channel = 'image' AND v.photo = p.row) NOT IN (0, length(frames) -
+        length(replace(frames, ' ', '')) + (frames <> ''))"""),
+)  # fmt: skip
 
 
 def write(db: apsw.Connection, photo_id: str, clip: Clip | None) -> None:
@@ -72,19 +78,14 @@ def _clip(start: Any, end: Any, length: Any, frames: Any) -> Clip | None:
     return Clip(start, end, length, times) if all(ms <= length for ms in times) else None
 
 
-def _problems(db: apsw.Connection, path: Path) -> list[str]:
+def _problems(db: apsw.Connection) -> list[str]:
     out = []
     for crc, *values in db.execute(f"SELECT crc, {_COLUMNS} FROM clips"):
         if checksums.of_values(values) != crc:
             out.append(f"clip {values[0]!r}: its row does not match its checksum")
         elif _clip(*values[1:]) is None:
             out.append(f"clip {values[0]!r}: its times are those of no clip")
-    (uneven,) = db.execute(
-        "SELECT count(*) FROM clips c JOIN photos p ON p.id = c.photo WHERE (SELECT count(*) FROM vectors v "
-        "WHERE v.channel = 'image' AND v.photo = p.row) NOT IN (0, length(frames) - "
-        "length(replace(frames, ' ', '')) + (frames <> ''))"
-    ).fetchone() or (0,)
-    return out + ([f"clips with another number of vectors than of frames: {uneven}"] if uneven else [])
+    return out
 
 
-CLIPS = TableGroup("clips", _DDL, of_photos=("clips",), find_problems=_problems)
+CLIPS = TableGroup("clips", _DDL, of_photos=("clips",), invariants=_INVARIANTS, find_problems=_problems)

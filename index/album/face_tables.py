@@ -7,16 +7,13 @@ in `face_meta`. `gamer.index.people` reads and writes them.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import apsw
 
-from ..errors import AlbumError
 from . import checksums
-from .table_group import TableGroup
+from .table_group import TableGroup, unsealed
 
-FACE_VERSION = 1
 _DDL = """
 CREATE TABLE face_meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE face_people(id INTEGER PRIMARY KEY, name TEXT, crc INTEGER NOT NULL);
@@ -43,41 +40,20 @@ _INVARIANTS = (
 )  # fmt: skip
 
 
-def check_version(db: apsw.Connection, path: Path) -> None:
-    """Raises AlbumError unless this program can read the tables, which must exist."""
-    found = db.execute("SELECT value FROM face_meta WHERE key='version'").fetchone()
-    if found != (str(FACE_VERSION),):
-        shown = str(found[0])[:20] if found else "none"
-        raise AlbumError(
-            f"{path}: faces in version {shown}, this program reads {FACE_VERSION}; update the program"
-        )
-
-
-def crc_of(values: tuple[Any, ...]) -> int:
-    """Of a face (FACE_COLUMNS) or a person (id, name)."""
-    return checksums.of_values(values)
-
-
-def _problems(db: apsw.Connection, path: Path) -> list[str]:
-    check_version(db, path)
-    out = []
-    for description, sql in _INVARIANTS:
-        (count,) = db.execute(sql).fetchone() or (0,)
-        if count:
-            out.append(f"{description}: {count}")
-    for row, crc, *values in db.execute(f"SELECT id, crc, {FACE_COLUMNS} FROM faces"):
-        if crc_of(tuple(values)) != crc:
-            out.append(f"face f{row}: its row does not match its checksum")
-    for row, name, crc in db.execute("SELECT id, name, crc FROM face_people"):
-        if crc_of((row, name)) != crc:
-            out.append(f"person p{row}: their row does not match its checksum")
-    return out
+def _problems(db: apsw.Connection) -> list[str]:
+    people: list[Any] = db.execute("SELECT id, crc, name FROM face_people").fetchall()
+    return unsealed(db, f"SELECT id, crc, {FACE_COLUMNS} FROM faces", "face f{}") + [
+        f"person p{row}: their row does not match its checksum"
+        for row, crc, name in people
+        if checksums.of_values((row, name)) != crc
+    ]
 
 
 FACES = TableGroup(
     "faces",
     _DDL,
     of_photos=("faces", "face_photos", "face_names"),
-    settings=f"INSERT INTO face_meta VALUES('version', '{FACE_VERSION}')",
+    version=1,
+    invariants=_INVARIANTS,
     find_problems=_problems,
 )

@@ -7,16 +7,11 @@ the format of the album stays what it is. `gamer.index.memory` reads and writes 
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import apsw
 
-from ..errors import AlbumError
 from . import checksums
-from .table_group import TableGroup
+from .table_group import TableGroup, unsealed
 
-PERSON_VERSION = 2
 _DDL = """
 CREATE TABLE person_meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE person_turns(
@@ -47,7 +42,6 @@ _ERASE = "INSERT INTO person_words(person_words, rank) VALUES('secure-delete', 1
 ROWS = (
     "person_meta", "person_turns", "person_items", "person_sources", "person_objects", "person_forgotten",
 )  # fmt: skip
-_OBJECTS = "person_objects"  # lacking in version 1
 OBJECT_COLUMNS = "item, name, picture, encoder, scale, data"
 TURN_COLUMNS = "uid, chat, speaker, at, text, pictures, sharing"
 ITEM_COLUMNS = "kind, key, text, keywords, at, ends, past, origin, sharing"
@@ -70,49 +64,17 @@ _INVARIANTS = (
 )  # fmt: skip
 
 
-def upgrade(db: apsw.Connection) -> None:
-    """Makes what version 1 lacks, in the caller's transaction; does nothing for the current version."""
-    if not has_objects(db):
-        db.execute(PERSON.declared[_OBJECTS])
-        db.execute("UPDATE person_meta SET value=? WHERE key='version'", (str(PERSON_VERSION),))
+def sources(db: apsw.Connection, child: str, row: int) -> tuple[int, ...]:
+    """The turns that an item, or an assistant's turn, was drawn from, ascending."""
+    found = db.execute("SELECT turn FROM person_sources WHERE child=? AND id=? ORDER BY turn", (child, row))
+    return tuple(int(turn) for (turn,) in found)
 
 
-def has_objects(db: apsw.Connection) -> bool:
-    """Whether the tables are of a version that has objects."""
-    return bool(db.execute("SELECT 1 FROM main.sqlite_schema WHERE name=?", (_OBJECTS,)).fetchone())
-
-
-def check_version(db: apsw.Connection, path: Path) -> None:
-    """Raises AlbumError unless this program can read the tables, which must exist."""
-    found = db.execute("SELECT value FROM person_meta WHERE key='version'").fetchone()
-    # Version 1 is read as it is, and upgraded by what writes.
-    if found != (str(PERSON_VERSION if has_objects(db) else 1),):
-        shown = str(found[0])[:20] if found else "none"
-        raise AlbumError(
-            f"{path}: memories of the person in version {shown}, this program reads {PERSON_VERSION}; "
-            "update the program"
-        )
-
-
-def crc_of(values: tuple[Any, ...]) -> int:
-    """Of a turn (TURN_COLUMNS) or an item (ITEM_COLUMNS and then its sources' turns, ascending)."""
-    return checksums.of_values(values)
-
-
-def _problems(db: apsw.Connection, path: Path) -> list[str]:
-    check_version(db, path)
-    out = []
-    for description, sql in _INVARIANTS:
-        (count,) = db.execute(sql).fetchone() or (0,)
-        if count:
-            out.append(f"{description}: {count}")
-    if has_objects(db):
-        out += _of_objects(db)
-    for row, crc, *values in db.execute(f"SELECT id, crc, {TURN_COLUMNS} FROM person_turns"):
-        if crc_of(tuple(values)) != crc:
-            out.append(f"turn t{row}: its row does not match its checksum")
+def _problems(db: apsw.Connection) -> list[str]:
+    out = _of_objects(db) if PERSON.is_current(db) else []
+    out += unsealed(db, f"SELECT id, crc, {TURN_COLUMNS} FROM person_turns", "turn t{}")
     for row, crc, *values in db.execute(f"SELECT id, crc, {ITEM_COLUMNS} FROM person_items"):
-        if crc_of((*values, *sources(db, "item", row))) != crc:
+        if checksums.of_values((*values, *sources(db, "item", row))) != crc:
             out.append(f"memory m{row}: its row does not match its checksum")
     return out
 
@@ -121,23 +83,17 @@ def _of_objects(db: apsw.Connection) -> list[str]:
     (lost,) = db.execute(
         "SELECT count(*) FROM person_objects WHERE item NOT IN (SELECT id FROM person_items)"
     ).fetchone() or (0,)
-    rows = db.execute(f"SELECT crc, {OBJECT_COLUMNS} FROM person_objects")
-    wrong = [f"object of m{values[0]}: its row does not match its checksum"
-             for crc, *values in rows if crc_of(tuple(values)) != crc]  # fmt: skip
+    wrong = unsealed(db, f"SELECT item, crc, {OBJECT_COLUMNS} FROM person_objects", "object of m{}")
     return [*([f"objects of a memory that does not exist: {lost}"] if lost else []), *wrong]
-
-
-def sources(db: apsw.Connection, child: str, row: int) -> tuple[int, ...]:
-    """The turns that an item, or an assistant's turn, was drawn from, ascending."""
-    found = db.execute("SELECT turn FROM person_sources WHERE child=? AND id=? ORDER BY turn", (child, row))
-    return tuple(int(turn) for (turn,) in found)
 
 
 PERSON = TableGroup(
     "memories of the person",
     _DDL,
     full_text=("person_words",),
-    added=frozenset({_OBJECTS}),
-    settings=f"{_ERASE}; INSERT INTO person_meta VALUES('version', '{PERSON_VERSION}')",
+    version=2,
+    added=frozenset({"person_objects"}),
+    settings=_ERASE,
+    invariants=_INVARIANTS,
     find_problems=_problems,
 )

@@ -14,26 +14,32 @@ from pathlib import Path
 
 import apsw
 
+from ..errors import AlbumError
+from . import checksums
+
 FULL_TEXT_PARTS = ("data", "idx", "docsize", "config")  # of a full-text table, as SQLite names them
 
 
 @dataclass(frozen=True)
 class TableGroup:
-    """`what`: of which things, in words. `ddl`: one statement for each table and index, with `;` between.
+    """`what`: what they hold, in words. `ddl`: one statement for each table and index, with `;` between.
 
     `of_photos`: those of its tables whose column `photo` holds the id of the photo that a row belongs to.
-    `full_text`: its full-text tables. `added`: tables that an older version of the group lacks. `settings`:
-    statements that follow when the tables are made. `find_problems`: what is wrong in the tables, which
-    exist, of the album at a path; one line each.
+    `full_text`: its full-text tables. `version`: of the group, which its first table, of keys and values,
+    holds; 0 for a group without one. `added`: tables that the version before lacks, which can be read too.
+    `settings`: statements that follow when the tables are made. `invariants`: problem → the SQL that counts
+    it. `find_problems`: what else is wrong in the tables, which exist, one line each.
     """
 
     what: str
     ddl: str
     of_photos: tuple[str, ...] = ()
     full_text: tuple[str, ...] = ()
+    version: int = 0
     added: frozenset[str] = frozenset()
     settings: str = ""
-    find_problems: Callable[[apsw.Connection, Path], list[str]] = field(default=lambda db, path: [])
+    invariants: tuple[tuple[str, str], ...] = ()
+    find_problems: Callable[[apsw.Connection], list[str]] = field(default=lambda db: [])
 
     @cached_property
     def declared(self) -> dict[str, str]:
@@ -58,6 +64,34 @@ class TableGroup:
         db.execute(self.ddl)
         if self.settings:
             db.execute(self.settings)
+        if self.version:
+            db.execute(f"INSERT INTO {self.tables[0]} VALUES('version', ?)", (str(self.version),))
+
+    def is_current(self, db: apsw.Connection) -> bool:
+        """Whether the tables, which exist, are all that the current version has."""
+        return not self.added or self.added <= _names(db)
+
+    def upgrade(self, db: apsw.Connection) -> None:
+        """Makes what the version before lacks, in the caller's transaction; nothing for the current one."""
+        if not self.is_current(db):
+            for name in self.tables:
+                if name in self.added:
+                    db.execute(self.declared[name])
+            sql = f"UPDATE {self.tables[0]} SET value=? WHERE key='version'"
+            db.execute(sql, (str(self.version),))
+
+    def check_version(self, db: apsw.Connection, path: Path) -> None:
+        """Raises AlbumError unless this program can read the tables, which must exist."""
+        if not self.version:
+            return
+        found = db.execute(f"SELECT value FROM {self.tables[0]} WHERE key='version'").fetchone()
+        # The version before is read as it is, and upgraded by what writes.
+        if found != (str(self.version if self.is_current(db) else self.version - 1),):
+            shown = str(found[0])[:20] if found else "none"
+            raise AlbumError(
+                f"{path}: {self.what} in version {shown}, this program reads {self.version}; "
+                "update the program"
+            )
 
     def exist(self, db: apsw.Connection) -> bool:
         """Whether the tables are there, and not hidden."""
@@ -77,8 +111,7 @@ class TableGroup:
     def hide(self, db: apsw.Connection) -> None:
         """Hides all of these tables behind empty temporary views."""
         if self.exist(db):
-            there = {name for (name,) in db.execute("SELECT name FROM main.sqlite_schema")}
-            for name in there.intersection(self.tables):
+            for name in _names(db).intersection(self.tables):
                 db.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM main.{name} WHERE 0")
 
     def drop_photo(self, db: apsw.Connection, photo_id: str) -> None:
@@ -91,11 +124,34 @@ class TableGroup:
         """What is wrong in these tables, one line each; empty if they are not there."""
         if not self.exist(db):
             return []
+        self.check_version(db, path)
+        lost = (
+            (
+                f"{table} of photos that are not in the album",
+                f"SELECT count(*) FROM {table} WHERE photo NOT IN (SELECT id FROM photos)",
+            )
+            for table in self.of_photos
+        )
         out = []
-        for table in self.of_photos:
-            (lost,) = db.execute(
-                f"SELECT count(*) FROM {table} WHERE photo NOT IN (SELECT id FROM photos)"
-            ).fetchone() or (0,)
-            if lost:
-                out.append(f"{table} of photos that are not in the album: {lost}")
-        return out + self.find_problems(db, path)
+        for description, sql in (*lost, *self.invariants):
+            (count,) = db.execute(sql).fetchone() or (0,)
+            if count:
+                out.append(f"{description}: {count}")
+        return out + self.find_problems(db)
+
+
+def unsealed(db: apsw.Connection, sql: str, what: str) -> list[str]:
+    """The rows of a table that do not match their checksum, one line each.
+
+    `sql` selects what names a row, its checksum, and the values that this is of. `what`: what a row is, with
+    {} for its name.
+    """
+    return [
+        f"{what.format(name)}: its row does not match its checksum"
+        for name, crc, *values in db.execute(sql)
+        if checksums.of_values(values) != crc
+    ]
+
+
+def _names(db: apsw.Connection) -> frozenset[str]:
+    return frozenset(str(name) for (name,) in db.execute("SELECT name FROM main.sqlite_schema"))

@@ -6,16 +6,10 @@ together. They have a version of their own, in `thing_meta`. `gamer.index.things
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import apsw
 
-from ..errors import AlbumError
-from . import checksums
-from .table_group import TableGroup
+from .table_group import TableGroup, unsealed
 
-THING_VERSION = 1
 _DDL = """
 CREATE TABLE thing_meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE things(
@@ -46,39 +40,15 @@ _INVARIANTS = (
 )  # fmt: skip
 
 
-def check_version(db: apsw.Connection, path: Path) -> None:
-    """Raises AlbumError unless this program can read the tables, which must exist."""
-    found = db.execute("SELECT value FROM thing_meta WHERE key='version'").fetchone()
-    if found != (str(THING_VERSION),):
-        shown = str(found[0])[:20] if found else "none"
-        raise AlbumError(
-            f"{path}: a bank of things in version {shown}, this program reads {THING_VERSION}; "
-            "update the program"
-        )
-
-
-def crc_of(values: tuple[Any, ...]) -> int:
-    """Of the values of SIGHTING_COLUMNS."""
-    return checksums.of_values(values)
-
-
-def _problems(db: apsw.Connection, path: Path) -> list[str]:
-    check_version(db, path)
-    out = []
-    for description, sql in _INVARIANTS:
-        (count,) = db.execute(sql).fetchone() or (0,)
-        if count:
-            out.append(f"{description}: {count}")
-    for crc, *values in db.execute(f"SELECT crc, {SIGHTING_COLUMNS} FROM thing_sightings"):
-        if crc_of(tuple(values)) != crc:
-            out.append(f"a thing of photo {values[0]}: its row does not match its checksum")
-    return out
+def _problems(db: apsw.Connection) -> list[str]:
+    return unsealed(db, f"SELECT photo, crc, {SIGHTING_COLUMNS} FROM thing_sightings", "a thing of photo {}")
 
 
 THINGS = TableGroup(
-    "things of the owner",
+    "a bank of things",
     _DDL,
     of_photos=("thing_sightings", "thing_photos"),
-    settings=f"INSERT INTO thing_meta VALUES('version', '{THING_VERSION}')",
+    version=1,
+    invariants=_INVARIANTS,
     find_problems=_problems,
 )

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import apsw
 
-from ..album import person_tables, storage
+from ..album import storage
+from ..album.person_tables import PERSON, ROWS
 from ..album.schema import one_line
 from ..errors import AlbumError
 
@@ -43,17 +44,17 @@ def _copied(db: apsw.Connection, old: Path) -> bool:
     if not db.execute("SELECT 1 FROM old.sqlite_schema WHERE name='person_meta'").fetchone():
         return False
     with storage.transaction(db):
-        if not person_tables.PERSON.exist(db):  # an interrupted build may have come this far
-            person_tables.PERSON.create(db)
+        if not PERSON.exist(db):  # an interrupted build may have come this far
+            PERSON.create(db)
         there = {name for (name,) in db.execute("SELECT name FROM old.sqlite_schema")}
-        for table in person_tables.ROWS:
+        for table in ROWS:
             if table not in there:  # the old album is of version 1
                 continue
             db.execute(f"DELETE FROM main.{table}; INSERT INTO main.{table} SELECT * FROM old.{table}")
         if "person_objects" not in there:
             db.execute("UPDATE person_meta SET value=? WHERE key='version' AND value='1'",
-                       (str(person_tables.PERSON_VERSION),))  # fmt: skip
-        person_tables.check_version(db, old)
+                       (str(PERSON.version),))  # fmt: skip
+        PERSON.check_version(db, old)
         db.execute("INSERT INTO person_words(person_words) VALUES('rebuild')")
     db.execute("DETACH old")
     return True

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from ..album import person_tables
+from ..album import checksums, person_tables
 from ..album.person_tables import TURN_COLUMNS
 from .writing import delete_items, keep_numbers, saying
 
@@ -95,7 +95,7 @@ def _delete_turns(db: apsw.Connection, turns: list[int], at: int) -> list[str]:
     sound = True
     for row, crc, *values in rows:
         uid, text = str(values[0]), str(values[4])
-        sound = sound and person_tables.crc_of(tuple(values)) == crc
+        sound = sound and checksums.of_values(tuple(values)) == crc
         db.execute("INSERT INTO person_words(person_words, rowid, text) VALUES('delete',?,?)", (row, text))
         db.execute("INSERT OR REPLACE INTO person_forgotten VALUES(?,?)", (uid, at))
         texts.append(text)

@@ -11,8 +11,8 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..album import person_tables
-from ..album.person_tables import ITEM_COLUMNS, TURN_COLUMNS
+from ..album import checksums, person_tables
+from ..album.person_tables import ITEM_COLUMNS, PERSON, TURN_COLUMNS
 from ..errors import AlbumError
 from . import writing
 from .records import Heads, Item, Kind, Named, NewItem, StoredTurn, Turn
@@ -122,7 +122,7 @@ def items_of(db: apsw.Connection, path: Path, of: Sequence[int], kind: Kind | No
 
 
 def objects(db: apsw.Connection, path: Path) -> list[tuple[int, Named]]:
-    if not person_tables.has_objects(db):
+    if not PERSON.is_current(db):
         return []
     columns = ", ".join(f"o.{column}" for column in person_tables.OBJECT_COLUMNS.split(", "))
     records = db.execute(
@@ -133,13 +133,13 @@ def objects(db: apsw.Connection, path: Path) -> list[tuple[int, Named]]:
 
 
 def count_objects(db: apsw.Connection) -> int:
-    return int(db.execute("SELECT count(*) FROM person_objects").get) if person_tables.has_objects(db) else 0
+    return int(db.execute("SELECT count(*) FROM person_objects").get) if PERSON.is_current(db) else 0
 
 
 def _object(path: Path, record: Any) -> tuple[int, Named]:
     crc, *values = record
     item, name, picture, encoder, scale, data = values
-    if person_tables.crc_of(tuple(values)) != crc:
+    if checksums.of_values(tuple(values)) != crc:
         raise AlbumError(f"{path}: an object of m{item} is damaged (its checksum differs); forget m{item}")
     vector = None if data is None else np.frombuffer(data, np.int8).astype(np.float32) * np.float32(scale)
     return int(item), Named(name, picture, vector, encoder)
@@ -147,7 +147,7 @@ def _object(path: Path, record: Any) -> tuple[int, Named]:
 
 def _turn(db: apsw.Connection, path: Path, record: Any) -> StoredTurn:
     row, crc, session, digested, *values = record
-    if person_tables.crc_of(tuple(values)) != crc:
+    if checksums.of_values(tuple(values)) != crc:
         raise AlbumError(
             f"{path}: turn t{row} is damaged (its checksum differs); forget it, or restore a copy"
         )
@@ -163,7 +163,7 @@ def _turn(db: apsw.Connection, path: Path, record: Any) -> StoredTurn:
 def _item(db: apsw.Connection, path: Path, record: Any) -> Item:
     row, crc, *values = record
     sources = person_tables.sources(db, "item", row)
-    if person_tables.crc_of((*values, *sources)) != crc:
+    if checksums.of_values((*values, *sources)) != crc:
         raise AlbumError(
             f"{path}: memory m{row} is damaged (its checksum differs); forget it, or restore a copy"
         )

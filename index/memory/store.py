@@ -17,7 +17,8 @@ from typing import TypeVar
 
 import apsw
 
-from ..album import person_tables, storage
+from ..album import storage
+from ..album.person_tables import PERSON
 from ..album.schema import UNREADABLE, connect, damaged, means_damage, one_line, open_reader
 from ..album.tables import USER_VERSION, check_tables, version_of
 from ..album.writer import AlbumWriter
@@ -37,9 +38,9 @@ class MemoryStore:
     def __init__(self, db: apsw.Connection, path: Path, writable: bool) -> None:
         self._db, self.path, self._writable, self._lock = db, path, writable, RLock()
         self._log = storage.log_of(path)
-        self._has = person_tables.PERSON.exist(db)
+        self._has = PERSON.exist(db)
         if self._has:
-            person_tables.check_version(db, path)
+            PERSON.check_version(db, path)
 
     @classmethod
     def open(cls, path: Path, write: bool = True) -> MemoryStore:
@@ -331,7 +332,7 @@ class MemoryStore:
     def _read(self, read: Callable[[apsw.Connection], _T], none: _T) -> _T:
         with self._lock:
             try:
-                self._has = self._has or person_tables.PERSON.exist(self._db)
+                self._has = self._has or PERSON.exist(self._db)
                 found = none
                 if self._has:
                     # One state of the file, whatever others write meanwhile; a snapshot is one anyway.
@@ -349,9 +350,9 @@ class MemoryStore:
             try:
                 self._check_place()
                 with storage.transaction(self._db):
-                    if not person_tables.PERSON.exist(self._db):
-                        person_tables.PERSON.create(self._db)
-                    person_tables.upgrade(self._db)
+                    if not PERSON.exist(self._db):
+                        PERSON.create(self._db)
+                    PERSON.upgrade(self._db)
                     done = change(self._db)
                 self._has = True
                 self._check_place()

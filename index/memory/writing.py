@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 
-from ..album import person_tables
+from ..album import checksums, person_tables
 from ..album.person_tables import ITEM_COLUMNS, OBJECT_COLUMNS, TURN_COLUMNS
 from ..records import FloatArray
 from ..vectors.quantize import quantize
@@ -45,7 +45,7 @@ def add_turn(db: apsw.Connection, turn: Turn) -> int | None:
     )  # fmt: skip
     db.execute(
         f"INSERT INTO person_turns(id, {TURN_COLUMNS}, crc) VALUES(?,?,?,?,?,?,?,?,?)",
-        (row, *values, person_tables.crc_of(values)),
+        (row, *values, checksums.of_values(values)),
     )
     db.execute("INSERT INTO person_words(rowid, text) VALUES(?,?)", (row, turn.text))
     _link(db, "turn", row, turn.drawn)
@@ -80,7 +80,7 @@ def name_objects(db: apsw.Connection, item: int, objects: Iterable[Named]) -> No
         values = (item, one.name, one.picture, one.encoder, scale, data)
         db.execute(
             f"INSERT OR REPLACE INTO person_objects({OBJECT_COLUMNS}, crc) VALUES(?,?,?,?,?,?,?)",
-            (*values, person_tables.crc_of(values)),
+            (*values, checksums.of_values(values)),
         )
 
 
@@ -255,7 +255,7 @@ def saying(db: apsw.Connection, items: Iterable[int]) -> set[int]:
 
 def _seal(db: apsw.Connection, row: int) -> None:
     values = db.execute(f"SELECT {ITEM_COLUMNS} FROM person_items WHERE id=?", (row,)).fetchone() or ()
-    crc = person_tables.crc_of((*values, *person_tables.sources(db, "item", row)))
+    crc = checksums.of_values((*values, *person_tables.sources(db, "item", row)))
     db.execute("UPDATE person_items SET crc=? WHERE id=?", (crc, row))
 
 

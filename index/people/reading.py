@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..album import face_tables
+from ..album import checksums
 from ..album.face_tables import DIM, FACE_COLUMNS, FACES
 from ..album.schema import UNREADABLE, damaged, open_reader
 from ..errors import AlbumError
@@ -33,12 +33,12 @@ def read(path: Path) -> People | None:
 
 def of(db: apsw.Connection, path: Path) -> People:
     """The people of an open album whose tables exist. Faces of photos that are gone are left out."""
-    face_tables.check_version(db, path)
+    FACES.check_version(db, path)
     rows: list[Any] = db.execute(
         f"SELECT id, crc, {FACE_COLUMNS} FROM faces WHERE photo IN (SELECT id FROM photos) ORDER BY id"
     ).fetchall()
     for row, crc, *values in rows:
-        if face_tables.crc_of(tuple(values)) != crc or len(values[9]) != DIM:
+        if checksums.of_values(tuple(values)) != crc or len(values[9]) != DIM:
             raise AlbumError(
                 f"{path}: face f{row} is damaged: `gamer people forget --all` and find them again"
             )
@@ -64,7 +64,7 @@ def of(db: apsw.Connection, path: Path) -> People:
 def _names(db: apsw.Connection, path: Path) -> dict[int, str]:
     names: dict[int, str] = {}
     for row, name, crc in db.execute("SELECT id, name, crc FROM face_people WHERE name IS NOT NULL"):
-        if face_tables.crc_of((row, name)) != crc:
+        if checksums.of_values((row, name)) != crc:
             raise AlbumError(f"{path}: person p{row} is damaged: give them their name again")
         names[int(row)] = str(name)
     return names

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..album import face_tables
+from ..album import checksums
 from ..album.face_tables import FACE_COLUMNS, FACES
 from ..errors import AlbumError
 from ..records import Known
@@ -32,7 +32,7 @@ def begin(db: apsw.Connection, path: Path, encoder: str) -> None:
         FACES.create(db)
         db.execute("INSERT INTO face_meta VALUES('encoder', ?)", (encoder,))
         return
-    face_tables.check_version(db, path)
+    FACES.check_version(db, path)
     before = reading.of(db, path).encoder
     if before != encoder:
         raise AlbumError(
@@ -161,7 +161,7 @@ def _insert(
     values = (photo, *box, float(face.quality), person, int(fixed), float(scales[0]), codes.tobytes())
     db.execute(
         f"INSERT INTO faces(id, {FACE_COLUMNS}, crc) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
-        (row, *values, face_tables.crc_of(values)),
+        (row, *values, checksums.of_values(values)),
     )
 
 
@@ -169,17 +169,17 @@ def _put(db: apsw.Connection, row: int, person: int, fixed: bool) -> None:
     """Puts a face to a person."""
     db.execute("UPDATE faces SET person=?, fixed=? WHERE id=?", (person, int(fixed), row))
     values: Any = db.execute(f"SELECT {FACE_COLUMNS} FROM faces WHERE id=?", (row,)).fetchone()
-    db.execute("UPDATE faces SET crc=? WHERE id=?", (face_tables.crc_of(tuple(values)), row))
+    db.execute("UPDATE faces SET crc=? WHERE id=?", (checksums.of_values(tuple(values)), row))
 
 
 def _new_person(db: apsw.Connection, at_least: int = 1) -> int:
     row = _next(db, "person", "face_people", at_least)
-    db.execute("INSERT INTO face_people VALUES(?,NULL,?)", (row, face_tables.crc_of((row, None))))
+    db.execute("INSERT INTO face_people VALUES(?,NULL,?)", (row, checksums.of_values((row, None))))
     return row
 
 
 def _name(db: apsw.Connection, row: int, text: str | None) -> None:
-    values = (text, face_tables.crc_of((row, text)), row)
+    values = (text, checksums.of_values((row, text)), row)
     db.execute("UPDATE face_people SET name=?, crc=? WHERE id=?", values)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 from ..album import checksums
-from ..album.thing_tables import SIGHTING_COLUMNS, THINGS, check_version, crc_of
+from ..album.thing_tables import SIGHTING_COLUMNS, THINGS
 from ..errors import AlbumError
 from .extract import ThingExtractor
 from .grouping import Group, Grouping, name_of
@@ -47,7 +47,7 @@ def grow(db: apsw.Connection, path: Path, extract: ThingExtractor, again: bool =
         texts.setdefault(str(photo), []).append(str(text))
     has = THINGS.exist(db)
     if has:
-        check_version(db, path)
+        THINGS.check_version(db, path)
     read = dict(db.execute("SELECT photo, words FROM thing_photos")) if has else {}
     sums = {photo: checksums.of_values(said) for photo, said in texts.items()}
     wanted = [photo for photo in texts if again or read.get(photo) != sums[photo]]
@@ -70,7 +70,7 @@ def things(db: apsw.Connection, path: Path) -> list[Thing]:
     """The things that were not forgotten, those first that recur most. AlbumError for a damaged row."""
     if not THINGS.exist(db):
         return []
-    check_version(db, path)
+    THINGS.check_version(db, path)
     roots, forgotten, aliases = _roots(db)
     groups: dict[int, Group] = {}
     photos, days = defaultdict[int, set[str]](set), defaultdict[int, set[int]](set)
@@ -186,7 +186,7 @@ def _assign(
             db.execute(
                 f"INSERT INTO thing_sightings({SIGHTING_COLUMNS}, thing, crc) "
                 f"VALUES({','.join('?' * (len(values) + 2))})",
-                (*values, group.id, crc_of(values)),
+                (*values, group.id, checksums.of_values(values)),
             )
 
 
@@ -211,7 +211,7 @@ def _rows(db: apsw.Connection, path: Path) -> Iterator[tuple[int, str, Sighting,
     width = len(SIGHTING_COLUMNS.split(", "))
     for thing, crc, *values in db.execute(_SEEN):
         told = tuple(values[:width])
-        if crc_of(told) != crc:
+        if checksums.of_values(told) != crc:
             raise AlbumError(
                 f"{path}: a thing of photo {str(told[0])[:40]!r} is damaged (its checksum differs); "
                 "run verify"
@@ -238,7 +238,7 @@ def _roots(db: apsw.Connection) -> tuple[dict[int, int], set[int], dict[int, lis
 def _root(db: apsw.Connection, path: Path, thing: int) -> int:
     found: Any = None
     if THINGS.exist(db):
-        check_version(db, path)
+        THINGS.check_version(db, path)
         found = db.execute(
             "SELECT coalesce(same_as, id), forgotten FROM things WHERE id=?", (thing,)
         ).fetchone()
