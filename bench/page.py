@@ -7,10 +7,7 @@ the page's own clock (requestAnimationFrame) while the browser turns the mouse w
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,13 +18,13 @@ from gamer.index import AlbumMeta, AlbumWriter, Encoded, Photo
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
-from gamer.runtime.serve.listen import server
 from gamer.runtime.serve.live import LiveAlbum
-from gamer.runtime.serve.settings import ServerSettings, bind
+from gamer.runtime.serve.settings import ServerSettings
 
 from . import machine
 from .chrome import Page, browser, find
 from .sample import SampleError
+from .serving import serving
 
 PICTURES = 24  # distinct ones
 SIZE = (4000, 3000)
@@ -117,10 +114,11 @@ def measure(bundle: Path, folder: Path, photos: int, openings: int, command: str
     album = made(folder, models, photos)
     live = LiveAlbum(Engine.over(models, album))
     try:
-        with _serving(live) as address, browser(binary) as page:
+        app = create_app(live, ServerSettings())
+        with serving(app) as address, browser(binary) as page:
             page.look(*WINDOW)
             version = page.call("Browser.getVersion")["product"]
-            opened = tuple(_open(page, address, first=n == 0) for n in range(openings))
+            opened = tuple(_open(page, f"{address}/", first=n == 0) for n in range(openings))
             scrolled = tuple(_scroll(page, speed) for speed in (0, *SPEEDS))
     finally:
         live.close()
@@ -162,21 +160,6 @@ def _picture(number: int) -> Image.Image:
     tint = np.array([(number * 37 + channel * 80) % 160 + 48 for channel in range(3)], np.float32)
     small = Image.fromarray((tint + 46 * np.stack(waves, 2)).clip(0, 255).astype(np.uint8))
     return small.resize(SIZE, Image.Resampling.BICUBIC)
-
-
-@contextmanager
-def _serving(live: LiveAlbum) -> Iterator[str]:
-    listener = bind("127.0.0.1", 0)
-    http = server(create_app(live, ServerSettings()))
-    thread = threading.Thread(target=http.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        while not http.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    finally:
-        http.should_exit = True
-        thread.join(20)
 
 
 def _open(page: Page, address: str, first: bool) -> Opening:

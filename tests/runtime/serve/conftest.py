@@ -7,10 +7,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +18,13 @@ from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
 pytest.importorskip("fastapi", reason="needs the serve extra")
 
 from starlette.testclient import TestClient
-from starlette.types import ASGIApp
 
 from gamer.bench.chrome import Page, browser, find
+from gamer.bench.serving import serving
 from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
-from gamer.runtime.serve.listen import server
-from gamer.runtime.serve.settings import Rate, ServerSettings, bind
+from gamer.runtime.serve.settings import Rate, ServerSettings
 from tests.fakes import fake_models
 
 HERE = "http://127.0.0.1:8765"
@@ -48,23 +44,6 @@ def client(engine: Engine) -> TestClient:
     return TestClient(
         create_app(engine, ServerSettings(rate=NO_LIMIT)), base_url=HERE, raise_server_exceptions=False
     )
-
-
-@contextmanager
-def serving(app: ASGIApp) -> Iterator[str]:
-    """Runs the real server on a free port of 127.0.0.1; gives its address without a slash at the end."""
-    listener = bind("127.0.0.1", 0)
-    http_server = server(app)
-    thread = threading.Thread(target=http_server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        while not http_server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        http_server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 
 from gamer.bench.chrome import Page
+from gamer.bench.serving import serving
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Memory, Photo
 from gamer.runtime.agent.calls import Filter, Search, ToolError
 from gamer.runtime.agent.loop import MAX_QUESTION, Act, Answer, Turns
@@ -26,7 +27,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import ask
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import MAX_BODY, Rate, ServerSettings
-from tests.runtime.serve.conftest import HERE, NO_LIMIT, serving
+from tests.runtime.serve.conftest import HERE, NO_LIMIT
 
 pytestmark = pytest.mark.slow
 NOON = 1_795_262_400_000  # 2026-11-21 12:00

@@ -16,6 +16,7 @@ pytest.importorskip("fastapi", reason="needs the serve extra")
 from PIL import Image
 
 from gamer.bench.chrome import CTRL, SHIFT, Page
+from gamer.bench.serving import serving
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
 from gamer.index.records import FAVOURITE, Level
 from gamer.runtime.search.engine import Engine
@@ -24,7 +25,7 @@ from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.live import LiveAlbum
 from gamer.runtime.serve.settings import ServerSettings
 from tests.fakes import DIM, FakeText, fake_models
-from tests.runtime.serve.conftest import NO_LIMIT, serving
+from tests.runtime.serve.conftest import NO_LIMIT
 
 pytestmark = pytest.mark.slow
 DAY, FIRST, PHOTOS = 86_400_000, 1_672_531_200_000, 900  # from 2023 on, a photo a day

@@ -13,13 +13,14 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the serve extra")
 
+from gamer.bench.serving import serving
 from gamer.index import Album
 from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import ServerSettings
 from tests.fakes import fake_models
-from tests.runtime.serve.conftest import NO_LIMIT, serving
+from tests.runtime.serve.conftest import NO_LIMIT
 
 
 def test_health_answers_while_a_search_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

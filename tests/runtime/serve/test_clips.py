@@ -17,6 +17,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from gamer.bench.chrome import Page
+from gamer.bench.serving import serving
 from gamer.index import Album, AlbumWriter
 from gamer.runtime.indexing.build import build
 from gamer.runtime.models.models import ImageCode, Models
@@ -26,7 +27,7 @@ from gamer.runtime.serve.pictures import Pictures, media_type
 from gamer.runtime.serve.settings import ServerSettings
 from tests.clips import BLUE, GREEN, RED, make, scene
 from tests.fakes import fake_models
-from tests.runtime.serve.conftest import HERE, NO_LIMIT, serving
+from tests.runtime.serve.conftest import HERE, NO_LIMIT
 
 
 def colours() -> Models:

@@ -18,6 +18,7 @@ pytest.importorskip("fastapi", reason="needs the serve extra")
 
 from starlette.testclient import TestClient
 
+from gamer.bench.serving import serving
 from gamer.runtime.errors import BundleError, RuntimeFailure
 from gamer.runtime.models.chat import Message, Wish
 from gamer.runtime.models.llm import Generation, Piece
@@ -27,7 +28,7 @@ from gamer.runtime.serve import completions
 from gamer.runtime.serve.app import create_app, create_model_app
 from gamer.runtime.serve.guard import Guard
 from gamer.runtime.serve.settings import MAX_BODY, Rate, ServerSettings
-from tests.runtime.serve.conftest import HERE, NO_LIMIT, serving
+from tests.runtime.serve.conftest import HERE, NO_LIMIT
 
 TOKEN = "correct-horse-battery"
 CHAT = "/v1/chat/completions"

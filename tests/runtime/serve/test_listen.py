@@ -12,8 +12,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from gamer.bench.serving import serving
 from gamer.runtime.serve import listen
-from tests.runtime.serve.conftest import serving
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gamer.bench.chrome import Page
+from gamer.bench.serving import serving
 from gamer.index import Album, OpenedLog
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
@@ -18,7 +19,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.settings import ServerSettings
 from tests.fakes import fake_models
-from tests.runtime.serve.conftest import NO_LIMIT, serving
+from tests.runtime.serve.conftest import NO_LIMIT
 
 pytestmark = pytest.mark.slow
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"></script><b>bold</b> " + "long" * 60

@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 
 from gamer.bench.chrome import Page
+from gamer.bench.serving import serving
 from gamer.index import Album
 from gamer.runtime.search.answer import Answer
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import STATIC, create_app
 from gamer.runtime.serve.settings import ServerSettings
 from tests.paths import ROOT
-from tests.runtime.serve.conftest import NO_LIMIT, serving
+from tests.runtime.serve.conftest import NO_LIMIT
 
 pytestmark = pytest.mark.slow
 COFFEE = "/?q=coffee+I+photographed+last+spring&now=2026-11-21"

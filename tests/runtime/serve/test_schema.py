@@ -14,11 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
+from gamer.bench.serving import serving
 from gamer.index import Album
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import SCHEMA, create_app
 from gamer.runtime.serve.settings import ServerSettings
-from tests.runtime.serve.conftest import NO_LIMIT, serving
+from tests.runtime.serve.conftest import NO_LIMIT
 
 pytestmark = pytest.mark.slow
 OPERATIONS = (
