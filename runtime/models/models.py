@@ -23,7 +23,6 @@ from ..backends import Session, processor, split
 from ..bundle import manifest as mf
 from ..errors import BundleError, RuntimeFailure
 from ..vectors import unit
-from .faces import DETECTOR, ENCODER
 from .selfcheck import LOG, Verdict, open_checked
 from .text import TextEncoder
 
@@ -244,13 +243,15 @@ class Models:
     @property
     def has_faces(self) -> bool:
         """Whether the bundle has the networks that find faces."""
+        from .faces import DETECTOR
+
         return any(component.role == DETECTOR for component in self.manifest.components)
 
     @cached_property
     def faces(self) -> FaceReader:
         """Finds faces in photos. Raises BundleError for a bundle without face networks."""
         from . import landmarks
-        from .faces import FaceReader
+        from .faces import DETECTOR, ENCODER, FaceReader
 
         if not self.has_faces:
             raise BundleError(

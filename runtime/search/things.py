@@ -22,7 +22,6 @@ import numpy as np
 
 from gamer.index import Album, FloatArray, RowArray
 from gamer.index.entities.words import WORD
-from gamer.index.things import bank
 from gamer.index.things.records import UNSPECIFIED, Thing
 from gamer.index.things.words import words
 
@@ -107,6 +106,8 @@ class Things:
 
     @cached_property
     def _by_head(self) -> dict[str, list[Thing]]:
+        from gamer.index.things import bank  # searches without the bank must not import it
+
         by_head: dict[str, list[Thing]] = {}
         for thing in self._album.reading(bank.things) if self._entries is None else self._entries:
             if summarised(thing):  # one of which no looks are known adds nothing to the query
