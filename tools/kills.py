@@ -46,10 +46,6 @@ class Command:
     words: str
     done: str = ""
 
-    @property
-    def wants_bundle(self) -> bool:
-        return "{bundle}" in self.words
-
 
 # Imported before the forks, each of which would import them again.
 PREPARED = (
