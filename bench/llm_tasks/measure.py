@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from gamer.index import extract
 from gamer.runtime.models.models import Models
 
 from .. import machine
@@ -63,7 +64,7 @@ def measure(
         name = models.manifest.recipe
         if not readers:
             progress("rules: entities and cues")
-            rules = reading.extraction_by_rules(), reading.cues_by_rules(models)
+            rules = reading.extraction(extract), reading.cues_by_rules(models)
             readers.append(Reader(RULES, "", "", 0.0, *rules, ()))
         progress(f"{name}: entities")
         extraction = reading.extraction_by(models)

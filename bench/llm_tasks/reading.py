@@ -14,7 +14,7 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from gamer.index import Mention, canonical, extract
+from gamer.index import Mention, canonical
 from gamer.runtime.cues.parse import parse
 from gamer.runtime.cues.quoted import QuotedCues, cues_by_llm
 from gamer.runtime.errors import RuntimeFailure
@@ -58,10 +58,6 @@ def extraction(read: Callable[[str], Collection[Mention]]) -> Extraction:
     wanted = [_wanted(note) for note in notes]
     entities, relations = (_f1([got[at] for got in found], [right[at] for right in wanted]) for at in (0, 1))
     return Extraction(round(entities, 4), round(relations, 4), _median_ms(spent))
-
-
-def extraction_by_rules() -> Extraction:
-    return extraction(extract)
 
 
 def extraction_by(models: Models) -> Extraction:

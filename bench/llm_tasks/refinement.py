@@ -16,7 +16,8 @@ from time import perf_counter_ns
 import numpy as np
 
 from gamer.runtime.indexing.answers import Answers
-from gamer.runtime.models.chat import Chat, Message, Wish
+from gamer.runtime.models.chat import Chat, Message
+from gamer.runtime.models.llm import Prefix, Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search import refine
 from gamer.runtime.search.options import SearchOptions
@@ -100,10 +101,7 @@ class _Method:
             return told(user, query, plain, self.kept)
         asked = user.engine.asked(query, user.now)
         ids, prefix = refine.prompt(user.models, query, asked.context)
-        answer = self.kept.of(
-            repr(("llm", _model(user.models), ids)).encode(), lambda: _generated(user.models, ids, prefix)
-        )
-        text, objection = refine.judged(answer, asked)
+        text, objection = refine.judged(_answer(user.models, ids, self.kept, self.name, prefix), asked)
         return (plain, False) if objection else (text, True)
 
 
@@ -148,28 +146,21 @@ def told(user: User, query: str, plain: str, kept: Answers) -> tuple[str, bool]:
     for question, answer in _EXAMPLES:
         said += [Message("user", question), Message("assistant", answer)]
     ids = chat.ids([*said, Message("user", context.notes() + refine.clean(plain, 300))])
-    if len(ids) + refine.MAX_NEW > user.models.manifest.decoder().max_seq:
-        return plain, False
-    text = " ".join(
-        kept.of(
-            repr(("told", _model(user.models), ids)).encode(),
-            lambda: chat.generate(ids, Wish(refine.MAX_NEW, stop=("\n",))).text or " ",
-        ).split()
-    )
+    text = " ".join(_answer(user.models, ids, kept, "told").split())
     quoted = " ".join((query, *context.known(), *context.memories[: refine.MAX_MEMORIES]))
     return (plain, False) if refine.objection(text, quoted, plain, context) else (text, True)
 
 
-def _generated(models: Models, ids: Sequence[int], prefix: object) -> str:
-    from gamer.runtime.models.llm import Prefix, Request
-
-    shipped = prefix if isinstance(prefix, Prefix) else None
-    request = Request(tuple(ids), refine.MAX_NEW, stop=("\n",), prefix=shipped)
-    return models.language_model.generate(request).text or " "
-
-
-def _model(models: Models) -> str:
-    return models.manifest.artifact("llm_decoder", models.backend).sha256
+def _answer(
+    models: Models, ids: tuple[int, ...], kept: Answers, name: str, prefix: Prefix | None = None
+) -> str:
+    """The kept answer to a prompt, or the model's; "" to one that is too long, which is no refinement."""
+    if len(ids) + refine.MAX_NEW > models.manifest.decoder().max_seq:
+        return ""
+    request = Request(ids, refine.MAX_NEW, stop=("\n",), prefix=prefix)
+    model = models.manifest.artifact("llm_decoder", models.backend).sha256
+    asked = repr((name, model, ids)).encode()
+    return kept.of(asked, lambda: models.language_model.generate(request).text or " ")
 
 
 def _share(flags: list[bool]) -> float:
