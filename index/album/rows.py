@@ -81,6 +81,7 @@ class Rows:
         # A segment may still describe a removed photo that had this row.
         if row < self._one("SELECT coalesce(max(rows), 0) FROM segments"):
             self._changed(row, generation)
+        clip_tables.write(self._db, item.photo.id, item.clip)
         self._contents(row, item)
 
     def replace(self, item: Encoded, generation: int) -> None:
@@ -90,6 +91,7 @@ class Rows:
         self._db.execute("DELETE FROM photos WHERE row=?", (row,))
         self._photo(row, item.photo)
         self._changed(row, generation)
+        clip_tables.write(self._db, item.photo.id, item.clip)
         self._contents(row, item)
         self._stale |= event_rows.of_photo(self._db, row)
 
@@ -177,7 +179,6 @@ class Rows:
         for channel, vectors in item.vectors.items():
             self._vectors(row, item.photo.id, channel, vectors)
         self._mentions(row, item.mentions)
-        clip_tables.write(self._db, item.photo.id, item.clip)
         self.seal(row)
 
     def _memories(self, row: int, memories: Iterable[Memory]) -> None:

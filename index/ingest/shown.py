@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from .. import clips
 from ..errors import IngestError
-from ..records import Photo
+from ..records import Known, Photo
 from . import clip_frames
 from .pixels import load_pixels
 
 
-def load_photo(photo: Photo, least: int | None = None) -> NDArray[np.uint8]:
+def load_photo(photo: Photo | Known, least: int | None = None) -> NDArray[np.uint8]:
     """uint8 [H, W, 3], RGB, upright. Raises IngestError, also for a photo without a file.
 
     `least`: as load_pixels.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gamer.index import AlbumError, AlbumWriter, IngestError, Skip, load_pixels
+from gamer.index import AlbumError, AlbumWriter, IngestError, Skip, load_photo
 from gamer.index.people import reading, writing
 from gamer.index.people.records import LookedAt, NewFace, People
 from gamer.index.records import Known
@@ -100,7 +100,7 @@ def _look(photos: Sequence[Known], reader: FaceReader, skips: list[Skip]) -> lis
         try:
             if not path.is_file():  # reading a pipe or a terminal would block
                 raise IngestError(f"{path}: no such file")
-            faces = reader.read(load_pixels(path))
+            faces = reader.read(load_photo(photo))
         except (IngestError, RuntimeFailure) as error:
             skips.append(Skip(str(path), f"not searched for people: {str(error).removeprefix(f'{path}: ')}"))
             continue

@@ -7,14 +7,19 @@ import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from gamer.index import Album, AlbumError, AlbumWriter, Clip, Encoded, Photo
+from gamer.index import Album, AlbumError, AlbumWriter, Clip, Encoded, Memory, Photo, Skip
 from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.records import Known
 from gamer.runtime.agent.vision import copied
-from gamer.runtime.indexing import build
+from gamer.runtime.indexing import build, faces
+from gamer.runtime.indexing.encode import Encoder
+from gamer.runtime.models.faces import Face, FaceReader
 from gamer.runtime.search.moments import clock, moments
 from gamer.runtime.search.similar import row_named, similar
 from tests.clips import BLUE, GREEN, RED, make
@@ -141,6 +146,35 @@ def test_new_times_reach_every_part(place: Path) -> None:
         parts = [album.photo(album.row_of(name)) for name in LONG]
         assert [(part.taken_at or 0) - 1_577_836_800_000 for part in parts] == [0, 12_000, 26_000]
         assert all("at the beach" in [memory.text for memory in part.memories] for part in parts)
+
+
+def test_other_memories_leave_a_clip_what_it_is(place: Path) -> None:
+    with Album.open(place / "a.gamer") as album:
+        before = album.clips(album.ids())
+        photo = album.photo(album.row_of("short.mp4"))
+    told = replace(photo, memories=(*photo.memories, Memory("people", "Anna")))
+    with AlbumWriter.extend(place / "a.gamer") as writer:
+        writer.retell(Encoder(fake_models()).retold([told]))
+    assert ids(place / "a.gamer") == sorted([*LONG, "short.mp4"])
+    with Album.open(place / "a.gamer") as album:
+        assert album.clips(album.ids()) == before
+        assert Memory("people", "Anna") in album.photo(album.row_of("short.mp4")).memories
+
+
+def test_people_are_looked_for_in_what_stands_for_a_clip(place: Path) -> None:
+    class Seen:
+        def __init__(self) -> None:
+            self.colours = list[tuple[int, ...]]()
+
+        def read(self, pixels: NDArray[np.uint8]) -> list[Face]:
+            self.colours.append(tuple(round(c, -1) for c in pixels.mean((0, 1)).tolist()))
+            return []
+
+    with Album.open(place / "a.gamer") as album:
+        known = [Known(p.id, p.path, p.sha256) for p in album.photos(range(len(album)))]
+    seen, skips = Seen(), list[Skip]()
+    assert len(faces._look(known, cast(FaceReader, seen), skips)) == 4 and skips == []
+    assert len(set(seen.colours)) == 3  # red, green and blue parts, and a short clip of all
 
 
 def test_update_and_other_encoders_keep_the_parts(place: Path) -> None:
