@@ -29,7 +29,7 @@ GONE = "left-out.txt"
 
 @dataclass(frozen=True)
 class Selected:
-    """A photo that leaves. `name`: its file's in the zip, another for every photo."""
+    """A photo that leaves. `name`: its file's in the zip, another for every file."""
 
     id: str
     name: str
@@ -78,9 +78,12 @@ def listing(selected: Iterable[Selected]) -> str:
 
 def zipped(selected: Iterable[Selected]) -> Iterator[bytes]:
     """The pieces of a zip that holds the files unchanged; what cannot be read any more is named in GONE."""
-    out, gone = _Pieces(), list[str]()
+    out, gone, files = _Pieces(), list[str](), set[Path]()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:  # pictures are compressed already
         for photo in selected:
+            if photo.path in files:
+                continue
+            files.add(photo.path)
             try:
                 file = photo.path.open("rb")
             except OSError:
@@ -96,15 +99,20 @@ def zipped(selected: Iterable[Selected]) -> Iterator[bytes]:
 
 
 def _selected(photos: Iterable[Photo]) -> tuple[tuple[Selected, ...], int]:
-    """(the photos whose files are pictures and are there, their bytes together)."""
-    out, size, names = list[Selected](), 0, {GONE: 1}
+    """(the photos whose files are pictures and are there, the bytes of these files together).
+
+    The parts of a clip have one file.
+    """
+    out, size, names, files = list[Selected](), 0, {GONE: 1}, dict[Path, str]()
     for photo in photos:
         try:
             path = original_of(photo).path
-            size += path.stat().st_size
+            if path not in files:
+                size += path.stat().st_size
+                files[path] = _free(path, names)
         except (PictureGone, OSError):
             continue
-        out.append(Selected(photo.id, _free(path, names), path, photo.wall))
+        out.append(Selected(photo.id, files[path], path, photo.wall))
     return tuple(out), size
 
 

@@ -29,7 +29,7 @@ from gamer.runtime.serve import live as living
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.catalogue import Catalogue
 from gamer.runtime.serve.live import LiveAlbum
-from gamer.runtime.serve.selections import GONE, Selected, zipped
+from gamer.runtime.serve.selections import GONE, Selected, _selected, zipped
 from gamer.runtime.serve.settings import ServerSettings
 from gamer.runtime.serve.views import Filter, Source
 from tests.fakes import DIM, FakeText, fake_models, unit
@@ -274,3 +274,14 @@ def test_an_answer_under_way_keeps_the_rows_that_it_began_with(path: Path) -> No
     with pytest.raises(Exception, match="closed"):
         before.album.photo(0)
     live.close()
+
+
+def test_the_parts_of_a_clip_leave_as_one_file(tmp_path: Path) -> None:
+    for name, start in (("beach.mp4", b"\0\0\0\x20ftypisom"), ("b.png", b"\x89PNG\r\n\x1a\n")):
+        (tmp_path / name).write_bytes(start + bytes(100))
+    parts = [Photo(f"beach.mp4#t={n},{n + 9}", str(tmp_path / "beach.mp4")) for n in (0, 9)]
+    selected, size = _selected([*parts, Photo("b.png", str(tmp_path / "b.png"))])
+    assert [photo.name for photo in selected] == ["beach.mp4", "beach.mp4", "b.png"]
+    assert size == sum(file.stat().st_size for file in tmp_path.iterdir())
+    with zipfile.ZipFile(io.BytesIO(b"".join(zipped(selected)))) as archive:
+        assert archive.namelist() == ["beach.mp4", "b.png"]
