@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..models.chat import completed
 from ..models.grammar import Constraint, Grammar
-from ..models.llm import Request
 from ..models.models import Models
 from ..search.refine import clean
 from .describe import describe
@@ -81,10 +81,7 @@ def notes(draft: Draft, moment: Moment) -> str:
 
 def choose(models: Models, prompt: str) -> Action | None:
     """The action that the model gives the greatest probability; None if the prompt does not fit its cache."""
-    ids = tuple(models.llm_tokenizer.encode(prompt, add_special_tokens=False).ids)
     room = max(len(models.llm_tokenizer.encode(action, add_special_tokens=False).ids) for action in ACTIONS)
-    if len(ids) + 2 * room > models.manifest.decoder().max_seq:
-        return None
     constraint = Constraint(Grammar().one_of(ACTIONS).done(), models.llm_vocabulary)
-    text = models.language_model.generate(Request(ids, 2 * room, constraint=constraint)).text
-    return next((action for action in ACTIONS if action == text), None)
+    answer = completed(models, prompt, 2 * room, constraint=constraint)
+    return next((action for action in ACTIONS if answer is not None and action == answer.text), None)

@@ -265,15 +265,12 @@ def _invented(phrased: str, draft: str) -> set[str]:
 
 
 def _phrase(models: Models, draft: str, recent: Sequence[str]) -> str:
-    from ..models.llm import Request
+    from ..models.chat import completed
 
     notes = [f'before: "{_FORBIDDEN.sub(" ", text)[:80]}"' for text in recent]
     query = "\n".join([*notes, f'"{_FORBIDDEN.sub(" ", draft)}"'])
-    ids = tuple(models.llm_tokenizer.encode(PROMPT.replace("{query}", query), add_special_tokens=False).ids)
-    if len(ids) + _MAX_NEW > models.manifest.decoder().max_seq:
-        return ""
-    text = models.language_model.generate(Request(ids, _MAX_NEW, stop=("\n",))).text
-    return one_line(text.strip(' "'), MAX_CAPTION)
+    answer = completed(models, PROMPT.replace("{query}", query), _MAX_NEW, ("\n",))
+    return "" if answer is None else one_line(answer.text.strip(' "'), MAX_CAPTION)
 
 
 CAPTIONERS: dict[str, Callable[[Models], Captioner]] = {

@@ -133,9 +133,8 @@ def _occurs(name: str, text: str) -> bool:
 
 
 def _generate(models: Models, prompt: str) -> str:
-    from ..models.llm import Request
+    from ..models.chat import completed
 
-    ids = tuple(models.llm_tokenizer.encode(prompt, add_special_tokens=False).ids)
-    if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
-        return ""  # text in a script that takes many tokens; the rules still apply to it
-    return models.language_model.generate(Request(ids, MAX_NEW, stop=("\n\n",))).text
+    answer = completed(models, prompt, MAX_NEW, ("\n\n",))
+    # None: text in a script that takes many tokens; the rules still apply to it.
+    return "" if answer is None else answer.text

@@ -127,13 +127,10 @@ def _plain(note: str) -> str:
 
 
 def _generate(models: Models, prompt: str, note: str) -> str:
-    from ..models.llm import Request
+    from ..models.chat import completed
 
-    ids = tuple(models.llm_tokenizer.encode(prompt.replace("{query}", note), add_special_tokens=False).ids)
-    if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
-        return ""
     constraint = Constraint(grammar(note), models.llm_vocabulary)
-    answer = models.language_model.generate(Request(ids, MAX_NEW, constraint=constraint))
-    if not constraint.complete:
+    answer = completed(models, prompt.replace("{query}", note), MAX_NEW, constraint=constraint)
+    if answer is None or not constraint.complete:
         return ""
     return b"".join(models.llm_vocabulary.bytes_of[i] for i in answer.ids).decode("utf-8", "replace")

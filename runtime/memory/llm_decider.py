@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 
 from gamer.index.memory.records import PERSONA
 
+from ..models.chat import completed
 from ..models.grammar import Constraint, Grammar
-from ..models.llm import Request
 from ..models.models import Models
 from ..search.refine import clean
 from . import facts, thinking
@@ -173,12 +173,9 @@ class LlmDecider:
 
 def chosen(models: Models, prompt: str, grammar: Grammar) -> str | None:
     """The model's likeliest text under the grammar; None if it does not fit the decoder's cache."""
-    ids = tuple(models.llm_tokenizer.encode(prompt, add_special_tokens=False).ids)
-    if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
-        return None
     constraint = Constraint(grammar, models.llm_vocabulary)
-    text = models.language_model.generate(Request(ids, MAX_NEW, constraint=constraint)).text
-    return text if constraint.complete else None
+    answer = completed(models, prompt, MAX_NEW, constraint=constraint)
+    return answer.text if answer is not None and constraint.complete else None
 
 
 def _was_said(value: str, sentence: str) -> bool:

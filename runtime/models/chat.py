@@ -19,6 +19,7 @@ from threading import Event
 from typing import Any, Literal
 
 from ..errors import BundleError, RuntimeFailure
+from .grammar import Constraint
 from .llm import Generation, Piece, Request
 from .models import Models
 from .sampling import GREEDY, Sampling
@@ -166,3 +167,17 @@ def _bound(characters: int) -> None:
 def _encodable(text: str) -> str:
     """Half characters, which a shell passes on where bytes are no UTF-8, become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def completed(
+    models: Models, prompt: str, most: int, stop: tuple[str, ...] = (), constraint: Constraint | None = None
+) -> Generation | None:
+    """How a bundle's language model goes on from a text, which has its own marks of turns.
+
+    At most `most` tokens; None if they do not fit into the decoder's cache after it. Raises BundleError for a
+    bundle without a language model.
+    """
+    ids = tuple(models.llm_tokenizer.encode(prompt, add_special_tokens=False).ids)
+    if len(ids) + most > models.manifest.decoder().max_seq:
+        return None
+    return models.language_model.generate(Request(ids, most, stop=stop, constraint=constraint))

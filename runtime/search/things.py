@@ -188,14 +188,13 @@ def written(models: Models, thing: Thing, template: str, memory: str) -> tuple[s
     The model sees the template's words and the reference's memory, as data. Its line may hold no other words,
     and must keep those of the template: so a memory can steer it to words of its own and no further.
     """
-    from ..models.llm import Request
+    from ..models.chat import completed
 
     prompt = models.manifest.prompts.get("target", PROMPT)
     filled = prompt.replace("{thing}", refine.clean(template, 300)).replace("{memory}", memory)
-    ids = tuple(models.llm_tokenizer.encode(filled, add_special_tokens=False).ids)
-    if len(ids) + _MAX_NEW > models.manifest.decoder().max_seq:
+    answer = completed(models, filled, _MAX_NEW, ("\n",))
+    if answer is None:
         return template, "llm (rejected: the query is too long)"
-    answer = models.language_model.generate(Request(ids, _MAX_NEW, stop=("\n",)))
     text = refine.clean(answer.text, len(answer.text) + 1)
     why = refine.objection(text, f"{template} {memory}", template, refine.Context((thing.name,)))
     return (template, f"llm (rejected: {why})") if why else (text, "llm")
