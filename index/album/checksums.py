@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 
 # The rows are passed as a JSON list, so that one statement serves any number of them.
-AMONG = "IN (SELECT value FROM json_each(?1))"
+AMONG = "IN (SELECT value FROM json_each(?))"
 # The values of some photos; each record begins with its photo's row.
 _OF_PHOTOS = (
     "SELECT row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 "
@@ -25,7 +25,7 @@ _OF_PHOTOS = (
     f"WHERE m.photo {AMONG} ORDER BY e.name",
 )
 _VECTORS = (
-    f"SELECT photo, channel, chunk, scale, data, fine FROM vectors WHERE channel=?2 AND photo {AMONG} ORDER "
+    f"SELECT photo, channel, chunk, scale, data, fine FROM vectors WHERE photo {AMONG} AND channel=? ORDER "
     "BY photo, chunk"
 )
 ENTITY_COLUMNS = "canonical, name, kind, scale, data"

@@ -12,10 +12,9 @@ from typing import Any
 import apsw
 
 from ..album import checksums, person_tables
+from ..album.checksums import AMONG
 from ..album.person_tables import TURN_COLUMNS
 from .writing import delete_items, keep_numbers, saying
-
-_AMONG = "IN (SELECT value FROM json_each(?))"
 
 
 def remove(
@@ -39,8 +38,8 @@ def remove(
     lost |= _episodes_of(db, sessions)
     touched |= _turns_of(db, lost)
     texts = delete_items(db, sorted(lost)) + _delete_turns(db, sorted(gone), at)
-    db.execute(f"UPDATE person_turns SET traits=NULL WHERE id {_AMONG}", (json.dumps(sorted(touched)),))
-    db.execute(f"UPDATE person_turns SET session=NULL WHERE session {_AMONG}", (json.dumps(sessions),))
+    db.execute(f"UPDATE person_turns SET traits=NULL WHERE id {AMONG}", (json.dumps(sorted(touched)),))
+    db.execute(f"UPDATE person_turns SET session=NULL WHERE session {AMONG}", (json.dumps(sessions),))
     # The personality was computed from these turns too: it is computed again from those that are left.
     db.execute("DELETE FROM person_meta WHERE key='personality'")
     return tuple(sorted(gone)), tuple(sorted(lost)), texts
@@ -48,14 +47,14 @@ def remove(
 
 def _items_of(db: apsw.Connection, turns: Iterable[int]) -> set[int]:
     found = db.execute(
-        f"SELECT id FROM person_sources WHERE child='item' AND turn {_AMONG}", (json.dumps(sorted(turns)),)
+        f"SELECT id FROM person_sources WHERE child='item' AND turn {AMONG}", (json.dumps(sorted(turns)),)
     )
     return {int(row) for (row,) in found}
 
 
 def _sessions_of(db: apsw.Connection, turns: Iterable[int]) -> list[int]:
     found = db.execute(
-        f"SELECT DISTINCT session FROM person_turns WHERE id {_AMONG} AND session IS NOT NULL",
+        f"SELECT DISTINCT session FROM person_turns WHERE id {AMONG} AND session IS NOT NULL",
         (json.dumps(sorted(turns)),),
     )
     return [int(session) for (session,) in found]
@@ -64,7 +63,7 @@ def _sessions_of(db: apsw.Connection, turns: Iterable[int]) -> list[int]:
 def _episodes_of(db: apsw.Connection, sessions: list[int]) -> set[int]:
     found = db.execute(
         "SELECT DISTINCT i.id FROM person_turns t JOIN person_sources s ON s.turn = t.id AND s.child='item' "
-        f"JOIN person_items i ON i.id = s.id AND i.kind='episodic' WHERE t.session {_AMONG}",
+        f"JOIN person_items i ON i.id = s.id AND i.kind='episodic' WHERE t.session {AMONG}",
         (json.dumps(sessions),),
     )
     return {int(row) for (row,) in found}
@@ -79,7 +78,7 @@ def _all_drawn(db: apsw.Connection, turns: set[int]) -> set[int]:
     gone, new = set(turns), set(turns)
     while new:
         found = db.execute(
-            f"SELECT id FROM person_sources WHERE child='turn' AND turn {_AMONG}", (json.dumps(sorted(new)),)
+            f"SELECT id FROM person_sources WHERE child='turn' AND turn {AMONG}", (json.dumps(sorted(new)),)
         )
         new = {row for (row,) in found} - gone
         gone |= new
@@ -90,7 +89,7 @@ def _delete_turns(db: apsw.Connection, turns: list[int], at: int) -> list[str]:
     keep_numbers(db, "person_turns")
     listed, texts = json.dumps(turns), []
     rows: list[Any] = db.execute(
-        f"SELECT id, crc, {TURN_COLUMNS} FROM person_turns WHERE id {_AMONG}", (listed,)
+        f"SELECT id, crc, {TURN_COLUMNS} FROM person_turns WHERE id {AMONG}", (listed,)
     ).fetchall()
     sound = True
     for row, crc, *values in rows:
@@ -99,9 +98,9 @@ def _delete_turns(db: apsw.Connection, turns: list[int], at: int) -> list[str]:
         db.execute("INSERT INTO person_words(person_words, rowid, text) VALUES('delete',?,?)", (row, text))
         db.execute("INSERT OR REPLACE INTO person_forgotten VALUES(?,?)", (uid, at))
         texts.append(text)
-    db.execute(f"DELETE FROM person_sources WHERE turn {_AMONG}", (listed,))
-    db.execute(f"DELETE FROM person_sources WHERE child='turn' AND id {_AMONG}", (listed,))
-    db.execute(f"DELETE FROM person_turns WHERE id {_AMONG}", (listed,))
+    db.execute(f"DELETE FROM person_sources WHERE turn {AMONG}", (listed,))
+    db.execute(f"DELETE FROM person_sources WHERE child='turn' AND id {AMONG}", (listed,))
+    db.execute(f"DELETE FROM person_turns WHERE id {AMONG}", (listed,))
     if not sound:  # the index of words was made of what a damaged turn said before
         db.execute("INSERT INTO person_words(person_words) VALUES('rebuild')")
     return texts

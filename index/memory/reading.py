@@ -12,12 +12,12 @@ import apsw
 import numpy as np
 
 from ..album import checksums, person_tables
+from ..album.checksums import AMONG
 from ..album.person_tables import ITEM_COLUMNS, PERSON, TURN_COLUMNS
 from ..errors import AlbumError
 from . import writing
 from .records import Heads, Item, Kind, Named, NewItem, StoredTurn, Turn
 
-_AMONG = "IN (SELECT value FROM json_each(?))"
 _TURN = f"SELECT id, crc, session, traits IS NOT NULL, {TURN_COLUMNS} FROM person_turns"
 _ITEM = f"SELECT id, crc, {ITEM_COLUMNS} FROM person_items"
 # A query reads at most this many places of its words; the rarest come first.
@@ -35,7 +35,7 @@ NO_HEADS = Heads(
 
 
 def turns(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[StoredTurn]:
-    records: list[Any] = db.execute(f"{_TURN} WHERE id {_AMONG}", (json.dumps([*map(int, ids)]),)).fetchall()
+    records: list[Any] = db.execute(f"{_TURN} WHERE id {AMONG}", (json.dumps([*map(int, ids)]),)).fetchall()
     found = {record[0]: record for record in records}
     return [_turn(db, path, found[row]) for row in ids if row in found]
 
@@ -87,7 +87,7 @@ def values_of(db: apsw.Connection, path: Path, kind: Kind, key: str) -> list[Ite
 
 
 def by_id(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[Item]:
-    records = db.execute(f"{_ITEM} WHERE id {_AMONG} ORDER BY id", (json.dumps([*map(int, ids)]),)).fetchall()
+    records = db.execute(f"{_ITEM} WHERE id {AMONG} ORDER BY id", (json.dumps([*map(int, ids)]),)).fetchall()
     return [_item(db, path, record) for record in records]
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import apsw
 
 from ..album import checksums, person_tables
+from ..album.checksums import AMONG
 from ..album.person_tables import ITEM_COLUMNS, OBJECT_COLUMNS, TURN_COLUMNS
 from ..records import FloatArray
 from ..vectors.quantize import quantize
 from .records import PROCEDURAL, Named, NewItem, Turn
 
 KEYED = "kind IN ('core', 'procedural')"  # of a key of these kinds one value is current
-_AMONG = "IN (SELECT value FROM json_each(?))"
 _FEW_LATE = 3  # turns of a wrong clock, in an album that has only a few turns
 _KEPT_CHANGES = 64  # after more of them, a reader reads all turns again
 _CHANGES = "changes"
@@ -148,7 +148,7 @@ def _split(db: apsw.Connection, value: _Value, turns: list[int]) -> _Value:
     )
     listed = json.dumps(turns)
     db.execute(
-        f"UPDATE person_sources SET id=? WHERE child='item' AND id=? AND turn {_AMONG}",
+        f"UPDATE person_sources SET id=? WHERE child='item' AND id=? AND turn {AMONG}",
         (new, value.row, listed),
     )
     _seal(db, new)
@@ -249,7 +249,7 @@ def _link_says(db: apsw.Connection, turn: int, items: Iterable[int]) -> None:
 def saying(db: apsw.Connection, items: Iterable[int]) -> set[int]:
     """The program's turns that repeat one of these memories."""
     listed = json.dumps(sorted(items))
-    found = db.execute(f"SELECT turn FROM person_sources WHERE child='says' AND id {_AMONG}", (listed,))
+    found = db.execute(f"SELECT turn FROM person_sources WHERE child='says' AND id {AMONG}", (listed,))
     return {int(turn) for (turn,) in found}
 
 
@@ -263,11 +263,11 @@ def delete_items(db: apsw.Connection, items: list[int]) -> list[str]:
     keep_numbers(db, "person_items")
     listed = json.dumps(items)
     rows: list[Any] = db.execute(
-        f"SELECT CAST(text AS TEXT) FROM person_items WHERE id {_AMONG}", (listed,)
+        f"SELECT CAST(text AS TEXT) FROM person_items WHERE id {AMONG}", (listed,)
     ).fetchall()
-    db.execute(f"DELETE FROM person_sources WHERE child IN ('item', 'says') AND id {_AMONG}", (listed,))
-    db.execute(f"DELETE FROM person_objects WHERE item {_AMONG}", (listed,))
-    db.execute(f"DELETE FROM person_items WHERE id {_AMONG}", (listed,))
+    db.execute(f"DELETE FROM person_sources WHERE child IN ('item', 'says') AND id {AMONG}", (listed,))
+    db.execute(f"DELETE FROM person_objects WHERE item {AMONG}", (listed,))
+    db.execute(f"DELETE FROM person_items WHERE id {AMONG}", (listed,))
     return [text for (text,) in rows]
 
 

@@ -14,6 +14,7 @@ import apsw
 import numpy as np
 
 from ..album import checksums
+from ..album.checksums import AMONG
 from ..album.face_tables import FACE_COLUMNS, FACES
 from ..errors import AlbumError
 from ..records import Known
@@ -23,7 +24,6 @@ from .grouping import THRESHOLD, group
 from .records import MAX_FACES, LookedAt, NewFace, People, Person
 
 _GROUPED = "grouped"  # the greatest number of a face that was grouped
-_AMONG = "IN (SELECT value FROM json_each(?))"
 
 
 def begin(db: apsw.Connection, path: Path, encoder: str) -> None:
@@ -103,10 +103,10 @@ def forget(db: apsw.Connection, people: Sequence[Person]) -> None:
     _keep_numbers(db)
     rows = json.dumps([person.row for person in people])
     db.execute(
-        f"UPDATE face_photos SET closed=1 WHERE photo IN (SELECT photo FROM faces WHERE person {_AMONG})",
+        f"UPDATE face_photos SET closed=1 WHERE photo IN (SELECT photo FROM faces WHERE person {AMONG})",
         (rows,),
     )
-    db.execute(f"DELETE FROM faces WHERE person {_AMONG}", (rows,))
+    db.execute(f"DELETE FROM faces WHERE person {AMONG}", (rows,))
     _drop_empty(db)
 
 
