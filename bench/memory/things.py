@@ -229,7 +229,7 @@ class _Watch(Observer):
 def _bank(path: Path) -> list[Thing]:
     """The bank of an album, which is made if an older program wrote the album."""
     with AlbumWriter.extend(path) as writer:
-        writer.changing(lambda db, at: bank.grow(db, at, extract))
+        writer.change_optional(lambda db, at: bank.grow(db, at, extract))
     with Album.open(path) as album:
         return album.reading(bank.things)
 

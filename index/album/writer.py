@@ -176,11 +176,14 @@ class AlbumWriter:
 
         self._commit(change)
 
-    def change_optional(self, change: Callable[[apsw.Connection], _T]) -> _T:
-        """Changes optional tables; deleted rows are overwritten. Returns what `change` returns."""
+    def change_optional(self, change: Callable[[apsw.Connection, Path], _T]) -> _T:
+        """Changes optional tables in one transaction; returns what `change` returns.
+
+        Deleted rows are overwritten; the generation stays as it is.
+        """
         done: list[_T] = []
         self._open().execute("PRAGMA secure_delete=ON").fetchall()
-        self._commit(lambda _: done.append(change(self._open())), counts=False)
+        self._commit(lambda _: done.append(change(self._open(), self._final)), counts=False)
         return done[0]
 
     def remove(self, photo_ids: Iterable[str], *, for_good: bool = False) -> None:
@@ -256,15 +259,6 @@ class AlbumWriter:
         freed: list[str] = []
         self._commit(lambda _: freed.extend(merging.split(self._open(), self._final, name)))
         return freed
-
-    def changing(self, change: Callable[[apsw.Connection, Path], _T]) -> _T:
-        """What a function returns that changes optional tables, such as those of `gamer.index.things.bank`.
-
-        It runs in one transaction, which leaves the generation as it is.
-        """
-        done: list[_T] = []
-        self._commit(lambda _: done.append(change(self._open(), self._final)), counts=False)
-        return done[0]
 
     def set_events(self, events: Sequence[Event]) -> None:
         """Replaces all events of the album. An event without photos is left out.

@@ -96,7 +96,7 @@ def merge(album: Path, kept: str, others: tuple[str, ...], as_json: bool) -> Non
     with _told("things merge"):
         root, parts = parse_id(kept), [parse_id(other) for other in others]
         with AlbumWriter.extend(album) as writer:
-            writer.changing(lambda db, path: bank.merge(db, path, root, parts))
+            writer.change_optional(lambda db, path: bank.merge(db, path, root, parts))
         found = _find(album, root)
     click.echo(json.dumps(_figures(found), ensure_ascii=False) if as_json else plain(_line(found)))
 
@@ -111,7 +111,7 @@ def split(album: Path, thing: str, photos: tuple[str, ...], as_json: bool) -> No
     with _told("things split"):
         row = parse_id(thing)
         with AlbumWriter.extend(album) as writer:
-            freed = writer.changing(lambda db, path: bank.split(db, path, row, photos))
+            freed = writer.change_optional(lambda db, path: bank.split(db, path, row, photos))
         found = [one for one in _read(album) if one.id in freed]
     if as_json:
         click.echo(json.dumps({"things": [_figures(one) for one in found]}, ensure_ascii=False))
@@ -129,7 +129,7 @@ def forget(album: Path, ids: tuple[str, ...], as_json: bool) -> None:
     with _told("things forget"):
         rows = [parse_id(one) for one in dict.fromkeys(ids)]
         with AlbumWriter.extend(album) as writer:
-            writer.changing(lambda db, path: bank.forget(db, path, rows))
+            writer.change_optional(lambda db, path: bank.forget(db, path, rows))
     gone = [f"th{row}" for row in rows]
     click.echo(json.dumps({"forgotten": gone}) if as_json else f"forgotten: {' '.join(gone)}")
 
@@ -155,7 +155,7 @@ def _grow(album: Path, extractor: str, bundle: Path | None) -> None:
         models = Models.open(bundle or find_bundle(album), "onnx", 2)
         by = LlmThings.open(models, album.with_name(album.name + ".extract"))
     with AlbumWriter.extend(album) as writer:
-        writer.changing(lambda db, path: bank.grow(db, path, by, again=True))
+        writer.change_optional(lambda db, path: bank.grow(db, path, by, again=True))
 
 
 def _read(album: Path) -> list[Thing]:

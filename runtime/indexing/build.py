@@ -228,7 +228,7 @@ def update(
 
 def grow_things(writer: AlbumWriter, encoder: Encoder) -> None:
     """Brings the bank of things up to date with the album's memories."""
-    writer.changing(lambda db, path: bank.grow(db, path, encoder.things))
+    writer.change_optional(lambda db, path: bank.grow(db, path, encoder.things))
 
 
 class _Run:

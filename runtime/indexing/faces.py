@@ -41,17 +41,17 @@ def search(
     networks, AlbumError for an album with faces of another encoder.
     """
     reader = models.faces
-    writer.change_optional(lambda db: writing.begin(db, album, reader.name))
+    writer.change_optional(lambda db, _: writing.begin(db, album, reader.name))
     todo = _unsearched(writer.known(), reading.read(album) or People())
     searched = 0
     for start in range(0, len(todo), BATCH):
         batch = todo[start : start + BATCH]
         looked = _look(batch, reader, skips)
-        writer.change_optional(lambda db, looked=looked: writing.store(db, looked))  # type: ignore[misc]
+        writer.change_optional(lambda db, _, looked=looked: writing.store(db, looked))  # type: ignore[misc]
         searched += len(looked)
         if progress:
             progress(start + len(batch), len(todo), batch[-1].id)
-    writer.change_optional(lambda db: writing.regroup(db, album))
+    writer.change_optional(lambda db, _: writing.regroup(db, album))
     found = reading.read(album) or People()
     return Found(searched, len(found.faces), sum(len(person.faces) > 1 for person in found.people))
 
@@ -78,7 +78,7 @@ def carry(old: Path, working: Path, writer: AlbumWriter) -> bool:
             known = [Known(p.id, p.path, p.sha256) for p in opened.photos(range(len(opened)))]
     except AlbumError:
         return False  # damaged: it may be replaced
-    writer.change_optional(lambda db: writing.carry(db, working, people, known, writer.known()))
+    writer.change_optional(lambda db, _: writing.carry(db, working, people, known, writer.known()))
     return True
 
 

@@ -94,7 +94,7 @@ def forget(album: Path, encoder: OpenEncoder, asked: Sequence[str]) -> Forgotten
     """
     with AlbumWriter.extend(album) as writer:
         gone = {person.row: person for person in map(people_of(album).person, asked)}
-        writer.change_optional(lambda db: writing.forget(db, list(gone.values())))
+        writer.change_optional(lambda db, _: writing.forget(db, list(gone.values())))
         sync(album, writer, encoder)
         left = _erased(writer)
     _drop_searches(album, [person.name for person in gone.values() if person.name])
@@ -115,9 +115,9 @@ def drop_all(album: Path, writer: AlbumWriter, encoder: OpenEncoder) -> None:
     """Deletes what an album has of people, if it has anything; the bytes go when it is compacted."""
     if reading.read(album) is None:
         return
-    writer.change_optional(writing.forget_all)
+    writer.change_optional(lambda db, _: writing.forget_all(db))
     if sync(album, writer, encoder):
-        writer.change_optional(writing.forget_all)
+        writer.change_optional(lambda db, _: writing.forget_all(db))
 
 
 def sync(album: Path, writer: AlbumWriter, encoder: OpenEncoder) -> int:
@@ -159,7 +159,7 @@ def _changed(
 ) -> Result:
     with AlbumWriter.extend(album) as writer:
         people = people_of(album)
-        done = writer.change_optional(lambda db: change(db, people))
+        done = writer.change_optional(lambda db, _: change(db, people))
         sync(album, writer, encoder)
     return done
 

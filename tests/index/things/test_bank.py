@@ -32,12 +32,12 @@ def photo(name: str, text: str, day: int | None = 0) -> Encoded:
 
 def grow(path: Path, again: bool = False) -> bank.Grown:
     with AlbumWriter.extend(path) as writer:
-        return writer.changing(lambda db, at: bank.grow(db, at, extract, again))
+        return writer.change_optional(lambda db, at: bank.grow(db, at, extract, again))
 
 
 def change(path: Path, what: str, *given: object) -> object:
     with AlbumWriter.extend(path) as writer:
-        return writer.changing(lambda db, at: getattr(bank, what)(db, at, *given))
+        return writer.change_optional(lambda db, at: getattr(bank, what)(db, at, *given))
 
 
 def things(path: Path) -> dict[str, Thing]:
@@ -179,10 +179,10 @@ def test_a_changed_row_is_seen(path: Path) -> None:
 
 def test_a_program_that_does_not_know_the_tables_may_remove_photos(path: Path) -> None:
     with AlbumWriter.extend(path) as writer:
-        rows = writer.changing(lambda db, _: db.execute("SELECT * FROM thing_photos").fetchall())
-        seen = writer.changing(lambda db, _: db.execute("SELECT * FROM thing_sightings").fetchall())
+        rows = writer.change_optional(lambda db, _: db.execute("SELECT * FROM thing_photos").fetchall())
+        seen = writer.change_optional(lambda db, _: db.execute("SELECT * FROM thing_sightings").fetchall())
         writer.remove(["a"])
-        writer.changing(
+        writer.change_optional(
             lambda db, _: (
                 db.executemany("INSERT OR IGNORE INTO thing_photos VALUES(?,?)", rows),
                 db.executemany(f"INSERT OR IGNORE INTO thing_sightings VALUES({','.join('?' * 18)})", seen),

@@ -313,7 +313,7 @@ def test_faces_of_another_encoder_are_not_mixed(album: Path, photos: Path) -> No
 def test_a_crowd_is_bounded(album: Path) -> None:
     crowd = tuple(NewFace((0.0, 0.0, 0.1, 0.1), 1.0, np.full(128, n, np.float32)) for n in range(10_000))
     with AlbumWriter.extend(album) as writer:
-        writer.change_optional(lambda db: writing.store(db, [LookedAt("d.png", None, crowd)]))
+        writer.change_optional(lambda db, _: writing.store(db, [LookedAt("d.png", None, crowd)]))
     assert sum(face.photo == "d.png" for face in people(album).faces) == 100
 
 
