@@ -6,10 +6,12 @@ Where the bundle or the data are missing, the tests are skipped and the reason i
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,6 +97,13 @@ def sample_album(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     built = build(folder / "sample.jsonl", Models.open(bundle), folder / "album.gamer")
     assert (built.photos, built.seen, built.skips) == (19, 19, ())
     return built.path
+
+
+@pytest.fixture(scope="module")
+def fresh_process() -> Iterator[ProcessPoolExecutor]:
+    """One new process for a module's tests, in which the tools may fork (see tests/forked.py)."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool
 
 
 @pytest.fixture

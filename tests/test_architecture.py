@@ -170,6 +170,17 @@ def test_no_module_uses_eval_exec_pickle_or_a_shell() -> None:
             assert "pickle" not in {name.split(".")[0] for name, _ in imports(path)}, path
 
 
+def test_no_test_forks_its_own_process() -> None:
+    """Its threads would leave locked what they hold, and the child could wait for ever (tests/forked.py)."""
+    for path in (ROOT / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                assert (node.func.attr, *map(ast.unparse, node.args)) not in (
+                    ("fork",),
+                    ("get_context", "'fork'"),
+                ), path
+
+
 @pytest.mark.slow
 def test_a_search_loads_no_torch_and_opens_no_socket(bundle: Path, sample_album: Path) -> None:
     """A whole search on the ONNX backend, in a separate process where sockets are forbidden."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,33 +28,45 @@ def traced() -> None:
 
 
 @pytest.fixture
-def case(traced: None, tmp_path: Path) -> kills.Case:
+def case(traced: None, fresh_process: ProcessPoolExecutor, tmp_path: Path) -> kills.Case:
     source, folder = tmp_path / "photos.jsonl", tmp_path / "case"
     other = '{"id": "other.jpg", "memories": [{"source": "note", "text": "a harbour"}]}\n'
     source.write_text(kills.PEOPLE + other, encoding="utf-8")
     folder.mkdir()
     build.build(source, fake_models(), folder / kills.ALBUM)
-    return kills.furnished(folder)
+    return fresh_process.submit(kills.furnished, folder).result()
 
 
-def test_a_command_killed_at_a_system_call_finishes_when_it_is_run_again(case: kills.Case) -> None:
-    chance = random.Random(4)
-    killed = [kills.kill(case, name, 2, chance).kills for name in FAST]
-    assert sum(killed) >= len(FAST)  # nearly every run was caught
+def test_a_command_killed_at_a_system_call_finishes_when_it_is_run_again(
+    case: kills.Case, fresh_process: ProcessPoolExecutor
+) -> None:
+    runs = [fresh_process.submit(kills.kill, case, name, 2, random.Random(name)) for name in FAST]
+    assert sum(run.result().kills for run in runs) >= len(FAST)  # nearly every run was caught
 
 
-def test_harm_is_noticed(case: kills.Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def unnoticed(case: kills.Case) -> None:
     """A command that cannot be run a second time, as a killed one that left half of its work would be."""
-    monkeypatch.setitem(kills.COMMANDS, "remove", kills.Command("index remove {album} {photo}"))
-    monkeypatch.setattr(kills, "contents", lambda path: "")
-    with pytest.raises(AssertionError, match="no photo with id"):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(kills.COMMANDS, "remove", kills.Command("index remove {album} {photo}"))
+        patch.setattr(kills, "contents", lambda path: "")
         kills.kill(case, "remove", 20, random.Random(4))
+
+
+def test_harm_is_noticed(case: kills.Case, fresh_process: ProcessPoolExecutor) -> None:
+    with pytest.raises(AssertionError, match="no photo with id"):
+        fresh_process.submit(unnoticed, case).result()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", kills.COMMANDS)
 def test_every_command_survives_being_killed(
-    traced: None, bundle: Path, sample_album: Path, tmp_path: Path, name: str
+    traced: None,
+    fresh_process: ProcessPoolExecutor,
+    bundle: Path,
+    sample_album: Path,
+    tmp_path: Path,
+    name: str,
 ) -> None:
-    case = kills.prepared(bundle, sample_album.with_name("sample.jsonl"), tmp_path / "case")
-    assert kills.kill(case, name, 2, random.Random(name)).kills
+    photos = sample_album.with_name("sample.jsonl")
+    case = fresh_process.submit(kills.prepared, bundle, photos, tmp_path / "case").result()
+    assert fresh_process.submit(kills.kill, case, name, 2, random.Random(name)).result().kills

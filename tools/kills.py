@@ -9,11 +9,13 @@ unharmed run left: the same photos, the same files. Needs strace, and a system t
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import json
 import os
 import random
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -34,6 +36,7 @@ CALLS = (
     "unlinkat,link,linkat,mkdir,mkdirat,chmod,fchmod,fcntl"
 )
 ALBUM, MORE, OUTPUT = "a.gamer", "more.jsonl", "out.jsonl"
+MOST_SECONDS = 120  # of a command; it then prints where it stands and ends with an error
 TRACER_OF_ANY, ANY = 0x59616D61, -1  # prctl: strace is no ancestor of the command that it is to follow
 
 
@@ -173,11 +176,23 @@ def run(words: list[str], scratch: Path, harm: str = "", traced: bool = True) ->
     os.close(wait)
     tracer = _attached(child, trace, harm) if traced else None
     os.close(go)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = _ended(child)
     if tracer is not None:
-        tracer.communicate()
+        tracer.communicate(timeout=MOST_SECONDS)
     calls = _calls(trace, child) if traced else ()
-    return Run(status, calls, said.read_text(encoding="utf-8", errors="replace")[-400:])
+    return Run(status, calls, said.read_text(encoding="utf-8", errors="replace")[-4_000:])
+
+
+def _ended(child: int) -> int:
+    """The exit status of a child. Kills it and raises TimeoutError if it does not even end itself in time."""
+    process = os.pidfd_open(child)
+    try:
+        if not select.select([process], [], [], 2 * MOST_SECONDS)[0]:
+            os.kill(child, signal.SIGKILL)
+            raise TimeoutError(f"process {child} did not end in {2 * MOST_SECONDS} s")
+    finally:
+        os.close(process)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _calls(trace: Path, process: int) -> tuple[str, ...]:
@@ -196,6 +211,7 @@ def _command(words: list[str], said: Path, wait: int) -> None:
         out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1)
         os.dup2(out, 2)
+        faulthandler.dump_traceback_later(MOST_SECONDS, exit=True, file=2)
         sys.stdout = os.fdopen(1, "w", encoding="utf-8")
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", buffering=1)
         sys.argv = ["gamer", *words]

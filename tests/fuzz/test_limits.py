@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
@@ -17,26 +19,34 @@ SMALL = 20_000
 
 
 @pytest.mark.parametrize("target", [name for name in TARGETS if name != "gguf"])
-def test_hostile_inputs_are_cheap(target: str) -> None:
-    assert [cost for cost in limits.sweep(target, SMALL) if cost.problem] == []
+def test_hostile_inputs_are_cheap(target: str, fresh_process: ProcessPoolExecutor) -> None:
+    costs = fresh_process.submit(limits.sweep, target, SMALL).result()
+    assert [cost for cost in costs if cost.problem] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
-def test_hostile_inputs_of_a_megabyte_are_cheap(target: str) -> None:
+def test_hostile_inputs_of_a_megabyte_are_cheap(target: str, fresh_process: ProcessPoolExecutor) -> None:
     if target == "gguf":
         pytest.importorskip("gguf")
-    assert [cost for cost in limits.sweep(target, limits.MEGABYTE) if cost.problem] == []
+    costs = fresh_process.submit(limits.sweep, target, limits.MEGABYTE).result()
+    assert [cost for cost in costs if cost.problem] == []
 
 
-def test_an_input_beyond_a_limit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST_SECONDS", 1)
-    monkeypatch.setattr(limits, "inputs", lambda target, size: {"one": b"a"})
+FEEDS: dict[str, Callable[[bytes], object]] = {
+    "more than 500 MB": lambda data: bytes(600 << 20),
+    "an error of the wrong kind": lambda data: {b"": 0}[data],
+    "more than 1 s per MB": lambda data: [0 for _ in iter(int, 1)],
+}
 
-    def problem(feed: object) -> str:
-        monkeypatch.setitem(TARGETS, "xmp", Target(feed))  # type: ignore[arg-type]
+
+def noticed(name: str) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "MOST_SECONDS", 1)
+        patch.setitem(TARGETS, "xmp", Target(FEEDS[name]))
         return limits._cost("xmp", "one", b"a").problem
 
-    assert problem(lambda data: bytes(600 << 20)) == "more than 500 MB"
-    assert problem(lambda data: {}[data]) == "an error of the wrong kind"
-    assert problem(lambda data: [0 for _ in iter(int, 1)]) == "more than 1 s per MB"
+
+@pytest.mark.parametrize("problem", FEEDS)
+def test_an_input_beyond_a_limit_is_noticed(problem: str, fresh_process: ProcessPoolExecutor) -> None:
+    assert fresh_process.submit(noticed, problem).result() == problem

@@ -38,18 +38,10 @@ from gamer.index import (
     event_id,
 )
 from gamer.index.album.export_jsonl import export_jsonl
+from tests.forked import clean, needs_fork
 from tests.index.conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors
 
-needs_fork = pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(),
-    reason="kills forked writers; this system cannot fork",
-)
 Model = dict[str, Photo]
-FORK = (
-    multiprocessing.get_context("fork")
-    if "fork" in multiprocessing.get_all_start_methods()
-    else multiprocessing
-)
 
 
 def encoded(photo: Photo, seed: int) -> Encoded:
@@ -134,7 +126,7 @@ def kill_writers(path: Path, times: int) -> int:
     rng, model, seed, changes = random.Random(4), on_disk(path), 1_000, 0
     for _ in range(times):
         reader, sender = multiprocessing.Pipe(duplex=False)
-        writer = FORK.Process(target=write_until_killed, args=(path, model, seed, sender))
+        writer = clean().Process(target=write_until_killed, args=(path, model, seed, sender))
         writer.start()
         sender.close()
         if rng.random() < 0.7:  # else it dies while it opens
@@ -319,16 +311,18 @@ def test_a_nearly_full_disk_leaves_the_old_album_or_the_new_one_complete(
     assert outcomes[0] == "old" and outcomes[-1] == "new", outcomes
 
 
+def fill_limited(path: Path, sender: Connection) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
+    sender.send(fill(path))
+
+
 @needs_fork
 def test_a_file_that_may_not_grow_keeps_every_acknowledged_photo(album_path: Path) -> None:
-    def limited(sender: Connection) -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
-        sender.send(fill(album_path))
-
     reader, sender = multiprocessing.Pipe(duplex=False)
-    child = FORK.Process(target=limited, args=(sender,))
+    child = clean().Process(target=fill_limited, args=(album_path, sender))
     child.start()
+    sender.close()
     added, words = reader.recv()
     child.join()
     check_after_full(album_path, added, words)
@@ -478,6 +472,21 @@ def change(path: Path) -> None:
         writer.add([Encoded(Photo("new"))])
 
 
+def read_and_extend_as_nobody(path: Path, sender: Connection) -> None:
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    read = None
+    try:
+        with Album.open(path) as album:
+            read = (album.verify(), [photo.id for photo in album.photos(range(4))])
+        AlbumWriter.extend(path)
+        sender.send((read, "it was opened for writing"))
+    except (AlbumError, OSError) as error:
+        sender.send((read, str(error)))
+
+
 @needs_fork
 @pytest.mark.parametrize("folder_mode", [0o755, 0o777], ids=["folder read-only", "folder writable"])
 def test_a_read_only_album_can_be_read_and_not_written(
@@ -493,26 +502,13 @@ def test_a_read_only_album_can_be_read_and_not_written(
     request.addfinalizer(remove)
     album_path = album_path.rename(folder / album_path.name)
 
-    def as_nobody(sender: Connection) -> None:
-        if os.geteuid() == 0:
-            os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
-        read = None
-        try:
-            with Album.open(album_path) as album:
-                read = (album.verify(), [photo.id for photo in album.photos(range(4))])
-            AlbumWriter.extend(album_path)
-            sender.send((read, "it was opened for writing"))
-        except (AlbumError, OSError) as error:
-            sender.send((read, str(error)))
-
     before = album_path.read_bytes()
     folder.chmod(folder_mode if os.geteuid() == 0 or folder_mode == 0o777 else 0o555)
     album_path.chmod(0o444)
     reader, sender = multiprocessing.Pipe(duplex=False)
-    child = FORK.Process(target=as_nobody, args=(sender,))
+    child = clean().Process(target=read_and_extend_as_nobody, args=(album_path, sender))
     child.start()
+    sender.close()
     read, words = reader.recv() if reader.poll(30) else (None, "no answer")
     child.join()
     assert read == ([], [item.photo.id for item in SAMPLE])

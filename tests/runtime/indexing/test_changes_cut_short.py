@@ -7,7 +7,6 @@ What is left is the album before the command, after it, or after some of its com
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import random
 import time
@@ -20,6 +19,7 @@ from gamer.index import Album, AlbumError, AlbumWriter, Event, event_id
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.runtime.indexing import build, captions
 from tests.fakes import fake_models
+from tests.forked import clean, needs_fork
 from tests.paths import GOLDEN
 
 PAGE = 4096
@@ -144,16 +144,20 @@ def test_an_upgrade_on_a_full_disk_keeps_the_album(album: Path, small_disk: Path
     on_a_full_disk(old, old, small_disk, with_writer(lambda writer: None), range(0, 300, 41))
 
 
-def killed(source: Path, more: Path, change: Change, chance: random.Random) -> None:
+def change_album(name: str, path: Path, more: Path) -> None:
+    CHANGES[name](path, more)
+
+
+def killed(source: Path, more: Path, name: str, chance: random.Random) -> None:
     path = source.with_name("killed.gamer")
     path.write_bytes(source.read_bytes())
-    process = multiprocessing.get_context("fork").Process(target=change, args=(path, more))
+    process = clean().Process(target=change_album, args=(name, path, more))
     process.start()
     time.sleep(chance.uniform(0, 0.12))
     process.kill()
     process.join()
     left_over = ids(path)
-    change(path, more)  # a killed command leaves nothing that stands in the way of the next
+    change_album(name, path, more)  # a killed command leaves nothing that stands in the way of the next
     done = ids(path)
     assert left_over <= ids(source) | done
     assert {file.name for file in path.parent.glob("killed*")} == {"killed.gamer"}
@@ -162,12 +166,7 @@ def killed(source: Path, more: Path, change: Change, chance: random.Random) -> N
 def kills(album: Path, name: str, times: int) -> None:
     chance = random.Random(name)
     for _ in range(times):
-        killed(album, album.with_name("more.jsonl"), CHANGES[name], chance)
-
-
-needs_fork = pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="kills forked processes"
-)
+        killed(album, album.with_name("more.jsonl"), name, chance)
 
 
 @needs_fork
