@@ -18,6 +18,7 @@ from ..search.answer import Answer
 from ..search.engine import MAX_QUERY
 
 MAX_PHOTOS = 200
+MAX_NAME = 200  # characters of a person's name
 LAST_DAY = 4_102_444_800_000  # 2100-01-01
 
 Mode = Literal["fused", "paper"]
@@ -69,6 +70,7 @@ _SIDE = r"-?[0-9]{1,3}(\.[0-9]{1,9})?"
 Source = Literal["chat", "social", "ocr", "caption", "note", "people", "label", "place"]
 Time = Annotated[int, Field(ge=FIRST_DAY, le=LAST_DAY)]
 Box = Annotated[str, Field(pattern=f"^{_SIDE}(,{_SIDE}){{3}}$", examples=["48.1,16.2,48.3,16.5"])]
+PersonName = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=VISIBLE, examples=["Anna"])]
 PlaceName = Annotated[str, Field(min_length=1, max_length=80, pattern=VISIBLE, examples=["Vienna"])]
 
 
@@ -76,7 +78,8 @@ class Filter(BaseModel):
     """Which photos are shown at all; what is left out lets all through, and all that is given must hold.
 
     `start`, `end`: wall time, both included. `box`: south, west, north, east in degrees. `place`: a name of
-    the gazetteer. `source`: of a memory that the photo has. `favourites`: only those.
+    the gazetteer. `source`: of a memory that the photo has. `person`: a whole name that a memory of
+    source `people` has. `favourites`: only those.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -86,6 +89,7 @@ class Filter(BaseModel):
     box: Box | None = None
     place: PlaceName | None = None
     source: Source | None = None
+    person: PersonName | None = None
     favourites: Annotated[bool, Field(strict=True)] = False
 
 
@@ -274,6 +278,14 @@ class SourceCount:
 
 
 @dataclass(frozen=True)
+class PersonCount:
+    """How many photos a person is named in."""
+
+    name: str
+    photos: int
+
+
+@dataclass(frozen=True)
 class Place:
     """The photos of one grid cell, at their mean position.
 
@@ -291,7 +303,8 @@ class Overview:
     """The album's months and places, for the page's timeline and map.
 
     Only months and cells that hold photos; `undated` and `unplaced` count photos without time or place.
-    `sources`: those that a filter finds photos by.
+    `sources`: those that a filter finds photos by. `people`: likewise, the most seen first;
+    of many the first.
     """
 
     months: tuple[Month, ...]
@@ -299,6 +312,7 @@ class Overview:
     places: tuple[Place, ...]
     unplaced: int
     sources: tuple[SourceCount, ...]
+    people: tuple[PersonCount, ...]
 
 
 @dataclass(frozen=True)

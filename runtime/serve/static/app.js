@@ -41,6 +41,7 @@ async function start() {
     timeline.show({ months: album.months, undated: album.undated });
     describe(album);
     filters.sources(album.sources);
+    filters.people(album.people);
     byId("k").placeholder = stats.k;
     byId("examples").replaceChildren(...stats.examples.map((text) =>
       el("li", {}, el("a", { class: "chip", href: `/?q=${encodeURIComponent(text)}`, onclick: follow }, text))));
