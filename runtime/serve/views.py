@@ -406,6 +406,43 @@ class MemoriesForgotten:
 
 
 @dataclass(frozen=True)
+class Uploaded:
+    """`name`: under which the file was saved. `new`: false if the same file was there already."""
+
+    name: str
+    new: bool
+
+
+@dataclass(frozen=True)
+class SkippedFile:
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class UploadState:
+    """Whether files are taken (`on`), and how the indexing of what came goes.
+
+    `largest`: bytes of one file. `suffixes`: of names that are taken. `done`, `total`: photos of the run in
+    progress or the last one. `added`: photos that the last run added. `kept_out`: those in the folder that
+    were removed from the album before. `skips`: the first files that it left
+    out, of `skipped`. `error`: why it failed; what was sent is saved all the same.
+    """
+
+    on: bool
+    largest: int
+    suffixes: tuple[str, ...]
+    state: Literal["idle", "waiting", "indexing", "failed"]
+    done: int
+    total: int
+    added: int
+    kept_out: int
+    skipped: int
+    skips: tuple[SkippedFile, ...]
+    error: str | None
+
+
+@dataclass(frozen=True)
 class Health:
     """`token`: whether the rest of the API requires a token."""
 
