@@ -108,6 +108,10 @@ class Uploads:
             try:
                 with aside.open("xb") as file:
                     yield Receipt(self._folder, aside, file, safe, self.largest)
+            except TimeoutError:  # of the client
+                raise
+            except OSError as error:  # also of closing a file that could not be written
+                raise UploadRefused(507, f"the file could not be written ({error.strerror})") from None
             finally:
                 aside.unlink(missing_ok=True)
 
@@ -223,17 +227,14 @@ class Receipt:
         self._largest = largest
 
     def write(self, part: bytes) -> None:
-        """Raises UploadRefused."""
+        """Raises UploadRefused, OSError."""
         self._left -= len(part)
         if self._left < 0:
             raise too_large(self._largest)
-        try:
-            self._file.write(part)
-        except OSError as error:
-            raise UploadRefused(507, f"the file could not be written ({error.strerror})") from None
+        self._file.write(part)
 
     def keep(self) -> Uploaded:
-        """Gives the file its name, or finds it there already. Raises UploadRefused."""
+        """Gives the file its name, or finds it there already. Raises UploadRefused, OSError."""
         try:
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -243,8 +244,6 @@ class Receipt:
         except IngestError as error:
             why = str(error).removeprefix(f"{self._aside}: ")
             raise UploadRefused(415, f"{self._name}: {why}") from None
-        except OSError as error:
-            raise UploadRefused(507, f"the file could not be written ({error.strerror})") from None
 
     def _named(self) -> Uploaded:
         """Never over an existing file: a number is added, unless that file has the same content."""

@@ -35,6 +35,12 @@ from tests.runtime.serve.conftest import HERE, NO_LIMIT, serving
 
 TOKEN = "sixteen letters!".replace(" ", "-")
 
+DROP = """(() => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([new Uint8Array(BYTES)], "dropped.jpg"));
+  document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+})()"""
+
 
 def picture(colour: int = 90, kind: str = "JPEG", size: int = 40) -> bytes:
     out = io.BytesIO()
@@ -144,6 +150,24 @@ def test_what_is_no_picture_too_large_or_without_room_leaves_nothing(
     full = client(live, make(spare=1 << 62))
     assert send(full, "a.jpg", picture()).status_code == 507
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_disk_that_fills_while_a_file_comes_is_said(
+    live: LiveAlbum, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, original = client(live, make()), Path.open
+
+    def full(path: Path, *mode: Any, **more: Any) -> Any:
+        return (
+            original(Path("/dev/full"), "wb")
+            if path.name.startswith(".upload-")
+            else original(path, *mode, **more)
+        )
+
+    monkeypatch.setattr(Path, "open", full)
+    answer = send(browser, "a.jpg", picture())
+    assert answer.status_code == 507 and "No space left" in answer.json()["detail"]
 
 
 def test_a_picture_larger_than_other_bodies_is_taken(live: LiveAlbum, make: Make, folder: Path) -> None:
@@ -261,3 +285,5 @@ def test_the_page_sends_files_and_shows_them_once_they_are_indexed(
         assert page.ask("document.querySelector('#upload-skips').textContent").startswith("bad.jpg: ")
         page.wait("document.querySelectorAll('#cells .cell').length === 1")
         page.wait("document.querySelector('#cells .cell img.there')")
+        page.ask(DROP.replace("BYTES", str(list(picture(220)))))
+        page.wait("document.querySelectorAll('#cells .cell').length === 2")
