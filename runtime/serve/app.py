@@ -37,14 +37,16 @@ from .ask import add_ask
 from .browse import add_browse
 from .catalogue import NoSuchPlace
 from .completions import add_chat
-from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, Guard
+from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, UPLOADS, Guard
 from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
 from .memories import Memories, add_memories
 from .pictures import SHOWN_BY_BROWSERS, Original, PictureGone
 from .problem import Problem, Refusal
+from .receive import add_uploads
 from .settings import ServerSettings
 from .talk import add_talk
+from .uploads import Uploads
 from .views import (
     MAX_PHOTOS,
     ClipView,
@@ -84,6 +86,7 @@ STATIC = {
     "filters.js": "text/javascript; charset=utf-8",
     "layout.js": "text/javascript; charset=utf-8",
     "selection.js": "text/javascript; charset=utf-8",
+    "upload.js": "text/javascript; charset=utf-8",
     "stars.js": "text/javascript; charset=utf-8",
     "zoom.js": "text/javascript; charset=utf-8",
     "viewer.js": "text/javascript; charset=utf-8",
@@ -126,22 +129,25 @@ def create_app(
     settings: ServerSettings,
     memories: Memories | None = None,
     idle: IdleUpdates | None = None,
+    uploads: Uploads | None = None,
 ) -> Guard:
     """The ASGI application that serves one album, and the language model of its bundle.
 
     `engine`: as a LiveAlbum by a caller that closes what is open at the end. `memories`: given by a caller
     that erases what is left once the album is closed (`Memories.sweep`). `idle`: given by a caller that
-    starts and stops it; without one nothing is updated in idle time.
+    starts and stops it; without one nothing is updated in idle time. `uploads`: likewise; without
+    one no file is taken.
     """
     live = engine if isinstance(engine, LiveAlbum) else LiveAlbum(engine)
     api = _api("Search one photo album by what a person says. Nothing leaves the machine.", settings)
-    guard = Guard(api, settings)
+    guard = Guard(api, settings, streamed={UPLOADS: uploads.largest} if uploads else None)
     _errors(api, live.path)
     _search(api, live)
     add_ask(api, live, _problems(408, 413, 503))
     add_talk(api, live, idle or IdleUpdates(live.path, None), _problems(404, 408, 413, 503))
     add_chat(api, live.models)
     add_browse(api, live, _problems)
+    add_uploads(api, uploads, _problems)
     _photos(api, live)
     add_memories(api, memories or Memories(live.path), _problems)
     _session(api, guard)

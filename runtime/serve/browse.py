@@ -26,6 +26,7 @@ from .views import (
     FavouritesRequest,
     Filter,
     Marked,
+    PersonName,
     PhotoPage,
     PlaceName,
     Shelf,
@@ -51,9 +52,12 @@ def in_address(
     box: Annotated[Box | None, Query(description="south, west, north, east in degrees")] = None,
     place: Annotated[PlaceName | None, Query(description="a name of the gazetteer")] = None,
     source: Annotated[Source | None, Query(description="of a memory that the photo has")] = None,
+    person: Annotated[PersonName | None, Query(description="a name that the photo is told with")] = None,
     favourites: Annotated[bool, BeforeValidator(truth), Query(description="only those")] = False,
 ) -> Filter:
-    return Filter(start=start, end=end, box=box, place=place, source=source, favourites=favourites)
+    return Filter(
+        start=start, end=end, box=box, place=place, source=source, person=person, favourites=favourites
+    )
 
 
 Wanted = Annotated[Filter, Depends(in_address)]

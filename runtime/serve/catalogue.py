@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index import Cube, RowArray, RowSet
+from gamer.index import Album, Cube, RowArray, RowSet
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Place
@@ -70,6 +70,10 @@ class Catalogue:
         return self._facts.favourites.mask
 
     @cached_property
+    def _named(self) -> dict[str, set[int]]:
+        return named_in(self._album)
+
+    @cached_property
     def _ids(self) -> list[str]:
         return self._album.ids()
 
@@ -95,6 +99,9 @@ class Catalogue:
             told = self._album.memories_of(wanted.source)
             rows = [row for row, text in told if (wanted.source, text) != (FAVOURITE.source, FAVOURITE.text)]
             out.append(RowSet.of(np.asarray(rows, np.int64), len(self._album)))
+        if wanted.person is not None:
+            rows = sorted(self._named.get(wanted.person, ()))
+            out.append(RowSet.of(np.asarray(rows, np.int64), len(self._album)))
         if wanted.favourites:
             out.append(self._facts.favourites)
         return out
@@ -105,6 +112,15 @@ class Catalogue:
         if not places:
             raise NoSuchPlace(f"no place is called {name!r}: give a city, a region or a country")
         return max(places, key=lambda place: len(self._album.within(place.boxes)))
+
+
+def named_in(album: Album) -> dict[str, set[int]]:
+    """The rows of the photos that each person is named in; commas part the names in a memory."""
+    out: dict[str, set[int]] = {}
+    for row, text in album.memories_of("people"):
+        for name in filter(None, map(str.strip, text.split(","))):
+            out.setdefault(name, set()).add(row)
+    return out
 
 
 def _rectangle(box: str) -> Cube:

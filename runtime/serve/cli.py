@@ -45,6 +45,13 @@ Options = tuple[str, int, int | None, bool]  # backend, threads, bytes of models
     default=None,
     help="16 or more characters that every request must know. [default: $GAMER_TOKEN]",
 )
+@click.option(
+    "--upload",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="DIR",
+    help="Take photos from the page into this folder, and index it. [default: take none]",
+)
 @backend_option
 @threads_option
 @memory_option
@@ -55,6 +62,7 @@ def serve(
     host: str,
     port: int,
     token: str | None,
+    upload: Path | None,
     backend: str,
     threads: int,
     max_memory: int | None,
@@ -81,9 +89,11 @@ def serve(
         options = (backend, threads, max_memory and max_memory * 1_000_000, allow_random)
         with ExitStack() as closing:
             if album is None:
+                if upload is not None:
+                    raise RuntimeFailure("--upload: there is no album to index photos into; name one")
                 app, what = _model(bundle, options, settings)
             else:
-                app, what = _album(album, bundle, options, settings, closing)
+                app, what = _album(album, bundle, options, settings, upload, closing)
             listening = bind(host, port)
             click.echo(f"{what} at {url(host, listening.getsockname()[1])} (Ctrl-C stops)")
             if not settings.loopback:
@@ -100,7 +110,12 @@ def serve(
 
 
 def _album(
-    album: Path, bundle: Path | None, options: Options, settings: ServerSettings, closing: ExitStack
+    album: Path,
+    bundle: Path | None,
+    options: Options,
+    settings: ServerSettings,
+    upload: Path | None,
+    closing: ExitStack,
 ) -> tuple[Guard, str]:
     from ..memory.recall import encoder_of
     from ..search.engine import Engine
@@ -108,6 +123,7 @@ def _album(
     from .idle import IdleUpdates
     from .live import LiveAlbum
     from .memories import Memories
+    from .uploads import Uploads
 
     engine = Engine.open(bundle or find_bundle(album), album, *options)
     live, memories = LiveAlbum(engine), Memories(album)
@@ -115,8 +131,12 @@ def _album(
     closing.callback(live.close)
     idle = IdleUpdates(album, encoder_of(engine.models))
     closing.callback(idle.stop)
-    app = create_app(live, settings, memories, idle)
+    uploads = None if upload is None else Uploads(live, upload)
+    app = create_app(live, settings, memories, idle, uploads)
     idle.start()
+    if uploads is not None:
+        closing.callback(uploads.stop)
+        uploads.start()
     return app, f"{album}: {len(engine.album)} photos"
 
 

@@ -14,7 +14,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import ceil
 
 import anyio
@@ -32,6 +32,7 @@ SEARCH = "/api/v1/search"
 SIMILAR = "/api/v1/similar"
 ASK = "/api/v1/ask"
 TALK = "/api/v1/chat"
+UPLOADS = "/api/v1/uploads"
 CHAT = "/v1/chat/completions"
 COOKIE = "gamer_session"
 BODY_SECONDS = 10.0
@@ -55,12 +56,17 @@ class Guard:
     """ASGI middleware.
 
     `session`: the secret in the cookie, new at each start, so that no browser stores the token itself.
+    `streamed`: the paths whose routes read the body of a POST themselves, with the bytes that it may have.
     """
 
     def __init__(
-        self, app: ASGIApp, settings: ServerSettings, clock: Callable[[], float] = time.monotonic
+        self,
+        app: ASGIApp,
+        settings: ServerSettings,
+        clock: Callable[[], float] = time.monotonic,
+        streamed: Mapping[str, int] | None = None,
     ) -> None:
-        self.app, self.settings = app, settings
+        self.app, self.settings, self._streamed = app, settings, streamed or {}
         self.session = secrets.token_urlsafe(32)
         self._buckets = Buckets(settings.rate, clock)
 
@@ -72,6 +78,9 @@ class Guard:
         secured = _with_headers(send, scope["path"])
         headers = Headers(scope=scope)
         refusal = self._refusal(scope, headers)
+        if refusal is None and self._streams(scope) is not None:
+            await self.app(scope, receive, secured)
+            return
         if refusal is None:
             body = await _body(receive)
             if isinstance(body, Refusal):
@@ -81,10 +90,13 @@ class Guard:
                 return
         await refusal.response(scope["path"])(scope, receive, secured)
 
+    def _streams(self, scope: Scope) -> int | None:
+        return self._streamed.get(scope["path"]) if scope["method"] == "POST" else None
+
     def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
         return (
             self._wrong_host(headers)
-            or _too_large(scope, headers)
+            or _too_large(scope, headers, self._streams(scope) or MAX_BODY)
             or _cross_origin(scope, headers)
             or self._too_often(scope)
             or self._stranger(scope["path"], headers)
@@ -132,17 +144,17 @@ def _equal(value: str, secret: str) -> bool:
     return hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())
 
 
-def _too_large(scope: Scope, headers: Headers) -> Refusal | None:
+def _too_large(scope: Scope, headers: Headers, most: int) -> Refusal | None:
     if len(scope["query_string"]) > MAX_QUERY_STRING:
         return Refusal(414, f"the address is too long: at most {MAX_QUERY_STRING} bytes after the ?")
     declared = headers.get("content-length", "0")
     if not declared.isascii() or not declared.isdigit():
         return Refusal(400, "Content-Length is not a number")
-    return _body_too_large() if len(declared) > 15 or int(declared) > MAX_BODY else None
+    return _body_too_large(most) if len(declared) > 15 or int(declared) > most else None
 
 
-def _body_too_large() -> Refusal:
-    return Refusal(413, f"the body is too large: at most {MAX_BODY} bytes", {"connection": "close"})
+def _body_too_large(most: int) -> Refusal:
+    return Refusal(413, f"the body is too large: at most {most} bytes", {"connection": "close"})
 
 
 def _cross_origin(scope: Scope, headers: Headers) -> Refusal | None:
@@ -172,7 +184,7 @@ async def _body(receive: Receive) -> bytes | Refusal:
                 part = message.get("body", b"")
                 size += len(part)
                 if size > MAX_BODY:
-                    return _body_too_large()
+                    return _body_too_large(MAX_BODY)
                 parts.append(part)
                 if message["type"] == "http.disconnect" or not message.get("more_body", False):
                     return b"".join(parts)

@@ -15,11 +15,24 @@ from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 from ..bundle.gazetteer import Gazetteer
 from ..search.answer import Answer, SimilarPhotos
 from ..search.engine import Engine
-from .views import EntityNode, Month, Overview, Place, SearchResult, Source, SourceCount, Subgraph
+from .catalogue import named_in
+from .views import (
+    MAX_NAME,
+    EntityNode,
+    Month,
+    Overview,
+    PersonCount,
+    Place,
+    SearchResult,
+    Source,
+    SourceCount,
+    Subgraph,
+)
 
 MAX_MONTHS = 3000
 MAX_PLACES = 3000
 MAX_NAMED = 200
+MAX_PEOPLE = 200
 CELL = 0.05  # degrees, about 5 km; doubled until there are at most MAX_PLACES cells
 EXAMPLE_PHOTOS = 24
 NOT_WRITTEN = ("label", "place")  # memories that the indexer generated
@@ -37,6 +50,7 @@ def overview(engine: Engine) -> Overview:
         _places(placed, gazetteer),
         len(positions) - len(placed),
         _sources(album),
+        _people(album),
     )
 
 
@@ -47,6 +61,12 @@ def _sources(album: Album) -> tuple[SourceCount, ...]:
         for source in get_args(Source)
     }
     return tuple(SourceCount(source, len(found)) for source, found in rows.items() if found)
+
+
+def _people(album: Album) -> tuple[PersonCount, ...]:
+    """The MAX_PEOPLE most seen, the most seen first, those seen equally often by name."""
+    counts = [(-len(rows), name) for name, rows in named_in(album).items() if len(name) <= MAX_NAME]
+    return tuple(PersonCount(name, -count) for count, name in sorted(counts)[:MAX_PEOPLE])
 
 
 def _months(times: NDArray[np.int64]) -> tuple[Month, ...]:

@@ -18,6 +18,7 @@ from ..search.answer import Answer
 from ..search.engine import MAX_QUERY
 
 MAX_PHOTOS = 200
+MAX_NAME = 200  # characters of a person's name
 LAST_DAY = 4_102_444_800_000  # 2100-01-01
 
 Mode = Literal["fused", "paper"]
@@ -69,6 +70,7 @@ _SIDE = r"-?[0-9]{1,3}(\.[0-9]{1,9})?"
 Source = Literal["chat", "social", "ocr", "caption", "note", "people", "label", "place"]
 Time = Annotated[int, Field(ge=FIRST_DAY, le=LAST_DAY)]
 Box = Annotated[str, Field(pattern=f"^{_SIDE}(,{_SIDE}){{3}}$", examples=["48.1,16.2,48.3,16.5"])]
+PersonName = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=VISIBLE, examples=["Anna"])]
 PlaceName = Annotated[str, Field(min_length=1, max_length=80, pattern=VISIBLE, examples=["Vienna"])]
 
 
@@ -76,7 +78,8 @@ class Filter(BaseModel):
     """Which photos are shown at all; what is left out lets all through, and all that is given must hold.
 
     `start`, `end`: wall time, both included. `box`: south, west, north, east in degrees. `place`: a name of
-    the gazetteer. `source`: of a memory that the photo has. `favourites`: only those.
+    the gazetteer. `source`: of a memory that the photo has. `person`: a whole name that a memory of
+    source `people` has. `favourites`: only those.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -86,6 +89,7 @@ class Filter(BaseModel):
     box: Box | None = None
     place: PlaceName | None = None
     source: Source | None = None
+    person: PersonName | None = None
     favourites: Annotated[bool, Field(strict=True)] = False
 
 
@@ -286,6 +290,14 @@ class SourceCount:
 
 
 @dataclass(frozen=True)
+class PersonCount:
+    """How many photos a person is named in."""
+
+    name: str
+    photos: int
+
+
+@dataclass(frozen=True)
 class Place:
     """The photos of one grid cell, at their mean position.
 
@@ -303,7 +315,8 @@ class Overview:
     """The album's months and places, for the page's timeline and map.
 
     Only months and cells that hold photos; `undated` and `unplaced` count photos without time or place.
-    `sources`: those that a filter finds photos by.
+    `sources`: those that a filter finds photos by. `people`: likewise, the most seen first;
+    of many the first.
     """
 
     months: tuple[Month, ...]
@@ -311,6 +324,7 @@ class Overview:
     places: tuple[Place, ...]
     unplaced: int
     sources: tuple[SourceCount, ...]
+    people: tuple[PersonCount, ...]
 
 
 @dataclass(frozen=True)
@@ -401,6 +415,43 @@ class MemoriesForgotten:
 
     memories: tuple[str, ...]
     turns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """`name`: under which the file was saved. `new`: false if the same file was there already."""
+
+    name: str
+    new: bool
+
+
+@dataclass(frozen=True)
+class SkippedFile:
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class UploadState:
+    """Whether files are taken (`on`), and how the indexing of what came goes.
+
+    `largest`: bytes of one file. `suffixes`: of names that are taken. `done`, `total`: photos of the run in
+    progress or the last one. `added`: photos that the last run added. `kept_out`: those in the folder that
+    were removed from the album before. `skips`: the first files that it left
+    out, of `skipped`. `error`: why it failed; what was sent is saved all the same.
+    """
+
+    on: bool
+    largest: int
+    suffixes: tuple[str, ...]
+    state: Literal["idle", "waiting", "indexing", "failed"]
+    done: int
+    total: int
+    added: int
+    kept_out: int
+    skipped: int
+    skips: tuple[SkippedFile, ...]
+    error: str | None
 
 
 @dataclass(frozen=True)

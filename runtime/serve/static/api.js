@@ -46,6 +46,8 @@ export const photos = (filter, offset, limit) => ask(`/api/v1/photos?${new URLSe
 export const mark = (ids, favourite) => ask("/api/v1/favourites", sent("POST", { ids, favourite }));
 export const select = (ids, all) => ask("/api/v1/exports", sent("POST", { ids, all }));
 export const fetched = (id, kind) => `/api/v1/exports/${id}/photos.${kind}`;
+export const uploads = () => ask("/api/v1/uploads");
+export const upload = (file) => ask(`/api/v1/uploads?${new URLSearchParams({ name: file.name })}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file });
 export const thumbnail = (row, size = 320) => `/api/v1/photos/${row}/thumbnail?size=${size}`;
 export const original = (row) => `/api/v1/photos/${row}/image`;
 export const motion = (row) => `/api/v1/photos/${row}/motion`;

@@ -5,6 +5,7 @@ import { asHit, Steps } from "./ask.js";
 import { Browse } from "./browse.js";
 import { byId, count, day, el, light as lightIn, ms, percent } from "./draw.js";
 import { Filters } from "./filters.js";
+import { Upload } from "./upload.js";
 import { drawGraph } from "./graph.js";
 import { drawLayers } from "./layers.js";
 import { Memory } from "./memory.js";
@@ -41,6 +42,9 @@ async function start() {
     timeline.show({ months: album.months, undated: album.undated });
     describe(album);
     filters.sources(album.sources);
+    filters.people(album.people);
+    const sending = new Upload(() => browse.look());
+    await sending.begin();
     byId("k").placeholder = stats.k;
     byId("examples").replaceChildren(...stats.examples.map((text) =>
       el("li", {}, el("a", { class: "chip", href: `/?q=${encodeURIComponent(text)}`, onclick: follow }, text))));

@@ -4,7 +4,8 @@ import { byId, count, el } from "./draw.js";
 
 const DAY = 86400000;
 const SOURCES = { chat: "a chat", social: "a post", ocr: "text in the picture", caption: "a caption", note: "a note", people: "people", label: "what it shows", place: "a place name" };
-const FIELDS = ["from", "to", "place", "source", "favourites", "box"];
+const FIELDS = ["from", "to", "place", "source", "person", "favourites", "box"];
+const TYPED = ["from", "to", "place", "source", "person"];
 
 export class Filters {
   // `changed()`: called when the person has changed the filter.
@@ -12,7 +13,7 @@ export class Filters {
     this.values = {};
     this.changed = changed;
     byId("filter").addEventListener("submit", (event) => event.preventDefault());
-    for (const name of ["from", "to", "place", "source"]) byId(`filter-${name}`).addEventListener("change", (event) => this.set(name, event.target.value.trim()));
+    for (const name of TYPED) byId(`filter-${name}`).addEventListener("change", (event) => this.set(name, event.target.value.trim()));
     byId("filter-favourites").addEventListener("click", () => this.set("favourites", this.values.favourites ? "" : "only"));
   }
 
@@ -20,6 +21,21 @@ export class Filters {
     byId("filter-source").replaceChildren(el("option", { value: "" }, "anything"),
       ...found.map(({ source, photos }) => el("option", { value: source }, `${SOURCES[source]} (${photos.toLocaleString("en")})`)));
     byId("filter-source").value = this.values.source ?? "";
+  }
+
+  people(found) {
+    this.known = found;
+    this.offer();
+  }
+
+  // A name in the address that is not among the most seen is offered, too, so that the field shows what is set.
+  offer() {
+    const { person } = this.values, known = this.known ?? [];
+    const names = person && !known.some(({ name }) => name === person) ? [...known, { name: person }] : known;
+    byId("filter-people").hidden = !names.length;
+    byId("filter-person").replaceChildren(el("option", { value: "" }, "anybody"),
+      ...names.map(({ name, photos }) => el("option", { value: name }, photos ? `${name} (${photos.toLocaleString("en")})` : name)));
+    byId("filter-person").value = person ?? "";
   }
 
   set(name, value) {
@@ -30,7 +46,7 @@ export class Filters {
 
   // From an address; what is no day, no source or no rectangle is passed over.
   read(given) {
-    const fits = { from: isDay, to: isDay, place: (text) => text.length <= 80 && text.trim(), source: (text) => text in SOURCES, favourites: (text) => text === "only",
+    const fits = { from: isDay, to: isDay, place: (text) => text.length <= 80 && text.trim(), source: (text) => text in SOURCES, person: (text) => text.length <= 200 && text.trim(), favourites: (text) => text === "only",
       box: (text) => /^-?\d{1,3}(\.\d{1,9})?(,-?\d{1,3}(\.\d{1,9})?){3}$/.test(text) };
     this.values = {};
     for (const name of FIELDS) if (given.get(name) && fits[name](given.get(name))) this.values[name] = given.get(name);
@@ -47,18 +63,19 @@ export class Filters {
 
   // As the API takes it.
   get asked() {
-    const { from, to, place, source, favourites, box } = this.values, out = {};
+    const { from, to, place, source, person, favourites, box } = this.values, out = {};
     if (from) out.start = Date.parse(`${from}T00:00:00Z`);
     if (to) out.end = Date.parse(`${to}T00:00:00Z`) + DAY - 1;
     if (favourites) out.favourites = true;
-    return { ...out, ...(place ? { place } : {}), ...(source ? { source } : {}), ...(box ? { box } : {}) };
+    return { ...out, ...(place ? { place } : {}), ...(source ? { source } : {}), ...(person ? { person } : {}), ...(box ? { box } : {}) };
   }
 
   draw() {
-    const { from, to, place, source, favourites, box } = this.values;
-    for (const name of ["from", "to", "place", "source"]) byId(`filter-${name}`).value = this.values[name] ?? "";
+    const { from, to, place, source, person, favourites, box } = this.values;
+    this.offer();
+    for (const name of TYPED) byId(`filter-${name}`).value = this.values[name] ?? "";
     byId("filter-favourites").setAttribute("aria-pressed", Boolean(favourites));
-    const said = { from: from && `from ${from}`, to: to && `to ${to}`, place: place && `in ${place}`, source: source && `with ${SOURCES[source]}`, box: box && "this part of the map" };
+    const said = { from: from && `from ${from}`, to: to && `to ${to}`, place: place && `in ${place}`, source: source && `with ${SOURCES[source]}`, person: person && `of ${person}`, box: box && "this part of the map" };
     const set = FIELDS.filter((name) => said[name]); // the button of the favourites says so itself
     byId("filter-said").replaceChildren(...set.map((name) =>
       el("li", {}, el("button", { type: "button", class: "cue", "aria-label": `Without the filter: ${said[name]}`, onclick: () => this.set(name, "") }, said[name], " ×"))),

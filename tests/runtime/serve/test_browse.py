@@ -9,6 +9,7 @@ import os
 import shutil
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -137,6 +138,23 @@ def test_the_timeline_is_newest_first_with_months_that_count_and_pages(browser: 
 )
 def test_filters_combine(browser: TestClient, address: str, found: list[str]) -> None:
     assert listed(browser, address) == found
+
+
+def test_people_are_offered_by_the_names_in_memories_and_filter_by_a_whole_name(tmp_path: Path) -> None:
+    told = ("Anna, Ben", "Anna", "Anna Berg ,Ben")
+    these = [
+        Photo(f"p{at}", None, JUNE + at * DAY, memories=(Memory("people", text),))
+        for at, text in enumerate(told)
+    ]
+    write(tmp_path / "a.gamer", [*these, Photo("said", None, JUNE, memories=(Memory("note", "Anna"),))])
+    with closing(Engine(fake_models(), Album.open(tmp_path / "a.gamer"))) as engine:
+        browser = TestClient(create_app(engine, ServerSettings(rate=NO_LIMIT)), base_url=HERE)
+        people = browser.get("/api/v1/overview").json()["people"]
+        assert [tuple(person.values()) for person in people] == [("Anna", 2), ("Ben", 2), ("Anna Berg", 1)]
+        assert listed(browser, "person=Anna") == ["p1", "p0"]
+        assert listed(browser, f"person=Ben&start={JUNE + DAY}") == ["p2"]
+        assert listed(browser, "person=Nobody") == []
+        assert browser.get("/api/v1/photos?person=").status_code == 422
 
 
 @pytest.mark.parametrize(

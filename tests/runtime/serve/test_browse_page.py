@@ -42,9 +42,10 @@ def cell(name: str) -> str:
 
 def photo(folder: Path, number: int) -> Photo:
     noted = (Memory("note", "the harbour"),) if number % 100 == 50 else ()
+    shown = (Memory("people", "Anna, Ben" if number == 30 else "Anna"),) if number % 300 == 30 else ()
     sharing: Level | None = "low" if number == 897 else None
     path, time = str(folder / f"{number % 7}.jpg"), FIRST + number * DAY
-    return Photo(f"p{number}", path, time, lat=48.2, lon=16.4, memories=noted, sharing=sharing)
+    return Photo(f"p{number}", path, time, lat=48.2, lon=16.4, memories=noted + shown, sharing=sharing)
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +122,21 @@ def test_arrows_go_through_months_and_the_focus_comes_back_from_the_photo(page: 
         "['row', 'rowheader', 'gridcell'].map((r) => document.querySelector(`#cells [role=${r}]`) !== null)"
     )
     assert roles == [True, True, True]
+
+
+def test_a_person_is_chosen_from_the_names_with_their_counts_and_kept_by_a_query(
+    page: Page, address: str
+) -> None:
+    field = "document.querySelector('#filter-person')"
+    page.open(address + "/", f"{BROWSED} && !document.querySelector('#filter-people').hidden")
+    assert page.ask(f"[...{field}.options].map((one) => one.text).join()") == "anybody,Anna (3),Ben (1)"
+    page.ask(f"{field}.value = 'Anna'; {field}.dispatchEvent(new Event('change'))")
+    page.wait("document.querySelector('#status').textContent === '3 photos'")
+    page.press("/")
+    page.type("harbour")
+    page.press("Enter")
+    page.wait("document.querySelectorAll('.card .rank').length === 3")
+    assert page.ask(f"[{SEARCH}.get('q'), {SEARCH}.get('person')].join()") == "harbour,Anna"
 
 
 def test_filters_are_in_the_address_combine_and_are_kept_by_a_query(

@@ -30,6 +30,8 @@ OPERATIONS = (
     ("get", "/api/v1/overview"),
     ("get", "/api/v1/timeline"),
     ("get", "/api/v1/photos"),
+    ("get", "/api/v1/uploads"),
+    ("post", "/api/v1/uploads"),
     ("post", "/api/v1/favourites"),
     ("post", "/api/v1/exports"),
     ("get", "/api/v1/exports/{key}/photos.zip"),
