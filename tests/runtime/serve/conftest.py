@@ -78,6 +78,8 @@ def chromium() -> Iterator[Page]:
 
 @pytest.fixture
 def page(chromium: Page) -> Iterator[Page]:
+    """The browser without a page: that of the test before still asks its server, which has ended."""
+    chromium.open("about:blank", "location.href === 'about:blank'")
     chromium.events.clear()
     chromium.call("Emulation.clearDeviceMetricsOverride")
     chromium.look(1440, 900)

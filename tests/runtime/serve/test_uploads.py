@@ -18,6 +18,7 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from gamer.bench.chrome import Page
+from gamer.bench.serving import serving
 from gamer.index import Album
 from gamer.index.album.storage import WriterLock
 from gamer.runtime.errors import RuntimeFailure
@@ -31,7 +32,7 @@ from gamer.runtime.serve.live import LiveAlbum
 from gamer.runtime.serve.settings import MAX_BODY, ServerSettings
 from gamer.runtime.serve.uploads import UploadRefused, Uploads, safe_name
 from tests.fakes import fake_models
-from tests.runtime.serve.conftest import HERE, NO_LIMIT, serving
+from tests.runtime.serve.conftest import HERE, NO_LIMIT
 
 TOKEN = "sixteen letters!".replace(" ", "-")
 
