@@ -6,7 +6,7 @@ its row number: no part of a URL is ever used as a file path.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib import metadata, resources
 from pathlib import Path as FilePath
@@ -33,6 +33,7 @@ from ..search.find import find
 from ..search.options import SearchOptions
 from ..search.similar import K, similar
 from . import overview as glance
+from .albums import Placed, add_albums, placed
 from .ask import add_ask
 from .browse import add_browse
 from .catalogue import NoSuchPlace
@@ -130,13 +131,14 @@ def create_app(
     memories: Memories | None = None,
     idle: IdleUpdates | None = None,
     uploads: Uploads | None = None,
+    albums: Sequence[Placed] = (),
 ) -> Guard:
     """The ASGI application that serves one album, and the language model of its bundle.
 
     `engine`: as a LiveAlbum by a caller that closes what is open at the end. `memories`: given by a caller
     that erases what is left once the album is closed (`Memories.sweep`). `idle`: given by a caller that
     starts and stops it; without one nothing is updated in idle time. `uploads`: likewise; without
-    one no file is taken.
+    one no file is taken. `albums`: all that the server has, if there are several.
     """
     live = engine if isinstance(engine, LiveAlbum) else LiveAlbum(engine)
     api = _api("Search one photo album by what a person says. Nothing leaves the machine.", settings)
@@ -149,6 +151,7 @@ def create_app(
     add_browse(api, live, _problems)
     add_uploads(api, uploads, _problems)
     _photos(api, live)
+    add_albums(api, live, albums or placed([live]))
     add_memories(api, memories or Memories(live.path), _problems)
     _session(api, guard)
     _page(api)
@@ -422,7 +425,7 @@ def _session(api: FastAPI, guard: Guard) -> None:
         """
         response = Response(None, 204)
         if guard.settings.token is not None:
-            response.set_cookie(COOKIE, guard.session, httponly=True, samesite="strict", path="/api/")
+            response.set_cookie(COOKIE, guard.session, httponly=True, samesite="strict", path="/")
         return response
 
 

@@ -19,16 +19,21 @@ from ..cli.search import find_bundle
 from ..errors import RuntimeFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .albums import Albums, Placed
     from .guard import Guard
+    from .live import LiveAlbum
     from .memories import Memories
     from .settings import ServerSettings
 
 
 Options = tuple[str, int, int | None, bool]  # backend, threads, bytes of models, whether random ones may be
+Served = list[tuple[str, str]]  # what is served, and its address on the server
 
 
 @click.command()
-@click.argument("album", type=click.Path(path_type=Path), required=False)
+@click.argument("albums", metavar="[ALBUM]...", type=click.Path(path_type=Path), nargs=-1)
 @album_bundle_option
 @click.option(
     "--host",
@@ -57,7 +62,7 @@ Options = tuple[str, int, int | None, bool]  # backend, threads, bytes of models
 @memory_option
 @random_option
 def serve(
-    album: Path | None,
+    albums: tuple[Path, ...],
     bundle: Path | None,
     host: str,
     port: int,
@@ -70,11 +75,13 @@ def serve(
 ) -> None:
     """Search ALBUM from a web page, and over a local HTTP API (its schema: /api/v1/openapi.json).
 
-    The language model of its bundle answers at /v1/chat/completions, as OpenAI's API does. With a bundle in
+    Of several albums the first is at /, and its page leads to the others, at /albums/NAME/. The language
+    model of the first one's bundle answers at /v1/chat/completions, as OpenAI's API does. With a bundle in
     place of ALBUM, or with -b alone, there is no album to search, and the language model is all.
 
     \b
     gamer serve out/album.gamer
+    gamer serve out/album.gamer out/trips.gamer
     gamer serve out/pocket
     """
     with one_line("serve", extra="serve"):
@@ -82,20 +89,27 @@ def serve(
         from .settings import ServerSettings, bind, url
 
         settings = ServerSettings(host, token)
-        if album is not None and (album / MANIFEST_NAME).is_file():
+        for album in albums:
+            if not (album / MANIFEST_NAME).is_file():
+                continue
             if bundle is not None:
                 raise RuntimeFailure(f"{album} is a bundle, and so is {bundle}: name one of them")
-            album, bundle = None, album
+            if len(albums) > 1:
+                raise RuntimeFailure(f"{album} is a bundle, not an album: name it with -b")
+            albums, bundle = (), album
         options = (backend, threads, max_memory and max_memory * 1_000_000, allow_random)
         with ExitStack() as closing:
-            if album is None:
-                if upload is not None:
-                    raise RuntimeFailure("--upload: there is no album to index photos into; name one")
-                app, what = _model(bundle, options, settings)
+            if upload is not None and len(albums) != 1:
+                raise RuntimeFailure("--upload: no album, or several, to index photos into; name one")
+            app: Albums | Guard
+            if albums:
+                app, served = _albums(albums, bundle, options, settings, upload, closing)
             else:
-                app, what = _album(album, bundle, options, settings, upload, closing)
+                app, served = _model(bundle, options, settings)
             listening = bind(host, port)
-            click.echo(f"{what} at {url(host, listening.getsockname()[1])} (Ctrl-C stops)")
+            at = url(host, listening.getsockname()[1])
+            lines = [f"{what} at {at}{address.removeprefix('/')}" for what, address in served]
+            click.echo("\n".join(lines) + " (Ctrl-C stops)")
             if not settings.loopback:
                 click.echo(
                     "gamer serve: plain HTTP, readable to whoever shares the network: prefer an SSH tunnel "
@@ -109,35 +123,62 @@ def serve(
         click.echo("gamer serve: stopped", err=True)
 
 
-def _album(
-    album: Path,
+def _albums(
+    albums: Sequence[Path],
     bundle: Path | None,
     options: Options,
     settings: ServerSettings,
     upload: Path | None,
     closing: ExitStack,
-) -> tuple[Guard, str]:
-    from ..memory.recall import encoder_of
+) -> tuple[Albums | Guard, Served]:
+    """Albums of one bundle share its models. Each album is opened once, however often it is named."""
+    from ..models.models import Models
     from ..search.engine import Engine
-    from .app import create_app
-    from .idle import IdleUpdates
+    from .albums import Albums, placed
+    from .guard import Guard
     from .live import LiveAlbum
     from .memories import Memories
+
+    models, opened = dict[Path, Models](), list[tuple[LiveAlbum, Memories]]()
+    for album in {album.resolve(): album for album in albums}.values():
+        folder = bundle or find_bundle(album)
+        if folder not in models:
+            models[folder] = Models.open(folder, *options)
+        live, memories = LiveAlbum(Engine.over(models[folder], album)), Memories(album)
+        closing.callback(_sweep, memories)
+        closing.callback(live.close)
+        opened.append((live, memories))
+    places = placed([live for live, _ in opened])
+    apps, served = dict[str, Guard](), Served()
+    for place, (_, memories) in zip(places, opened, strict=True):
+        apps[place.address] = _app(place.live, memories, places, settings, upload, closing)
+        with place.live.edition() as edition:
+            served.append((f"{place.live.path}: {len(edition.album)} photos", place.address))
+    return (Albums(apps) if len(apps) > 1 else apps["/"]), served
+
+
+def _app(
+    live: LiveAlbum,
+    memories: Memories,
+    places: Sequence[Placed],
+    settings: ServerSettings,
+    upload: Path | None,
+    closing: ExitStack,
+) -> Guard:
+    from ..memory.recall import encoder_of
+    from .app import create_app
+    from .idle import IdleUpdates
     from .uploads import Uploads
 
-    engine = Engine.open(bundle or find_bundle(album), album, *options)
-    live, memories = LiveAlbum(engine), Memories(album)
-    closing.callback(_sweep, memories)
-    closing.callback(live.close)
-    idle = IdleUpdates(album, encoder_of(engine.models))
-    closing.callback(idle.stop)
+    idle = IdleUpdates(live.path, encoder_of(live.models))
     uploads = None if upload is None else Uploads(live, upload)
-    app = create_app(live, settings, memories, idle, uploads)
+    app = create_app(live, settings, memories, idle, uploads, places)
     idle.start()
+    closing.callback(idle.stop)
     if uploads is not None:
         closing.callback(uploads.stop)
         uploads.start()
-    return app, f"{album}: {len(engine.album)} photos"
+    return app
 
 
 def _sweep(memories: Memories) -> None:
@@ -146,7 +187,7 @@ def _sweep(memories: Memories) -> None:
         click.echo(f"gamer serve: forgotten, but {why}, then run `gamer memory forget ALBUM`", err=True)
 
 
-def _model(bundle: Path | None, options: Options, settings: ServerSettings) -> tuple[Guard, str]:
+def _model(bundle: Path | None, options: Options, settings: ServerSettings) -> tuple[Guard, Served]:
     """Raises RuntimeFailure for a bundle whose language model cannot be talked to."""
     from ..models.chat import Chat
     from ..models.models import Models
@@ -158,4 +199,4 @@ def _model(bundle: Path | None, options: Options, settings: ServerSettings) -> t
     chat = Chat(models)
     if not chat.has_template:
         raise RuntimeFailure(f"{bundle}: no chat template: export a model for dialogues again")
-    return create_model_app(models, settings), f"{bundle}: {chat.name}, no album,"
+    return create_model_app(models, settings), [(f"{bundle}: {chat.name}, no album,", "/")]

@@ -70,6 +70,10 @@ class Guard:
         self.session = secrets.token_urlsafe(32)
         self._buckets = Buckets(settings.rate, clock)
 
+    def share(self, other: Guard) -> None:
+        """From now on one session and one limit of requests hold for both."""
+        self.session, self._buckets = other.session, other._buckets
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":

@@ -349,6 +349,15 @@ class Stats:
 
 
 @dataclass(frozen=True)
+class AlbumView:
+    """`address`: of its page. `here`: whether it is the album that was asked."""
+
+    name: str
+    address: str
+    here: bool
+
+
+@dataclass(frozen=True)
 class OwnMemory:
     """What the album knows about its owner. `key`: what it is about; "" stands alone.
 

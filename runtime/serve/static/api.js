@@ -1,4 +1,5 @@
 // The server's API: JSON in, JSON out, one kind of error. Knows addresses; knows no page.
+// All are relative to the page's own, which is /, or /albums/NAME/ for another album of the server.
 
 export class ApiError extends Error {
   constructor(status, title, detail) {
@@ -36,45 +37,46 @@ async function asError(response) {
   }
 }
 
-export const health = () => ask("/api/v1/health");
-export const stats = () => ask("/api/v1/stats");
-export const overview = () => ask("/api/v1/overview");
-export const land = () => ask("/land.json");
-export const photo = (row) => ask(`/api/v1/photos/${row}`);
-export const timeline = (filter) => ask(`/api/v1/timeline?${new URLSearchParams(filter)}`);
-export const photos = (filter, offset, limit) => ask(`/api/v1/photos?${new URLSearchParams({ ...filter, offset, limit })}`);
-export const mark = (ids, favourite) => ask("/api/v1/favourites", sent("POST", { ids, favourite }));
-export const select = (ids, all) => ask("/api/v1/exports", sent("POST", { ids, all }));
-export const fetched = (id, kind) => `/api/v1/exports/${id}/photos.${kind}`;
-export const uploads = () => ask("/api/v1/uploads");
-export const upload = (file) => ask(`/api/v1/uploads?${new URLSearchParams({ name: file.name })}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file });
-export const thumbnail = (row, size = 320) => `/api/v1/photos/${row}/thumbnail?size=${size}`;
-export const original = (row) => `/api/v1/photos/${row}/image`;
-export const motion = (row) => `/api/v1/photos/${row}/motion`;
-export const logIn = (token) => ask("/api/v1/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+export const health = () => ask("api/v1/health");
+export const albums = () => ask("api/v1/albums");
+export const stats = () => ask("api/v1/stats");
+export const overview = () => ask("api/v1/overview");
+export const land = () => ask("land.json");
+export const photo = (row) => ask(`api/v1/photos/${row}`);
+export const timeline = (filter) => ask(`api/v1/timeline?${new URLSearchParams(filter)}`);
+export const photos = (filter, offset, limit) => ask(`api/v1/photos?${new URLSearchParams({ ...filter, offset, limit })}`);
+export const mark = (ids, favourite) => ask("api/v1/favourites", sent("POST", { ids, favourite }));
+export const select = (ids, all) => ask("api/v1/exports", sent("POST", { ids, all }));
+export const fetched = (id, kind) => `api/v1/exports/${id}/photos.${kind}`;
+export const uploads = () => ask("api/v1/uploads");
+export const upload = (file) => ask(`api/v1/uploads?${new URLSearchParams({ name: file.name })}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file });
+export const thumbnail = (row, size = 320) => `api/v1/photos/${row}/thumbnail?size=${size}`;
+export const original = (row) => `api/v1/photos/${row}/image`;
+export const motion = (row) => `api/v1/photos/${row}/motion`;
+export const logIn = (token) => ask("api/v1/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
 
 // What the album knows about its owner.
-export const memories = (kind, past, limit, skip) => ask(`/api/v1/memories?${new URLSearchParams({ kind, past, limit, skip })}`);
-export const memory = (id) => ask(`/api/v1/memories/${id}`);
-export const addMemory = (request) => ask("/api/v1/memories", sent("POST", request));
-export const editMemory = (id, text) => ask(`/api/v1/memories/${id}`, sent("PATCH", { text }));
-export const forgetMemory = (id) => ask(`/api/v1/memories/${id}`, { method: "DELETE" });
+export const memories = (kind, past, limit, skip) => ask(`api/v1/memories?${new URLSearchParams({ kind, past, limit, skip })}`);
+export const memory = (id) => ask(`api/v1/memories/${id}`);
+export const addMemory = (request) => ask("api/v1/memories", sent("POST", request));
+export const editMemory = (id, text) => ask(`api/v1/memories/${id}`, sent("PATCH", { text }));
+export const forgetMemory = (id) => ask(`api/v1/memories/${id}`, { method: "DELETE" });
 
 // Noted only where the album's owner keeps what is opened.
 export const opened = (row, query) =>
-  ask(`/api/v1/photos/${row}/opened`, sent("POST", { query }));
+  ask(`api/v1/photos/${row}/opened`, sent("POST", { query }));
 
 export const search = (request, signal) =>
-  ask("/api/v1/search", { ...sent("POST", request), signal });
+  ask("api/v1/search", { ...sent("POST", request), signal });
 
 export const similar = (id, k, signal) =>
-  ask(`/api/v1/similar?${new URLSearchParams({ photo: id, ...(k ? { k } : {}) })}`, { signal });
+  ask(`api/v1/similar?${new URLSearchParams({ photo: id, ...(k ? { k } : {}) })}`, { signal });
 
 // A question in several steps: `told` is called with each line of the answer as it comes.
-export const question = (request, signal, told) => lines("/api/v1/ask", request, signal, told, (line) => line.answer);
+export const question = (request, signal, told) => lines("api/v1/ask", request, signal, told, (line) => line.answer);
 
 // A turn of a conversation, likewise.
-export const talk = (request, signal, told) => lines("/api/v1/chat", request, signal, told, (line) => "chat" in line);
+export const talk = (request, signal, told) => lines("api/v1/chat", request, signal, told, (line) => "chat" in line);
 
 // `ends(line)`: whether it is the answer's last.
 async function lines(path, request, signal, told, ends) {

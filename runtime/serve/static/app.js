@@ -34,8 +34,9 @@ async function start() {
   try {
     // Photos first: the map, its library and the album's figures follow.
     if (plain) await fromAddress();
-    const [figures, album, land, { AlbumMap }] = await Promise.all([api.stats(), api.overview(), api.land().catch(() => null), import("./map.js")]);
+    const [figures, albums, album, land, { AlbumMap }] = await Promise.all([api.stats(), api.albums(), api.overview(), api.land().catch(() => null), import("./map.js")]);
     stats = figures;
+    offer(albums);
     map = new AlbumMap(byId("map"), byId("map-note"), land);
     map.unplaced = album.unplaced;
     map.show({ places: album.places, hits: lastAnswer?.answer.hits, cubes: lastAnswer?.answer.trace.cubes });
@@ -47,12 +48,17 @@ async function start() {
     await sending.begin();
     byId("k").placeholder = stats.k;
     byId("examples").replaceChildren(...stats.examples.map((text) =>
-      el("li", {}, el("a", { class: "chip", href: `/?q=${encodeURIComponent(text)}`, onclick: follow }, text))));
+      el("li", {}, el("a", { class: "chip", href: `./?q=${encodeURIComponent(text)}`, onclick: follow }, text))));
     if (!plain) fromAddress();
   } catch (error) {
     if (error.status === 401) return login();
     failed(error, () => location.reload());
   }
+}
+
+function offer(albums) {
+  byId("albums").hidden = albums.length < 2;
+  byId("albums").replaceChildren(...albums.map((one) => el("option", { value: one.address, selected: one.here }, one.name)));
 }
 
 const login = () => byId("login").open || byId("login").showModal();
@@ -85,9 +91,9 @@ function toAddress(keep = "pushState") {
   const wanted = { like, q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value, how: chosen(), as: byId("as").value };
   const usual = { like: "", q: "", refine: "fast", mode: "fused", k: "", now: "", how: "search", as: "set" };
   const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]).concat(filters.address);
-  const address = kept.length ? `/?${new URLSearchParams(kept)}` : "/";
+  const address = kept.length ? `?${new URLSearchParams(kept)}` : "";
   // A query of a book's length is searched all the same; it has no place in an address.
-  if (address.length < 1900 && address !== location.pathname + location.search) history[keep](null, "", address);
+  if (address.length < 1900 && address !== location.search) history[keep](null, "", location.pathname + address);
 }
 
 function follow(event) {
@@ -116,7 +122,7 @@ function likeThis(hit) {
 
 // Likewise: its step becomes the conversation, whose next turn is said of the photo.
 function talkOf(hit) {
-  history.replaceState(null, "", "/?view=memory");
+  history.replaceState(null, "", "./?view=memory");
   const shown = remember();
   memory.talk.show(hit);
   return shown;
@@ -354,6 +360,7 @@ function failed(error, again) {
 // Keys, theme, forms
 
 function listen() {
+  byId("albums").addEventListener("change", () => location.assign(byId("albums").value));
   onMarked((ids, favourite, edition) => browse.marked(ids, favourite, edition));
   byId("jump").addEventListener("change", (event) => { browse.jump(Number(event.target.value)); event.target.value = ""; });
   byId("filter-box").addEventListener("click", () => map && filters.set("box", map.view));

@@ -32,6 +32,7 @@ OPERATIONS = (
     ("get", "/api/v1/photos"),
     ("get", "/api/v1/uploads"),
     ("post", "/api/v1/uploads"),
+    ("get", "/api/v1/albums"),
     ("post", "/api/v1/favourites"),
     ("post", "/api/v1/exports"),
     ("get", "/api/v1/exports/{key}/photos.zip"),

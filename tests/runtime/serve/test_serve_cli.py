@@ -54,6 +54,8 @@ def test_a_server_needs_an_album_or_one_bundle(tmp_path: Path) -> None:
     assert "absent" in fails("-b", "absent")
     (tmp_path / "manifest.json").write_text("{}")
     assert "name one of them" in fails(str(tmp_path), "-b", "other")
+    assert "not an album: name it with -b" in fails("a.gamer", str(tmp_path))
+    assert "or several" in fails("a.gamer", "b.gamer", "--upload", str(tmp_path))
 
 
 @pytest.mark.slow
