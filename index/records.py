@@ -55,7 +55,8 @@ class Photo:
     message sent the picture, because nothing else held a time). `utc_offset`: whole minutes (rounded
     down) by which the clock on the wall was ahead of UTC, east positive; None when "local", "name" or "chat",
     or when the zone of a true UTC time is not known. `lat`, `lon`: degrees or None, both or neither.
-    `path`: absolute path of the pixels or None (a memory without a file).
+    `path`: absolute path of the pixels or None (a memory without a file). `camera`: what took it, as its
+    header names it, or None.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Photo:
     sensitivity: Level | None = None
     sha256: str | None = None
     utc_offset: int | None = None
+    camera: str | None = None
 
     @property
     def wall(self) -> int | None:

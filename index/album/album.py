@@ -8,6 +8,7 @@ are scanned.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import AlbumError
 from ..records import Clip, FloatArray, Photo, RowArray
-from . import checksums, clip_tables, loader, notes
+from . import camera_tables, checksums, clip_tables, loader, notes
 from .album_file import AlbumFile
 from .check import find_problems, measure, words_problems
 from .entity_layer import EntityLayer
@@ -112,7 +113,16 @@ class Album:
                     f"{self._file.path}: the photo in row {row} is damaged (its checksum differs); run "
                     "verify and index it again"
                 )
-        return [loaded[row][0] for row in wanted]
+        photos = [loaded[row][0] for row in wanted]
+        cameras = self.cameras([photo.id for photo in photos])
+        return [replace(photo, camera=cameras.get(photo.id)) for photo in photos] if cameras else photos
+
+    def cameras(self, photo_ids: Sequence[str] | None = None) -> dict[str, str]:
+        """Id → the camera's name, of those photos that have one; of all for None.
+
+        Raises AlbumError for a camera whose checksum differs.
+        """
+        return self._file.load(lambda db: camera_tables.read(db, self.path, photo_ids))
 
     def clips(self, photo_ids: Sequence[str]) -> dict[str, Clip]:
         """Id → the clip, of those photos that are clips or parts of one.

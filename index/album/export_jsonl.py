@@ -106,6 +106,7 @@ def _line(photo: Photo, memories: list[Memory]) -> dict[str, Any]:
         line["taken_at"] = (_EPOCH + timedelta(milliseconds=photo.wall)).replace(tzinfo=zone).isoformat()
     if photo.lat is not None:
         line |= {"lat": photo.lat, "lon": photo.lon}
+    line["camera"] = photo.camera
     line["memories"] = [
         _given({"source": m.source, "text": m.text, "sharing": m.sharing, "sensitivity": m.sensitivity})
         for m in memories

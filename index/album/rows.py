@@ -16,7 +16,7 @@ from ..errors import AlbumError
 from ..records import Encoded, FloatArray, Memory, Mention, Photo
 from ..space import cubes
 from ..vectors.quantize import quantize, residue
-from . import checksums, clip_tables, event_rows, optional_tables, words
+from . import camera_tables, checksums, clip_tables, event_rows, optional_tables, words
 from .loader import PHOTO_COLUMNS
 
 TEXT = "text"  # the channel of the vectors of memories
@@ -81,7 +81,7 @@ class Rows:
         # A segment may still describe a removed photo that had this row.
         if row < self._one("SELECT coalesce(max(rows), 0) FROM segments"):
             self._changed(row, generation)
-        clip_tables.write(self._db, item.photo.id, item.clip)
+        self._beside(item)
         self._contents(row, item)
 
     def replace(self, item: Encoded, generation: int) -> None:
@@ -91,9 +91,18 @@ class Rows:
         self._db.execute("DELETE FROM photos WHERE row=?", (row,))
         self._photo(row, item.photo)
         self._changed(row, generation)
-        clip_tables.write(self._db, item.photo.id, item.clip)
+        self._beside(item)
         self._contents(row, item)
         self._stale |= event_rows.of_photo(self._db, row)
+
+    def _beside(self, item: Encoded) -> None:
+        """Writes what optional tables hold of the photo itself."""
+        clip_tables.write(self._db, item.photo.id, item.clip)
+        camera_tables.write(self._db, item.photo.id, item.photo.camera)
+
+    def note_camera(self, photo_id: str, name: str) -> None:
+        self.find(photo_id)
+        camera_tables.write(self._db, photo_id, name)
 
     def retell(self, item: Encoded, generation: int) -> None:
         """Replaces a photo's memories, with their mentions and text vectors; all else of it stays."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -225,6 +225,15 @@ class AlbumWriter:
     def move(self, photo_id: str, path: str | None) -> None:
         """Records that the photo's file now has another path."""
         self._commit(lambda _: self._rows.move(photo_id, path))
+
+    def note_cameras(self, cameras: Mapping[str, str]) -> None:
+        """Records the cameras of photos: id → name."""
+
+        def change(_: int) -> None:
+            for photo, name in cameras.items():
+                self._rows.note_camera(photo, name)
+
+        self._commit(change)
 
     def mark_favourites(self, photo_ids: Iterable[str], favourite: bool = True) -> list[str]:
         """Marks photos as favourites, or takes the mark away; returns the ids of those that this changed."""

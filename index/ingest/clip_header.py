@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from ..errors import IngestError
 from .boxes import boxes
+from .exif import camera_name
 from .moment import Moment, Position, instant, moment_of
 from .photo_metadata import PhotoMetadata
 
@@ -83,7 +84,8 @@ def _of_movie(file: BinaryIO, movie: tuple[int, int]) -> ClipHeader:
     if moment is None and created is not None:
         moment = instant(created, place)
     live = f"{_QUICKTIME}content.identifier" in keys
-    return ClipHeader(PhotoMetadata(moment, place), length, live)
+    camera = camera_name(keys.get(f"{_QUICKTIME}make", ""), keys.get(f"{_QUICKTIME}model", ""))
+    return ClipHeader(PhotoMetadata(moment, place, camera=camera), length, live)
 
 
 def _content(file: BinaryIO, start: int, end: int) -> bytes:

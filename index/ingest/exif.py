@@ -13,12 +13,14 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from .moment import Moment, Position, moment_of
+from .text import clean
 
 _EXIF_IFD, _GPS_IFD = 0x8769, 0x8825
 _DATETIME, _ORIGINAL, _DIGITIZED = 0x0132, 0x9003, 0x9004
 _OFFSET, _OFFSET_ORIGINAL, _OFFSET_DIGITIZED = 0x9010, 0x9011, 0x9012
 _LAT_REF, _LAT, _LON_REF, _LON = 1, 2, 3, 4
-_MAKE, _USER_COMMENT = 0x010F, 0x9286
+_MAKE, _MODEL, _USER_COMMENT = 0x010F, 0x0110, 0x9286
+_CAMERA_NAME = 100  # characters
 _STAMP = re.compile(r"\s*(\d{4})[:\-/.](\d{1,2})[:\-/.](\d{1,2})[ T](\d{1,2}):(\d{1,2}):(\d{1,2})", re.ASCII)
 _ZONE = re.compile(r"\s*([+-])(\d{2}):?(\d{2})", re.ASCII)
 
@@ -71,6 +73,19 @@ def plausible(lat: float | None, lon: float | None) -> Position | None:
 def by_camera(exif: Any) -> bool:
     """Whether EXIF names a camera maker; screenshots, drawings and messengers' pictures have none."""
     return bool(_text(_block(lambda: dict(exif)).get(_MAKE)))
+
+
+def camera(exif: Any) -> str | None:
+    """The camera's maker and model ("Canon EOS 5D", not "Canon Canon EOS 5D"), or None."""
+    base = _block(lambda: dict(exif))
+    return camera_name(_text(base.get(_MAKE)), _text(base.get(_MODEL)))
+
+
+def camera_name(make: str, model: str) -> str | None:
+    """One line, at most 100 characters; None if neither is given."""
+    make, model = (" ".join(clean(text, _CAMERA_NAME).split()) for text in (make, model))
+    named = model.casefold().startswith(make.casefold().split(" ")[0])
+    return (model if named else f"{make} {model}").strip()[:_CAMERA_NAME].strip() or None
 
 
 def says_screenshot(exif: Any) -> bool:

@@ -18,6 +18,7 @@ from ..clips import is_clip
 from ..errors import IngestError
 from ..records import Level, Memory, Photo, Skip
 from . import file_names
+from .exif import camera_name
 from .moment import Moment, Position, moment_of, taken_at
 from .photo_metadata import PhotoMetadata, first_of
 from .picture import header, sha256
@@ -122,6 +123,7 @@ def _parse(folder: Path, line: Any) -> Photo:
         sensitivity=sensitivity,
         sha256=digest,
         utc_offset=offset,
+        camera=metadata.camera,
     )
 
 
@@ -130,7 +132,9 @@ def _line_metadata(line: dict[str, Any]) -> PhotoMetadata:
     position = (
         None if lat is None and lon is None else (_degrees(lat, "lat", 90.0), _degrees(lon, "lon", 180.0))
     )
-    return PhotoMetadata(_taken_at(line.get("taken_at"), position), position)
+    camera = line.get("camera")
+    named = None if camera is None else camera_name("", _string(camera, "camera"))
+    return PhotoMetadata(_taken_at(line.get("taken_at"), position), position, camera=named)
 
 
 def _completed(path: Path, metadata: PhotoMetadata) -> PhotoMetadata:

@@ -26,6 +26,7 @@ class PhotoMetadata:
     moment: Moment | None = None
     position: Position | None = None
     memories: tuple[Memory, ...] = ()
+    camera: str | None = None
 
 
 def _written_by_camera(text: str) -> bool:
@@ -56,8 +57,9 @@ def memories_of(
 
 
 def first_of(sources: Iterable[PhotoMetadata]) -> PhotoMetadata:
-    """Combines sources in order of trust: the first moment, the first position, all distinct memories."""
+    """Combines sources in order of trust: the first moment, position and camera, all distinct memories."""
     sources = list(sources)
     moment = next((s.moment for s in sources if s.moment is not None), None)
     position = next((s.position for s in sources if s.position is not None), None)
-    return PhotoMetadata(moment, position, tuple(dict.fromkeys(m for s in sources for m in s.memories)))
+    memories = tuple(dict.fromkeys(m for s in sources for m in s.memories))
+    return PhotoMetadata(moment, position, memories, next((s.camera for s in sources if s.camera), None))

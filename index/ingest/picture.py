@@ -60,11 +60,12 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
         memories=together.memories,
         sha256=sha256(path),
         utc_offset=offset,
+        camera=together.camera,
     )
 
 
 def header(path: Path) -> tuple[PhotoMetadata, list[PhotoMetadata]]:
-    """Moment and position from EXIF, and the file's other embedded metadata, all that a clip has.
+    """Moment, position and camera from EXIF, and the file's other embedded metadata, all that a clip has.
 
     Raises IngestError.
     """
@@ -73,7 +74,7 @@ def header(path: Path) -> tuple[PhotoMetadata, list[PhotoMetadata]]:
     with opened(path) as image:
         try:
             tags = image.getexif()
-            exif_metadata = PhotoMetadata(exif.taken_at(tags), exif.position(tags))
+            exif_metadata = PhotoMetadata(exif.taken_at(tags), exif.position(tags), camera=exif.camera(tags))
         except Exception:  # after a malformed EXIF block the photo is read without its fields
             tags, exif_metadata = {}, PhotoMetadata()
         return exif_metadata, embedded.read(image, tags)

@@ -247,6 +247,7 @@ class _Run:
         self._fresh: list[Photo] = []
         self._recut: list[tuple[Photo, tuple[str, ...]]] = []  # edited clips, with the ids that they had
         self._again: list[Photo] = []
+        self._cameras: dict[str, str] = {}  # id → what an album of an earlier program lacks
         self._unseen: list[Photo] = []  # unchanged, but without image vectors: their pictures were away
         self._lacking = self._album.lacking("image")
 
@@ -314,8 +315,13 @@ class _Run:
             self._unseen.append(merged)
         elif decision.kind == "same":
             self.same += 1
+        if merged.camera is not None and merged.camera != stored.camera:
+            self._cameras[stored.id] = merged.camera
 
     def _flush(self) -> None:
+        if self._cameras:
+            self.writer.note_cameras(self._cameras)
+            self._cameras.clear()
         self.added += self._write(self._encoded(self._cut(self._fresh)), self.writer.add)
         for photo, ids in self._recut:
             self.edited += self._replace(self._encoded(self._cut([photo])), ids)

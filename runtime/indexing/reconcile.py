@@ -153,8 +153,8 @@ def merge_scanned(scanned: Photo, stored: Photo) -> Photo:
     """The scanned photo merged with the stored one, so that no text that a person wrote is lost.
 
     A stored chat or caption that a scanned one contains (a log that has grown) is replaced by it, unless it
-    is labelled. Time, place and the labels of sharing and sensitivity are the stored ones where the scan has
-    none.
+    is labelled. Time, place, camera and the labels of sharing and sensitivity are the stored ones where the
+    scan has none.
     """
     known = {(m.source, m.text): m for m in stored.memories}
     fresh = tuple(known.get((m.source, m.text), m) for m in scanned.memories)
@@ -176,6 +176,7 @@ def merge_scanned(scanned: Photo, stored: Photo) -> Photo:
         lon=scanned.lon if placed else stored.lon,
         sharing=scanned.sharing or stored.sharing,
         sensitivity=scanned.sensitivity or stored.sensitivity,
+        camera=scanned.camera or stored.camera,
     )
 
 

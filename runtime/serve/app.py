@@ -388,8 +388,8 @@ def _view(edition: Edition, row: int) -> PhotoView:
     found = edition.album.clips([stored.id]).get(stored.id)
     clip = None if found is None else ClipView(found.start / 1e3, found.end / 1e3, found.length / 1e3)
     marks = (FAVOURITE in stored.memories, not may_leave(stored), clip, edition.pictures.is_live(row))
-    here = edition.pictures.is_there(row)
-    return PhotoView(row, stored.id, name, here, *where, memories, stored.sharing, stored.sensitivity, *marks)
+    about = (*where, memories, stored.sharing, stored.sensitivity, *marks, stored.camera)
+    return PhotoView(row, stored.id, name, edition.pictures.is_there(row), *about)
 
 
 def _file(original: Original) -> Response:

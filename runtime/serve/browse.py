@@ -21,6 +21,7 @@ from .live import Edition, LiveAlbum
 from .selections import Selected, Selections, listing, zipped
 from .views import (
     Box,
+    CameraName,
     Export,
     ExportRequest,
     FavouritesRequest,
@@ -53,10 +54,18 @@ def in_address(
     place: Annotated[PlaceName | None, Query(description="a name of the gazetteer")] = None,
     source: Annotated[Source | None, Query(description="of a memory that the photo has")] = None,
     person: Annotated[PersonName | None, Query(description="a name that the photo is told with")] = None,
+    camera: Annotated[CameraName | None, Query(description="the whole name of what took it")] = None,
     favourites: Annotated[bool, BeforeValidator(truth), Query(description="only those")] = False,
 ) -> Filter:
     return Filter(
-        start=start, end=end, box=box, place=place, source=source, person=person, favourites=favourites
+        start=start,
+        end=end,
+        box=box,
+        place=place,
+        source=source,
+        person=person,
+        camera=camera,
+        favourites=favourites,
     )
 
 

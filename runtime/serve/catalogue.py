@@ -74,6 +74,10 @@ class Catalogue:
         return named_in(self._album)
 
     @cached_property
+    def _cameras(self) -> dict[str, str]:
+        return self._album.cameras()
+
+    @cached_property
     def _ids(self) -> list[str]:
         return self._album.ids()
 
@@ -102,9 +106,16 @@ class Catalogue:
         if wanted.person is not None:
             rows = sorted(self._named.get(wanted.person, ()))
             out.append(RowSet.of(np.asarray(rows, np.int64), len(self._album)))
+        if wanted.camera is not None:
+            out.append(RowSet.of(self._took(wanted.camera), len(self._album)))
         if wanted.favourites:
             out.append(self._facts.favourites)
         return out
+
+    def _took(self, camera: str) -> RowArray:
+        """int64, in order"""
+        rows = [row for row, photo in enumerate(self._ids) if self._cameras.get(photo) == camera]
+        return np.asarray(rows, np.int64)
 
     def _place(self, name: str) -> Place:
         """Of the places of that name, the one where the album has most photos."""

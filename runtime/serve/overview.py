@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -20,8 +22,8 @@ from .views import (
     MAX_NAME,
     EntityNode,
     Month,
+    NameCount,
     Overview,
-    PersonCount,
     Place,
     SearchResult,
     Source,
@@ -32,7 +34,7 @@ from .views import (
 MAX_MONTHS = 3000
 MAX_PLACES = 3000
 MAX_NAMED = 200
-MAX_PEOPLE = 200
+MAX_NAMES = 200
 CELL = 0.05  # degrees, about 5 km; doubled until there are at most MAX_PLACES cells
 EXAMPLE_PHOTOS = 24
 NOT_WRITTEN = ("label", "place")  # memories that the indexer generated
@@ -50,7 +52,8 @@ def overview(engine: Engine) -> Overview:
         _places(placed, gazetteer),
         len(positions) - len(placed),
         _sources(album),
-        _people(album),
+        _most({name: len(rows) for name, rows in named_in(album).items()}),
+        _most(Counter(album.cameras().values())),
     )
 
 
@@ -63,10 +66,10 @@ def _sources(album: Album) -> tuple[SourceCount, ...]:
     return tuple(SourceCount(source, len(found)) for source, found in rows.items() if found)
 
 
-def _people(album: Album) -> tuple[PersonCount, ...]:
-    """The MAX_PEOPLE most seen, the most seen first, those seen equally often by name."""
-    counts = [(-len(rows), name) for name, rows in named_in(album).items() if len(name) <= MAX_NAME]
-    return tuple(PersonCount(name, -count) for count, name in sorted(counts)[:MAX_PEOPLE])
+def _most(photos: Mapping[str, int]) -> tuple[NameCount, ...]:
+    """The MAX_NAMES most seen, the most seen first, those seen equally often by name."""
+    counts = sorted((-count, name) for name, count in photos.items() if len(name) <= MAX_NAME)
+    return tuple(NameCount(name, -count) for count, name in counts[:MAX_NAMES])
 
 
 def _months(times: NDArray[np.int64]) -> tuple[Month, ...]:

@@ -18,7 +18,7 @@ from ..search.answer import Answer
 from ..search.engine import MAX_QUERY
 
 MAX_PHOTOS = 200
-MAX_NAME = 200  # characters of a person's name
+MAX_NAME = 200  # characters of a person's or camera's name
 LAST_DAY = 4_102_444_800_000  # 2100-01-01
 
 Mode = Literal["fused", "paper"]
@@ -71,6 +71,9 @@ Source = Literal["chat", "social", "ocr", "caption", "note", "people", "label", 
 Time = Annotated[int, Field(ge=FIRST_DAY, le=LAST_DAY)]
 Box = Annotated[str, Field(pattern=f"^{_SIDE}(,{_SIDE}){{3}}$", examples=["48.1,16.2,48.3,16.5"])]
 PersonName = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=VISIBLE, examples=["Anna"])]
+CameraName = Annotated[
+    str, Field(min_length=1, max_length=MAX_NAME, pattern=VISIBLE, examples=["Canon EOS 5D"])
+]
 PlaceName = Annotated[str, Field(min_length=1, max_length=80, pattern=VISIBLE, examples=["Vienna"])]
 
 
@@ -79,7 +82,7 @@ class Filter(BaseModel):
 
     `start`, `end`: wall time, both included. `box`: south, west, north, east in degrees. `place`: a name of
     the gazetteer. `source`: of a memory that the photo has. `person`: a whole name that a memory of
-    source `people` has. `favourites`: only those.
+    source `people` has. `camera`: the whole name of what took the photo. `favourites`: only those.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -90,6 +93,7 @@ class Filter(BaseModel):
     place: PlaceName | None = None
     source: Source | None = None
     person: PersonName | None = None
+    camera: CameraName | None = None
     favourites: Annotated[bool, Field(strict=True)] = False
 
 
@@ -217,6 +221,7 @@ class PhotoView:
     stays: bool
     clip: ClipView | None
     live: bool
+    camera: str | None
 
 
 @dataclass(frozen=True)
@@ -290,8 +295,8 @@ class SourceCount:
 
 
 @dataclass(frozen=True)
-class PersonCount:
-    """How many photos a person is named in."""
+class NameCount:
+    """How many photos a person is named in, or a camera took."""
 
     name: str
     photos: int
@@ -315,8 +320,8 @@ class Overview:
     """The album's months and places, for the page's timeline and map.
 
     Only months and cells that hold photos; `undated` and `unplaced` count photos without time or place.
-    `sources`: those that a filter finds photos by. `people`: likewise, the most seen first;
-    of many the first.
+    `sources`: those that a filter finds photos by. `people`, `cameras`: likewise, the most seen first; of
+    many the first.
     """
 
     months: tuple[Month, ...]
@@ -324,7 +329,8 @@ class Overview:
     places: tuple[Place, ...]
     unplaced: int
     sources: tuple[SourceCount, ...]
-    people: tuple[PersonCount, ...]
+    people: tuple[NameCount, ...]
+    cameras: tuple[NameCount, ...]
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ async function start() {
     describe(album);
     filters.sources(album.sources);
     filters.people(album.people);
+    filters.cameras(album.cameras);
     const sending = new Upload(() => browse.look());
     await sending.begin();
     byId("k").placeholder = stats.k;

@@ -4,8 +4,8 @@ import { byId, count, el } from "./draw.js";
 
 const DAY = 86400000;
 const SOURCES = { chat: "a chat", social: "a post", ocr: "text in the picture", caption: "a caption", note: "a note", people: "people", label: "what it shows", place: "a place name" };
-const FIELDS = ["from", "to", "place", "source", "person", "favourites", "box"];
-const TYPED = ["from", "to", "place", "source", "person"];
+const TYPED = ["from", "to", "place", "source", "person", "camera"];
+const FIELDS = [...TYPED, "favourites", "box"];
 
 export class Filters {
   // `changed()`: called when the person has changed the filter.
@@ -28,14 +28,14 @@ export class Filters {
     this.offer();
   }
 
-  // A name in the address that is not among the most seen is offered, too, so that the field shows what is set.
+  cameras(found) {
+    this.took = found;
+    this.offer();
+  }
+
   offer() {
-    const { person } = this.values, known = this.known ?? [];
-    const names = person && !known.some(({ name }) => name === person) ? [...known, { name: person }] : known;
-    byId("filter-people").hidden = !names.length;
-    byId("filter-person").replaceChildren(el("option", { value: "" }, "anybody"),
-      ...names.map(({ name, photos }) => el("option", { value: name }, photos ? `${name} (${photos.toLocaleString("en")})` : name)));
-    byId("filter-person").value = person ?? "";
+    offered(byId("filter-people"), byId("filter-person"), "anybody", this.known ?? [], this.values.person);
+    offered(byId("filter-cameras"), byId("filter-camera"), "any", this.took ?? [], this.values.camera);
   }
 
   set(name, value) {
@@ -46,7 +46,7 @@ export class Filters {
 
   // From an address; what is no day, no source or no rectangle is passed over.
   read(given) {
-    const fits = { from: isDay, to: isDay, place: (text) => text.length <= 80 && text.trim(), source: (text) => text in SOURCES, person: (text) => text.length <= 200 && text.trim(), favourites: (text) => text === "only",
+    const fits = { from: isDay, to: isDay, place: (text) => text.length <= 80 && text.trim(), source: (text) => text in SOURCES, person: isName, camera: isName, favourites: (text) => text === "only",
       box: (text) => /^-?\d{1,3}(\.\d{1,9})?(,-?\d{1,3}(\.\d{1,9})?){3}$/.test(text) };
     this.values = {};
     for (const name of FIELDS) if (given.get(name) && fits[name](given.get(name))) this.values[name] = given.get(name);
@@ -63,19 +63,19 @@ export class Filters {
 
   // As the API takes it.
   get asked() {
-    const { from, to, place, source, person, favourites, box } = this.values, out = {};
+    const { from, to, place, source, person, camera, favourites, box } = this.values, out = {};
     if (from) out.start = Date.parse(`${from}T00:00:00Z`);
     if (to) out.end = Date.parse(`${to}T00:00:00Z`) + DAY - 1;
     if (favourites) out.favourites = true;
-    return { ...out, ...(place ? { place } : {}), ...(source ? { source } : {}), ...(person ? { person } : {}), ...(box ? { box } : {}) };
+    return { ...out, ...(place ? { place } : {}), ...(source ? { source } : {}), ...(person ? { person } : {}), ...(camera ? { camera } : {}), ...(box ? { box } : {}) };
   }
 
   draw() {
-    const { from, to, place, source, person, favourites, box } = this.values;
+    const { from, to, place, source, person, camera, favourites, box } = this.values;
     this.offer();
     for (const name of TYPED) byId(`filter-${name}`).value = this.values[name] ?? "";
     byId("filter-favourites").setAttribute("aria-pressed", Boolean(favourites));
-    const said = { from: from && `from ${from}`, to: to && `to ${to}`, place: place && `in ${place}`, source: source && `with ${SOURCES[source]}`, person: person && `of ${person}`, box: box && "this part of the map" };
+    const said = { from: from && `from ${from}`, to: to && `to ${to}`, place: place && `in ${place}`, source: source && `with ${SOURCES[source]}`, person: person && `of ${person}`, camera: camera && `by ${camera}`, box: box && "this part of the map" };
     const set = FIELDS.filter((name) => said[name]); // the button of the favourites says so itself
     byId("filter-said").replaceChildren(...set.map((name) =>
       el("li", {}, el("button", { type: "button", class: "cue", "aria-label": `Without the filter: ${said[name]}`, onclick: () => this.set(name, "") }, said[name], " ×"))),
@@ -91,3 +91,13 @@ export class Filters {
 }
 
 const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+const isName = (text) => text.length <= 200 && text.trim();
+
+// The choice of a name; one in the address that is not among the most seen is offered, too, so that the field shows what is set.
+function offered(label, field, none, known, chosen) {
+  const names = chosen && !known.some(({ name }) => name === chosen) ? [...known, { name: chosen }] : known;
+  label.hidden = !names.length;
+  field.replaceChildren(el("option", { value: "" }, none),
+    ...names.map(({ name, photos }) => el("option", { value: name }, photos ? `${name} (${photos.toLocaleString("en")})` : name)));
+  field.value = chosen ?? "";
+}

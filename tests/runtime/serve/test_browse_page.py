@@ -45,7 +45,9 @@ def photo(folder: Path, number: int) -> Photo:
     shown = (Memory("people", "Anna, Ben" if number == 30 else "Anna"),) if number % 300 == 30 else ()
     sharing: Level | None = "low" if number == 897 else None
     path, time = str(folder / f"{number % 7}.jpg"), FIRST + number * DAY
-    return Photo(f"p{number}", path, time, lat=48.2, lon=16.4, memories=noted + shown, sharing=sharing)
+    camera = "Leica M6" if number % 450 == 7 else None
+    memories = noted + shown
+    return Photo(f"p{number}", path, time, "local", 48.2, 16.4, memories, sharing, camera=camera)
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +139,17 @@ def test_a_person_is_chosen_from_the_names_with_their_counts_and_kept_by_a_query
     page.press("Enter")
     page.wait("document.querySelectorAll('.card .rank').length === 3")
     assert page.ask(f"[{SEARCH}.get('q'), {SEARCH}.get('person')].join()") == "harbour,Anna"
+
+
+def test_photos_of_one_camera_are_shown_by_choosing_it(page: Page, address: str) -> None:
+    field = "document.querySelector('#filter-camera')"
+    page.open(address + "/", f"{BROWSED} && !document.querySelector('#filter-cameras').hidden")
+    assert page.ask(f"[...{field}.options].map((one) => one.text).join()") == "any,Leica M6 (2)"
+    page.ask(f"{field}.value = 'Leica M6'; {field}.dispatchEvent(new Event('change'))")
+    page.wait("document.querySelector('#status').textContent === '2 photos'")
+    page.ask(f"{cell('p457')}.click()")
+    page.wait("document.querySelector('#viewer').innerText.includes('Leica M6')")
+    assert page.ask(f"{SEARCH}.get('camera')") == "Leica M6"
 
 
 def test_filters_are_in_the_address_combine_and_are_kept_by_a_query(

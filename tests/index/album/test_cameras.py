@@ -1,0 +1,102 @@
+"""Cameras: read from headers, kept beside the photos, checked, and gone with them."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Photo, scan
+from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.album.leaving_view import open_leaving
+from gamer.index.ingest.exif import camera_name
+from gamer.runtime.indexing import build
+from tests.fakes import fake_models
+from tests.index.conftest import BuildAlbum
+
+
+@pytest.mark.parametrize(
+    ("make", "model", "name"),
+    [
+        ("Canon", "Canon EOS 5D", "Canon EOS 5D"),
+        ("NIKON CORPORATION", "NIKON D90", "NIKON D90"),
+        ("Apple", "iPhone 12", "Apple iPhone 12"),
+        ("Sony", "", "Sony"),
+        ("", "Pixel 8", "Pixel 8"),
+        ("", "", None),
+        ("A\nB\0", " C\t D ", "A B C D"),
+        ("x" * 99, "y" * 99, "x" * 99),
+    ],
+)
+def test_a_camera_is_named_by_maker_and_model(make: str, model: str, name: str | None) -> None:
+    assert camera_name(make, model) == name
+
+
+def picture(path: Path, colour: str, model: str | None) -> None:
+    exif = Image.Exif()
+    if model:
+        exif[0x010F], exif[0x0110] = "Canon", model
+    Image.new("RGB", (32, 24), colour).save(path, exif=exif)
+
+
+def cameras(path: Path) -> list[str | None]:
+    with Album.open(path) as album:
+        assert album.verify() == []
+        return [photo.camera for photo in album.photos(range(len(album)))]
+
+
+def test_cameras_come_from_the_pictures_and_stay_with_them(tmp_path: Path) -> None:
+    folder, path = tmp_path / "photos", tmp_path / "a.gamer"
+    folder.mkdir()
+    picture(folder / "a.jpg", "red", "Canon EOS 5D")
+    picture(folder / "b.jpg", "blue", None)
+    picture(folder / "c.jpg", "green", "PowerShot")
+    build.build(folder, fake_models(), path)
+    assert cameras(path) == ["Canon EOS 5D", None, "Canon PowerShot"]
+    build.update(path, fake_models("another"))
+    assert cameras(path) == ["Canon EOS 5D", None, "Canon PowerShot"]
+    with Album.open(path) as album:
+        export_jsonl(album, tmp_path / "out.jsonl")
+    again = [photo for photo in scan(tmp_path / "out.jsonl") if isinstance(photo, Photo)]
+    assert [photo.camera for photo in again] == ["Canon EOS 5D", None, "Canon PowerShot"]
+    with AlbumWriter.extend(path) as writer:
+        writer.remove(["a.jpg"])
+    assert sorted(map(str, cameras(path))) == ["Canon PowerShot", "None"]
+    with Album.open(path) as album:
+        assert album.cameras() == {"c.jpg": "Canon PowerShot"}
+
+
+def test_an_album_of_an_earlier_program_learns_them_when_its_folder_is_added_again(tmp_path: Path) -> None:
+    folder, path = tmp_path / "photos", tmp_path / "a.gamer"
+    folder.mkdir()
+    picture(folder / "a.jpg", "red", "Canon EOS 5D")
+    build.build(folder, fake_models(), path)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("DROP TABLE cameras")
+        db.commit()
+    assert cameras(path) == [None]
+    done = build.add(path, folder, fake_models())
+    assert (done.added, done.edited) == (0, 0) and cameras(path) == ["Canon EOS 5D"]
+
+
+def test_damage_is_named_and_what_must_stay_is_not_told(build_album: BuildAlbum, tmp_path: Path) -> None:
+    path = build_album([Encoded(Photo("a.jpg", camera="Canon")), Encoded(Photo("b.jpg", camera="Leica"))])
+    with Album.open(path) as album, open_leaving(album)[0] as told:
+        assert told.cameras() == {} and album.cameras() == {"a.jpg": "Canon", "b.jpg": "Leica"}
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE cameras SET name='Nikon' WHERE photo='a.jpg'")
+        db.commit()
+    with Album.open(path) as album:
+        assert album.verify() == ["camera of 'a.jpg': its row does not match its checksum"]
+        with pytest.raises(AlbumError, match=r"the camera of .* is damaged"):
+            album.photo(0)
+        assert album.photo(1).camera == "Leica"
+
+
+def test_a_name_that_no_camera_has_is_refused(build_album: BuildAlbum) -> None:
+    path = build_album([Encoded(Photo("a.jpg"))])
+    with AlbumWriter.extend(path) as writer, pytest.raises(AlbumError, match="1 to 100 characters"):
+        writer.note_cameras({"a.jpg": "x" * 101})
