@@ -14,7 +14,9 @@ from gamer.runtime.indexing import build
 from tests.fakes import fake_models
 from tools import kills
 
-FAST = ("remove", "merge", "compact", "repair", "export-jsonl", "memory add", "memory forget all")
+FAST = (
+    "remove", "merge", "compact", "repair", "export-jsonl", "memory add", "memory forget all", "things merge",
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -42,8 +42,8 @@ TRACER_OF_ANY, ANY = 0x59616D61, -1  # prctl: strace is no ancestor of the comma
 
 @dataclass(frozen=True)
 class Command:
-    """`words`: those after `gamer`, with {album}, {more}, {out} and {bundle}. `done`: part of its error if it
-    is run on an album on which it had ended.
+    """`words`: those after `gamer`, with names in braces (Case). `done`: part of its error if it is run on an
+    album on which it had ended.
     """
 
     words: str
@@ -52,8 +52,8 @@ class Command:
 
 # Imported before the forks, each of which would import them again.
 PREPARED = (
-    "index.cli", "runtime.cli.events", "runtime.cli.index", "runtime.cli.memory", "runtime.indexing.build",
-    "runtime.indexing.captions", "runtime.models.models",
+    "index.cli", "runtime.cli.events", "runtime.cli.index", "runtime.cli.memory", "runtime.cli.things",
+    "runtime.indexing.build", "runtime.indexing.captions", "runtime.models.models",
 )  # fmt: skip
 COMMANDS = {
     "build": Command("index build {more} -b {bundle} -o {album}"),
@@ -68,6 +68,10 @@ COMMANDS = {
     "compact": Command("index compact {album}"),
     "repair": Command("index verify {album} --repair"),
     "export-jsonl": Command("index export-jsonl {album} -o {out}"),
+    "event rename": Command("index event rename {album} {event} Outing"),
+    "things merge": Command("things merge {album} th1 th2", "are one thing already"),
+    "things forget": Command("things forget {album} th1", "there is no thing"),
+    "opened delete": Command("index opened {album} --delete"),
     "opened keep": Command("index opened {album} --keep"),
     "memory add": Command("memory add {album} Tea --key drink"),
     "memory edit": Command("memory edit {album} m1 Lisbon"),
@@ -83,17 +87,19 @@ COMMANDS = {
 class Case:
     """What the commands are run on: a folder with the album and the file to add, and the bundle, if any.
 
-    `photos`: the ids of two photos of the album.
+    `photos`: the ids of two photos of the album; `event`: of its first event, if it has any.
     """
 
     folder: Path
     photos: tuple[str, str]
+    event: str = ""
     bundle: Path | None = None
 
     def arguments(self, command: Command, folder: Path) -> list[str]:
         names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT}
         known = {word: str(folder / name) for word, name in names.items()}
         known |= {"{photo}": self.photos[0], "{other}": self.photos[1], "{bundle}": str(self.bundle)}
+        known["{event}"] = self.event
         return [known.get(word, word) for word in command.words.split()]
 
 
@@ -257,7 +263,8 @@ def _attached(child: int, trace: Path, harm: str) -> subprocess.Popen[str]:
     return tracer
 
 
-PEOPLE = '{"id": "people.jpg", "memories": [{"source": "note", "text": "Anna met Berta and Carla."}]}\n'
+TOLD = "Anna met Berta and Carla. My red bag lay beside my blue mug."
+PEOPLE = json.dumps({"id": "people.jpg", "memories": [{"source": "note", "text": TOLD}]}) + "\n"
 
 
 def prepared(bundle: Path, photos: Path, folder: Path) -> Case:
@@ -280,7 +287,8 @@ def furnished(folder: Path, bundle: Path | None = None) -> Case:
     _run_whole(f"memory add {folder / ALBUM} Porto --key home", folder.parent)
     with Album.open(folder / ALBUM) as opened:
         first, second = (photo.id for photo in opened.photos(range(2)))
-    return Case(folder, (first, second), bundle)
+        event = next((event.id for event in opened.events()), "")
+    return Case(folder, (first, second), event, bundle)
 
 
 def _run_whole(words: str, scratch: Path) -> None:
