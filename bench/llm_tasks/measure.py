@@ -124,7 +124,7 @@ def _recall(reader: Reader, found: Refinement, row: MethodRecall) -> tuple[str, 
         "" if row.recall5.p is None else f"{row.recall5.p:.3f}",
         f"{row.taken:.0%}",
         f"{row.changed:.0%}",
-        f"{row.p50_ms:.0f}",
+        "–" if row.p50_ms is None else f"{row.p50_ms:.0f}",
     )
 
 

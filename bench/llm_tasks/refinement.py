@@ -56,7 +56,7 @@ class MethodRecall:
     """`recall5`: over all queries of all users with its interval and test against "fast".
 
     `taken`: the share of queries whose refinement by the model was accepted, `changed`: and differs from that
-    by rules. `p50_ms`: of the refinement.
+    by rules. `p50_ms`: of the model's answers, None if all were kept from an earlier run.
     """
 
     method: str
@@ -64,7 +64,7 @@ class MethodRecall:
     map5: Interval
     taken: float
     changed: float
-    p50_ms: float
+    p50_ms: float | None
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,7 @@ class _Method:
 
     def rank(self, user: User, query: str) -> list[str]:
         plain = user.engine.asked(query, user.now).plain
-        begin = perf_counter_ns()
         text, taken = self._refined(user, query, plain)
-        self.spent.append(perf_counter_ns() - begin)
         self.taken.append(taken)
         self.changed.append(taken and text != plain)
         answer = user.engine.search(query, DEPTH, now=user.now, options=SearchOptions(refined=text))
@@ -98,10 +96,12 @@ class _Method:
         if self.name == "fast":
             return plain, True
         if self.name == "told":
-            return told(user, query, plain, self.kept)
+            return told(user, query, plain, self.kept, self.spent)
         asked = user.engine.asked(query, user.now)
         ids, prefix = refine.prompt(user.models, query, asked.context)
-        text, objection = refine.judged(_answer(user.models, ids, self.kept, self.name, prefix), asked)
+        text, objection = refine.judged(
+            _answer(user.models, ids, self.kept, self.spent, self.name, prefix), asked
+        )
         return (plain, False) if objection else (text, True)
 
 
@@ -127,15 +127,18 @@ def measure(
             row.scores["map5"],
             _share(methods[row.method].taken),
             _share(methods[row.method].changed),
-            round(float(np.median(methods[row.method].spent)) / 1e6, 1),
+            _median_ms(methods[row.method].spent),
         )
         for row in rows
     )
     return Refinement(folder.name, sum(len(user.queries) for user in asked), found)
 
 
-def told(user: User, query: str, plain: str, kept: Answers) -> tuple[str, bool]:
-    """(Q̂ by the language model that was shown the nearest memories and entities, whether it was accepted)."""
+def told(user: User, query: str, plain: str, kept: Answers, spent: list[int]) -> tuple[str, bool]:
+    """(Q̂ by the language model that was shown the nearest memories and entities, whether it was accepted).
+
+    `spent`: gets the nanoseconds of an answer that was not kept.
+    """
     near = user.engine.search(query, NEAREST, now=user.now)
     context = refine.Context(
         tuple(match.name for match in near.trace.entities),
@@ -146,13 +149,18 @@ def told(user: User, query: str, plain: str, kept: Answers) -> tuple[str, bool]:
     for question, answer in _EXAMPLES:
         said += [Message("user", question), Message("assistant", answer)]
     ids = chat.ids([*said, Message("user", context.notes() + refine.clean(plain, 300))])
-    text = " ".join(_answer(user.models, ids, kept, "told").split())
+    text = " ".join(_answer(user.models, ids, kept, spent, "told").split())
     quoted = " ".join((query, *context.known(), *context.memories[: refine.MAX_MEMORIES]))
     return (plain, False) if refine.objection(text, quoted, plain, context) else (text, True)
 
 
 def _answer(
-    models: Models, ids: tuple[int, ...], kept: Answers, name: str, prefix: Prefix | None = None
+    models: Models,
+    ids: tuple[int, ...],
+    kept: Answers,
+    spent: list[int],
+    name: str,
+    prefix: Prefix | None = None,
 ) -> str:
     """The kept answer to a prompt, or the model's; "" to one that is too long, which is no refinement."""
     if len(ids) + refine.MAX_NEW > models.manifest.decoder().max_seq:
@@ -160,7 +168,18 @@ def _answer(
     request = Request(ids, refine.MAX_NEW, stop=("\n",), prefix=prefix)
     model = models.manifest.artifact("llm_decoder", models.backend).sha256
     asked = repr((name, model, ids)).encode()
-    return kept.of(asked, lambda: models.language_model.generate(request).text or " ")
+
+    def generated() -> str:
+        begin = perf_counter_ns()
+        text = models.language_model.generate(request).text
+        spent.append(perf_counter_ns() - begin)
+        return text or " "
+
+    return kept.of(asked, generated)
+
+
+def _median_ms(spent: list[int]) -> float | None:
+    return round(float(np.median(spent)) / 1e6, 1) if spent else None
 
 
 def _share(flags: list[bool]) -> float:
