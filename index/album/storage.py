@@ -60,6 +60,13 @@ class WriterLock:
         self._db.close()
 
 
+def sweep_lock(path: Path) -> None:
+    """Deletes the lock file that a killed writer left; leaves one that a writer holds."""
+    if path.with_name(path.name + ".lock").exists():
+        with contextlib.suppress(AlbumError):
+            WriterLock(path).release()
+
+
 def has_moved(db: apsw.Connection) -> bool:
     """Whether the file of an open connection was deleted, or another file has taken its name."""
     moved = ctypes.c_int(0)

@@ -50,6 +50,7 @@ class MemoryStore:
             return cls._opened(open_reader(path), path, False)
         connect(path).close()
         _modernise(path)
+        storage.sweep_lock(path)
         try:
             db = storage.open_for_writing(path)
         except apsw.Error as error:

@@ -335,3 +335,15 @@ def test_any_order_of_changes_leaves_a_sound_album(
         for item in store.items():
             assert len(store.turns(item.value.sources)) == len(item.value.sources)
     assert_clean(path)
+
+
+def test_the_lock_file_of_a_killed_writer_goes_and_that_of_a_living_one_stays(album_path: Path) -> None:
+    lock = album_path.with_name(album_path.name + ".lock")
+    lock.touch()
+    MemoryStore.open(album_path).close()
+    assert not lock.exists()
+    with AlbumWriter.extend(album_path):
+        MemoryStore.open(album_path).close()
+        assert lock.exists()
+        with pytest.raises(AlbumError, match="another program is writing"):
+            AlbumWriter.extend(album_path)
