@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A search on the JVM: runner.sh BUNDLE ALBUM "query" --now DATE prints the top five and the trace as JSON.
-# --bench N measures, --add PHOTO.json adds a photo.
+# --bench N measures, --add PHOTO.json adds a photo. `runner.sh check BUNDLE` runs every component's golden inputs.
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 OUT="$("$HERE/build.sh")"

@@ -23,6 +23,7 @@ struct Command {
 
     func run() throws -> String {
         switch (words.first, words.count) {
+        case ("check", 2): return try checked(words[1])
         case ("bench", 3): return try Benchmark(engine(words[1], words[2]), now: now(), runs: number("-n", 20)).measure().text
         case ("index", 7): return try index()
         case (_, 3):
@@ -30,8 +31,18 @@ struct Command {
             request.k = try options["-k"].map { _ in try number("-k", 5) }
             (request.mode, request.refinedBy) = (options["--mode"] ?? "fused", options["--refine"] ?? "fast")
             return try engine(words[0], words[1]).search(request).json.text
-        default: throw Failure.runtime("give BUNDLE ALBUM QUERY, or bench BUNDLE ALBUM, or index BUNDLE ALBUM FILE WIDTH HEIGHT ID")
+        default: throw Failure.runtime("give BUNDLE ALBUM QUERY, or check BUNDLE, or bench BUNDLE ALBUM, or index BUNDLE ALBUM FILE WIDTH HEIGHT ID")
         }
+    }
+
+    private func checked(_ bundle: String) throws -> String {
+        let models = try Models(bundle, OrtBackend())
+        let roles = models.manifest.artifacts.filter { $0.target == models.backend.target }.map(\.role)
+        for role in roles { _ = try models.session(role) }
+        let found = roles.compactMap { role in models.verdicts[role] }.map { verdict in
+            JSON.Member(verdict.role, .object([.init("cosine", verdict.cosine.map(JSON.number) ?? .null), .init("source", .string(verdict.source.rawValue))]))
+        }
+        return JSON.object(found).text
     }
 
     private func number(_ name: String, _ otherwise: Int) throws -> Int {

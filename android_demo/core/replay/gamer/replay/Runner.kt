@@ -24,6 +24,7 @@ import org.json.JSONObject
  * off|fast|llm] [--mode fused|paper]` prints the answer and the trace as JSON, in the form of `gamer search
  * --json`. `--bench N` measures instead and prints the measurement. `--add PHOTO.json` encodes one photo and
  * adds it to the album: id, path, taken_at, lat, lon, memories, and pixels as width, height and rgb (base64).
+ * `check BUNDLE` opens every component and prints the worst cosine of each one's golden inputs.
  */
 object Runner {
     @JvmStatic
@@ -31,7 +32,7 @@ object Runner {
         try {
             val (options, plain) = parsed(arguments)
             require(plain.size >= 2) { "BUNDLE ALBUM [QUERY] are wanted" }
-            println(if ("add" in options) added(plain[0], plain[1], options.getValue("add")) else answered(plain, options))
+            println(if (plain[0] == "check") checked(plain[1]) else if ("add" in options) added(plain[0], plain[1], options.getValue("add")) else answered(plain, options))
         } catch (error: GamerError) {
             System.err.println(error.message)
             exitProcess(1)
@@ -50,6 +51,11 @@ object Runner {
             i++
         }
         return options to plain
+    }
+
+    private fun checked(bundle: String): JSONObject = Models.open(File(bundle), OrtBackend, JdbcDatabase).use { models ->
+        models.manifest.artifacts.filter { it.target == OrtBackend.target }.forEach { models.session(it.role) }
+        JSONObject(models.verdicts.mapValues { (_, verdict) -> json("cosine" to verdict.cosine, "source" to verdict.source) })
     }
 
     private fun answered(plain: List<String>, options: Map<String, String>): JSONObject {

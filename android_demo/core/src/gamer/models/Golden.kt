@@ -54,6 +54,7 @@ internal class Golden(private val role: String, private val arrays: Map<String, 
             "llm_embed" -> array("ids").longs().all { told(LanguageModel.rows(session, longArrayOf(it))) }
             "llm_decoder" -> decoded(session, told)
             "dpe_query" -> first(session, "states", told)
+            "face_detector", "face_encoder" -> pictures(session, told)
             else -> first(session, "patches", told)
         }
     }
@@ -66,6 +67,12 @@ internal class Golden(private val role: String, private val arrays: Map<String, 
             val input = Models.towerInput(session, Pixels(width, height, bytes.copyOfRange(n * size, (n + 1) * size)), manifest)
             told(session.run(input).getValue("embedding").toFloats())
         }
+    }
+
+    /** Pictures whose values stay 0 to 255. */
+    private fun pictures(session: Session, told: (FloatArray) -> Boolean) {
+        val bytes = array("pixels").octets()
+        rows(session, array("pixels").shape.toList(), FloatArray(bytes.size) { (bytes[it].toInt() and 255).toFloat() }, told)
     }
 
     private fun texts(session: Session, told: (FloatArray) -> Boolean) {
@@ -92,9 +99,10 @@ internal class Golden(private val role: String, private val arrays: Map<String, 
     }
 
     /** The first output for each row of the array [name] as the first input. */
-    private fun first(session: Session, name: String, told: (FloatArray) -> Boolean) {
-        val shape = array(name).shape.toList()
-        val values = array(name).floats()
+    private fun first(session: Session, name: String, told: (FloatArray) -> Boolean) =
+        rows(session, array(name).shape.toList(), array(name).floats(), told)
+
+    private fun rows(session: Session, shape: List<Int>, values: FloatArray, told: (FloatArray) -> Boolean) {
         val sides = shape.drop(1)
         val size = sides.fold(1) { a, b -> a * b }
         val artifact = session.artifact

@@ -168,6 +168,12 @@ extension SelfCheck {
                 let part = (at * SelfCheck.piece)..<min((at + 1) * SelfCheck.piece, rows)
                 return try decoder.forward(part.flatMap { embeds.row($0, of: embeds.values) }, count: part.count).hidden
             })
+        case "face_detector", "face_encoder":  // pictures whose values stay 0 to 255
+            let pixels = try need(golden, "pixels", sides: 4)
+            return (pixels.shape[0], { at in
+                let values = pixels.row(at, of: pixels.bytes).map(Float.init)
+                return try first(session, .float(values, shape: [1] + pixels.shape.dropFirst()))
+            })
         case let role:
             let rows = try role == "dpe_query" ? need(golden, "states", sides: 2) : need(golden, "patches", sides: 3)
             return (rows.shape[0], { at in try first(session, .float(rows.row(at, of: rows.values), shape: [1] + rows.shape.dropFirst())) })
