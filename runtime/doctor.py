@@ -35,11 +35,14 @@ ENGINES = (
 EXTRAS = {
     "export": "torch",
     "serve": "fastapi",
+    "mcp": "mcp",
     "ocr": "rapidocr",
+    "clips": "av",
     "hnswlib": "hnswlib",
     "bench": "faiss",
     "fleet": "ray",
     "dev": "pytest",
+    "docs": "mkdocs",
 }
 # Resident bytes per byte of file: pocket on ONNX, all open and used, takes 336 MB for 173 MB of files.
 OVERHEAD = 2.0

@@ -7,9 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from gamer.runtime.doctor import EXTRAS
+from tests.paths import ROOT
 
 
 def doctor(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
@@ -21,6 +25,14 @@ def doctor(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
         timeout=120,
         env={**os.environ, "GAMER_CACHE": str(cache), "COLUMNS": "120"},
     )
+
+
+def test_every_extra_that_adds_something_of_its_own_is_looked_for() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    # coreml: a part of export on macOS; quickstart, all: of others; fuzz: for those who work on the project
+    assert set(EXTRAS) == set(declared) - {"coreml", "quickstart", "all", "fuzz"}
+    for extra, package in EXTRAS.items():
+        assert any(package in need.lower().replace("-", "_") for need in declared[extra]), extra
 
 
 def test_doctor_without_a_bundle_describes_the_machine(tmp_path: Path) -> None:
