@@ -51,7 +51,7 @@ def fake_models(name: str = "made-up", *, experts: bool = False) -> Models:
 
     `experts`: with trained experts, which see the colour's opposite, as does their query head.
     """
-    thresholds = SimpleNamespace(delta=0.6, k=5)
+    thresholds = SimpleNamespace(delta=0.6, k=5, paper_delta=None)
 
     def encode_image(pixels: Any) -> ImageCode:
         colour = bytes(int(c) for c in pixels.mean((0, 1)))

@@ -79,7 +79,10 @@ def usable(fitted: mf.Ranking, how: str) -> mf.Ranking:
 def calibrated(manifest: mf.Manifest, found: Calibration, names: str) -> mf.Manifest:
     """The manifest with the δ and the weights that were found."""
     thresholds = replace(
-        manifest.thresholds, delta=found.delta, delta_from=f"greatest recall@5 of mode paper on {names}"
+        manifest.thresholds,
+        delta=found.delta,
+        delta_from=f"greatest recall@5 of mode paper on {names}",
+        paper_delta=None,
     )
     return replace(manifest, thresholds=thresholds, ranking=found.ranking)
 

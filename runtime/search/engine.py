@@ -109,6 +109,10 @@ class Engine:
     def close(self) -> None:
         self.album.close()
 
+    def _delta(self, mode: str) -> float:
+        own = self.models.manifest.thresholds.paper_delta if mode == "paper" else None
+        return self.album.meta.delta if own is None else own
+
     def search(
         self,
         query: str,
@@ -127,7 +131,7 @@ class Engine:
         """
         k = self.models.manifest.thresholds.k if k is None else k
         check(query, k, refined_by, mode)
-        delta = self.album.meta.delta if options.delta is None else options.delta
+        delta = self._delta(mode) if options.delta is None else options.delta
         weights = options.weights or self.ranking
         clock = _Clock(options.timed)
         with clock("load"):

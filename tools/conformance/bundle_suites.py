@@ -108,6 +108,8 @@ _NEW: list[tuple[str, Steps, Any]] = [
     ("language", ["language"], _LANGUAGE),
     ("language-window", ["language"], _LANGUAGE | {"window": 512, "rope_theta_local": 1e4}),
     ("float-as-int", ["thresholds", "rho"], 1),
+    ("paper-delta", ["thresholds", "paper_delta"], 0.3),
+    ("paper-delta-null", ["thresholds", "paper_delta"], None),
     ("not-run", ["artifacts", 0, "parity", "minimum"], None),
     ("channels", ["preprocessing"], _PIXELS | {"channel_mean": [1, 2, 3], "fit": "crop"}),
     ("schema-2", ["schema_version"], 2),
@@ -129,6 +131,7 @@ _WRONG: list[tuple[str, Steps, Any, str]] = [
     ("k-float", ["thresholds", "k"], 5.5, "thresholds.k"),
     ("k-zero", ["thresholds", "k"], 0, "thresholds.k: 0 outside 1..1000"),
     ("delta-null", ["thresholds", "delta"], None, "thresholds.delta"),
+    ("paper-delta-text", ["thresholds", "paper_delta"], "0.3", "thresholds.paper_delta"),
     ("path-number", ["files", 0, "path"], 5, "files[0].path"),
     ("resize-zero", ["preprocessing", "resize"], 0, "preprocessing.resize: 0 outside"),
     ("crop-huge", ["preprocessing", "crop"], 100_000, "preprocessing.crop: 100000 outside"),
@@ -208,7 +211,7 @@ def told(manifest: mf.Manifest) -> dict[str, Any]:
     ranking = asdict(manifest.ranking or mf.Ranking())
     del ranking["fitted"]
     language, pixels = manifest.language, manifest.preprocessing
-    prompts = manifest.text_prompts or mf.TextPrompts()
+    prompts, chosen = manifest.text_prompts or mf.TextPrompts(), manifest.thresholds
     return {name: getattr(manifest, name) for name in fields} | {
         "text_prompts": [prompts.query, prompts.memory],
         "components": [[c.role, c.trained, c.macs] for c in manifest.components],
@@ -237,7 +240,7 @@ def told(manifest: mf.Manifest) -> dict[str, Any]:
             language.max_seq,
             list(language.eos_ids),
         ],
-        "thresholds": [manifest.thresholds.delta, manifest.thresholds.rho, manifest.thresholds.k],
+        "thresholds": [chosen.delta, chosen.rho, chosen.k, chosen.paper_delta],
         "ranking": ranking,
     }
 

@@ -70,6 +70,16 @@ def test_paper_mode_returns_only_photos_in_the_cube_or_without_a_time(engine: En
     assert set(ids(engine, "boats in 2019", mode="paper")) == {"old boat", "undated"}
 
 
+def test_mode_paper_has_the_delta_that_its_bundle_gives_it(engine: Engine) -> None:
+    thresholds = engine.models.manifest.thresholds
+    assert [engine.search("boats", mode=mode).trace.delta for mode in ("fused", "paper")] == [0.6, 0.6]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thresholds, "paper_delta", 0.3)
+        assert [engine.search("boats", mode=mode).trace.delta for mode in ("fused", "paper")] == [0.6, 0.3]
+        given = engine.search("boats", mode="paper", options=SearchOptions(delta=0.5))
+        assert given.trace.delta == 0.5
+
+
 def test_a_cue_that_fits_no_photo_widens_the_search(engine: Engine) -> None:
     answer = engine.search("boats in 1999", 4, now=NOW)
     assert answer.trace.widened and len(answer.hits) == 4

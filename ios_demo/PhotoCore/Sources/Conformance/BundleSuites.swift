@@ -94,7 +94,7 @@ enum BundleSuites {
             "prefixes": .array(m.prefixes.map { .array([.string($0.prompt), .string($0.target), .int($0.tokens), .string($0.file.path)]) }),
             "preprocessing": m.preprocessing.map { .array([.int($0.resize), .int($0.crop), .string($0.interpolation), .string($0.fit)]) } ?? .null,
             "language": m.language.map { .array([.int($0.layers), .int($0.kvHeads), .int($0.headDim), .int($0.maxSeq), .ints($0.eosIds)]) } ?? .null,
-            "thresholds": .array([.number(m.thresholds.delta), .number(m.thresholds.rho), .int(m.thresholds.k)]),
+            "thresholds": .array([.number(m.thresholds.delta), .number(m.thresholds.rho), .int(m.thresholds.k), m.thresholds.paperDelta.map(JSON.number) ?? .null]),
             "ranking": .object(RankingWeights.names.map { .init($0.key, .number(weights[keyPath: $0.value])) }),
         ])
     }

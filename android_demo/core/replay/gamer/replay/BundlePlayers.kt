@@ -69,7 +69,7 @@ class ManifestPlayer(private val folder: File) : Player {
             "prefixes" to list(m.prefixes.map { list(listOf(it.prompt, it.target, it.tokens, it.path)) }),
             "preprocessing" to m.preprocessing?.let { list(listOf(it.resize, it.crop, it.interpolation, it.fit)) },
             "language" to m.language?.let { list(listOf(it.layers, it.kvHeads, it.headDim, it.maxSeq, list(it.eosIds))) },
-            "thresholds" to list(listOf(m.thresholds.delta, m.thresholds.rho, m.thresholds.k)),
+            "thresholds" to list(listOf(m.thresholds.delta, m.thresholds.rho, m.thresholds.k, m.thresholds.paperDelta)),
             "ranking" to json(
                 "text" to r.text, "image" to r.image, "dpe" to r.dpe, "words" to r.words, "coverage" to r.coverage, "context_words" to r.contextWords,
                 "context_coverage" to r.contextCoverage, "entity" to r.entity, "related" to r.related, "cue" to r.cue, "here" to r.here,

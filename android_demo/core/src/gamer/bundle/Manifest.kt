@@ -77,7 +77,7 @@ data class Language(
 )
 
 /** The threshold δ of layer 2, ρ of the router (paper Eq. 1), and the number K of hits. */
-data class Thresholds(val delta: Double, val rho: Double, val k: Int, val deltaFrom: String)
+data class Thresholds(val delta: Double, val rho: Double, val k: Int, val deltaFrom: String, val paperDelta: Double? = null)
 
 /**
  * The weights of the fused score, in log-odds, by the names of its summands. `here…`: the weights of the

@@ -141,8 +141,8 @@ object ManifestJson {
     }
 
     private fun thresholds(raw: Any?): Thresholds {
-        val f = Fields(raw, "manifest.thresholds", listOf("delta", "rho", "k", "delta_from"))
-        return Thresholds(f.real("delta"), f.real("rho"), f.int("k"), f.text("delta_from"))
+        val f = Fields(raw, "manifest.thresholds", listOf("delta", "rho", "k", "delta_from"), listOf("paper_delta"))
+        return Thresholds(f.real("delta"), f.real("rho"), f.int("k"), f.text("delta_from"), if (f.has("paper_delta")) f.maybeReal("paper_delta") else null)
     }
 
     private fun dataFile(raw: Any?, at: String): DataFile {

@@ -86,7 +86,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             val cues = timed("cube") { understood() }
             var (rows, allRows, widened) = timed("kdtree") { inside(cues) }
             val (refined, vectors) = timed("refine") { refine(cues).let { it to encoded(it.first) } }
-            val delta = album.meta.delta
+            val delta = models.manifest.thresholds.paperDelta?.takeIf { mode == "paper" } ?: album.meta.delta
             val (matches, nodes) = timed("graph") { album.matchEntities(vectors.plain, rows, delta).let { it to Nodes(it, delta) } }
             val reached = rows.filter { nodes.linked[it] > 0 || nodes.related[it] > 0 }
             if (mode == "paper" && reached.isNotEmpty()) rows = reached.toIntArray()

@@ -86,6 +86,8 @@ public struct Thresholds: Sendable {
     public let rho: Double
     public let k: Int
     public let deltaFrom: String
+    /// δ of mode "paper", if it has one of its own.
+    public let paperDelta: Double?
 }
 
 /// Vectors of photos from trained experts (paper section 3.3), for layer 3.

@@ -188,7 +188,7 @@ extension ManifestReader {
     }
 
     private static func thresholds(_ raw: JSON) -> Thresholds {
-        Thresholds(delta: real(raw, "delta"), rho: real(raw, "rho"), k: number(raw, "k"), deltaFrom: text(raw, "delta_from"))
+        Thresholds(delta: real(raw, "delta"), rho: real(raw, "rho"), k: number(raw, "k"), deltaFrom: text(raw, "delta_from"), paperDelta: raw["paper_delta"]?.double)
     }
 
     private static func texts(_ raw: JSON, _ name: String) -> [String: String] {

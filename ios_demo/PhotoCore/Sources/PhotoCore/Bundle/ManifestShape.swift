@@ -98,7 +98,7 @@ extension Shape {
         Field("rope_theta_local", .float, optional: true), Field("buckets", .int, optional: true), Field("distance", .int, optional: true),
         Field("start_id", .either([.int], orNull: true), optional: true),
     ])
-    private static let thresholds = Shape.record("Thresholds", [Field("delta", .float), Field("rho", .float), Field("k", .int), Field("delta_from", .string)])
+    private static let thresholds = Shape.record("Thresholds", [Field("delta", .float), Field("rho", .float), Field("k", .int), Field("delta_from", .string), Field("paper_delta", .either([.float], orNull: true), optional: true)])
     private static let ranking = Shape.record("Ranking", RankingWeights.names.map { Field($0.key, .float, optional: true) } + [Field("fitted", .string, optional: true)])
     private static let channel = Shape.record("Channel", [Field("name", .string), Field("query", .string), Field("dim", .int)])
     private static let textPrompts = Shape.record("TextPrompts", [Field("query", .string, optional: true), Field("memory", .string, optional: true)])

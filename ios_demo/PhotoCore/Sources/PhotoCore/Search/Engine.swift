@@ -89,7 +89,7 @@ public final class Engine {
             let (text, how) = try refine(query, cues, request.refinedBy)
             return (text, how, try encode(text))
         }
-        let delta = album.meta.delta
+        let delta = (request.mode == "paper" ? models.manifest.thresholds.paperDelta : nil) ?? album.meta.delta
         var ranked = rows
         let (matches, nodes, reached) = try clock("graph") { () throws -> ([EntityMatch], Nodes, Int) in
             let matches = try album.matchEntities(vectors.plain, rows, delta: delta), nodes = Nodes(matches, album.count, delta)
