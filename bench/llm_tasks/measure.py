@@ -25,7 +25,7 @@ _LLM_ROLES = ("llm_decoder", "llm_embed")
 class Reader:
     """One language model, or the rules that stand in its place.
 
-    `cues`: None where the model's tokenizer does not allow a grammar.
+    `extraction`, `cues`: None where the model's tokenizer does not allow a grammar.
 
     `megabytes`: its files in the bundle, of the backend that was measured. `refinements`: by data set.
     """
@@ -34,7 +34,7 @@ class Reader:
     source: str
     quant: str
     megabytes: float
-    extraction: Extraction
+    extraction: Extraction | None
     cues: CueQuotes | None
     refinements: tuple[Refinement, ...]
 
@@ -103,9 +103,11 @@ def _tasks(reader: Reader) -> tuple[str, ...]:
     return (
         reader.name,
         f"{reader.megabytes:.0f}",
-        f"{found.entities_f1:.2f}",
-        f"{found.relations_f1:.2f}",
-        f"{found.p50_ms:.1f}",
+        *(
+            ("", "", "")
+            if found is None
+            else (f"{found.entities_f1:.2f}", f"{found.relations_f1:.2f}", f"{found.p50_ms:.1f}")
+        ),
         *(
             ("", "", "")
             if cues is None

@@ -60,8 +60,13 @@ def extraction(read: Callable[[str], Collection[Mention]]) -> Extraction:
     return Extraction(round(entities, 4), round(relations, 4), _median_ms(spent))
 
 
-def extraction_by(models: Models) -> Extraction:
-    """By the rules and the bundle's language model, as `--extract llm` reads notes."""
+def extraction_by(models: Models) -> Extraction | None:
+    """By the rules and the bundle's language model, as `--extract llm` reads notes.
+
+    None for a model that cannot be held by a grammar.
+    """
+    if not _can_be_held(models):
+        return None
     with tempfile.TemporaryDirectory() as aside:
         reader = LlmExtractor.open(models, Path(aside) / "answers.sqlite")
         try:
@@ -82,11 +87,17 @@ def cues_by_rules(models: Models) -> CueQuotes:
 
 def cues_by(models: Models) -> CueQuotes | None:
     """None for a model that cannot be held by a grammar."""
+    if not _can_be_held(models):
+        return None
+    return _quoted(lambda query: cues_by_llm(models, query) or QuotedCues("", "", ""))
+
+
+def _can_be_held(models: Models) -> bool:
     try:
         _ = models.llm_vocabulary
     except RuntimeFailure:
-        return None
-    return _quoted(lambda query: cues_by_llm(models, query) or QuotedCues("", "", ""))
+        return False
+    return True
 
 
 def _quoted(read: Callable[[str], QuotedCues]) -> CueQuotes:
