@@ -53,11 +53,14 @@ FLAGS=(-jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -Xstring-concat=i
 # The core is compiled against Java 8's library, which API 26 has. The app is compiled against the platform's
 # jar (API 23); it makes newer calls by reflection.
 "$HERE/kotlinc.sh" -d "$WORK/core" -Xjdk-release=1.8 "${FLAGS[@]}" "$HERE/core/src"
-"$HERE/kotlinc.sh" -d "$WORK/app" -cp "$WORK/core:$PLATFORM" -no-jdk "${FLAGS[@]}" "$HERE/app/src/main/kotlin"
+mkdir -p "$WORK/gen" "$WORK/r"
+"$BIN/aapt" package -f -m -J "$WORK/gen" -M "$HERE/app/src/main/AndroidManifest.xml" -S "$HERE/app/src/main/res" -I "$FRAMEWORK"
+javac -nowarn -Xlint:-options --release 8 -d "$WORK/r" "$WORK/gen/gamer/app/R.java"
+"$HERE/kotlinc.sh" -d "$WORK/app" -cp "$WORK/core:$WORK/r:$PLATFORM" -no-jdk "${FLAGS[@]}" "$HERE/app/src/main/kotlin"
 mkdir -p "$WORK/assets" && cp "$HERE/../runtime/cues/cue_rules.json" "$WORK/assets/"
 echo "== shrink and dex"
 python3 "$HERE/lower_classes.py" "$ORT/onnxruntime.jar" "$WORK/ort.jar"
-(cd "$WORK/core" && jar cf "$WORK/app.jar" . && cd "$WORK/app" && jar uf "$WORK/app.jar" .)
+(cd "$WORK/core" && jar cf "$WORK/app.jar" . && cd "$WORK/app" && jar uf "$WORK/app.jar" . && cd "$WORK/r" && jar uf "$WORK/app.jar" .)
 java -Xmx1g -jar "$JAVA/proguard.jar" -injars "$WORK/app.jar" -injars "$WORK/ort.jar" -injars "$STDLIB(!META-INF/**,!module-info.class)" \
   -libraryjars "$PLATFORM" -outjars "$WORK/shrunk.jar" -target 1.7 @"$HERE/app/proguard.pro" >"$WORK/proguard.log" || { tail -20 "$WORK/proguard.log" >&2; exit 1; }
 java -Xmx1g -jar "$JAVA/com.android.dx.jar" --dex --min-sdk-version=$MIN_SDK --output="$WORK/apk/classes.dex" "$WORK/shrunk.jar"

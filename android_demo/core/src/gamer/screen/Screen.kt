@@ -13,7 +13,8 @@ data class Headline(val text: String, val press: Press = Press.NOTHING)
 
 /**
  * What the phone has: [bundle] and [album] are there; [failure]: why the last indexing stopped; [isIndexing]: a run is in
- * progress; [isRefused]: the system does not ask the user for the photos any more.
+ * progress; [isRefused]: the system does not ask the user for the photos any more; [pause]: what the last run waits for;
+ * [time]: milliseconds of a clock that does not jump.
  */
 data class Situation(
     val bundle: Boolean,
@@ -23,6 +24,8 @@ data class Situation(
     val failure: String? = null,
     val isIndexing: Boolean = false,
     val isRefused: Boolean = false,
+    val pause: Pause? = null,
+    val time: Long = 0,
 )
 
 /**
@@ -32,6 +35,7 @@ data class Situation(
 class Screen(private val folder: String) {
     private var said: String? = null
     private var searches = 0
+    private val pace = Pace()
 
     /** Returns the number of this search, to be handed back with its end. */
     fun searching(): Int {
@@ -70,13 +74,19 @@ class Screen(private val folder: String) {
             now.access == Access.NONE && !now.isIndexing -> "No photo may be seen yet. Photos never leave this phone."
             now.failure != null -> "Indexing stopped: ${now.failure}"
             r.total == 0 -> if (now.album) "There is an album, and no photo of this phone is indexed yet" else "No photos indexed yet"
-            now.isIndexing -> "Indexing: ${r.done} of ${r.total} photos"
+            now.isIndexing -> "Indexing: ${r.done} of ${r.total} photos" + left(now).orEmpty()
+            now.pause != null && r.done < r.total -> "Indexing is ${now.pause.message}: ${r.done} of ${r.total} photos"
             else -> "${r.done} of ${r.total} photos indexed"
         }
         return if (notes.isEmpty()) head else "$head (${notes.joinToString("; ")})"
     }
 
+    private fun left(now: Situation): String? = pace.left(now.time, now.report.done, now.report.total)?.let { ", ${Pace.said(it)} left" }
+
     companion object {
+        /** What a phone does not index, for the person who looks for it in vain. */
+        const val LEFT_OUT = "Of videos, chats and text in pictures nothing is indexed on the phone; a computer's album has them"
+
         /** The message of an answer. [here]: the probability that the album holds what is meant. */
         fun answer(count: Int, here: Double): String =
             if (here < 0.5) "Probably not in this album (${(here * 100).toInt()} %); the nearest:" else "$count found"

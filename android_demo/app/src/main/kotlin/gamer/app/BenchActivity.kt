@@ -24,12 +24,12 @@ class BenchActivity : Activity() {
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
         report = TextView(this).apply { typeface = Typeface.MONOSPACE; setPadding(32, 32, 32, 32) }
-        rounds = EditText(this).apply { setText("20"); inputType = android.text.InputType.TYPE_CLASS_NUMBER; hint = "rounds" }
-        share = Button(this).apply { text = "Share as JSON"; isEnabled = false; setOnClickListener { send() } }
+        rounds = EditText(this).apply { setText("20"); inputType = android.text.InputType.TYPE_CLASS_NUMBER; setHint(R.string.rounds) }
+        share = Button(this).apply { setText(R.string.share_json); isEnabled = false; setOnClickListener { send() } }
         setContentView(LinearLayout(this).apply {
             orientation = LinearLayout.VERTICAL
             addView(rounds)
-            addView(Button(context).apply { text = "Measure"; setOnClickListener { measure() } })
+            addView(Button(context).apply { setText(R.string.measure); setOnClickListener { measure() } })
             addView(share)
             addView(ScrollView(context).apply { addView(report) })
         })
@@ -42,11 +42,11 @@ class BenchActivity : Activity() {
 
     private fun measure() {
         val count = (rounds.text.toString().toIntOrNull() ?: 20).coerceIn(1, 1_000)
-        report.text = "Measuring…"
+        report.setText(R.string.measuring)
         work.execute {
             val text = try {
                 val before = Thermal.now(this)
-                val measured = Cores.search(this).use { finder -> finder.measure(QUERIES, count) { runOnUiThread { report.text = "Round $it of $count" } } }
+                val measured = Cores.search(this).use { finder -> finder.measure(QUERIES, count) { runOnUiThread { report.text = getString(R.string.round_of, it, count) } } }
                 val made = Measurement(measured, "${Build.MANUFACTURER} ${Build.MODEL}", "Android ${Build.VERSION.RELEASE}", Thermal(before, Thermal.now(this)))
                 json = made.json().toString(1)
                 (made.lines() + "thermal $before" + "backend ${measured.backend}" + "bundle ${measured.bundleSha256.take(12)}").joinToString("\n")
@@ -59,7 +59,7 @@ class BenchActivity : Activity() {
 
     private fun send() {
         val intent = Intent(Intent.ACTION_SEND).setType("application/json").putExtra(Intent.EXTRA_SUBJECT, "gamer-latency.json").putExtra(Intent.EXTRA_TEXT, json)
-        startActivity(Intent.createChooser(intent, "Share the measurement"))
+        startActivity(Intent.createChooser(intent, getString(R.string.share_measurement)))
     }
 
     private companion object {

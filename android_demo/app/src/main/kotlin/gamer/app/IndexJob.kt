@@ -6,6 +6,8 @@ import android.app.job.JobScheduler
 import android.app.job.JobService
 import android.content.ComponentName
 import android.content.Context
+import android.net.Uri
+import android.provider.MediaStore.Images.Media
 import android.util.Log
 import gamer.common.oneLine
 import gamer.screen.Access
@@ -21,6 +23,11 @@ class IndexJob : JobService() {
     private val stopped = AtomicBoolean()
 
     override fun onStartJob(parameters: JobParameters): Boolean {
+        if (parameters.jobId == GALLERY) { // photos came, were edited or went
+            schedule(this)
+            watch(this)
+            return false
+        }
         stopped.set(false)
         Thread({
             // An earlier job may still be at its last photo, which it was told to stop after.
@@ -48,17 +55,27 @@ class IndexJob : JobService() {
         return true
     }
 
-    /** Indexes the photos that the album lacks. Returns false if the job was stopped before its end. */
+    /**
+     * Indexes the photos that the album lacks. Returns false if the job was stopped before its end, or pauses: the
+     * scheduler then starts it again.
+     */
     private fun run(): Boolean {
-        if (stopped.get()) return false
+        if (mustStop()) return false
         if (!Files(this).hasBundle() || Permissions.access(this) == Access.NONE) return true
         val source = PhoneSource(PhotoStore(this))
-        return Cores.index(this).use { index -> index.run(source, stopped::get) { Progress.set(this, it) } }
+        return Cores.index(this).use { index -> index.run(source, ::mustStop) { Progress.set(this, it) } }
+    }
+
+    private fun mustStop(): Boolean {
+        val why = Power.pause(this)
+        if (why != null) Progress.paused(this, why)
+        return why != null || stopped.get()
     }
 
     companion object {
         private const val TAG = "GAMER"
         private const val ID = 7
+        private const val GALLERY = 8
         private val RUN = Any()
 
         /** Whether this process indexes at this moment. */
@@ -79,5 +96,17 @@ class IndexJob : JobService() {
             scheduler.schedule(job.build())
             return pressed
         }
+
+        /** Has the system start the job when the gallery changes. A job with such a trigger ends with the phone's restart. */
+        fun watch(context: Context) {
+            val job = JobInfo.Builder(GALLERY, ComponentName(context, IndexJob::class.java))
+            // JobInfo.TriggerContentUri is newer than the platform that the app is compiled against.
+            val trigger = Class.forName("android.app.job.JobInfo\$TriggerContentUri")
+            val made = trigger.getConstructor(Uri::class.java, Int::class.javaPrimitiveType).newInstance(Media.EXTERNAL_CONTENT_URI, DESCENDANTS)
+            JobInfo.Builder::class.java.getMethod("addTriggerContentUri", trigger).invoke(job, made)
+            (context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler).schedule(job.build())
+        }
+
+        private const val DESCENDANTS = 1 // JobInfo.TriggerContentUri.FLAG_NOTIFY_FOR_DESCENDANTS
     }
 }

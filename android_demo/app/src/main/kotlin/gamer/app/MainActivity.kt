@@ -5,6 +5,7 @@ import android.content.Intent
 import android.os.Bundle
 import android.os.Handler
 import android.os.Looper
+import android.os.SystemClock
 import android.text.InputType
 import android.view.Menu
 import android.view.MenuItem
@@ -46,14 +47,14 @@ class MainActivity : Activity() {
         state = TextView(this).apply { setPadding(32, 24, 32, 8) }
         action = Button(this).apply { visibility = View.GONE }
         line = EditText(this).apply {
-            hint = "coffee I photographed last spring"
+            setHint(R.string.hint)
             inputType = InputType.TYPE_CLASS_TEXT
             imeOptions = EditorInfo.IME_ACTION_SEARCH
             setOnEditorActionListener { _, _, _ -> search(); true }
         }
         grid = GridView(this).apply {
             numColumns = 3
-            setOnItemClickListener { _, _, at, _ -> explain(at) }
+            setOnItemClickListener { _, _, at, _ -> last?.let { startActivity(PhotoActivity.intent(context, it.photos, at)) } }
         }
         setContentView(LinearLayout(this).apply {
             orientation = LinearLayout.VERTICAL
@@ -80,14 +81,14 @@ class MainActivity : Activity() {
     }
 
     override fun onCreateOptionsMenu(menu: Menu): Boolean {
-        for ((at, name) in listOf("Benchmark", "What was done", "Index now", "Choose photos").withIndex()) menu.add(0, at, at, name)
+        for ((at, name) in listOf(R.string.benchmark, R.string.trace, R.string.index, R.string.choose).withIndex()) menu.add(0, at, at, name)
         return true
     }
 
     override fun onOptionsItemSelected(item: MenuItem): Boolean {
         when (item.itemId) {
             0 -> startActivity(Intent(this, BenchActivity::class.java))
-            1 -> explain(null)
+            1 -> explain()
             2 -> index()
             else -> Permissions.ask(this)
         }
@@ -98,6 +99,11 @@ class MainActivity : Activity() {
         isRefused = Permissions.isRefused(this)
         if (Permissions.access(this) != Access.NONE) IndexJob.schedule(this)
         show()
+    }
+
+    override fun onStart() {
+        super.onStart()
+        if (Permissions.access(this) != Access.NONE) IndexJob.watch(this)
     }
 
     private fun index() {
@@ -113,11 +119,14 @@ class MainActivity : Activity() {
 
     private fun show() {
         val files = Files(this)
-        val now = Situation(files.hasBundle(), files.hasAlbum(), Permissions.access(this), Progress.report(this), Progress.failure(this), IndexJob.isRunning, isRefused)
+        val now = Situation(
+            files.hasBundle(), files.hasAlbum(), Permissions.access(this), Progress.report(this), Progress.failure(this), IndexJob.isRunning, isRefused,
+            Progress.pause(this), SystemClock.elapsedRealtime(),
+        )
         val said = model.headline(now)
         state.text = said.text
         action.visibility = if (said.press == Press.NOTHING) View.GONE else View.VISIBLE
-        action.text = NAMES[said.press]
+        NAMES[said.press]?.let(action::setText)
         action.setOnClickListener { press(said.press) }
         line.isEnabled = now.bundle && now.album
     }
@@ -151,13 +160,12 @@ class MainActivity : Activity() {
         show()
     }
 
-    private fun explain(at: Int?) {
-        val found = last ?: return
-        val lines = if (at == null) found.trace else found.photos[at].run { listOf(id, memory ?: "", "likely %.0f %%".format(probability * 100), why) }
+    private fun explain() {
+        val lines = last?.trace.orEmpty() + Screen.LEFT_OUT
         startActivity(Intent(this, TraceActivity::class.java).putExtra(TraceActivity.LINES, lines.toTypedArray()))
     }
 
     private companion object {
-        val NAMES = mapOf(Press.ALLOW to "Allow photos", Press.SETTINGS to "Allow photos in the settings", Press.INDEX to "Index now")
+        val NAMES = mapOf(Press.ALLOW to R.string.allow, Press.SETTINGS to R.string.allow_in_settings, Press.INDEX to R.string.index)
     }
 }

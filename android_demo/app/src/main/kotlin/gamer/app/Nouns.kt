@@ -1,6 +1,11 @@
 package gamer.app
 
-class FoundPhoto(val id: String, val path: String?, val probability: Double, val memory: String?, val why: String)
+import java.util.Locale
+
+class FoundPhoto(val id: String, val path: String?, val probability: Double, val memory: String?, private val why: String) {
+    /** Why it was found. */
+    fun said(): String = "likely %.0f %%\n%s".format(Locale.ROOT, probability * 100, why)
+}
 
 /**
  * [here]: the probability that the album holds what is meant at all. [trace]: one paragraph for each layer.

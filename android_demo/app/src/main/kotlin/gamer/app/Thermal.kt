@@ -15,13 +15,15 @@ class Thermal(val before: String, val after: String) {
         private val NAMES = listOf("none", "light", "moderate", "severe", "critical", "emergency", "shutdown")
 
         /** The present status; "unknown" below Android 10. */
-        fun now(context: Context): String {
-            if (Build.VERSION.SDK_INT < 29) return "unknown"
+        fun now(context: Context): String = status(context)?.let { NAMES.getOrNull(it) } ?: "unknown"
+
+        /** The present status as PowerManager numbers it; null below Android 10. */
+        fun status(context: Context): Int? {
+            if (Build.VERSION.SDK_INT < 29) return null
             val power = context.getSystemService(Context.POWER_SERVICE) as PowerManager
             // PowerManager.getCurrentThermalStatus is newer than the platform that the app is compiled
             // against.
-            val status = PowerManager::class.java.getMethod("getCurrentThermalStatus").invoke(power) as Int
-            return NAMES.getOrElse(status) { "unknown" }
+            return PowerManager::class.java.getMethod("getCurrentThermalStatus").invoke(power) as Int
         }
     }
 }
