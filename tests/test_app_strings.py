@@ -1,4 +1,4 @@
-"""The Android app's strings: the same ones in every language, with the same places for numbers and names."""
+"""The phone apps' strings: the same ones in every language, with the same places for numbers and names."""
 
 from __future__ import annotations
 
@@ -31,3 +31,29 @@ def test_every_string_is_used_and_every_used_one_is_there() -> None:
     texts = [path.read_text("utf-8") for path in (*APP.rglob("*.kt"), APP / "AndroidManifest.xml")]
     used = set(re.findall(r"(?:R\.string\.|@string/)(\w+)", "\n".join(texts)))
     assert used == strings("").keys()
+
+
+IOS = ROOT / "ios_demo" / "App"
+SHOWN = re.compile(
+    r"(?:\b(?:Text|Button|Label|NavigationLink|LabeledContent|ProgressView|Picker|Stepper|ShareLink|navigationTitle)"
+    r"\(|prompt: )\"((?:[^\"\\]|\\\((?:[^()]|\([^()]*\))*\))*)\""
+)
+WITHOUT_WORDS = {"GAMER"}
+
+
+def shown() -> set[str]:
+    """What the views show, as SwiftUI looks it up: %lld stands for an Int, %@ for other values, %% for %."""
+    texts = set(SHOWN.findall("\n".join(path.read_text("utf-8") for path in IOS.glob("*.swift"))))
+    escaped = (text.replace("%", "%%") for text in texts)
+    numbered = (re.sub(r"\\\((?:Int\((?:[^()]|\([^()]*\))*\)|rounds)\)", "%lld", text) for text in escaped)
+    return {re.sub(r"\\\((?:[^()]|\([^()]*\))*\)", "%@", text) for text in numbered} - WITHOUT_WORDS
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_the_ios_app_shows_nothing_that_is_not_translated(language: str) -> None:
+    lines = (IOS / f"{language}.lproj" / "Localizable.strings").read_text("utf-8").splitlines()
+    pairs = [re.fullmatch(r'"(.+)" = "(.+)";', line) for line in lines]
+    told = {pair[1]: pair[2] for pair in pairs if pair}
+    assert len(told) == len(lines) and told.keys() == shown()
+    for english, other in told.items():
+        assert re.findall(r"%(?:lld|@|%)", english) == re.findall(r"%(?:lld|@|%)", other), english
