@@ -17,7 +17,6 @@ import numpy as np
 from gamer.index import Mention, canonical
 from gamer.runtime.cues.parse import parse
 from gamer.runtime.cues.quoted import QuotedCues, cues_by_llm
-from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.indexing.extract import LlmExtractor
 from gamer.runtime.models.models import Models
 
@@ -65,7 +64,7 @@ def extraction_by(models: Models) -> Extraction | None:
 
     None for a model that cannot be held by a grammar.
     """
-    if not _can_be_held(models):
+    if not models.can_be_held:
         return None
     with tempfile.TemporaryDirectory() as aside:
         reader = LlmExtractor.open(models, Path(aside) / "answers.sqlite")
@@ -87,17 +86,9 @@ def cues_by_rules(models: Models) -> CueQuotes:
 
 def cues_by(models: Models) -> CueQuotes | None:
     """None for a model that cannot be held by a grammar."""
-    if not _can_be_held(models):
+    if not models.can_be_held:
         return None
     return _quoted(lambda query: cues_by_llm(models, query) or QuotedCues("", "", ""))
-
-
-def _can_be_held(models: Models) -> bool:
-    try:
-        _ = models.llm_vocabulary
-    except RuntimeFailure:
-        return False
-    return True
 
 
 def _quoted(read: Callable[[str], QuotedCues]) -> CueQuotes:

@@ -52,12 +52,12 @@ def pieces(query: str) -> list[str]:
 def cues_by_llm(models: Models, query: str) -> QuotedCues | None:
     """The quotes that the bundle's language model gives for `query`.
 
-    None if the query has no word, the prompt does not fit the decoder's cache, or the generation stopped
-    before its end. Not thread-safe, since it uses the bundle's only language model. Raises BundleError for a
-    bundle without this prompt.
+    None if the query has no word, the prompt does not fit the decoder's cache, no grammar can hold the model,
+    or the generation stopped before its end. Not thread-safe, since it uses the bundle's only language model.
+    Raises BundleError for a bundle without this prompt.
     """
     spans = pieces(query)
-    if not spans:
+    if not spans or not models.can_be_held:
         return None
     ids, prefix = models.prompt("cues", " ".join(spans))
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:

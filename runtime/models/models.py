@@ -236,9 +236,19 @@ class Models:
 
     @cached_property
     def llm_vocabulary(self) -> Vocabulary:
+        """Raises RuntimeFailure for a model that no grammar can hold (`can_be_held`)."""
         from .grammar import Vocabulary
 
         return Vocabulary.read(self.data("llm_tokenizer.json").read_text(encoding="utf-8"))
+
+    @cached_property
+    def can_be_held(self) -> bool:
+        """Whether a grammar can hold what the language model writes: its tokens must be known bytes."""
+        try:
+            _ = self.llm_vocabulary
+        except RuntimeFailure:
+            return False
+        return True
 
     @property
     def has_faces(self) -> bool:

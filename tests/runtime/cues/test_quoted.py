@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -37,10 +39,14 @@ def models(seed: int, most: int = 10_000) -> tuple[Models, list[str]]:
         return Generation(tuple(out), "", "grammar", 3, 3, 0, 0)
 
     manifest = SimpleNamespace(decoder=lambda: SimpleNamespace(max_seq=512))
-    lm = SimpleNamespace(generate=generate)
-    return cast(
-        Models, SimpleNamespace(prompt=prompt, manifest=manifest, language_model=lm, llm_vocabulary=BYTES)
-    ), asked
+    parts = {
+        "prompt": prompt,
+        "manifest": manifest,
+        "language_model": SimpleNamespace(generate=generate),
+        "llm_vocabulary": BYTES,
+        "can_be_held": True,
+    }
+    return cast(Models, SimpleNamespace(**parts)), asked
 
 
 @settings(max_examples=200)
@@ -66,6 +72,22 @@ def test_the_grammar_accepts_the_usual_reading_and_no_other_words() -> None:
 
 def test_an_incomplete_answer_gives_no_cues() -> None:
     assert cues_by_llm(models(0, most=9)[0], "my dog in Paris") is None
+
+
+def test_a_model_that_no_grammar_can_hold_is_not_asked() -> None:
+    made, asked = models(0)
+    made.can_be_held = False
+    assert cues_by_llm(made, "my dog in Paris") is None and asked == []
+
+
+def test_a_model_is_held_if_its_tokens_are_bytes(tmp_path: Path) -> None:
+    bytewise = {"decoder": {"type": "ByteLevel"}, "added_tokens": [], "model": {"vocab": {"a": 0}}}
+    pieces = bytewise | {"decoder": {"type": "Metaspace"}}
+    for tokenizer, holds in ((bytewise, True), (pieces, False)):
+        (tmp_path / "llm_tokenizer.json").write_text(json.dumps(tokenizer))
+        made = Models.__new__(Models)
+        made.data = lambda name: tmp_path / name  # type: ignore[method-assign]
+        assert made.can_be_held is holds
 
 
 @pytest.mark.slow

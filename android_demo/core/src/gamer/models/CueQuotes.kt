@@ -36,18 +36,19 @@ object CueQuotes {
 
     /**
      * The quotes that the bundle's language model gives for [query]. null if the query has no word, the
-     * prompt does not fit the decoder's cache, or the generation stopped before its end.
+     * prompt does not fit the decoder's cache, no grammar can hold the model, or the generation stopped before its end.
      */
     fun read(models: Models, query: String): QuotedCues? {
         val pieces = pieces(query)
         if (pieces.isEmpty()) return null
+        val vocabulary = models.heldVocabulary ?: return null
         val prompt = models.prompt("cues", pieces.joinToString(" "))
         if (prompt.ids.size + MAX_NEW > models.manifest.decoder().maxSeq) return null
-        val constraint = Constraint(grammar(pieces), models.llmVocabulary)
+        val constraint = Constraint(grammar(pieces), vocabulary)
         val said = models.languageModel.generate(Generate(prompt.ids, MAX_NEW, constraint = constraint, prefix = prompt.prefix))
         if (!constraint.isComplete) return null
         val bytes = java.io.ByteArrayOutputStream()
-        for (id in said.ids) bytes.write(models.llmVocabulary.bytesOf(id)!!)
+        for (id in said.ids) bytes.write(vocabulary.bytesOf(id)!!)
         val found = JSONObject(bytes.toString("UTF-8"))
         val (time, place, text) = FIELDS.map { found.getString(it) }
         return QuotedCues(if (overlap(time, text)) "" else time, if (overlap(place, text)) "" else place, text)

@@ -57,6 +57,15 @@ class Models private constructor(
     }
     val llmTokenizer: Tokenizer by lazy { Tokenizer.read(bundle.data("llm_tokenizer.json")) }
     val llmVocabulary: Vocabulary by lazy { Vocabulary.read(bundle.data("llm_tokenizer.json").readText()) }
+
+    /** null for a language model that no grammar can hold, because its tokens are not known bytes. */
+    val heldVocabulary: Vocabulary? by lazy {
+        try {
+            llmVocabulary
+        } catch (error: RuntimeFailure) {
+            null
+        }
+    }
     val languageModel: LanguageModel by lazy {
         val language = manifest.decoder()
         if (language.startId != null) throw RuntimeFailure("${bundle.folder}: its language model has an encoder, which this program does not run: refine fast")

@@ -22,11 +22,12 @@ public struct QuotedCues: Sendable {
     }
 
     /// The quotes that the bundle's language model gives. nil if the query has no word, the prompt does not
-    /// fit the decoder's cache, or the generation stopped before its end. Raises Failure.bundle for a bundle
-    /// without this prompt.
+    /// fit the decoder's cache, no grammar can hold the model, or the generation stopped before its end. Raises
+    /// Failure.bundle for a bundle without this prompt.
     public static func ask(_ models: Models, _ query: Text) throws -> QuotedCues? {
         let spans = pieces(query)
         if spans.isEmpty { return nil }
+        guard let vocabulary = try models.heldVocabulary() else { return nil }
         let (ids, prefix) = try models.prompt("cues", query: Text.join(spans, " ").string)
         if ids.count + maxNew > (try models.manifest.decoder().maxSeq) { return nil }
         var grammar = Grammar()
@@ -36,7 +37,7 @@ public struct QuotedCues: Sendable {
         }
         grammar.literal("\"}")
         grammar.done()
-        let vocabulary = try models.llmVocabulary(), constraint = Constraint(grammar, vocabulary)
+        let constraint = Constraint(grammar, vocabulary)
         let said = try models.languageModel().generate(ids, maxNew: maxNew, prefix: prefix, constraint: constraint)
         guard constraint.isComplete else { return nil }
         let found = try JSON.parse(said.ids.flatMap { vocabulary.bytesOf[$0] ?? [] })

@@ -117,6 +117,11 @@ public final class Models {
         return made
     }
 
+    /// nil for a language model that no grammar can hold, because its tokens are not known bytes.
+    func heldVocabulary() throws -> Vocabulary? {
+        do { return try llmVocabulary() } catch Failure.runtime { return nil }
+    }
+
     private var model: LanguageModel?
 
     public func languageModel() throws -> LanguageModel {
