@@ -17,6 +17,7 @@ FloatArray = NDArray[np.float32]
 RowArray = NDArray[np.int64]
 # The channel by which copies of a picture are recognised. No query is asked of it, so that it gets no graph.
 COPIES = "copies"
+MAX_CAMERA = 100  # characters of a camera's name
 # Stands for an unknown time in columns of times.
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)
 

@@ -56,7 +56,7 @@ def extraction(read: Callable[[str], Collection[Mention]]) -> Extraction:
         found.append(_found(mentions))
     wanted = [_wanted(note) for note in notes]
     entities, relations = (_f1([got[at] for got in found], [right[at] for right in wanted]) for at in (0, 1))
-    return Extraction(round(entities, 4), round(relations, 4), _median_ms(spent))
+    return Extraction(round(entities, 4), round(relations, 4), median_ms(spent))
 
 
 def extraction_by(models: Models) -> Extraction | None:
@@ -101,7 +101,7 @@ def _quoted(read: Callable[[str], QuotedCues]) -> CueQuotes:
         times += _bare(quotes.time) == _bare(question.time)
         places += _bare(quotes.place) == _bare(question.place)
     count = len(questions)
-    return CueQuotes(round(times / count, 4), round(places / count, 4), _median_ms(spent))
+    return CueQuotes(round(times / count, 4), round(places / count, 4), median_ms(spent))
 
 
 def _found(mentions: Collection[Mention]) -> tuple[set[object], set[object]]:
@@ -127,5 +127,5 @@ def _bare(quote: str) -> str:
     return _LEADING.sub("", quote.strip()).casefold()
 
 
-def _median_ms(spent: list[int]) -> float:
+def median_ms(spent: list[int]) -> float:
     return round(float(np.median(spent)) / 1e6, 2)

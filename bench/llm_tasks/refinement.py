@@ -27,6 +27,7 @@ from ..retrieval.albums import album_of
 from ..retrieval.baselines import Baseline
 from ..retrieval.quality import Interval, Progress
 from ..retrieval.user import User
+from . import reading
 
 METHODS = ("fast", "llm", "told")
 NEAREST = 3  # memories that are shown
@@ -127,7 +128,7 @@ def measure(
             row.scores["map5"],
             _share(methods[row.method].taken),
             _share(methods[row.method].changed),
-            _median_ms(methods[row.method].spent),
+            reading.median_ms(spent) if (spent := methods[row.method].spent) else None,
         )
         for row in rows
     )
@@ -176,10 +177,6 @@ def _answer(
         return text or " "
 
     return kept.of(asked, generated)
-
-
-def _median_ms(spent: list[int]) -> float | None:
-    return round(float(np.median(spent)) / 1e6, 1) if spent else None
 
 
 def _share(flags: list[bool]) -> float:

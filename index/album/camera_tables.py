@@ -13,13 +13,13 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumError
+from ..records import MAX_CAMERA
 from . import checksums
-from .table_group import TableGroup, unsealed
+from .table_group import TableGroup, sealed, unsealed
 
 _DDL = """
 CREATE TABLE cameras(photo TEXT PRIMARY KEY, name TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 """
-MAX_NAME = 100  # characters
 
 
 def write(db: apsw.Connection, photo_id: str, name: str | None) -> None:
@@ -27,8 +27,8 @@ def write(db: apsw.Connection, photo_id: str, name: str | None) -> None:
     if name is None:
         CAMERAS.drop_photo(db, photo_id)
         return
-    if not 0 < len(name) <= MAX_NAME:
-        raise AlbumError(f"{photo_id}: a camera's name has 1 to {MAX_NAME} characters, not {len(name)}")
+    if not 0 < len(name) <= MAX_CAMERA:
+        raise AlbumError(f"{photo_id}: a camera's name has 1 to {MAX_CAMERA} characters, not {len(name)}")
     if not CAMERAS.exist(db):
         CAMERAS.create(db)
     values = (photo_id, name)
@@ -42,18 +42,11 @@ def read(db: apsw.Connection, path: Path, photo_ids: Sequence[str] | None = None
     """
     if not CAMERAS.exist(db):
         return {}
-    sql, given = "SELECT photo, name, crc FROM cameras", list[str]()
+    sql, given = "SELECT crc, photo, name FROM cameras", list[str]()
     if photo_ids is not None:
         sql, given = f"{sql} WHERE photo {checksums.AMONG}", [json.dumps([*photo_ids])]
-    out = {}
-    for photo, name, crc in db.execute(sql, given):
-        if checksums.of_values((photo, name)) != crc:
-            raise AlbumError(
-                f"{path}: the camera of {photo!r} is damaged (its checksum differs); run verify and index it "
-                "again"
-            )
-        out[str(photo)] = str(name)
-    return out
+    rows = sealed(db, sql, given, path, "the camera of {!r}")
+    return {str(photo): str(name) for photo, name in rows}
 
 
 CAMERAS = TableGroup(

@@ -18,7 +18,7 @@ from ..clips import LONGEST
 from ..errors import AlbumError
 from ..records import Clip
 from . import checksums
-from .table_group import TableGroup
+from .table_group import TableGroup, damaged_row, sealed
 
 _DDL = """
 CREATE TABLE clips(
@@ -27,6 +27,7 @@ CREATE TABLE clips(
 """
 MAX_FRAMES = 64  # of one item
 _FRAMES = re.compile(r"(?:\d{1,8}(?: \d{1,8}){0,63})?", re.ASCII)
+_NAMED = "the clip {!r}"
 _COLUMNS = "photo, starts, ends, length, frames"
 _INVARIANTS = (
     ("clips with another number of vectors than of frames", """SELECT count(*) FROM clips c
@@ -53,18 +54,13 @@ def read(db: apsw.Connection, path: Path, photo_ids: Sequence[str]) -> dict[str,
     """Id → clip, of those that are clips. Raises AlbumError for a row that does not fit its checksum."""
     if not CLIPS.exist(db):
         return {}
-    rows = db.execute(
-        f"SELECT crc, {_COLUMNS} FROM clips WHERE photo {checksums.AMONG}", (json.dumps([*photo_ids]),)
-    )
+    sql = f"SELECT crc, {_COLUMNS} FROM clips WHERE photo {checksums.AMONG}"
     out = {}
-    for crc, *values in rows:
-        clip = _clip(*values[1:]) if checksums.of_values(values) == crc else None
+    for photo, *times in sealed(db, sql, [json.dumps([*photo_ids])], path, _NAMED):
+        clip = _clip(*times)
         if clip is None:
-            raise AlbumError(
-                f"{path}: the clip {values[0]!r} is damaged (its checksum differs); run verify and index it "
-                "again"
-            )
-        out[str(values[0])] = clip
+            raise damaged_row(path, _NAMED.format(photo))
+        out[str(photo)] = clip
     return out
 
 

@@ -7,10 +7,11 @@ group leaves rows that name nothing, which readers skip and `verify` reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -151,6 +152,22 @@ def unsealed(db: apsw.Connection, sql: str, what: str) -> list[str]:
         for name, crc, *values in db.execute(sql)
         if checksums.of_values(values) != crc
     ]
+
+
+def sealed(db: apsw.Connection, sql: str, given: Sequence[str], path: Path, what: str) -> Iterator[list[Any]]:
+    """The values of a table's rows that match their checksum; raises AlbumError at one that does not.
+
+    `sql` selects the checksum, then the values that it is of, of which the first names the row. `given`: its
+    bindings. `what`: what a row is, with {} for its name.
+    """
+    for crc, *values in db.execute(sql, given):
+        if checksums.of_values(values) != crc:
+            raise damaged_row(path, what.format(values[0]))
+        yield values
+
+
+def damaged_row(path: Path, what: str) -> AlbumError:
+    return AlbumError(f"{path}: {what} is damaged (its checksum differs); run verify and index it again")
 
 
 def _names(db: apsw.Connection) -> frozenset[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from ..records import MAX_CAMERA
 from .moment import Moment, Position, moment_of
 from .text import clean
 
@@ -20,7 +21,6 @@ _DATETIME, _ORIGINAL, _DIGITIZED = 0x0132, 0x9003, 0x9004
 _OFFSET, _OFFSET_ORIGINAL, _OFFSET_DIGITIZED = 0x9010, 0x9011, 0x9012
 _LAT_REF, _LAT, _LON_REF, _LON = 1, 2, 3, 4
 _MAKE, _MODEL, _USER_COMMENT = 0x010F, 0x0110, 0x9286
-_CAMERA_NAME = 100  # characters
 _STAMP = re.compile(r"\s*(\d{4})[:\-/.](\d{1,2})[:\-/.](\d{1,2})[ T](\d{1,2}):(\d{1,2}):(\d{1,2})", re.ASCII)
 _ZONE = re.compile(r"\s*([+-])(\d{2}):?(\d{2})", re.ASCII)
 
@@ -82,10 +82,10 @@ def camera(exif: Any) -> str | None:
 
 
 def camera_name(make: str, model: str) -> str | None:
-    """One line, at most 100 characters; None if neither is given."""
-    make, model = (" ".join(clean(text, _CAMERA_NAME).split()) for text in (make, model))
+    """One line, at most MAX_CAMERA characters; None if neither is given."""
+    make, model = (" ".join(clean(text, MAX_CAMERA).split()) for text in (make, model))
     named = model.casefold().startswith(make.casefold().split(" ")[0])
-    return (model if named else f"{make} {model}").strip()[:_CAMERA_NAME].strip() or None
+    return (model if named else f"{make} {model}").strip()[:MAX_CAMERA].strip() or None
 
 
 def says_screenshot(exif: Any) -> bool:

@@ -356,11 +356,9 @@ def to_json(manifest: Manifest) -> str:
     for name in ("prefixes", "ranking", "settings", "random_parts", "channels", "text_prompts"):
         if not raw[name]:
             del raw[name]  # so that a bundle of an older version is written as it was read
-    if manifest.thresholds.paper_delta is None:
-        del raw["thresholds"]["paper_delta"]
     if manifest.ranking is not None and not manifest.channels:
         del raw["ranking"]["dpe"]
-    for part, kind in (("language", Language), ("preprocessing", Preprocessing)):
+    for part, kind in (("language", Language), ("preprocessing", Preprocessing), ("thresholds", Thresholds)):
         for field in dataclasses.fields(kind) if raw[part] else ():
             if field.default is not dataclasses.MISSING and raw[part][field.name] == field.default:
                 del raw[part][field.name]

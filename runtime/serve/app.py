@@ -43,7 +43,7 @@ from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
 from .memories import Memories, add_memories
 from .pictures import SHOWN_BY_BROWSERS, Original, PictureGone
-from .problem import Problem, Refusal
+from .problem import Problem, Refusal, without_folder
 from .receive import add_uploads
 from .settings import ServerSettings
 from .talk import add_talk
@@ -212,9 +212,7 @@ def _errors(api: FastAPI, album: FilePath | None = None) -> None:
 
     def of_album(status: int) -> Callable[[Request, Exception], Response]:
         def response(request: Request, error: Exception) -> Response:
-            said = str(error)
-            for path in () if album is None else (album.resolve(), album):
-                said = said.replace(str(path), path.name)
+            said = str(error) if album is None else without_folder(str(error), album)
             return Refusal(status, said).response(request.url.path)
 
         return response

@@ -5,12 +5,13 @@ Works on columns of the open album; knows neither HTTP nor the page.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index import Album, Cube, RowArray, RowSet
+from gamer.index import Cube, RowArray, RowSet
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Place
@@ -70,12 +71,22 @@ class Catalogue:
         return self._facts.favourites.mask
 
     @cached_property
-    def _named(self) -> dict[str, set[int]]:
-        return named_in(self._album)
+    def named(self) -> dict[str, set[int]]:
+        """The rows of the photos that each person is named in; commas part the names in a memory."""
+        out: dict[str, set[int]] = {}
+        for row, text in self._album.memories_of("people"):
+            for name in filter(None, map(str.strip, text.split(","))):
+                out.setdefault(name, set()).add(row)
+        return out
 
     @cached_property
-    def _cameras(self) -> dict[str, str]:
-        return self._album.cameras()
+    def taken(self) -> dict[str, set[int]]:
+        """The rows of the photos that each camera took."""
+        out, cameras = dict[str, set[int]](), self._album.cameras()
+        for row, photo in enumerate(self._ids):
+            if photo in cameras:
+                out.setdefault(cameras[photo], set()).add(row)
+        return out
 
     @cached_property
     def _ids(self) -> list[str]:
@@ -101,21 +112,18 @@ class Catalogue:
             out.append(self._album.within(self._place(wanted.place).boxes))
         if wanted.source is not None:
             told = self._album.memories_of(wanted.source)
-            rows = [row for row, text in told if (wanted.source, text) != (FAVOURITE.source, FAVOURITE.text)]
-            out.append(RowSet.of(np.asarray(rows, np.int64), len(self._album)))
+            mark = (FAVOURITE.source, FAVOURITE.text)
+            out.append(self._set(row for row, text in told if (wanted.source, text) != mark))
         if wanted.person is not None:
-            rows = sorted(self._named.get(wanted.person, ()))
-            out.append(RowSet.of(np.asarray(rows, np.int64), len(self._album)))
+            out.append(self._set(self.named.get(wanted.person, ())))
         if wanted.camera is not None:
-            out.append(RowSet.of(self._took(wanted.camera), len(self._album)))
+            out.append(self._set(self.taken.get(wanted.camera, ())))
         if wanted.favourites:
             out.append(self._facts.favourites)
         return out
 
-    def _took(self, camera: str) -> RowArray:
-        """int64, in order"""
-        rows = [row for row, photo in enumerate(self._ids) if self._cameras.get(photo) == camera]
-        return np.asarray(rows, np.int64)
+    def _set(self, rows: Iterable[int]) -> RowSet:
+        return RowSet.of(np.array(sorted(rows), np.int64), len(self._album))
 
     def _place(self, name: str) -> Place:
         """Of the places of that name, the one where the album has most photos."""
@@ -123,15 +131,6 @@ class Catalogue:
         if not places:
             raise NoSuchPlace(f"no place is called {name!r}: give a city, a region or a country")
         return max(places, key=lambda place: len(self._album.within(place.boxes)))
-
-
-def named_in(album: Album) -> dict[str, set[int]]:
-    """The rows of the photos that each person is named in; commas part the names in a memory."""
-    out: dict[str, set[int]] = {}
-    for row, text in album.memories_of("people"):
-        for name in filter(None, map(str.strip, text.split(","))):
-            out.setdefault(name, set()).add(row)
-    return out
 
 
 def _rectangle(box: str) -> Cube:

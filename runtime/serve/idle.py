@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Condition, Thread
 
 from gamer.index import AlbumError
 from gamer.index.errors import AlbumBusy
@@ -20,12 +19,13 @@ from gamer.index.memory.store import MemoryStore
 from ..memory.by_hand import now
 from ..memory.recall import Encoder
 from ..memory.update import Updater
+from .background import Background
 
 PAUSE_S = 60.0
 _log = logging.getLogger(__name__)
 
 
-class IdleUpdates:
+class IdleUpdates(Background):
     """Updates the memories in one album. Threads may share it. `pause`: seconds between two looks."""
 
     def __init__(
@@ -35,21 +35,9 @@ class IdleUpdates:
         pause: float = PAUSE_S,
         clock: Callable[[], int] = now,
     ) -> None:
+        super().__init__("idle updates")
         self._album, self._encoder, self._pause, self._clock = album, encoder, pause, clock
-        self._changed = Condition()
-        self._answering, self._working, self._stopped, self._due = 0, False, False, True
-        self._thread = Thread(target=self._run, name="idle updates", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Returns when the step in progress has ended; nothing is updated afterwards."""
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._answering, self._working, self._due = 0, False, True
 
     @contextmanager
     def answering(self) -> Iterator[None]:

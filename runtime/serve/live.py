@@ -46,7 +46,7 @@ class Edition:
 
     @cached_property
     def overview(self) -> Overview:
-        return glance.overview(self.engine)
+        return glance.overview(self.engine, self.catalogue)
 
     @cached_property
     def examples(self) -> tuple[str, ...]:

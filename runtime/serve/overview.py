@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -17,7 +16,7 @@ from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 from ..bundle.gazetteer import Gazetteer
 from ..search.answer import Answer, SimilarPhotos
 from ..search.engine import Engine
-from .catalogue import named_in
+from .catalogue import Catalogue
 from .views import (
     MAX_NAME,
     EntityNode,
@@ -34,13 +33,13 @@ from .views import (
 MAX_MONTHS = 3000
 MAX_PLACES = 3000
 MAX_NAMED = 200
-MAX_NAMES = 200
+MAX_CHOICES = 200  # of a filter
 CELL = 0.05  # degrees, about 5 km; doubled until there are at most MAX_PLACES cells
 EXAMPLE_PHOTOS = 24
 NOT_WRITTEN = ("label", "place")  # memories that the indexer generated
 
 
-def overview(engine: Engine) -> Overview:
+def overview(engine: Engine, catalogue: Catalogue) -> Overview:
     album, gazetteer = engine.album, engine.models.gazetteer
     times = album.times()
     known = times[times != UNKNOWN_TIME]
@@ -52,8 +51,8 @@ def overview(engine: Engine) -> Overview:
         _places(placed, gazetteer),
         len(positions) - len(placed),
         _sources(album),
-        _most({name: len(rows) for name, rows in named_in(album).items()}),
-        _most(Counter(album.cameras().values())),
+        _most(catalogue.named),
+        _most(catalogue.taken),
     )
 
 
@@ -66,10 +65,10 @@ def _sources(album: Album) -> tuple[SourceCount, ...]:
     return tuple(SourceCount(source, len(found)) for source, found in rows.items() if found)
 
 
-def _most(photos: Mapping[str, int]) -> tuple[NameCount, ...]:
-    """The MAX_NAMES most seen, the most seen first, those seen equally often by name."""
-    counts = sorted((-count, name) for name, count in photos.items() if len(name) <= MAX_NAME)
-    return tuple(NameCount(name, -count) for count, name in counts[:MAX_NAMES])
+def _most(photos: Mapping[str, Collection[int]]) -> tuple[NameCount, ...]:
+    """Of the names the MAX_CHOICES with most photos, most first, those with equally many by name."""
+    counts = sorted((-len(rows), name) for name, rows in photos.items() if len(name) <= MAX_NAME)
+    return tuple(NameCount(name, -count) for count, name in counts[:MAX_CHOICES])
 
 
 def _months(times: NDArray[np.int64]) -> tuple[Month, ...]:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
+from pathlib import Path
 
 from starlette.responses import Response
 
@@ -74,6 +75,11 @@ def openai_problem(status: int, detail: str) -> OpenAIProblem:
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     body = json.dumps(asdict(Problem("about:blank", HTTPStatus(status).phrase, status, one_line(detail))))
     return Response(body, status, dict(headers or {}), MEDIA_TYPE)
+
+
+def without_folder(text: str, path: Path) -> str:
+    """`text` with the file's name alone wherever it names `path`: folders must not leave this machine."""
+    return text.replace(str(path.resolve()), path.name).replace(str(path), path.name)
 
 
 def one_line(detail: str) -> str:

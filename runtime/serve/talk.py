@@ -30,7 +30,7 @@ from ..search.engine import MAX_QUERY
 from .guard import TALK
 from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
-from .problem import one_line
+from .problem import one_line, without_folder
 from .stream import LineStream
 from .views import VISIBLE, number
 
@@ -138,8 +138,7 @@ class Talks:
 
     def _said(self, error: Exception) -> str:
         if isinstance(error, RuntimeFailure | AlbumError):
-            path = self._live.path
-            return one_line(str(error).replace(str(path.resolve()), path.name))
+            return one_line(without_folder(str(error), self._live.path))
         _log.error("a conversation failed", exc_info=error)
         return "the server failed; its terminal says why"
 

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Condition, Thread
 from typing import BinaryIO
 
 from gamer.index import AlbumError, IngestError
@@ -26,8 +25,9 @@ from gamer.index.ingest.pixels import opened
 
 from ..errors import RuntimeFailure
 from ..indexing.build import Added, add
+from .background import Background
 from .live import LiveAlbum
-from .problem import one_line
+from .problem import one_line, without_folder
 from .views import SkippedFile, Uploaded, UploadState
 
 LARGEST = 100_000_000  # bytes of one file
@@ -52,8 +52,10 @@ class _Stopped(Exception):
     """Ends a run of the indexer between two photos."""
 
 
-class Uploads:
+class Uploads(Background):
     """Takes files into `folder` and indexes it into the album. For any thread.
+
+    Once it is stopped, files that it did not reach stay in the folder.
 
     Raises RuntimeFailure if `folder` is no folder that can be written.
     """
@@ -69,22 +71,10 @@ class Uploads:
     ) -> None:
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
             raise RuntimeFailure(f"--upload {folder}: no folder that can be written; create it first")
+        super().__init__("uploads")
         self.largest, self._live, self._folder, self._spare, self._quiet = largest, live, folder, spare, quiet
-        self._changed = Condition()
-        self._receiving, self._due, self._stopped = 0, False, False
+        self._receiving, self._due = 0, False
         self._state = UploadState(True, largest, tuple(sorted(PICTURES)), "idle", 0, 0, 0, 0, 0, (), None)
-        self._thread = Thread(target=self._run, name="uploads", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Returns when the indexer has left the album; files that it did not reach stay in the folder."""
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
-        if self._thread.is_alive():
-            self._thread.join()
 
     @property
     def state(self) -> UploadState:
@@ -211,8 +201,7 @@ class Uploads:
             self._state = replace(self._state, state="failed", error=self._without_folders(why))
 
     def _without_folders(self, text: str) -> str:
-        for path in (self._live.path.resolve(), self._live.path):
-            text = text.replace(str(path), path.name)
+        text = without_folder(text, self._live.path)
         for folder in (self._folder.resolve(), self._folder):
             text = text.replace(f"{folder}{os.sep}", "").replace(str(folder), folder.name)
         return one_line(text)

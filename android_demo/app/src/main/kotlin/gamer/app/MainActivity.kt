@@ -161,8 +161,7 @@ class MainActivity : Activity() {
     }
 
     private fun explain() {
-        val lines = last?.trace.orEmpty() + Screen.LEFT_OUT
-        startActivity(Intent(this, TraceActivity::class.java).putExtra(TraceActivity.LINES, lines.toTypedArray()))
+        startActivity(TraceActivity.intent(this, last?.trace.orEmpty() + Screen.LEFT_OUT))
     }
 
     private companion object {

@@ -51,7 +51,7 @@ class PhotoActivity : Activity() {
     override fun onOptionsItemSelected(item: MenuItem): Boolean {
         val uri = uri()
         when {
-            item.itemId == 0 -> startActivity(Intent(this, TraceActivity::class.java).putExtra(TraceActivity.LINES, arrayOf(known(0), known(2), known(3))))
+            item.itemId == 0 -> startActivity(TraceActivity.intent(this, listOf(known(0), known(2), known(3))))
             uri == null -> return false
             item.itemId == 1 -> hand(Intent(Intent.ACTION_SEND).setType("image/*").putExtra(Intent.EXTRA_STREAM, uri))
             else -> hand(Intent(Intent.ACTION_VIEW).setDataAndType(uri, "image/*"))
@@ -76,12 +76,7 @@ class PhotoActivity : Activity() {
         view.show(null)
         val shown = uri() ?: return
         reader.execute {
-            val store = PhotoStore(this)
-            val bitmap = try {
-                store.shot(shown)?.let { Pictures(store).bitmap(it, store.particulars(it).turn, LEAST) }
-            } catch (error: Throwable) { // deleted since it was indexed, damaged, or too large for the memory
-                null
-            }
+            val bitmap = Pictures(PhotoStore(this)).shown(shown, LEAST)
             runOnUiThread { if (uri() == shown) view.show(bitmap) }
         }
     }

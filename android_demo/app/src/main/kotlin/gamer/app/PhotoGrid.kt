@@ -15,8 +15,7 @@ import java.util.concurrent.Executors
  * empty square.
  */
 class PhotoGrid(private val context: Context, private val photos: List<FoundPhoto>) : BaseAdapter() {
-    private val store = PhotoStore(context)
-    private val pictures = Pictures(store)
+    private val pictures = Pictures(PhotoStore(context))
 
     override fun getCount(): Int = photos.size
 
@@ -40,11 +39,7 @@ class PhotoGrid(private val context: Context, private val photos: List<FoundPhot
 
     private fun load(photo: FoundPhoto, view: ImageView) {
         val uri = photo.path?.takeIf { it.startsWith("content:") } ?: return
-        val bitmap = try {
-            store.shot(Uri.parse(uri))?.let { pictures.bitmap(it, store.particulars(it).turn, SIDE / 2) }
-        } catch (error: Throwable) { // deleted since it was indexed, damaged, or too large for the memory
-            null
-        }
+        val bitmap = pictures.shown(Uri.parse(uri), SIDE / 2)
         SCREEN.post { if (view.tag == photo.id) view.setImageBitmap(bitmap) }
     }
 

@@ -3,6 +3,7 @@ package gamer.app
 import android.graphics.Bitmap
 import android.graphics.BitmapFactory
 import android.graphics.Matrix
+import android.net.Uri
 import gamer.image.Pixels
 import gamer.image.Sampling
 
@@ -19,6 +20,13 @@ class Pictures(private val store: PhotoStore) {
         val decoded = store.open(shot).use { BitmapFactory.decodeStream(it, null, options) } ?: return null
         if (turn == 0) return decoded
         return Bitmap.createBitmap(decoded, 0, 0, decoded.width, decoded.height, Matrix().apply { postRotate(turn.toFloat()) }, true)
+    }
+
+    /** A photo by its address, upright; null if it was deleted, is damaged, or too large for the memory. */
+    fun shown(uri: Uri, least: Int): Bitmap? = try {
+        store.shot(uri)?.let { bitmap(it, store.particulars(it).turn, least) }
+    } catch (error: Throwable) { // memory that ran out is an Error
+        null
     }
 
     fun pixels(shot: Shot, turn: Int): Pixels? = bitmap(shot, turn)?.let(::rgb)

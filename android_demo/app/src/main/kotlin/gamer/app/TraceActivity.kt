@@ -1,6 +1,8 @@
 package gamer.app
 
 import android.app.Activity
+import android.content.Context
+import android.content.Intent
 import android.graphics.Typeface
 import android.os.Bundle
 import android.widget.ScrollView
@@ -20,6 +22,8 @@ class TraceActivity : Activity() {
     }
 
     companion object {
-        const val LINES = "lines"
+        private const val LINES = "lines"
+
+        fun intent(context: Context, lines: List<String>): Intent = Intent(context, TraceActivity::class.java).putExtra(LINES, lines.toTypedArray())
     }
 }
