@@ -39,7 +39,10 @@ def main(request: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     import av
     import av.logging
 
-    av.logging.set_level(av.logging.PANIC)
+    # PyAV's own callback takes the interpreter's lock in threads for which a closing decoder, which holds it,
+    # waits: about one decoder of 300 hung for ever. FFmpeg's writes to stderr, and needs no lock.
+    av.logging.restore_default_callback()
+    av.logging.set_libav_level(av.logging.PANIC)
     with open(request["path"], "rb") as file:  # noqa: PTH123 (no more than is needed is imported)
         head = file.read(8)
     kind = "matroska" if head.startswith(b"\x1aE\xdf\xa3") else "mov"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +242,28 @@ def test_a_decoder_that_dies_or_hangs_is_an_error(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(clip_frames, "TIME_LIMIT", 1)
         with pytest.raises(IngestError, match=said):
             clip_frames.frames(path)
+
+
+def test_no_message_of_the_decoder_waits_for_the_interpreter(tmp_path: Path) -> None:
+    """A message told to Python takes its lock, which a decoder that is closed holds: the two would hang."""
+    program = """
+import json, sys
+import av.logging, clip_decoder
+clip_decoder.main(json.loads(sys.argv[1]))
+with av.logging.Capture() as told:
+    av.logging.log(av.logging.PANIC, "decoder", "message")
+print(len(told))
+"""
+    request = {"path": str(make(tmp_path / "a.mp4", [(RED, 1)])), "part": None, "most": 3, "side": 64}
+    done = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(request)],
+        cwd=Path(clip_decoder.__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout == "0\n" and "message" in done.stderr
 
 
 def test_times_that_go_back_end_the_reading(tmp_path: Path) -> None:
