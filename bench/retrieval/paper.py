@@ -19,14 +19,8 @@ from . import paper_ablation, paper_training
 from .datasets import DatasetError
 from .paper_ablation import NOT_QUOTED, table, with_interval
 
-_TRAIN = "not drawn: needs experts trained on this data (`gamer train`), which has no pixels"
 NOT_DRAWN: tuple[tuple[str, str], ...] = (
     ("Table 4, a row for the memory's likelihood", "not drawn: it trains the language model, for hours here"),
-    (
-        "Table 8, α from 0.3 to 0.7",
-        f"{_TRAIN} (the paper chooses α {PAPER.settings['alpha']} and τ {PAPER.settings['tau']})",
-    ),
-    ("Table 11", _TRAIN),
     ("Tables 2 and 5, Figures 4 to 6", "not drawn: what they show is not in our documents"),
 )
 
@@ -49,6 +43,8 @@ def draw(folder: Path) -> str:
             *(part for ablation in ablations for part in paper_ablation.tables(ablation)),
             *(_table6(deltas) for deltas in _read(folder, "delta.json")),
             *(paper_training.losses(channels) for channels in _read(folder, "channels.json")),
+            *(paper_training.alphas(result) for result in _read(folder, "alpha.json")),
+            *_updates(_read(folder, "update-*.json")),
             *(_table9(replay) for replay in _read(folder, "replay.json")),
             _not_drawn(),
         ]
@@ -131,6 +127,10 @@ def _table6(deltas: Any) -> str:
         "*other* users have the best recall@5, a user's own queries having no say. When no node reaches δ, "
         f"nothing is dropped. For a new user all of them choose {deltas['for_new_user']}."
     )
+
+
+def _updates(results: Sequence[Any]) -> list[str]:
+    return [paper_training.updates(results)] if results else []
 
 
 def _deltas_of(one: Any, own: float) -> str:

@@ -1,9 +1,14 @@
-"""Draws the paper's rows about training (the losses of its Table 4) from the result of `bench channels`."""
+"""Draws the paper's tables about training: the losses of Table 4, α (Table 8) and updates (Table 11).
+
+They are read from the results of `bench channels`, `alpha` and `update`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ..published import PAPER
 from .paper_ablation import NOT_QUOTED, table
 
 
@@ -22,6 +27,80 @@ def losses(channels: Any) -> str:
         f"training did not see, and with {channels['queries']} queries by somebody else; the image tower and "
         "the text tower are the pocket's, and the losses follow a start in closed form, which the paper does "
         "not have."
+    )
+
+
+def alphas(result: Any) -> str:
+    """Markdown. Raises KeyError or TypeError for a result of another version."""
+    first = result["rows"][0]["before"]
+    rows = [["before", *_earned(first, reward=False), "", NOT_QUOTED]]
+    rows += [
+        [
+            f"α {row['alpha']:g}",
+            *_earned(row["after"]),
+            f"{max((found['divergence'] for found in row['rounds']), default=0.0):.3f}",
+            "chosen" if row["alpha"] == PAPER.settings["alpha"] else NOT_QUOTED,
+        ]
+        for row in result["rows"]
+    ]
+    head = ["", "reward before", "reward", "recall@5", "refinements accepted", "divergence", "the paper"]
+    rows = [
+        [row[0], f"{weighed['before']['reward']:.3f}" if weighed else "", *row[1:]]
+        for row, weighed in zip(rows, [None, *result["rows"]], strict=True)
+    ]
+    rounds = len(result["rows"][0]["rounds"])
+    return (
+        "# Table 8: α of the reward\n\n"
+        + table(head, rows)
+        + f"\n\n{rounds} rounds of PPO over {result['learned']} searches, measured on {result['measured']} "
+        f"others with the likeliest refinement; without any, recall@5 is {first['plain']:.3f}. Divergence: "
+        "nats a token from the policy before, in the round where it was greatest. What differs: one person's "
+        "album in place of Flickr, a language model of a tenth of the paper's size, r1 by "
+        f"{result['judge']}, and the runtime's guards, which reject a refinement that says what neither the "
+        "query nor the album says: it earns nothing."
+    )
+
+
+def _earned(earned: Any, reward: bool = True) -> list[str]:
+    shown = [f"{earned['reward']:.3f}" if reward else ""]
+    return [*shown, f"{earned['found']:.3f}", f"{earned['accepted']:.0%}"]
+
+
+def updates(results: Sequence[Any]) -> str:
+    """Markdown. Raises KeyError or TypeError for a result of another version."""
+    rows = [
+        [
+            f"{result['album']}, {result['queries']}",
+            f"{result['learned']} / {result['measured']}",
+            *(
+                f"{result[when][skill]['at_5']:.3f}"
+                for skill in ("opened", "known")
+                for when in ("before", "after")
+            ),
+            "yes" if result["installed"] else "no",
+            NOT_QUOTED,
+        ]
+        for result in results
+    ]
+    head = [
+        "album, searches",
+        "learned / measured",
+        "later searches before",
+        "after",
+        "memories before",
+        "after",
+        "installed",
+        "the paper",
+    ]
+    return (
+        "# Table 11: continuous learning\n\n"
+        + table(head, rows)
+        + "\n\nRecall@5 by the trained channel alone, among all photos of the album. Searches are learned "
+        "from and measured by time, three quarters and one, as the paper's 30 and 10 days; a model that "
+        f"finds no more of the later ones, or forgets, is not installed. What differs: the paper has "
+        f"{PAPER.settings['users']:,} users and here is one photographer, so the unseen user is a stand-in: "
+        "the same photographer's later years in an album of their own, with a checkpoint that was trained "
+        "on the earlier years alone; and the searches are queries or memories that others wrote."
     )
 
 

@@ -12,29 +12,40 @@ from .tower_config import Config, image_shape, model_type
 
 # PIL's filter numbers, which the file uses.
 _FILTERS = {2: "bilinear", 3: "bicubic"}
-_RESAMPLE = {"clip": 3, "siglip": 3, "mobileclip": 2}
+_RESAMPLE = {"clip": 3, "siglip": 3, "blip-2": 3, "mobileclip": 2}
 _MEANS = {
     "mobileclip": (0.0, 0.0, 0.0),
     "clip": (0.48145466, 0.4578275, 0.40821073),
     "siglip": (0.5, 0.5, 0.5),
+    "blip-2": (0.48145466, 0.4578275, 0.40821073),
 }
 _STDS = {
     "mobileclip": (1.0, 1.0, 1.0),
     "clip": (0.26862954, 0.26130258, 0.27577711),
     "siglip": (0.5, 0.5, 0.5),
+    "blip-2": (0.26862954, 0.26130258, 0.27577711),
 }
+_SQUASHED = ("siglip", "blip-2")
 WHERE = "preprocessor_config.json"
 
 
 def preprocessing(config: Config, processor: Config | None = None) -> Preprocessing:
     """How pixels become the image tower's input.
 
-    Fields that `processor` lacks (all, if it is None) get the architecture's defaults at the tower's size.
-    CLIP and MobileCLIP resize the shorter side and crop the centre; SigLIP resizes to a square regardless of
-    the aspect ratio. Raises ExportError for other steps.
+    Raises ExportError as `of_architecture` does.
     """
     kind = model_type(config)
     side = mobileclip_config.image_shape(config).image if kind == "mobileclip" else image_shape(config).image
+    return of_architecture(kind, side, processor)
+
+
+def of_architecture(kind: str, side: int, processor: Config | None = None) -> Preprocessing:
+    """The same for a tower of `kind` (a model type) that takes `side` × `side` pixels.
+
+    Fields that `processor` lacks (all, if it is None) get the architecture's defaults at the tower's size.
+    CLIP and MobileCLIP resize the shorter side and crop the centre; SigLIP and BLIP-2 resize to a square
+    regardless of the aspect ratio. Raises ExportError for other steps.
+    """
     fields = processor or {}
     for step in ("do_resize", "do_rescale", "do_normalize"):
         if fields.get(step, True) is not True:
@@ -42,9 +53,9 @@ def preprocessing(config: Config, processor: Config | None = None) -> Preprocess
                 f"{WHERE}: {step} is off: a tower that takes raw pixels of any size is not supported"
             )
     size = fields.get(
-        "size", {"shortest_edge": side} if kind != "siglip" else {"height": side, "width": side}
+        "size", {"height": side, "width": side} if kind in _SQUASHED else {"shortest_edge": side}
     )
-    crop = fields.get("do_center_crop", kind != "siglip")
+    crop = fields.get("do_center_crop", kind not in _SQUASHED)
     resize, squash = _size(size, bool(crop))
     cut = _side(fields.get("crop_size", side), "crop_size") if crop else resize
     if not squash and not crop:

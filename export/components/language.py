@@ -93,21 +93,26 @@ class Language:
 
         A `temperature` of 0 takes the likeliest token. The last token of an answer is what ended it.
         """
-        where = next(self.step.parameters()).device
         answers: list[list[int]] = [[] for _ in range(count)]
-        cache, embeds = Cache(), self._embedded([prompt])[0].expand(count, -1, -1)
         with torch.no_grad():
+            cache, hidden = self._prompted(prompt, count)
             for _ in range(most):
-                lengths = torch.full((count,), embeds.shape[1], device=where)
-                hidden = hidden_states(self.step, embeds, lengths, cache=cache)[:, -1]
                 tokens = _drawn(self.step.head(hidden).float().cpu(), temperature, generator)
                 for answer, token in zip(answers, tokens, strict=True):
                     if not answer or not self._ends(answer[-1]):
                         answer.append(token)
                 if all(self._ends(answer[-1]) for answer in answers):
                     break
-                embeds = self._embedded([[token] for token in tokens])[0]
+                embeds, lengths = self._embedded([[token] for token in tokens])
+                hidden = hidden_states(self.step, embeds, lengths, cache=cache)[:, -1]
         return answers
+
+    def _prompted(self, prompt: Sequence[int], count: int) -> tuple[Cache, Tensor]:
+        """`count` sequences that begin with a prompt, run once, and their state float32 [B, H] at its end."""
+        cache = Cache()
+        hidden = hidden_states(self.step, *self._embedded([prompt]), cache=cache)
+        cache.shared(count)
+        return cache, hidden[:, -1].expand(count, -1)
 
     def text(self, answer: Sequence[int]) -> str:
         """An answer's words, without what ended it."""
@@ -119,7 +124,9 @@ class Language:
 
     def likelihood(self, prompt: Sequence[int], answers: Ids) -> Tensor:
         """float32 [B, S]: log-likelihood in nats of each token of `answers` after `prompt`; padding is 0."""
-        return self._likelihood(self._embedded([prompt])[0].expand(len(answers), -1, -1), answers)
+        cache, last = self._prompted(prompt, len(answers))
+        hidden = hidden_states(self.step, *self._embedded(answers), cache=cache)
+        return self._scored(torch.cat([last[:, None], hidden[:, :-1]], dim=1), answers)
 
     def nll(self, prompts: Tensor, ids: Ids) -> Tensor:
         """Nats a token: the mean negative log-likelihood of `ids` after soft prompts [B, P, H] (Eq. 2).
@@ -127,16 +134,15 @@ class Language:
         A sequence is the soft prompts, the tokens of ASKED, then the text with its [EOS].
         """
         asked = self._embedded([self._tokenizer.encode(ASKED).ids])[0].expand(len(ids), -1, -1)
-        return -self._likelihood(torch.cat([prompts, asked], dim=1), ids).sum() / sum(map(len, ids))
-
-    def _likelihood(self, before: Tensor, ids: Ids) -> Tensor:
-        """float32 [B, S]: that of each token of `ids` after the embeddings `before` [B, P, H]."""
-        embeds, lengths = self._embedded(ids)
+        before, (embeds, lengths) = torch.cat([prompts, asked], dim=1), self._embedded(ids)
         count = before.shape[1]
         whole = torch.cat([before, embeds], dim=1)
         hidden = hidden_states(self.step, whole, lengths + count, recompute=True)
-        # The state before a token foretells it.
-        logits = self.step.head(hidden[:, count - 1 : -1])
+        return -self._scored(hidden[:, count - 1 : -1], ids).sum() / sum(map(len, ids))
+
+    def _scored(self, hidden: Tensor, ids: Ids) -> Tensor:
+        """float32 [B, S]: the log-likelihood of each token, foretold by the state before it [B, S, H]."""
+        logits = self.step.head(hidden)
         wanted = pad_sequence([torch.tensor(row) for row in ids], batch_first=True, padding_value=-100)
         return -F.cross_entropy(
             logits.transpose(1, 2), wanted.to(logits.device), ignore_index=-100, reduction="none"

@@ -18,7 +18,10 @@ from .decoder import DecoderLayer, DecoderShape, DecoderStep, LearnedStep, feed_
 
 
 class Cache:
-    """Keys and values [B, KV, S, Dh] of the positions so far, layer by layer, for sequences of one length."""
+    """Keys and values [B, KV, S, Dh] of the positions so far, layer by layer, for sequences of one length.
+
+    Gradients flow through them.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Tensor, Tensor]] = {}
@@ -34,6 +37,13 @@ class Cache:
         self._kept[layer] = (k, v)
         return k, v
 
+    def shared(self, count: int) -> None:
+        """Makes `count` sequences of the one that is kept, as if each had the same beginning."""
+        self._kept = {
+            layer: (k.expand(count, -1, -1, -1), v.expand(count, -1, -1, -1))
+            for layer, (k, v) in self._kept.items()
+        }
+
 
 _FAR = -1e4  # added to the score of a position that must not be attended to, as the step's mask does
 
@@ -45,8 +55,8 @@ def hidden_states(
 
     `lengths`: int64 [B], the positions of each sequence; states beyond them mean nothing. The logits are
     `step.head` of the states. `recompute`: a layer's inner values are computed again for the gradient instead
-    of kept, which takes a third more time and a tenth of the memory. `cache`: holds the positions before
-    `embeds`, and afterwards these too; then no sequence may be padded.
+    of kept, which takes a third more time and a tenth of the memory; not with a cache. `cache`: holds the
+    positions before `embeds`, and afterwards these too; padded sequences may only be its last.
     """
     shape, before = step.shape, 0 if cache is None else cache.length
     span = range(before, before + embeds.shape[1])

@@ -179,6 +179,13 @@ if TYPE_CHECKING:
     help="For --reinforce: weight of the divergence from the checkpoint.",
 )
 @click.option(
+    "--reward",
+    "judge",
+    type=PATH,
+    default=None,
+    help="For --reinforce: a BLIP-2 directory for r1, instead of the checkpoint's experts.",
+)
+@click.option(
     "--until",
     type=click.DateTime(("%Y-%m-%d",)),
     default=None,
@@ -203,6 +210,7 @@ def train(
     queries: Path | None,
     alpha: float,
     beta: float,
+    judge: Path | None,
     until: datetime | None,
     whole: bool,
     as_json: bool,
@@ -223,7 +231,7 @@ def train(
         with bar() as progress:
             result: sft.Trained | update.Updated | rlhf.Reinforced
             if policy is not None:
-                asked = _Asked(policy, bundle, queries, alpha, beta)
+                asked = _Asked(policy, bundle, queries, alpha, beta, judge)
                 result = _reinforce(settings, album, out, options, asked, progress)
             elif base is not None:
                 result = _update(settings, album, base, out, options, progress)
@@ -240,7 +248,7 @@ def train(
 
 
 _ALWAYS = {"recipe", "album", "out", "weights", "epochs", "rate", "as_json"}
-_OF_REINFORCE = {"bundle", "queries", "alpha", "beta"}
+_OF_REINFORCE = {"bundle", "queries", "alpha", "beta", "judge"}
 
 
 def _refuse_ignored(base: Path | None, policy: Path | None) -> None:
@@ -286,6 +294,7 @@ class _Asked:
     queries: Path | None
     alpha: float
     beta: float
+    judge: Path | None
 
 
 def _reinforce(
@@ -296,10 +305,20 @@ def _reinforce(
 
     if asked.bundle is None:
         raise ExportError("--reinforce searches with a bundle: give -b DIR")
-    say = _talk(progress)[1]
-    rules = Rules(beta=asked.beta)
+    stage, say, _ = _talk(progress)
     return rlhf.reinforce(
-        settings, album, asked.bundle, asked.policy, out, options, asked.alpha, rules, asked.queries, say
+        settings,
+        album,
+        asked.bundle,
+        asked.policy,
+        out,
+        options,
+        asked.alpha,
+        Rules(beta=asked.beta),
+        asked.queries,
+        asked.judge,
+        stage,
+        say,
     )
 
 

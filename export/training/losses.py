@@ -34,6 +34,11 @@ def contrastive(
     den Oord et al. 2018, arXiv 1807.03748) holds the positive too. A batch without a negative has no loss.
     """
     scores = F.normalize(photos, dim=-1) @ F.normalize(queries, dim=-1).T / tau
+    return paired(scores, owners, texts, leave_out_positive)
+
+
+def paired(scores: Tensor, owners: Tensor, texts: Tensor, leave_out_positive: bool = False) -> Tensor:
+    """The same for scores [B, B] of photos (rows) and queries: cosines divided by τ."""
     pair = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
     own, same = (numbers[:, None] == numbers[None, :] for numbers in (owners, texts))
     hidden = (own.float() @ same.float()) > 0

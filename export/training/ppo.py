@@ -38,11 +38,15 @@ class Rules:
 
 @dataclass(frozen=True)
 class Round:
-    """Means over all prompts: reward, divergence in nats a token, distinct answers of a prompt."""
+    """Means over all prompts: reward, divergence in nats a token, distinct answers of a prompt.
+
+    `taught`: the share of the prompts whose answers did not all earn the same.
+    """
 
     reward: float
     divergence: float
     distinct: float
+    taught: float
 
 
 class Ppo:
@@ -73,7 +77,7 @@ class Ppo:
 
     def _step(
         self, prompt: Sequence[int], reward: Callable[[Sequence[str]], Sequence[float]]
-    ) -> tuple[float, float, float]:
+    ) -> tuple[float, float, float, float]:
         rules = self.rules
         answers = self.language.sample(prompt, rules.answers, rules.most, rules.temperature, self._generator)
         texts = [self.language.text(answer) for answer in answers]
@@ -82,7 +86,9 @@ class Ppo:
             drawn, first = self.language.likelihood(prompt, answers), self._first(prompt, answers)
         lengths = torch.tensor([len(answer) for answer in answers], device=drawn.device)
         inside = (torch.arange(drawn.shape[1], device=drawn.device)[None] < lengths[:, None]).float()
-        for _ in range(rules.passes):
+        # Where all answers earned the same none is better than another, and passes would only cost time.
+        taught = bool(given.max() > given.min())
+        for _ in range(rules.passes if taught else 0):
             now = self.language.likelihood(prompt, answers)
             loss = objective(now, drawn, first, given, inside, rules)
             if not bool(torch.isfinite(loss)):
@@ -91,7 +97,7 @@ class Ppo:
             loss.backward()
             self.optimiser.step()
         apart = float((divergence(drawn, first) * inside).sum() / inside.sum().clamp_min(1))
-        return float(given.mean()), apart, float(len(set(texts)))
+        return float(given.mean()), apart, float(len(set(texts))), float(taught)
 
     def _first(self, prompt: Sequence[int], answers: Sequence[Sequence[int]]) -> Tensor:
         """The likelihood by the policy before."""

@@ -1,9 +1,9 @@
 """Reinforcement learning of the query's refinement (paper Eq. 5-6) from searches whose photo is known.
 
 The policy is the language model that writes Q̂ for Q, with the prompt of the runtime. Its reward is
-α · r1 + (1 - α) · r2: r1 says how well Q̂ fits the photo, by the experts that were fine-tuned on the person's
-own photos and memories (where the paper has a fine-tuned BLIP-2), r2 is the recall of a real search for Q̂
-through the engine. A refinement that the runtime would reject earns nothing.
+α · r1 + (1 - α) · r2: r1 says how well Q̂ fits the photo, by a model that was fine-tuned on the person's own
+photos and memories (the experts, or a BLIP-2 that is given, as in the paper), r2 is the recall of a real
+search for Q̂ through the engine. A refinement that the runtime would reject earns nothing.
 """
 
 from __future__ import annotations
@@ -12,28 +12,27 @@ import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch.nn import functional as F
 
-from gamer.index import OpenedLog, load_pixels
+from gamer.index import OpenedLog
 from gamer.runtime.bundle.manifest import MANIFEST_NAME, digest
-from gamer.runtime.models.image import prepare
 from gamer.runtime.search import refine
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 
-from ..components import components, fixtures, states
+from ..components import components, states
 from ..components.language import Language
 from ..errors import ExportError
 from ..networks import lora
 from ..settings import Settings
-from . import sft
-from .loading import Loaded, fingerprint, load
+from . import blip2, pairs, sft
+from .fit import ExpertsFit, Fit
+from .loading import fingerprint, load
 from .options import Options
 from .ppo import Ppo, Round, Rules
 from .run_folder import RunFolder
@@ -51,55 +50,78 @@ class Search:
 
 
 @dataclass(frozen=True)
+class Earned:
+    """Means over searches, of each one's likeliest refinement.
+
+    `found`: recall@5 of the search as the runtime does it, without the refinement where that is rejected;
+    `plain`: without any. `accepted`: the share that is not rejected.
+    """
+
+    reward: float
+    found: float
+    plain: float
+    accepted: float
+
+    def text(self, when: str) -> str:
+        """One line for people."""
+        return (
+            f"{when}: reward {self.reward:.3f}, recall@{K} {self.found:.3f} ({self.plain:.3f} without "
+            f"refinement), {self.accepted:.0%} of the refinements accepted"
+        )
+
+
+@dataclass(frozen=True)
 class Reinforced:
-    """`before`, `after`: mean reward of the likeliest refinement of the last quarter of the searches."""
+    """`before`, `after`: on the last quarter of the searches, `measured` of them.
+
+    `installed`: whether the checkpoint was written.
+    """
 
     path: Path
     learned: int
-    before: float
-    after: float
+    measured: int
+    before: Earned
+    after: Earned
     installed: bool
     rounds: tuple[Round, ...]
 
     def text(self, recipe: str) -> str:
         """For people: the reward before and after, and what to do next."""
-        line = f"reward of later searches: before {self.before:.3f}, after {self.after:.3f}"
-        if not self.installed:
-            return line
-        return f"{line}\n{self.path}: next: gamer export {recipe} --weights dpe={self.path}"
+        lines = [self.before.text("before"), self.after.text("after")]
+        if self.installed:
+            lines.append(f"{self.path}: next: gamer export {recipe} --weights dpe={self.path}")
+        return "\n".join(lines)
 
 
 class Reward:
     """α · r1 + (1 - α) · r2 of refinements. Raises ExportError for an album without the photos' pixels."""
 
-    def __init__(
-        self, settings: Settings, engine: Engine, loaded: Loaded, encode: states.Encode, alpha: float
-    ) -> None:
-        """`encode`: the query encoder as the checkpoint has it; the policy goes on from there."""
-        self._settings, self._engine, self._loaded, self._alpha = settings, engine, loaded, alpha
-        self._encode, self._now = encode, datetime.now()  # one time for all, or "last week" would move
+    def __init__(self, engine: Engine, fit: Fit, alpha: float) -> None:
+        """`fit`: r1."""
+        self._engine, self._fit, self._alpha = engine, fit, alpha
+        self._now = datetime.now()  # one time for all, or "last week" would move
         self._asked: dict[str, refine.Asked] = {}
-        self._rows: dict[str, int] = {
-            photo.id: row for row, photo in enumerate(engine.album.photos(range(len(engine.album))))
-        }
-        self._seen: dict[int, torch.Tensor] = {}
-        self._tower = components.build(settings, "image_tower", "fp32").module
+        self._recalls: dict[tuple[str, str | None], float] = {}
+        photos = engine.album.photos(range(len(engine.album)))
+        self._paths = {photo.id: Path(photo.path) for photo in photos if photo.path is not None}
 
     def knows(self, photo: str) -> bool:
         """Whether the photo is in the album, with its pixels here."""
-        row = self._rows.get(photo)
-        path = None if row is None else self._engine.album.photo(row).path
-        return path is not None and Path(path).is_file()
+        return photo in self._paths and self._paths[photo].is_file()
 
     def of(self, asked: Search, refined: Sequence[str]) -> list[float]:
         """The reward of each refinement of a search, judged as the runtime judges it."""
-        judge = self.asked(asked)
-        return [
-            0.0
-            if reason
-            else self._alpha * self._fit(asked, text) + (1 - self._alpha) * self.recall(asked, text)
-            for text, reason in (refine.judged(answer, judge) for answer in refined)
-        ]
+        return [self.earned(asked, answer).reward for answer in refined]
+
+    def earned(self, asked: Search, answer: str) -> Earned:
+        """What one refinement earns, and what the search finds with it."""
+        text, reason = refine.judged(answer, self.asked(asked))
+        plain = self.recall(asked, None)
+        if reason:
+            return Earned(0.0, plain, plain, 0.0)
+        found = self.recall(asked, text)
+        fits = max(self._fit(text, self._paths[photo]) for photo in asked.photos)
+        return Earned(self._alpha * fits + (1 - self._alpha) * found, found, plain, 1.0)
 
     def asked(self, asked: Search) -> refine.Asked:
         """What the runtime would refine the query with; kept, because it does not change."""
@@ -107,26 +129,18 @@ class Reward:
             self._asked[asked.query] = self._engine.asked(asked.query, self._now)
         return self._asked[asked.query]
 
-    def recall(self, asked: Search, text: str) -> float:
-        """r2: the share of the photos meant among the first K, by the query's cues and `text`, its Q̂."""
-        options = SearchOptions(refined=text, timed=False)
-        hits = self._engine.search(asked.query, K, refined_by="llm", now=self._now, options=options).hits
-        return len({hit.id for hit in hits} & set(asked.photos)) / min(K, len(asked.photos))
+    def recall(self, asked: Search, text: str | None) -> float:
+        """r2: the share of the photos meant among the first K, by the query's cues and `text`, its Q̂.
 
-    def _fit(self, asked: Search, text: str) -> float:
-        """r1 in 0..1: (1 + the cosine of v_I and v_Q) / 2, of the photo that fits best."""
-        with torch.no_grad():
-            told = torch.from_numpy(self._encode([text]))
-            queries = F.normalize(self._loaded.model.query(told), dim=-1)
-            photos = torch.stack([self._photo(self._rows[photo]) for photo in asked.photos])
-        return (1 + float((queries @ photos.T).max())) / 2
-
-    def _photo(self, row: int) -> torch.Tensor:
-        if row not in self._seen:
-            pixels = load_pixels(Path(str(self._engine.album.photo(row).path)))
-            image = torch.from_numpy(prepare(pixels, fixtures.image_spec(self._settings)))
-            self._seen[row] = F.normalize(self._loaded.model(self._tower(image)[1])[0], dim=-1)[0]
-        return self._seen[row]
+        None: as the runtime searches without a language model.
+        """
+        if (asked.query, text) not in self._recalls:
+            options = SearchOptions(refined=text, timed=False)
+            by = "fast" if text is None else "llm"
+            hits = self._engine.search(asked.query, K, refined_by=by, now=self._now, options=options).hits
+            share = len({hit.id for hit in hits} & set(asked.photos)) / min(K, len(asked.photos))
+            self._recalls[asked.query, text] = share
+        return self._recalls[asked.query, text]
 
 
 def reinforce(
@@ -139,17 +153,22 @@ def reinforce(
     alpha: float,
     rules: Rules,
     queries: Path | None,
+    judge: Path | None,
+    stage: sft.Stage,
     say: sft.Say,
 ) -> Reinforced:
     """Trains the refinement of the checkpoint `base` into `out`; one that earns less is not written.
 
     Of `options`, `epochs` passes at `rate` are used, and `lora` where the checkpoint has no changes.
-    `queries`: a JSONL of {"query", "photos"}; None for what was searched and opened. Raises ExportError.
+    `queries`: a JSONL of {"query", "photos"}; None for what was searched and opened. `judge`: a BLIP-2 for
+    r1, fine-tuned first; None for the experts of `base`. Raises ExportError.
     """
     loaded, rounds = load(settings, base, options.lora), options.epochs
+    given = None if judge is None else blip2.Blip2Fit(judge)
     with closing(Engine.open(bundle, album)) as engine:
         trained = replace(settings, sources=(*settings.sources, ("dpe", str(base))))
-        reward = Reward(settings, engine, loaded, states.encoder(trained, loaded.options.query), alpha)
+        fit = given or ExpertsFit(settings, loaded, states.encoder(trained, loaded.options.query))
+        reward = Reward(engine, fit, alpha)
         searches = [s for s in _searches(album, queries) if all(reward.knows(p) for p in s.photos)]
         first = int(len(searches) * 0.75)
         if first < 1 or first == len(searches):
@@ -167,15 +186,19 @@ def reinforce(
             "album": str(album.resolve()),
             "searches": hashlib.sha256(repr(searches).encode()).hexdigest(),
             "alpha": alpha,
+            "judge": None if given is None else given.source,
             **asdict(rules),
         }
         run = RunFolder(out, told)
         with run.held():
             run.begin()
+            if given is not None:
+                blip2.fine_tune(given, pairs.read(album, loaded.options.until), run.inner, stage, say)
             policy, done = Ppo(loaded.language, options.rate, rules, loaded.options.seed), list[Round]()
             later = range(first, len(searches))
             before = _likeliest(policy, prompts, searches, reward, later)
-            say(f"{first} searches to learn from, {len(later)} to measure with; reward before: {before:.3f}")
+            say(f"{first} searches to learn from, {len(later)} to measure with")
+            say(before.text("before"))
             policy.rounds = run.resume(loaded.model, policy.optimiser)
             for n in range(policy.rounds, rounds):
                 done.append(policy.round(prompts[:first], lambda i, texts: reward.of(searches[i], texts)))
@@ -183,12 +206,13 @@ def reinforce(
                 run.log({"round": n + 1, **asdict(done[-1])})
                 say(
                     f"round {n + 1} of {rounds}: reward {done[-1].reward:.3f}, divergence "
-                    f"{done[-1].divergence:.3f} nats a token, {done[-1].distinct:.1f} distinct refinements"
+                    f"{done[-1].divergence:.3f} nats a token, {done[-1].distinct:.1f} distinct refinements, "
+                    f"{done[-1].taught:.0%} of the queries taught something"
                 )
             after = _likeliest(policy, prompts, searches, reward, later)
-            if after >= before:
+            if installed := after.reward >= before.reward:
                 run.publish(loaded.model)
-    return Reinforced(out, first, before, after, after >= before, tuple(done))
+    return Reinforced(out, first, len(later), before, after, installed, tuple(done))
 
 
 def lora_rank(language: Language) -> int:
@@ -215,12 +239,12 @@ def _same_language_model(settings: Settings, engine: Engine, bundle: Path) -> No
 
 def _likeliest(
     policy: Ppo, prompts: Sequence[Sequence[int]], searches: Sequence[Search], reward: Reward, rows: range
-) -> float:
+) -> Earned:
     language, found = policy.language, []
     for n in rows:
         answer = language.sample(prompts[n], 1, policy.rules.most, 0.0, torch.Generator())[0]
-        found.append(reward.of(searches[n], [language.text(answer)])[0])
-    return float(np.mean(found))
+        found.append(astuple(reward.earned(searches[n], language.text(answer))))
+    return Earned(*(float(mean) for mean in np.mean(found, axis=0)))
 
 
 def _searches(album: Path, queries: Path | None) -> list[Search]:

@@ -113,7 +113,7 @@ class RunFolder:
         for name, parameter in model.named_parameters():
             for key, value in optimiser.state.get(parameter, {}).items():
                 tensors[f"{key}.{name}"] = value.contiguous()
-        _save(self.inner / "state.safetensors", tensors)
+        save_tensors(self.inner / "state.safetensors", tensors)
 
     def log(self, row: dict[str, float]) -> None:
         """Appends a row to log.csv, with a heading if the file is new."""
@@ -135,7 +135,7 @@ class RunFolder:
         """
         sizes, side = model.sizes, model.side
         tensors = {name: p.detach().contiguous() for name, p in model.named_parameters()}
-        _save(self.out / "model.safetensors", tensors)
+        save_tensors(self.out / "model.safetensors", tensors)
         config: Told = {"model_type": MODEL_TYPE, **dataclasses.asdict(sizes), "query": side.query}
         if side.width:
             config["head"] = {"width": side.width, "slots": side.slots}
@@ -155,7 +155,8 @@ def _changes_told(changes: nn.ModuleList) -> Told:
     return {"lora": ALL, "changes": sha.hexdigest()[:8]}
 
 
-def _save(path: Path, tensors: dict[str, Tensor]) -> None:
+def save_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Writes safetensors aside, then renames them. Raises ExportError if they cannot be written."""
     from safetensors.torch import save_file
 
     aside = path.with_suffix(".aside")

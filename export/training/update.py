@@ -77,12 +77,14 @@ def update(
     stage: sft.Stage,
     say: sft.Say,
     report: sft.Report,
+    searches: Sequence[Opened] | None = None,
 ) -> Updated:
     """Trains the checkpoint `base` further, into `out`, with its own settings but `epochs` and `rate`.
 
-    Raises ExportError if too few searches were kept, and as `sft.train` does.
+    `searches`: oldest first; None for what was searched and opened. Raises ExportError for too few of them,
+    and as `sft.train` does.
     """
-    searches = OpenedLog(album).read()
+    searches = OpenedLog(album).read() if searches is None else searches
     split(searches, album)  # too few are refused before anything is written
     loaded = load(settings, base)
     options = replace(loaded.options, epochs=epochs, rate=rate, start="random", steps=0)

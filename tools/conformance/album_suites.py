@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ ALBUMS = (
     "../album_v3_words.gamer",
 )
 CLIPS = "../album_v3_clips.gamer"
+# The channel of trained experts has a dimension of its own, and its name says whose queries it answers.
+EXPERTS, EXPERTS_DIM, EXPERTS_IN = "dpe:text:96d09e25", 8, 3  # EXPERTS_IN: the case of `append` that has it
 # Vectors are stored alike in all versions: the newest and the oldest album stand for the others.
 WITH_VECTORS = ("album.gamer", "../album_v1.gamer")
 
@@ -356,6 +359,10 @@ def _added(folder: Path, n: int, name: str, count: int) -> Case:
     bytes of the vectors.
     """
     added = [photo(70 + 3 * n + m) for m in range(count)]
+    if n == EXPERTS_IN:
+        added = [
+            replace(item, vectors=item.vectors | {EXPERTS: _of_experts(m)}) for m, item in enumerate(added)
+        ]
     with copied(folder, name) as path:
         with AlbumWriter.extend(path) as writer:
             writer.add(added)
@@ -380,6 +387,11 @@ def _added(folder: Path, n: int, name: str, count: int) -> Case:
         "queries": _LINKS,
     }
     return Case(f"append-{n}", given, out)
+
+
+def _of_experts(n: int) -> FloatArray:
+    """float32 [1, D]: what trained experts might say of photo n."""
+    return unit(np.random.default_rng(n).standard_normal((1, EXPERTS_DIM)).astype(np.float32))
 
 
 def _created() -> Case:

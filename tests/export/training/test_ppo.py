@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 from gamer.export.errors import ExportError
+from gamer.export.networks.sequence import hidden_states
 from gamer.export.training.ppo import Ppo, Rules, divergence, objective
 from tests.export.training.test_eq2 import made
 
@@ -54,9 +55,12 @@ def test_the_objective_clips_and_pads_as_the_publication_says() -> None:
 def test_equal_rewards_teach_nothing() -> None:
     learner = policy(RULES)
     before = [p.detach().clone() for p in learner._parameters]
+    done = learner.round(PROMPTS, lambda n, answers: [0.5] * len(answers))
+    assert done.taught == 0 and learner.round(PROMPTS, cats).taught > 0
+    learner._set(before)
     learner.round(PROMPTS, lambda n, answers: [0.5] * len(answers))
     for parameter, value in zip(learner._parameters, before, strict=True):
-        torch.testing.assert_close(parameter.detach(), value, rtol=0, atol=1e-4)
+        torch.testing.assert_close(parameter.detach(), value, rtol=0, atol=0)
 
 
 def test_drawn_answers_have_the_likelihood_that_they_were_drawn_with() -> None:
@@ -72,6 +76,26 @@ def test_drawn_answers_have_the_likelihood_that_they_were_drawn_with() -> None:
         with torch.no_grad():
             scores = language.likelihood([3, 4, 5], others)[:, n]
         assert float(scores.max()) <= float(likely[0, n]) + 1e-5, token
+
+
+def test_answers_share_their_prompt_as_if_each_had_its_own() -> None:
+    """Values and gradients are those of whole sequences, one at a time."""
+    language, prompt, answers = made()[1], [3, 4, 5, 6], [[7, 2], [3], [8, 9, 10]]
+    assert language.adapter is not None
+    parameters = list(language.adapter.parameters())
+    for parameter in parameters:  # low-rank changes begin with a zero factor, which hides gradients
+        torch.nn.init.normal_(parameter, std=0.1)
+    together = language.likelihood(prompt, answers)
+    wanted = torch.autograd.grad(together.sum(), parameters)
+    found = [torch.zeros_like(parameter) for parameter in parameters]
+    for n, answer in enumerate(answers):
+        embeds, lengths = language._embedded([[*prompt, *answer]])
+        logits = language.step.head(hidden_states(language.step, embeds, lengths))[0]
+        likely = torch.log_softmax(logits, -1)[range(len(prompt) - 1, len(logits) - 1), answer]
+        torch.testing.assert_close(together[n, : len(answer)], likely)
+        found = [a + b for a, b in zip(found, torch.autograd.grad(likely.sum(), parameters), strict=True)]
+    for one, other in zip(wanted, found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
 def test_a_policy_without_changes_is_refused() -> None:

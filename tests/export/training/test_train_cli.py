@@ -19,12 +19,17 @@ TRAIN = [sys.executable, "-m", "gamer.main", "train"]
 WORDS = {"chelsea.png": "my cat looks at me", "coffee.png": "a cup of coffee", "china.jpg": "the old temple"}
 
 
+def files() -> list[Path]:
+    """Ten of the packaged photographs."""
+    return [*fixtures.paths()[:8], *fixtures.paths()[-2:]]
+
+
 def album(folder: Path, words: dict[str, str] = WORDS) -> Path:
     """An album of the packaged photographs; those in `words` have a memory. It has no vectors."""
     path = folder / "a.gamer"
     with AlbumWriter.create(path, AlbumMeta("text", "image", 4, 0.5)) as writer:
         rows = []
-        for file in fixtures.paths()[:8] + fixtures.paths()[-2:]:
+        for file in files():
             told = (Memory("note", words[file.name]),) if file.name in words else ()
             rows.append(Encoded(Photo(file.name, str(file), memories=told), {}, ()))
         writer.add(rows)
