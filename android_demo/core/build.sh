@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Compiles the core, the programs that replay fixtures and run it, and its tests, if a source has changed. The
-# classes are written outside the tree; prints their folder.
+# classes are written outside the tree, for each checkout apart; prints their folder.
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-OUT="${GAMER_KOTLIN_BUILD:-${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/kotlin/build}/core"
+OUT="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}/kotlin/build/$(sha256sum <<< "$HERE" | head -c 12)/core"
 mkdir -p "$OUT"
 TESTS="$([ -d "$HERE/test" ] && echo "$HERE/test" || true)"
 STAMP="$OUT.stamp"

@@ -26,7 +26,7 @@ struct PhotoLibrary: PhotoSource {
         let options = PHFetchOptions()
         options.sortDescriptors = [NSSortDescriptor(key: "creationDate", ascending: false)]
         let found = PHAsset.fetchAssets(with: .image, options: options)
-        return (0..<found.count).map { found.object(at: $0).localIdentifier }
+        return (0..<found.count).map { PhotoLibrary.key(found.object(at: $0)).id }
     }
 
     /// The name of the original's file; the identifier if PhotoKit knows none.
@@ -34,7 +34,15 @@ struct PhotoLibrary: PhotoSource {
         PhotoLibrary.asset(key).flatMap { PHAssetResource.assetResources(for: $0).first?.originalFilename } ?? key
     }
 
-    static func asset(_ id: String) -> PHAsset? { PHAsset.fetchAssets(withLocalIdentifiers: [id], options: nil).firstObject }
+    func owns(_ id: String) -> Bool { AssetKey(id) != nil }
+
+    private static func key(_ asset: PHAsset) -> AssetKey {
+        AssetKey(asset.localIdentifier, modified: Int(asset.modificationDate?.timeIntervalSince1970 ?? 0))
+    }
+
+    static func asset(_ id: String) -> PHAsset? {
+        AssetKey(id).flatMap { PHAsset.fetchAssets(withLocalIdentifiers: [$0.identifier], options: nil).firstObject }
+    }
 
     /// The metadata of an asset, before encoding. PhotoKit stores the moment but no zone: EXIF has it where the
     /// original is on the phone.

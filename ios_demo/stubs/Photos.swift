@@ -28,6 +28,7 @@ public final class PHFetchResult<Item> {
 
 public final class PHAsset {
     public var localIdentifier: String { "" }
+    public var modificationDate: Date? { nil }
     public var creationDate: Date? { nil }
     public var location: CLLocation? { nil }
     public var pixelWidth: Int { 0 }

@@ -47,6 +47,7 @@ ALBUMS = (
 )
 CLIPS = "../album_v3_clips.gamer"
 # The channel of trained experts has a dimension of its own, and its name says whose queries it answers.
+_WORD = "coffee"  # asked after a change: its photos have moved
 EXPERTS, EXPERTS_DIM, EXPERTS_IN = "dpe:text:96d09e25", 8, 3  # EXPERTS_IN: the case of `append` that has it
 # Vectors are stored alike in all versions: the newest and the oldest album stand for the others.
 WITH_VECTORS = ("album.gamer", "../album_v1.gamer")
@@ -58,6 +59,12 @@ _LINKS = {
     "events": """SELECT row, id, name, summary, place, starts, ends, edited, hex(data), crc
         FROM events ORDER BY row""",
     "event_photos": "SELECT photo, event FROM event_photos ORDER BY photo",
+}
+_KEPT = _LINKS | {
+    "photos": "SELECT row, id, crc FROM photos ORDER BY row",
+    "memories": "SELECT id, photo FROM memories ORDER BY id",
+    "preferences": "SELECT kind, better, worse FROM preferences ORDER BY 1, 2, 3",
+    "changes": "SELECT photo FROM changes ORDER BY photo",
 }
 _CREATED = {
     "tables": """SELECT name, replace(replace(sql, ' ', ''), char(10), '') FROM sqlite_master
@@ -196,6 +203,7 @@ def _album(folder: Path) -> Suite:
             ]
         )
     ]
+    cases += [_changed(folder, n, name) for n, name in enumerate(ALBUMS)]
     cases += [*_moments(folder), _created()]
     return Suite("album", (*cases, *_damages(folder)), tolerance=2e-6)
 
@@ -387,6 +395,33 @@ def _added(folder: Path, n: int, name: str, count: int) -> Case:
         "queries": _LINKS,
     }
     return Case(f"append-{n}", given, out)
+
+
+def _changed(folder: Path, n: int, name: str) -> Case:
+    """Photos replaced and removed, among them the last row and an event whole, and the album afterwards."""
+    with copied(folder, name) as path:
+        with Album.open(path) as album:
+            ids, events = album.ids(), album.events()
+        told = [
+            replace(photo(90 + n + m), photo=replace(photo(90 + n + m).photo, id=ids[5 * m + n]))
+            for m in range(3)
+        ]
+        gone = dict.fromkeys([ids[-1], ids[20 + n], ids[5 * n + 3], *(events[0].photos if events else ())])
+        gone = [name for name in gone if name not in {item.photo.id for item in told}]
+        with AlbumWriter.extend(path) as writer:
+            writer.update(told)
+            writer.remove(gone)
+        with Album.open(path) as album:
+            out = _asked(album, _KEPT) | {"bm25": floats(album.words(_WORD).bm25)}
+    given = {
+        "op": "change",
+        "file": name,
+        "update": [_encoded(item) for item in told],
+        "remove": gone,
+        "query": _WORD,
+        "queries": _KEPT,
+    }
+    return Case(f"change-{n}", given, out)
 
 
 def _of_experts(n: int) -> FloatArray:

@@ -180,10 +180,14 @@ class PhoneTest {
     }
 
     /** Five photos; those of [away] have no pixels here, and for [large] the memory runs out. */
-    private inner class Source(private val away: Set<Int> = emptySet(), private val large: Int? = null) : PhotoSource<Int> {
-        override fun list() = (0 until 5).toList()
+    private inner class Source(
+        private val away: Set<Int> = emptySet(), private val large: Int? = null, private val shots: List<Int> = (0 until 5).toList(),
+    ) : PhotoSource<Int> {
+        override fun list() = shots
 
         override fun key(shot: Int) = "k\t$shot"
+
+        override fun owns(id: String) = id.startsWith("k\t")
 
         override fun name(shot: Int) = "IMG_$shot.jpg"
 
@@ -230,6 +234,23 @@ class PhoneTest {
         repeat(SkipList.TRIES + 1) { assertFailsWith<IllegalStateException> { index(Source()) { _, _ -> true } } }
         assertEquals(IndexReport(5, 5), index(Source()))
     }
+
+    @Test
+    fun `what left the phone leaves the album, and nothing else does`() {
+        index(Source())
+        AlbumWriter.extend(path, JdbcDatabase).use { it.add(listOf(Encoded(Photo("a chat"), emptyMap(), emptyList()))) }
+        assertEquals(IndexReport(3, 3, removed = 3), index(Source(shots = listOf(1, 3, 7))))
+        assertEquals(listOf("a chat", "k\t1", "k\t3", "k\t7"), ids())
+        assertEquals(IndexReport(0, 0), index(Source(shots = emptyList()))) // a gallery that cannot be read now
+        assertEquals(4, ids().size)
+        AlbumWriter.extend(path, JdbcDatabase).use { it.remove(listOf("k\t7")) }
+        JdbcDatabase.writer(path).use { it.execute("INSERT INTO meta VALUES('removed', '[\"k\t7\"]')".replace("\t", "\\t")) }
+        assertEquals(IndexReport(2, 2), index(Source(shots = listOf(1, 3, 7)))) // removed for good on another device
+        val error = assertFailsWith<AlbumError> { AlbumWriter.extend(path, JdbcDatabase).use { it.remove(listOf("k\t1", "none")) } }
+        assertTrue("no photo with id 'none'" in error.message!! && ids().size == 3)
+    }
+
+    private fun ids() = AlbumWriter.extend(path, JdbcDatabase).use { it.known() }.sorted()
 
     @Test
     fun `what a killed run left is finished by the next`() {

@@ -11,6 +11,7 @@ enum AlbumSuite {
             let given = one.given, op = try given.text("op")
             if op == "create" { return try create(given, try scratch.place() + "/new.gamer") }
             let name = try given.text("file")
+            if op == "change" { return try change(given, try scratch.copy(suite.path(name))) }
             if op == "append" { return try append(given, try scratch.copy(suite.path(name))) }
             if op == "open" || op == "photo" {
                 let album = try Album(try scratch.copy(suite.path(name), edits: given["edits"]?.array ?? [], length: given["length"]?.int))
@@ -117,6 +118,17 @@ enum AlbumSuite {
         album.close()
         let crc = try Database(path, .readOnly).rows("SELECT crc FROM photos ORDER BY row").map { $0[0].integer ?? 0 }
         return .object(members + [.init("crc", .ints(crc))] + (try asked(path, given)))
+    }
+
+    private static func change(_ given: JSON, _ path: String) throws -> JSON {
+        let writer = try AlbumWriter(path)
+        try writer.update(try given.list("update").map(encoded))
+        try writer.remove(try given.list("remove").map { $0.string ?? "" })
+        writer.close()
+        let album = try Album(path)
+        defer { album.close() }
+        let found = try album.words(try given.text("query").scalars)
+        return .object([.init("bm25", .floats(found.bm25()))] + (try asked(path, given)))
     }
 
     private static func create(_ given: JSON, _ path: String) throws -> JSON {

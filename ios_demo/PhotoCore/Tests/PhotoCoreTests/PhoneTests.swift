@@ -65,7 +65,9 @@ final class PhoneTests: XCTestCase {
 
     private struct Source: PhotoSource {
         var away: Set<Int> = []
-        func keys() -> [String] { (0..<5).map { "k\($0)" } }
+        var shots = Array(0..<5)
+        func keys() -> [String] { shots.map { "k\($0)" } }
+        func owns(_ id: String) -> Bool { id.hasPrefix("k") }
         func name(_ key: String) -> String { "IMG_\(key).jpg" }
         func photo(_ key: String) -> Photo? { Photo(id: key) }
         func picture(_ key: String) -> Picture? {
@@ -104,6 +106,44 @@ final class PhoneTests: XCTestCase {
     func testModelsThatFailAtEveryPhotoEndTheRunAndLeaveNoneOut() throws {
         for _ in 0..<SkipList.tries + 1 { XCTAssertThrowsError(try index(Source(), fails: { _, _ in true })) }
         XCTAssertEqual(try index(Source())?.done, 5)
+    }
+
+    func testWhatLeftThePhoneLeavesTheAlbumAndNothingElseDoes() throws {
+        _ = try index(Source())
+        try changed { try $0.add([Encoded(Photo(id: "a chat"), vectors: [], mentions: [])]) }
+        let before = try ids().filter { !$0.hasPrefix("k") }
+        let told = try XCTUnwrap(try index(Source(shots: [1, 3, 7])))
+        XCTAssertEqual([told.done, told.total, told.removed], [3, 3, 3])
+        XCTAssertEqual(try ids(), (before + ["k1", "k3", "k7"]).sorted())
+        XCTAssertEqual(try index(Source(shots: []))?.removed, 0)  // a library that cannot be read now
+        try changed { try $0.remove(["k7"]) }
+        let db = try Database(path, .readWrite)
+        try db.rows("INSERT INTO meta VALUES('removed', '[\"k7\"]')")
+        db.close()
+        XCTAssertEqual(try index(Source(shots: [1, 3, 7]))?.total, 2)  // removed for good on another device
+        XCTAssertThrowsError(try changed { try $0.remove(["k1", "none"]) }) {
+            XCTAssertTrue("\($0)".contains("no photo with id 'none'"), "\($0)")
+        }
+        XCTAssertEqual(try ids(), (before + ["k1", "k3"]).sorted())
+    }
+
+    private func ids() throws -> [String] {
+        var out: [String] = []
+        try changed { out = try $0.ids().sorted() }
+        return out
+    }
+
+    private func changed(_ change: (AlbumWriter) throws -> Void) throws {
+        let writer = try AlbumWriter(path)
+        defer { writer.close() }
+        try change(writer)
+    }
+
+    func testAnAssetsKeyNamesItAndWhenItWasEdited() {
+        let key = AssetKey("9F98/L0/001", modified: 1_700_000_000)
+        XCTAssertEqual(AssetKey(key.id), key)
+        XCTAssertNotEqual(AssetKey("9F98/L0/001", modified: 1_700_000_001).id, key.id)
+        for other in ["", "photos:", "photos:1", "9F98/L0/001", "photos:9F98:x", "media:1:2"] { XCTAssertNil(AssetKey(other), other) }
     }
 
     func testWhatAKilledRunLeftIsFinishedByTheNext() throws {

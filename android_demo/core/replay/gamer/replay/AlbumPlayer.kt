@@ -20,6 +20,7 @@ class AlbumPlayer(private val folder: File) : Player {
         val g = case.given
         val op = g.getString("op")
         if (op == "append") return append(g)
+        if (op == "change") return change(g)
         if (op == "create") return create(g)
         if (op == "open" || op == "photo") {
             return Album.open(copied(g), JdbcDatabase).use { album -> if (op == "photo") told(album.photo(g.getInt("row"))) else json() }
@@ -66,6 +67,16 @@ class AlbumPlayer(private val folder: File) : Player {
         }
         val out = Album.open(path, JdbcDatabase).use { told(it).put("crc", list(it.checksums())) }
         return asked(path, g.getJSONObject("queries"), out)
+    }
+
+    private fun change(g: JSONObject): JSONObject {
+        val path = copied(g)
+        AlbumWriter.extend(path, JdbcDatabase).use { writer ->
+            writer.update(g.objects("update").map { encoded(it) })
+            writer.remove(g.texts("remove"))
+        }
+        val found = Album.open(path, JdbcDatabase).use { json("bm25" to list(it.words(g.getString("query")).bm25())) }
+        return asked(path, g.getJSONObject("queries"), found)
     }
 
     private fun create(g: JSONObject): JSONObject {

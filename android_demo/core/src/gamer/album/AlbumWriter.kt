@@ -2,12 +2,14 @@ package gamer.album
 
 import gamer.common.AlbumError
 import gamer.common.oneLine
+import org.json.JSONArray
+import org.json.JSONException
 import java.io.File
 
 /**
- * Adds photos to an album file in place, as the Python writer does (index/album/writer.py). Each [add] is one
- * transaction that has reached the disk when it returns, so a killed app loses at most the batch in progress.
- * There is one writer at a time: it holds `NAME.lock`.
+ * Adds, replaces and removes photos of an album file in place, as the Python writer does (index/album/writer.py). Each
+ * change is one transaction that has reached the disk when it returns, so a killed app loses at most the batch in
+ * progress. There is one writer at a time: it holds `NAME.lock`.
  *
  * The HNSW graph is not built here: searches scan the photos added on a phone, in addition to searching the
  * graph.
@@ -25,6 +27,31 @@ class AlbumWriter private constructor(private val db: Database, private val path
     fun knownContents(): Set<String> = db.query("SELECT sha256 FROM photos WHERE sha256 IS NOT NULL").map { it[0].asText() }.toSet()
 
     fun add(batch: List<Encoded>) = commit(counts = true) { generation -> for (item in batch) rows.insert(item, generation) }
+
+    /** Replaces photos, identified by their ids: memories, vectors and mentions; preferences and events stay. */
+    fun update(batch: List<Encoded>) = commit(counts = true) { generation ->
+        for (item in batch) rows.replace(item, generation)
+        rows.settle()
+    }
+
+    /** Removes photos, and what belongs to them alone. */
+    fun remove(ids: List<String>) = commit(counts = true) { generation ->
+        for (id in ids) rows.remove(id, generation)
+        rows.settle()
+    }
+
+    /**
+     * What `gamer index remove` keeps out from then on: pictures' SHA-256, and ids of photos without one; none
+     * where the note is damaged.
+     */
+    fun removed(): Set<String> {
+        val value = db.query("SELECT value FROM meta WHERE key='removed'").firstOrNull()?.get(0) as? String ?: return emptySet()
+        return try {
+            JSONArray(value).let { keys -> (0 until keys.length()).mapNotNull { keys.opt(it) as? String }.toSet() }
+        } catch (error: JSONException) {
+            emptySet()
+        }
+    }
 
     /**
      * Encodes the entity names that have no vector yet (float32 [dim] each), so that similarity search finds

@@ -6,17 +6,20 @@ import gamer.indexing.Entities
 import java.io.File
 
 /**
- * Inserts one photo's rows in all tables, with their full-text index entries. Runs inside the caller's
- * transaction.
+ * Inserts, replaces and removes one photo's rows in all tables, with their full-text index entries
+ * (index/album/rows.py). Runs inside the caller's transaction. Photo rows stay 0..n-1: when a photo is removed, the last
+ * one moves to its row, and the table `changes` says that segments are out of date for that row.
  */
 internal class RowWriter(private val db: Database, private val path: File, stored: Map<String, Int>) {
     private val dims = HashMap(stored)
     private val hasFullText = TextIndex.isKept(db)
+    private val stale = HashSet<Long>() // events of which a photo was replaced or removed
 
     fun count(): Long = db.query("SELECT coalesce(max(row), -1) + 1 FROM photos")[0][0].asLong()
 
     /** Reads the channels again; to be called after a transaction was rolled back. */
     fun forget() {
+        stale.clear()
         dims.clear()
         dims.putAll(Loader.channelDims(db))
     }
@@ -29,13 +32,50 @@ internal class RowWriter(private val db: Database, private val path: File, store
         }
         photo(row, item.photo)
         // A segment may still describe a removed photo that had this row.
-        if (row < db.query("SELECT coalesce(max(rows), 0) FROM segments")[0][0].asLong()) {
-            db.execute("INSERT OR REPLACE INTO changes VALUES(?,?)", row, generation)
+        if (row < db.query("SELECT coalesce(max(rows), 0) FROM segments")[0][0].asLong()) changed(row, generation)
+        contents(row, item)
+    }
+
+    /** Replaces all data of a photo; it keeps its id, its row, its preferences and its event. */
+    fun replace(item: Encoded, generation: Long) {
+        if (!hasFullText) TextIndex.abandon(db)
+        val row = find(item.photo.id)
+        clear(row)
+        db.execute("DELETE FROM photos WHERE row=?", row)
+        photo(row, item.photo)
+        changed(row, generation)
+        OptionalTables.drop(db, item.photo.id, OptionalTables.OF_PICTURES)
+        contents(row, item)
+        stale.addAll(EventRows.ofPhoto(db, row))
+    }
+
+    fun remove(id: String, generation: Long) {
+        if (!hasFullText) TextIndex.abandon(db)
+        val row = find(id)
+        val last = count() - 1
+        clear(row)
+        stale.addAll(EventRows.ofPhoto(db, row))
+        db.execute("DELETE FROM event_photos WHERE photo=?", row)
+        db.execute("DELETE FROM preferences WHERE kind='photo' AND ? IN (better, worse)", row)
+        OptionalTables.drop(db, id, OptionalTables.OF_PHOTOS)
+        db.execute("DELETE FROM photos WHERE row=?", row)
+        db.execute("DELETE FROM changes WHERE photo=?", last)
+        if (row == last) return
+        renumber(last, row)
+        changed(row, generation)
+    }
+
+    /** Brings events up to date, and memory ids back to 1..m once most are no longer in use; after each batch of changes. */
+    fun settle() {
+        EventRows.refresh(db, stale)
+        stale.clear()
+        val taken = db.query("SELECT count(*), coalesce(max(id), 0) FROM memories")[0]
+        if (taken[1].asLong() <= SPARSE * (taken[0].asLong() + count()) + 1024) return
+        // No new id is above its old one, so no two rows collide on the way.
+        for ((at, row) in db.query("SELECT id FROM memories ORDER BY id").withIndex()) {
+            if (row[0].asLong() != at + 1L) db.execute("UPDATE memories SET id=? WHERE id=?", at + 1L, row[0])
         }
-        item.photo.memories.forEach { memory(row, it) }
-        for ((channel, vectors) in item.vectors) vectors(row, item.photo.id, channel, vectors)
-        mentions(row, item.mentions)
-        seal(row)
+        if (hasFullText) db.execute("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")
     }
 
     fun seal(row: Long) = db.execute("UPDATE photos SET crc=? WHERE row=?", Crc.ofPhoto(db, row, dims.keys.sorted()), row)
@@ -48,6 +88,39 @@ internal class RowWriter(private val db: Database, private val path: File, store
     fun embed(entity: Long, vector: Quantized) {
         db.execute("UPDATE entities SET scale=?, data=? WHERE row=?", vector.scale.toDouble(), vector.codes, entity)
         sealEntity(entity)
+    }
+
+    private fun find(id: String): Long =
+        db.query("SELECT row FROM photos WHERE id=?", id).firstOrNull()?.get(0)?.asLong() ?: throw AlbumError("$path: no photo with id '$id' in this album")
+
+    private fun changed(row: Long, generation: Long) = db.execute("INSERT OR REPLACE INTO changes VALUES(?,?)", row, generation)
+
+    private fun contents(row: Long, item: Encoded) {
+        item.photo.memories.forEach { memory(row, it) }
+        for ((channel, vectors) in item.vectors) vectors(row, item.photo.id, channel, vectors)
+        mentions(row, item.mentions)
+        seal(row)
+    }
+
+    /** Deletes everything that belongs to a photo, except its own row, its preferences and its event. */
+    private fun clear(row: Long) {
+        if (hasFullText) {
+            for (memory in db.query("SELECT id, text FROM memories WHERE photo=?", row)) {
+                db.execute("INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", memory[0], memory[1])
+            }
+        }
+        db.execute("DELETE FROM memories WHERE photo=?", row)
+        // By channel, because the primary key begins with it.
+        for (channel in dims.keys) db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", channel, row)
+        db.execute("DELETE FROM mentions WHERE photo=?", row)
+    }
+
+    private fun renumber(old: Long, new: Long) {
+        for ((table, column) in listOf("photos" to "row", "memories" to "photo", "mentions" to "photo", "event_photos" to "photo")) {
+            db.execute("UPDATE $table SET $column=? WHERE $column=?", new, old)
+        }
+        for (channel in dims.keys) db.execute("UPDATE vectors SET photo=? WHERE channel=? AND photo=?", new, channel, old)
+        for (column in listOf("better", "worse")) db.execute("UPDATE preferences SET $column=? WHERE kind='photo' AND $column=?", new, old)
     }
 
     private fun photo(row: Long, p: Photo) {
@@ -112,5 +185,6 @@ internal class RowWriter(private val db: Database, private val path: File, store
 
     private companion object {
         const val MAX_CHUNKS = (1 shl 16) - 1 // the graph segment counts them in 16 bits
+        const val SPARSE = 4 // ids are renumbered when fewer than one in so many is in use
     }
 }

@@ -7,7 +7,8 @@ import gamer.image.Pixels
 
 /**
  * The photos of a phone. [picture] returns null for pixels that cannot be read now: in the cloud, damaged, deleted.
- * [name]: what a person calls the photo, such as its file's name.
+ * [name]: what a person calls the photo, such as its file's name. [owns]: whether a photo with this id came from here; the
+ * album may hold others too.
  */
 interface PhotoSource<S> {
     fun list(): List<S>
@@ -15,16 +16,20 @@ interface PhotoSource<S> {
     fun name(shot: S): String
     fun photo(shot: S): Photo
     fun picture(shot: S): Pixels?
+    fun owns(id: String): Boolean
 }
 
 /**
  * [done]: photos in the album. [total]: photos on the phone. [unread]: those of this run that could not be read or encoded;
  * the next run tries them again. [skipped]: names of those that ended the process, or failed, [SkipList.TRIES] times.
+ * [removed]: photos that are no longer on the phone, or were edited and have another key now.
  */
-data class IndexReport(val done: Int, val total: Int, val unread: Int = 0, val skipped: List<String> = emptyList())
+data class IndexReport(
+    val done: Int, val total: Int, val unread: Int = 0, val skipped: List<String> = emptyList(), val removed: Int = 0,
+)
 
 /**
- * Adds the photos that the album lacks, a batch in each transaction. Nothing is stored for a photo without pixels and
+ * Removes the photos that left the phone and adds those that the album lacks, a batch in each transaction. Nothing is stored for a photo without pixels and
  * memories: it would be taken for an indexed one for ever.
  */
 class IndexRun<S>(
@@ -39,10 +44,13 @@ class IndexRun<S>(
      */
     fun run(isStopped: () -> Boolean, progress: (IndexReport) -> Unit, names: (List<String>) -> List<FloatArray>): Boolean {
         val known = writer.known().toSet()
-        val shots = source.list()
+        val kept = writer.removed()
+        val shots = source.list().filter { source.key(it) !in kept }
+        val gone = gone(known, shots)
+        for (batch in gone.chunked(REMOVED_AT_ONCE)) writer.remove(batch)
         val missing = shots.filter { source.key(it) !in known }
         val (skipped, wanted) = missing.partition { skips.isSkipped(source.key(it)) }
-        var report = IndexReport(shots.size - missing.size, shots.size, skipped = skipped.map { source.name(it) })
+        var report = IndexReport(shots.size - missing.size, shots.size, skipped = skipped.map { source.name(it) }, removed = gone.size)
         progress(report)
         for (batch in wanted.chunked(BATCH)) {
             if (isStopped()) return false
@@ -53,6 +61,13 @@ class IndexRun<S>(
         }
         writer.finish(names)
         return true
+    }
+
+    /** Ids of photos that this source no longer has. A gallery that lists nothing may be one that cannot be read now. */
+    private fun gone(known: Set<String>, shots: List<S>): List<String> {
+        if (shots.isEmpty()) return emptyList()
+        val here = shots.mapTo(HashSet()) { source.key(it) }
+        return known.filter { it !in here && source.owns(it) }
     }
 
     /** Null for a photo without pixels, and for one at which something failed: its try stays counted. */
@@ -85,6 +100,7 @@ class IndexRun<S>(
 
     private companion object {
         const val BATCH = 16
+        const val REMOVED_AT_ONCE = 200
         val GREY = Pixels(32, 32, ByteArray(3 * 32 * 32) { 127 })
     }
 }

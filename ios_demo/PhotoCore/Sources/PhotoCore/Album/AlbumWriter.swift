@@ -1,7 +1,7 @@
 import Foundation
 
-/// Adds photos to an album file in place, as the Python writer does (index/album/writer.py). Each call is one
-/// transaction that has reached the disk when it returns, so a killed app loses at most the batch in
+/// Adds, replaces and removes photos of an album file in place, as the Python writer does (index/album/writer.py).
+/// Each call is one transaction that has reached the disk when it returns, so a killed app loses at most the batch in
 /// progress. There is one writer at a time; readers keep the snapshot that they opened.
 ///
 /// Of the segments, only the K-D tree is built here. The HNSW graph stays as it is until `gamer index`
@@ -84,6 +84,29 @@ public final class AlbumWriter {
         try commit { for item in batch { try rows.insert(item, generation: generation + 1) } }
     }
 
+    /// Replaces photos, identified by their ids: memories, vectors and mentions; preferences and events stay.
+    public func update(_ batch: [Encoded]) throws {
+        try commit {
+            for item in batch { try rows.replace(item, generation: generation + 1) }
+            try rows.settle()
+        }
+    }
+
+    /// Removes photos, and what belongs to them alone.
+    public func remove(_ ids: [String]) throws {
+        try commit {
+            for id in ids { try rows.remove(id, generation: generation + 1) }
+            try rows.settle()
+        }
+    }
+
+    /// What `gamer index remove` keeps out from then on: pictures' SHA-256, and ids of photos without one; none where the
+    /// note is damaged.
+    public func removed() throws -> Set<String> {
+        let note = try open().first("SELECT value FROM meta WHERE key='removed'")?[0].text ?? "[]"
+        return Set((try? JSONDecoder().decode([String].self, from: Data(note.utf8))) ?? [])
+    }
+
     /// Encodes the entity names that have no vector yet, so that similarity search finds them. `encode`:
     /// names → unit vectors.
     public func embed(_ encode: ([String]) throws -> [[Float]]) throws {
@@ -150,12 +173,15 @@ public final class AlbumWriter {
             }
         } catch let error as SQLiteError {
             rows.dims = dims
+            rows.forget()
             throw Failure.album("\(path): not written (\(error)); check the free space; nothing was changed")
         } catch Failure.value(let line) {
             rows.dims = dims
+            rows.forget()
             throw AlbumFile.damaged(path, line)
         } catch {
             rows.dims = dims
+            rows.forget()
             throw error
         }
         if counts { generation += 1 }

@@ -1,5 +1,6 @@
-/// Inserts one photo's rows in all tables, with their full-text index entries (index/album/rows.py). Every
-/// function runs inside the caller's transaction.
+/// Inserts, replaces and removes one photo's rows in all tables, with their full-text index entries
+/// (index/album/rows.py). Every function runs inside the caller's transaction. Photo rows stay 0..n-1: when a photo is
+/// removed, the last one moves to its row, and the table `changes` says that segments are out of date for that row.
 struct PhotoRows {
     let db: Database
     let path: String
@@ -7,6 +8,8 @@ struct PhotoRows {
     var dims: [String: Int]
     /// Whether FTS5's table is there and up to date; if not, `finish` builds it.
     let isFullText: Bool
+    private static let sparse = 4  // ids are renumbered when fewer than one in so many is in use
+    private var stale: Set<Int> = []  // events of which a photo was replaced or removed
 
     init(db: Database, path: String, dims: [String: Int]) throws {
         (self.db, self.path, self.dims) = (db, path, dims)
@@ -21,9 +24,87 @@ struct PhotoRows {
             throw Failure.album("\(path): photo id \(item.photo.id.scalars.quoted) is already in the album; give every photo its own id")
         }
         // A segment may still describe a removed photo that had this row.
-        if row < (try db.integer("SELECT coalesce(max(rows), 0) FROM segments")) {
-            try db.rows("INSERT OR REPLACE INTO changes VALUES(?,?)", [.integer(row), .integer(generation)])
+        if row < (try db.integer("SELECT coalesce(max(rows), 0) FROM segments")) { try changed(row, generation) }
+        try contents(row, item)
+    }
+
+    /// Replaces all data of a photo; it keeps its id, its row, its preferences and its event.
+    mutating func replace(_ item: Encoded, generation: Int) throws {
+        let row = try find(item.photo.id)
+        try clear(row)
+        try db.rows("DELETE FROM photos WHERE row=?", [.integer(row)])
+        try photo(row, item.photo)
+        try changed(row, generation)
+        try OptionalTables.drop(db, item.photo.id, OptionalTables.ofPictures)
+        try contents(row, item)
+        if let event = try EventRows.ofPhoto(db, row) { stale.insert(event) }
+    }
+
+    mutating func remove(_ id: String, generation: Int) throws {
+        let row = try find(id), last = try count() - 1
+        try clear(row)
+        if let event = try EventRows.ofPhoto(db, row) { stale.insert(event) }
+        try db.rows("DELETE FROM event_photos WHERE photo=?", [.integer(row)])
+        try db.rows("DELETE FROM preferences WHERE kind='photo' AND ? IN (better, worse)", [.integer(row)])
+        try OptionalTables.drop(db, id, OptionalTables.ofPhotos)
+        try db.rows("DELETE FROM photos WHERE row=?", [.integer(row)])
+        try db.rows("DELETE FROM changes WHERE photo=?", [.integer(last)])
+        if row == last { return }
+        try renumber(last, row)
+        try changed(row, generation)
+    }
+
+    /// Brings events up to date, and memory ids back to 1..m once most are no longer in use; after each batch of
+    /// changes.
+    mutating func settle() throws {
+        try EventRows.refresh(db, stale)
+        stale = []
+        let taken = try db.integer("SELECT count(*) FROM memories"), greatest = try db.integer("SELECT coalesce(max(id), 0) FROM memories")
+        if greatest <= PhotoRows.sparse * (taken + (try count())) + 1024 { return }
+        // No new id is above its old one, so no two rows collide on the way.
+        for (at, row) in try db.rows("SELECT id FROM memories ORDER BY id").enumerated() where row[0].integer != at + 1 {
+            try db.rows("UPDATE memories SET id=? WHERE id=?", [.integer(at + 1), row[0]])
         }
+        if isFullText { try db.rows("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')") }
+    }
+
+    /// Forgets what a transaction that was rolled back would have settled.
+    mutating func forget() { stale = [] }
+
+    private func find(_ id: String) throws -> Int {
+        guard let row = try db.first("SELECT row FROM photos WHERE id=?", [.text(id)])?[0].integer else {
+            throw Failure.album("\(path): no photo with id \(id.scalars.quoted) in this album")
+        }
+        return row
+    }
+
+    private func changed(_ row: Int, _ generation: Int) throws {
+        try db.rows("INSERT OR REPLACE INTO changes VALUES(?,?)", [.integer(row), .integer(generation)])
+    }
+
+    /// Deletes everything that belongs to a photo, except its own row, its preferences and its event.
+    private func clear(_ row: Int) throws {
+        if isFullText {
+            for memory in try db.rows("SELECT id, text FROM memories WHERE photo=?", [.integer(row)]) {
+                try db.rows("INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", memory)
+            }
+        }
+        try db.rows("DELETE FROM memories WHERE photo=?", [.integer(row)])
+        // By channel, because the primary key begins with it.
+        for channel in dims.keys { try db.rows("DELETE FROM vectors WHERE channel=? AND photo=?", [.text(channel), .integer(row)]) }
+        try db.rows("DELETE FROM mentions WHERE photo=?", [.integer(row)])
+    }
+
+    private func renumber(_ old: Int, _ new: Int) throws {
+        let pair: [Value] = [.integer(new), .integer(old)]
+        for (table, column) in [("photos", "row"), ("memories", "photo"), ("mentions", "photo"), ("event_photos", "photo")] {
+            try db.rows("UPDATE \(table) SET \(column)=? WHERE \(column)=?", pair)
+        }
+        for channel in dims.keys { try db.rows("UPDATE vectors SET photo=? WHERE channel=? AND photo=?", [.integer(new), .text(channel), .integer(old)]) }
+        for column in ["better", "worse"] { try db.rows("UPDATE preferences SET \(column)=? WHERE kind='photo' AND \(column)=?", pair) }
+    }
+
+    private mutating func contents(_ row: Int, _ item: Encoded) throws {
         for memory in item.photo.memories {
             let labels: [Value] = [.optional(memory.sharing), .optional(memory.sensitivity)]
             try db.rows(

@@ -7,20 +7,22 @@ public struct Picture: Sendable {
 }
 
 /// The photos of a phone. `picture` returns nil for pixels that are not here: in the cloud, damaged, deleted.
-/// `name`: what a person calls the photo, such as its file's name.
+/// `name`: what a person calls the photo, such as its file's name. `owns`: whether a photo with this id came from
+/// here; the album may hold others too.
 public protocol PhotoSource {
     func keys() -> [String]
     func name(_ key: String) -> String
     func photo(_ key: String) -> Photo?
     func picture(_ key: String) -> Picture?
+    func owns(_ id: String) -> Bool
 }
 
 /// `done`: photos in the album; `total`: photos on the phone. Of this run: `unread` could not be read, and are
 /// tried again in the next; `small` were indexed by their thumbnails; `skipped` are the names of those that ended
-/// the process, or failed, twice.
+/// the process, or failed, twice; `removed` are no longer on the phone, or were edited and have another key now.
 public struct IndexReport: Sendable, Equatable {
     public var done: Int, total: Int
-    public var unread = 0, small = 0, skipped: [String] = []
+    public var unread = 0, small = 0, skipped: [String] = [], removed = 0
 
     public init(done: Int, total: Int) { (self.done, self.total) = (done, total) }
 
@@ -35,10 +37,10 @@ public struct IndexReport: Sendable, Equatable {
     }
 }
 
-/// Adds the photos that the album lacks, a batch in each transaction. Nothing is stored for a photo without
-/// pixels and memories.
+/// Removes the photos that left the phone and adds those that the album lacks, a batch in each transaction. Nothing is
+/// stored for a photo without pixels and memories.
 public struct IndexRun {
-    private static let batch = 16
+    private static let batch = 16, removedAtOnce = 200
     private static let grey = Pixels(bytes: [UInt8](repeating: 127, count: 3 * 32 * 32), width: 32, height: 32)
     private let source: PhotoSource
     private let writer: AlbumWriter
@@ -56,11 +58,17 @@ public struct IndexRun {
         isStopped: () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
         names: ([String]) throws -> [[Float]]
     ) throws -> Bool {
-        let known = try writer.ids(), keys = source.keys()
+        let known = try writer.ids(), kept = try writer.removed()
+        let keys = source.keys().filter { !kept.contains($0) }
+        let left = gone(known, keys)
+        for first in stride(from: 0, to: left.count, by: IndexRun.removedAtOnce) {
+            try writer.remove(Array(left[first..<min(first + IndexRun.removedAtOnce, left.count)]))
+        }
         let missing = keys.filter { !known.contains($0) }
         let wanted = missing.filter { !skips.isSkipped($0) }
         var report = IndexReport(done: keys.count - missing.count, total: keys.count)
         report.skipped = missing.filter(skips.isSkipped).map(source.name)
+        report.removed = left.count
         progress(report)
         for first in stride(from: 0, to: wanted.count, by: IndexRun.batch) {
             if isStopped() { return false }
@@ -80,6 +88,13 @@ public struct IndexRun {
         }
         try writer.finish(names)
         return true
+    }
+
+    /// Ids of photos that this source no longer has. A library that lists nothing may be one that cannot be read now.
+    private func gone(_ known: Set<String>, _ keys: [String]) -> [String] {
+        if keys.isEmpty { return [] }
+        let here = Set(keys)
+        return known.filter { !here.contains($0) && source.owns($0) }.sorted()
     }
 
     /// Nil for a photo without pixels, and for one at which something failed: its try stays counted.

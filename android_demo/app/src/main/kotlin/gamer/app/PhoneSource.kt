@@ -18,6 +18,8 @@ class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
 
     override fun name(shot: Shot): String = store.name(shot)
 
+    override fun owns(id: String): Boolean = id.startsWith(Shot.SCHEME)
+
     override fun photo(shot: Shot): Photo {
         val own = particulars(shot)
         val moment = Moment.of(own.takenAt, own.offset, shot.takenAt) { TimeZone.getDefault().getOffset(it) / 60_000 }

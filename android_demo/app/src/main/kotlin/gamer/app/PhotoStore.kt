@@ -17,7 +17,11 @@ class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long, v
      * The photo's id in the album. It includes the time of modification, because a picture may be edited in
      * place.
      */
-    val key: String get() = "media:$id:$modified"
+    val key: String get() = "$SCHEME$id:$modified"
+
+    companion object {
+        const val SCHEME = "media:"
+    }
 }
 
 /**
