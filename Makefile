@@ -148,6 +148,8 @@ mobile-suites:
 	@echo "== conformance: cases x ports"
 	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)
 	@$(subst table,runners,$(TABLE))
+	@echo "== graphs that the ports build, read here"
+	@PYTHONPATH=. $(BIN)/python -m tools.conformance.graphs
 	@if [ $(MOBILE) = required ]; then $(MAKE) --no-print-directory android-apk arm64-check; fi
 
 # Runs one small int8 network natively and on an emulated ARM64 processor, to check correctness only.

@@ -3,11 +3,12 @@ package gamer
 import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
+import gamer.album.Box
 import gamer.album.Clip
 import gamer.album.Crc
-import gamer.album.Box
 import gamer.album.Cube
 import gamer.album.Encoded
+import gamer.album.Hnsw
 import gamer.album.KdTree
 import gamer.album.Memory
 import gamer.album.Mention
@@ -63,6 +64,36 @@ class AlbumTest {
             assertContentEquals(intArrayOf(42), album.searchText("42", 5).rows)
         }
         assertTrue(!File(path.path + "-wal").exists() && !File(path.path + ".lock").exists())
+    }
+
+    private fun set(codes: List<ByteArray>) =
+        VectorSet(8, codes.fold(ByteArray(0)) { all, one -> all + one }, FloatArray(codes.size) { 1f }, IntArray(codes.size) { it }, null)
+
+    @Test
+    fun `a graph finds what a scan finds, however few or equal its vectors are`() {
+        val random = Random(5)
+        val codes = List(1200) { ByteArray(8) { (random.nextGaussian() * 40).toInt().coerceIn(-127, 127).toByte() } }
+        for (vectors in listOf(emptyList(), codes.take(1), codes.take(2), codes.take(17), List(300) { codes[0] }, List(40) { ByteArray(8) }, codes).map { set(it) }) {
+            val blob = Hnsw.build(vectors, vectors.size)!!
+            assertContentEquals(blob, Hnsw.build(vectors, vectors.size)!!)
+            val graph = Hnsw.load(blob, vectors, IntArray(0))
+            var found = 0
+            for (n in 0 until 50) {
+                val query = Query(FloatArray(8) { random.nextGaussian().toFloat() })
+                val near = graph.candidates(query, 60)
+                assertEquals(minOf(60, vectors.size), near.size)
+                val cosines = vectors.owners.map { cosine(query.first, vectors.codes, it) }
+                if (vectors.size > 0 && cosines[near[0]] >= cosines.max() - 1e-6) found++
+            }
+            assertTrue(vectors.size == 0 || found >= 49, "$found of 50 of ${vectors.size}")
+        }
+        assertEquals(null, Hnsw.build(set(codes), codes.size) { true })
+    }
+
+    private fun cosine(query: ByteArray, codes: ByteArray, at: Int): Double {
+        val own = codes.copyOfRange(8 * at, 8 * at + 8)
+        val norm = Math.sqrt(own.sumOf { it * it }.toDouble())
+        return if (norm == 0.0) 0.0 else own.indices.sumOf { own[it] * query[it] } / norm
     }
 
     @Test

@@ -26,12 +26,13 @@ struct Command {
         case ("check", 2): return try checked(words[1])
         case ("bench", 3): return try Benchmark(engine(words[1], words[2]), now: now(), runs: number("-n", 20)).measure().text
         case ("index", 7): return try index()
+        case ("finish", 2): return try finished(words[1])
         case (_, 3):
             var request = SearchRequest(words[2], now: try now())
             request.k = try options["-k"].map { _ in try number("-k", 5) }
             (request.mode, request.refinedBy) = (options["--mode"] ?? "fused", options["--refine"] ?? "fast")
             return try engine(words[0], words[1]).search(request).json.text
-        default: throw Failure.runtime("give BUNDLE ALBUM QUERY, or check BUNDLE, or bench BUNDLE ALBUM, or index BUNDLE ALBUM FILE WIDTH HEIGHT ID")
+        default: throw Failure.runtime("give BUNDLE ALBUM QUERY, or check BUNDLE, or finish ALBUM, or bench BUNDLE ALBUM, or index BUNDLE ALBUM FILE WIDTH HEIGHT ID")
         }
     }
 
@@ -43,6 +44,15 @@ struct Command {
             JSON.Member(verdict.role, .object([.init("cosine", verdict.cosine.map(JSON.number) ?? .null), .init("source", .string(verdict.source.rawValue))]))
         }
         return JSON.object(found).text
+    }
+
+    /// Builds the segments that are due, for an album whose entities have their vectors.
+    private func finished(_ album: String) throws -> String {
+        let writer = try AlbumWriter(album), begun = ContinuousClock.now
+        defer { writer.close() }
+        try writer.finish { names in throw Failure.runtime("no encoder for \(names[0])") }
+        let (seconds, attoseconds) = (ContinuousClock.now - begun).components
+        return JSON.object([.init("ms", .number(Double(seconds) * 1e3 + Double(attoseconds) / 1e15))]).text
     }
 
     private func number(_ name: String, _ otherwise: Int) throws -> Int {

@@ -18,6 +18,35 @@ struct Dice {
 }
 
 final class AlbumTests: XCTestCase {
+    func testAGraphFindsWhatAScanFindsHoweverFewOrEqualItsVectorsAre() throws {
+        var dice = Dice(11)
+        let codes = (0..<1200).map { _ in (0..<8).map { _ in Int8(dice.below(241) - 120) } }
+        let some: [[[Int8]]] = [
+            [], Array(codes[..<1]), Array(codes[..<2]), Array(codes[..<17]), Array(repeating: codes[0], count: 300),
+            Array(repeating: [Int8](repeating: 0, count: 8), count: 40), codes,
+        ]
+        for chosen in some {
+            let count = chosen.count
+            let vectors = VectorSet(dim: 8, codes: chosen.flatMap { $0 }, scales: [Float](repeating: 1, count: count), owners: Array(0..<count), fine: nil)
+            let blob = try XCTUnwrap(HNSW.build(vectors, photos: count))
+            XCTAssertEqual(blob, HNSW.build(vectors, photos: count))
+            let graph = try HNSW(bytes: blob, vectors: vectors, behind: [])
+            var found = 0
+            for _ in 0..<50 {
+                let query = VectorQuery(dice.unit(8)), near = graph.candidates(query, 60)
+                XCTAssertEqual(near.count, min(60, count))
+                let cosines = chosen.map { own -> Double in
+                    let norm = own.reduce(0) { $0 + Int($1) * Int($1) }
+                    return norm == 0 ? 0 : Double(zip(own, query.first).reduce(0) { $0 + Int($1.0) * Int($1.1) }) / Double(norm).squareRoot()
+                }
+                if let first = near.first, cosines[first] >= cosines.max()! - 1e-6 { found += 1 }
+            }
+            XCTAssertTrue(count == 0 || found >= 49, "\(found) of 50 of \(count)")
+        }
+        let vectors = VectorSet(dim: 8, codes: codes.flatMap { $0 }, scales: [Float](repeating: 1, count: 1200), owners: Array(0..<1200), fine: nil)
+        XCTAssertNil(HNSW.build(vectors, photos: 1200, isStopped: { true }))
+    }
+
     func testTreeFindsWhatAScanFinds() throws {
         var dice = Dice(5)
         for size in [0, 1, 5, 33, 400] {

@@ -24,7 +24,8 @@ import org.json.JSONObject
  * off|fast|llm] [--mode fused|paper]` prints the answer and the trace as JSON, in the form of `gamer search
  * --json`. `--bench N` measures instead and prints the measurement. `--add PHOTO.json` encodes one photo and
  * adds it to the album: id, path, taken_at, lat, lon, memories, and pixels as width, height and rgb (base64).
- * `check BUNDLE` opens every component and prints the worst cosine of each one's golden inputs.
+ * `check BUNDLE` opens every component and prints the worst cosine of each one's golden inputs. `finish ALBUM` builds the
+ * segments that are due, for an album whose entities have their vectors.
  */
 object Runner {
     @JvmStatic
@@ -32,7 +33,14 @@ object Runner {
         try {
             val (options, plain) = parsed(arguments)
             require(plain.size >= 2) { "BUNDLE ALBUM [QUERY] are wanted" }
-            println(if (plain[0] == "check") checked(plain[1]) else if ("add" in options) added(plain[0], plain[1], options.getValue("add")) else answered(plain, options))
+            println(
+                when {
+                    plain[0] == "check" -> checked(plain[1])
+                    plain[0] == "finish" -> finished(plain[1])
+                    "add" in options -> added(plain[0], plain[1], options.getValue("add"))
+                    else -> answered(plain, options)
+                },
+            )
         } catch (error: GamerError) {
             System.err.println(error.message)
             exitProcess(1)
@@ -56,6 +64,12 @@ object Runner {
     private fun checked(bundle: String): JSONObject = Models.open(File(bundle), OrtBackend, JdbcDatabase).use { models ->
         models.manifest.artifacts.filter { it.target == OrtBackend.target }.forEach { models.session(it.role) }
         JSONObject(models.verdicts.mapValues { (_, verdict) -> json("cosine" to verdict.cosine, "source" to verdict.source) })
+    }
+
+    private fun finished(album: String): JSONObject {
+        val begun = System.nanoTime()
+        AlbumWriter.extend(File(album), JdbcDatabase).use { writer -> writer.finish { names -> throw IllegalArgumentException("no encoder for ${names[0]}") } }
+        return json("ms" to (System.nanoTime() - begun) / 1e6)
     }
 
     private fun answered(plain: List<String>, options: Map<String, String>): JSONObject {
@@ -88,7 +102,7 @@ object Runner {
             val encoded = encoder.encode(known, pixels) ?: throw IllegalArgumentException("$photo: neither pixels nor memories")
             AlbumWriter.extend(File(album), JdbcDatabase).use { writer ->
                 writer.add(listOf(encoded))
-                writer.finish(encoder::names)
+                writer.finish(encode = encoder::names)
             }
             return json(
                 "id" to encoded.photo.id, "memories" to list(encoded.photo.memories.map { json("source" to it.source, "text" to it.text) }),

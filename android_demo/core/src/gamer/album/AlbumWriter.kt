@@ -9,10 +9,7 @@ import java.io.File
 /**
  * Adds, replaces and removes photos of an album file in place, as the Python writer does (index/album/writer.py). Each
  * change is one transaction that has reached the disk when it returns, so a killed app loses at most the batch in
- * progress. There is one writer at a time: it holds `NAME.lock`.
- *
- * The HNSW graph is not built here: searches scan the photos added on a phone, in addition to searching the
- * graph.
+ * progress. There is one writer at a time: it holds `NAME.lock`. Of the segments, the graph of entities is not built here.
  */
 class AlbumWriter private constructor(private val db: Database, private val path: File, private val lock: WriterLock) : AutoCloseable {
     val meta: AlbumMeta = Loader.meta(db, path)
@@ -71,21 +68,31 @@ class AlbumWriter private constructor(private val db: Database, private val path
     }
 
     /**
-     * Encodes entity names without a vector, rebuilds the K-D tree and the index of words if they have fallen far
-     * behind, and closes the album.
+     * Encodes entity names without a vector, rebuilds the K-D tree, the graphs and the index of words if they have fallen
+     * far behind, and closes the album. A graph that [isStopped] ends is left to the next time.
      */
-    fun finish(encode: (List<String>) -> List<FloatArray>) {
+    fun finish(isStopped: () -> Boolean = { false }, encode: (List<String>) -> List<FloatArray>) {
         embed(encode)
         commit(counts = false) {
             val photos = Loader.photoCount(db)
             if (Segments.isDue(db, Segments.KDTREE, photos)) {
                 Segments.store(db, Segments.KDTREE, KdTree.VERSION, generation, photos, KdTree.build(Loader.points(db)).toBytes())
             }
+            for (channel in Loader.channelDims(db).keys.filter { it != COPIES }) graph(channel, photos, isStopped)
             TextIndex.finish(db, photos, generation)
             val oldest = db.query("SELECT min(generation) FROM segments")[0][0]
             if (oldest != null) db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
         }
         close()
+    }
+
+    private fun graph(channel: String, photos: Int, isStopped: () -> Boolean) {
+        val name = Segments.hnswName(channel)
+        if (!Segments.isDue(db, name, photos)) return
+        val count = db.query("SELECT count(*) FROM vectors WHERE channel=?", channel)[0][0].asLong()
+        if (count < HnswBuilder.FROM || count > HnswBuilder.MOST) return
+        val blob = Hnsw.build(Loader.vectors(db, channel, photos) ?: return, photos, isStopped) ?: return
+        Segments.store(db, name, Hnsw.VERSION, generation, photos, blob)
     }
 
     /** Closes the album and releases the lock; committed changes stay. A second call does nothing. */
@@ -125,6 +132,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
 
     companion object {
         private const val NAMES_A_CALL = 512
+        private const val COPIES = "copies" // a channel that finds copies of pictures, by scanning
 
         /** Opens an existing album; one of an older version is upgraded in one transaction. */
         fun extend(path: File, opener: DatabaseOpener): AlbumWriter {

@@ -38,6 +38,20 @@ class Hnsw private constructor(private val graph: UsearchGraph, private val plac
         const val VERSION = 2
         private const val MAGIC = "GHNS"
         private const val HEADER = 40
+        private const val ENGINE = "usearch"
+
+        /** The segment's bytes for an album of [photos] rows; null if [isStopped] ended it. */
+        fun build(vectors: VectorSet, photos: Int, isStopped: () -> Boolean = { false }): ByteArray? {
+            val links = HnswBuilder(vectors.codes, vectors.dim).build(isStopped) ?: return null
+            val counts = ShortArray(photos)
+            for (owner in vectors.owners) counts[owner]++
+            val out = ByteBuffer.allocate(HEADER + 2 * photos + links.size).order(ByteOrder.LITTLE_ENDIAN)
+            out.put(MAGIC.toByteArray()).putShort(VERSION.toShort()).putShort(vectors.dim.toShort()).putLong(vectors.size.toLong()).putLong(photos.toLong())
+            out.put(ENGINE.toByteArray())
+            out.position(HEADER)
+            counts.forEach { out.putShort(it) }
+            return out.put(links).array()
+        }
 
         /**
          * Opens a segment. [behind]: the photo rows that changed since it was built. Raises [AlbumError] if
@@ -59,7 +73,7 @@ class Hnsw private constructor(private val graph: UsearchGraph, private val plac
             val counts = IntArray(photos.toInt()) { head.getShort(HEADER + 2 * it).toInt() and 0xFFFF }
             if (counts.sumOf { it.toLong() } != n) throw AlbumError("HNSW segment: ${counts.sumOf { it.toLong() }} chunks where $n were promised; rebuild the segment")
             val engine = String(blob, 24, 16, Charsets.ISO_8859_1).trimEnd('\u0000')
-            if (engine != "usearch") throw AlbumError("HNSW segment: a graph of $engine, this program walks usearch's; rebuild the segment")
+            if (engine != ENGINE) throw AlbumError("HNSW segment: a graph of $engine, this program walks usearch's; rebuild the segment")
             val places = places(counts, vectors, behind)
             val codes = if (places == null) vectors.codes else codes(vectors, places)
             return Hnsw(UsearchGraph.parse(blob, HEADER + 2 * photos.toInt(), n.toInt()), places, codes, dim)

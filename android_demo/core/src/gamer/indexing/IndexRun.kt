@@ -59,7 +59,7 @@ class IndexRun<S>(
             report = report.copy(done = report.done + made.size, unread = report.unread + batch.size - made.size)
             progress(report)
         }
-        writer.finish(names)
+        writer.finish(isStopped, names)
         return true
     }
 

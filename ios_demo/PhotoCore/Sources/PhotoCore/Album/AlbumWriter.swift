@@ -4,9 +4,9 @@ import Foundation
 /// Each call is one transaction that has reached the disk when it returns, so a killed app loses at most the batch in
 /// progress. There is one writer at a time; readers keep the snapshot that they opened.
 ///
-/// Of the segments, only the K-D tree is built here. The HNSW graph stays as it is until `gamer index`
-/// rebuilds it: searches scan the photos added since, in addition to searching the graph.
+/// Of the segments, the graph of entities is not built here.
 public final class AlbumWriter {
+    private static let copies = "copies"  // a channel that finds copies of pictures, by scanning
     public let path: String
     public let meta: AlbumMeta
     private let lock: WriterLock
@@ -133,9 +133,9 @@ public final class AlbumWriter {
         }
     }
 
-    /// Encodes entity names without a vector, rebuilds the K-D tree if it has fallen far behind, and closes
-    /// the album.
-    public func finish(_ encode: ([String]) throws -> [[Float]]) throws {
+    /// Encodes entity names without a vector, rebuilds the K-D tree and the graphs if they have fallen far behind, and
+    /// closes the album. A graph that `isStopped` ends is left to the next time.
+    public func finish(isStopped: () -> Bool = { false }, _ encode: ([String]) throws -> [[Float]]) throws {
         try embed(encode)
         try commit(counts: false) {
             let db = try open(), photos = try Loader.photoCount(db)
@@ -143,11 +143,22 @@ public final class AlbumWriter {
                 let tree = KDTree(points: try Loader.points(db))
                 try Segments.store(db, Segments.kdtree, version: KDTree.version, generation: generation, rows: photos, tree.bytes())
             }
+            for channel in try Loader.channelDims(db).keys where channel != AlbumWriter.copies { try graph(db, channel, photos, isStopped) }
             try TextIndex.restore(db)
             let oldest = try db.first("SELECT min(generation) FROM segments")?[0] ?? .null
             try db.rows("DELETE FROM changes WHERE generation <= ?", [oldest])
         }
         close()
+    }
+
+    private func graph(_ db: Database, _ channel: String, _ photos: Int, _ isStopped: () -> Bool) throws {
+        let name = Segments.hnsw(channel)
+        guard try Segments.isDue(db, name, photos: photos) else { return }
+        let count = try db.integer("SELECT count(*) FROM vectors WHERE channel=?", [.text(channel)])
+        guard (HNSWBuilder.from...HNSWBuilder.most).contains(count), let vectors = try Loader.vectors(db, channel, photos),
+            let blob = HNSW.build(vectors, photos: photos, isStopped: isStopped)
+        else { return }
+        try Segments.store(db, name, version: HNSW.version, generation: generation, rows: photos, blob)
     }
 
     public func close() {

@@ -2,6 +2,7 @@
 /// It proposes candidates; the caller ranks them.
 public struct HNSW: Sendable {
     public static let version = 2
+    private static let magic = Array("GHNS".utf8), engine = Array("usearch".utf8)
 
     private let links: HNSWLinks
     /// The VectorSet position of each graph node, -1 where the photo has changed since; nil if node numbers
@@ -11,11 +12,23 @@ public struct HNSW: Sendable {
 
     public var count: Int { links.count }
 
+    /// The segment's bytes for an album of `photos` rows; nil if `isStopped` ended it.
+    static func build(_ vectors: VectorSet, photos: Int, isStopped: () -> Bool = { false }) -> [UInt8]? {
+        var builder = HNSWBuilder(vectors.codes, vectors.dim)
+        guard let links = builder.build(isStopped: isStopped) else { return nil }
+        var counts = [UInt16](repeating: 0, count: photos)
+        for owner in vectors.owners { counts[owner] += 1 }
+        var out = magic + littleEndian(UInt16(version)) + littleEndian(UInt16(vectors.dim))
+        out += littleEndian(UInt64(vectors.count)) + littleEndian(UInt64(photos)) + engine + [UInt8](repeating: 0, count: 16 - engine.count)
+        for count in counts { out += littleEndian(count) }
+        return out + links
+    }
+
     /// Opens a segment. `behind`: the photo rows that changed since it was built. Raises Failure.album if the
     /// bytes are not a graph over the vectors of the other rows.
     public init(bytes raw: [UInt8], vectors: VectorSet, behind: [Int]) throws {
         let bytes = Bytes(raw)
-        guard raw.count >= 40, raw.starts(with: Array("GHNS".utf8)) else { throw Failure.album("HNSW segment: not a graph; rebuild the segment") }
+        guard raw.count >= 40, raw.starts(with: HNSW.magic) else { throw Failure.album("HNSW segment: not a graph; rebuild the segment") }
         let version = Int(try bytes.integer(UInt16.self, at: 4)), dim = Int(try bytes.integer(UInt16.self, at: 6))
         let n = try bytes.integer(UInt64.self, at: 8), photos = try bytes.integer(UInt64.self, at: 16)
         guard version == HNSW.version, dim == vectors.dim else {
@@ -28,7 +41,7 @@ public struct HNSW: Sendable {
         guard counts.reduce(0, +) == Int(n) else {
             throw Failure.album("HNSW segment: \(counts.reduce(0, +)) chunks where \(n) were promised; rebuild the segment")
         }
-        guard raw[24..<31].elementsEqual("usearch".utf8) else { throw Failure.album("HNSW segment: made by an engine that this program does not read") }
+        guard raw[24..<31].elementsEqual(HNSW.engine) else { throw Failure.album("HNSW segment: made by an engine that this program does not read") }
         let places = try HNSW.places(counts, vectors, behind)
         guard places != nil || vectors.count >= Int(n) else {
             throw Failure.album("HNSW segment: \(n) vectors where the rows have \(vectors.count); rebuild the segment")

@@ -86,7 +86,7 @@ public struct IndexRun {
             }
             progress(report)
         }
-        try writer.finish(names)
+        try writer.finish(isStopped: isStopped, names)
         return true
     }
 
