@@ -406,8 +406,9 @@ def _changed(folder: Path, n: int, name: str) -> Case:
             replace(photo(90 + n + m), photo=replace(photo(90 + n + m).photo, id=ids[5 * m + n]))
             for m in range(3)
         ]
-        gone = dict.fromkeys([ids[-1], ids[20 + n], ids[5 * n + 3], *(events[0].photos if events else ())])
-        gone = [name for name in gone if name not in {item.photo.id for item in told}]
+        kept = {item.photo.id for item in told}
+        named = (ids[-1], ids[20 + n], ids[5 * n + 3], *(events[0].photos if events else ()))
+        gone = [photo_id for photo_id in dict.fromkeys(named) if photo_id not in kept]
         with AlbumWriter.extend(path) as writer:
             writer.update(told)
             writer.remove(gone)

@@ -1,6 +1,6 @@
 """`python -m tools.conformance.graphs`: has each port build an album's graph, and reads it here.
 
-Prints a line for each: whether `verify` finds the album sound, the share of the true ten nearest vectors that a
+Prints a line for each: whether `verify` finds the album sound, the share of the true nearest vectors that a
 walk of the graph finds, and the milliseconds that the port took. A graph that finds less than LEAST of what
 Python's own finds is a failure.
 """
@@ -36,7 +36,8 @@ def main() -> None:
         reference = recall(own, asked)
         print(f"Python  finds {reference:.3f} of the {K} nearest of {VECTORS} vectors")
         for port in (port for port in COMMANDS if not absent(port)):
-            failures += _compare(port, Path(shutil.copy(bare, Path(folder, f"{port}.gamer"))), asked, reference)
+            album = Path(shutil.copy(bare, Path(folder, f"{port}.gamer")))
+            failures += _compare(port, album, asked, reference)
     sys.exit(1 if failures else 0)
 
 
@@ -69,7 +70,10 @@ def _compare(port: str, album: Path, asked: FloatArray, reference: float) -> boo
 
 
 def recall(album: Path, asked: FloatArray) -> float:
-    """Of the K nearest by an exact scan, the share that the graph finds. Raises ValueError without a graph."""
+    """Of the K nearest by an exact scan, the share that the graph finds.
+
+    Raises ValueError without a graph.
+    """
     shares = []
     with Album.open(album) as opened:
         for query in asked:
