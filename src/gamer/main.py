@@ -22,6 +22,8 @@ COMMANDS = {
         "verify",
         "Check a bundle: hashes, sizes, and what runs here against torch again.",
     ),
+    "pack": ("gamer.runtime.cli.pack", "pack", "Write a bundle to one file, for a phone."),
+    "unpack": ("gamer.runtime.cli.pack", "unpack", "Make a bundle's directory of such a file."),
     "train": (
         "gamer.export.training.cli",
         "train",
