@@ -149,7 +149,7 @@ def _check_whole(folder: Path, manifest: Manifest, file: Path) -> None:
             check_one(folder, entry)
         except BundleError:
             raise BundleError(
-                f"{file}: {entry.path} in it is missing or not what its manifest promises: copy the file again"
+                f"{file}: {entry.path} in it is missing or not what its manifest promises: copy it again"
             ) from None
 
 
