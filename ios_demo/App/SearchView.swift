@@ -1,11 +1,13 @@
 import PhotoCore
 import SwiftUI
+import UniformTypeIdentifiers
 
 /// The search screen: an input line, a grid of hits, and above it a message about what is still needed for a
 /// search.
 struct SearchView: View {
     @EnvironmentObject private var session: Session
     @State private var query = ""
+    @State private var isChoosing = false
 
     var body: some View {
         NavigationStack {
@@ -27,6 +29,10 @@ struct SearchView: View {
             .toolbar {
                 if let trace = session.answer?.trace { NavigationLink("Trace") { TraceView(trace: trace) } }
                 Button("Index", systemImage: "arrow.clockwise") { session.index() }.disabled(!Places.hasBundle)
+                Button("Choose a model", systemImage: "shippingbox") { isChoosing = true }
+            }
+            .fileImporter(isPresented: $isChoosing, allowedContentTypes: [.zip]) { chosen in
+                if case .success(let file) = chosen { session.take(file) }
             }
             .task {
                 session.look()
@@ -40,7 +46,13 @@ struct SearchView: View {
 
     @ViewBuilder private var notice: some View {
         switch session.screen.notice {
-        case .noBundle: Text("No model bundle. Copy one into this app's folder as “bundle”, with Finder or the Files app.")
+        case .unpacking: ProgressView("Unpacking the model, and checking it…")
+        case .noBundle(let why):
+            VStack(alignment: .leading) {
+                if let why { Text(why).foregroundStyle(.red) }
+                Text("No model yet. Choose the file that `gamer pack` wrote, or copy a bundle into this app's folder as “bundle”.")
+                Button("Choose a model") { isChoosing = true }
+            }
         case .noAccess:
             VStack(alignment: .leading) {
                 Text("No photo may be seen yet. Photos never leave this phone.")

@@ -21,6 +21,20 @@ final class Session: ObservableObject {
         look()
     }
 
+    /// Takes the file that `gamer pack` wrote as the model. One that is damaged changes nothing.
+    func take(_ file: URL) {
+        guard screen.beginUnpacking() else { return }
+        Task {
+            let taken = await Session.apart(.userInitiated) {
+                let isOpen = file.startAccessingSecurityScopedResource()
+                defer { if isOpen { file.stopAccessingSecurityScopedResource() } }
+                try PackedBundle.unpack(file.path, to: Places.bundle.path)
+            }
+            screen.endUnpacking(failure: taken.failure)
+            look()
+        }
+    }
+
     func index() {
         guard screen.beginIndexing() else { return }
         let stop = stop

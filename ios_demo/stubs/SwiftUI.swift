@@ -1,5 +1,7 @@
 @_exported import CoreGraphics
+import Foundation
 @_exported import UIKit
+import UniformTypeIdentifiers
 
 // Views
 
@@ -135,6 +137,9 @@ extension View {
     public func navigationTitle(_ title: String) -> some View { self }
     public func searchable(text: Binding<String>, prompt: String) -> some View { self }
     public func onSubmit(of triggers: SubmitTriggers, _ action: @escaping () -> Void) -> some View { self }
+    public func fileImporter(
+        isPresented: Binding<Bool>, allowedContentTypes: [UTType], onCompletion: @escaping (Result<URL, any Error>) -> Void
+    ) -> some View { self }
     public func toolbar<Content: View>(@ViewBuilder content: () -> Content) -> some View { self }
     public func task<T: Equatable>(id: T, @_inheritActorContext _ action: @escaping @Sendable () async -> Void) -> some View { self }
     public func task(@_inheritActorContext _ action: @escaping @Sendable () async -> Void) -> some View { self }

@@ -267,7 +267,14 @@ final class PhoneTests: XCTestCase {
 
     func testTheScreenTakesOneRunAndTheLastSearch() {
         var screen = ScreenState()
-        XCTAssertEqual(screen.notice, .noBundle)
+        XCTAssertEqual(screen.notice, .noBundle(nil))
+        XCTAssertTrue(screen.beginUnpacking())
+        XCTAssertFalse(screen.beginIndexing(), "with a model that is being replaced")
+        XCTAssertEqual(screen.notice, .unpacking)
+        screen.endUnpacking(failure: "damaged")
+        XCTAssertEqual(screen.notice, .noBundle("damaged"))
+        XCTAssertTrue(screen.beginUnpacking())
+        screen.endUnpacking(failure: nil)
         screen.look(bundle: true, album: false, access: .none)
         XCTAssertEqual(screen.notice, .noAccess)
         screen.look(bundle: true, album: false, access: .chosen)

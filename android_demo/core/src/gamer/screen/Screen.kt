@@ -6,7 +6,7 @@ import gamer.indexing.IndexReport
 enum class Access { ALL, CHOSEN, NONE }
 
 /** What the button below the message does. */
-enum class Press { NOTHING, ALLOW, SETTINGS, INDEX }
+enum class Press { NOTHING, ALLOW, SETTINGS, INDEX, MODEL }
 
 /** The message of the search screen, and its button. */
 data class Headline(val text: String, val press: Press = Press.NOTHING)
@@ -34,6 +34,8 @@ data class Situation(
  */
 class Screen(private val folder: String) {
     private var said: String? = null
+    private var model: String? = null // what is said of the model that the user chose
+    private var isUnpacking = false
     private var searches = 0
     private val pace = Pace()
 
@@ -49,11 +51,27 @@ class Screen(private val folder: String) {
         return search == searches
     }
 
+    /** A packed model is being unpacked and checked. */
+    fun unpacking() {
+        isUnpacking = true
+        model = "Unpacking the model, and checking it…"
+    }
+
+    /** [failure]: why the model was not taken. */
+    fun unpacked(failure: String?) {
+        isUnpacking = false
+        model = failure
+    }
+
     fun headline(now: Situation): Headline {
-        if (!now.bundle) return Headline("No model bundle. Push one with:\nadb push out/pocket/. $folder/bundle/")
+        if (isUnpacking) return Headline(model.orEmpty())
+        if (!now.bundle) {
+            val why = model ?: "No model yet. Choose the file that `gamer pack` wrote; or push a bundle:\nadb push out/pocket/. $folder/bundle/"
+            return Headline(why, Press.MODEL)
+        }
         val press = press(now)
         val isWanted = said == null || now.isIndexing || press != Press.NOTHING // else the last search's message is enough
-        return Headline(listOfNotNull(said, progress(now).takeIf { isWanted }).joinToString("\n"), press)
+        return Headline(listOfNotNull(model, said, progress(now).takeIf { isWanted }).joinToString("\n"), press)
     }
 
     private fun press(now: Situation): Press = when {

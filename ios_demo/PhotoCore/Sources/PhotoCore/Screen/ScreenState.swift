@@ -10,8 +10,10 @@ public struct ScreenState: Sendable, Equatable {
     /// `refused`: the system does not ask the user any more.
     public enum Access: Sendable { case all, chosen, none, refused }
 
+    /// `noBundle`: with the reason why the one that the user chose was not taken.
     public enum Notice: Sendable, Equatable {
-        case noBundle, noAccess, refused, noPhotos, busy, ready
+        case noAccess, refused, noPhotos, busy, ready, unpacking
+        case noBundle(String?)
         case indexing(IndexReport)
         case failed(String)
     }
@@ -23,7 +25,8 @@ public struct ScreenState: Sendable, Equatable {
 
     private var hasBundle = false, hasAlbum = false, access = Access.none
     private var failure: String?
-    private var isBusy = false
+    private var isBusy = false, isUnpacking = false
+    private var refusedBundle: String?
     private var searches = 0
     public private(set) var isIndexing = false
     public private(set) var search = Search.none
@@ -34,9 +37,19 @@ public struct ScreenState: Sendable, Equatable {
 
     public mutating func look(bundle: Bool, album: Bool, access: Access) { (hasBundle, hasAlbum, self.access) = (bundle, album, access) }
 
+    /// Whether a packed bundle may be unpacked: false while one is, or while photos are indexed with the old one.
+    public mutating func beginUnpacking() -> Bool {
+        if isUnpacking || isIndexing { return false }
+        (isUnpacking, refusedBundle) = (true, nil)
+        return true
+    }
+
+    /// `failure`: why it was not taken.
+    public mutating func endUnpacking(failure: String?) { (isUnpacking, refusedBundle) = (false, failure) }
+
     /// Whether a run may begin: false while one is in progress.
     public mutating func beginIndexing() -> Bool {
-        if isIndexing { return false }
+        if isIndexing || isUnpacking { return false }
         (isIndexing, isBusy, failure, report) = (true, false, nil, nil)
         return true
     }
@@ -64,7 +77,9 @@ public struct ScreenState: Sendable, Equatable {
     }
 
     public var notice: Notice {
-        if !hasBundle { return .noBundle }
+        if isUnpacking { return .unpacking }
+        if !hasBundle { return .noBundle(refusedBundle) }
+        if let refusedBundle { return .failed(refusedBundle) }
         if isIndexing { return .indexing(report ?? IndexReport(done: 0, total: 0)) }
         if let failure { return .failed(failure) }
         if isBusy { return .busy }

@@ -17,11 +17,13 @@ import android.widget.GridView
 import android.widget.LinearLayout
 import android.widget.TextView
 import android.widget.Toast
+import gamer.bundle.PackedBundle
 import gamer.common.oneLine
 import gamer.screen.Access
 import gamer.screen.Press
 import gamer.screen.Screen
 import gamer.screen.Situation
+import java.io.FileNotFoundException
 import java.util.concurrent.Executors
 
 /**
@@ -81,7 +83,8 @@ class MainActivity : Activity() {
     }
 
     override fun onCreateOptionsMenu(menu: Menu): Boolean {
-        for ((at, name) in listOf(R.string.benchmark, R.string.trace, R.string.index, R.string.choose).withIndex()) menu.add(0, at, at, name)
+        val names = listOf(R.string.benchmark, R.string.trace, R.string.index, R.string.choose, R.string.choose_model)
+        for ((at, name) in names.withIndex()) menu.add(0, at, at, name)
         return true
     }
 
@@ -90,6 +93,7 @@ class MainActivity : Activity() {
             0 -> startActivity(Intent(this, BenchActivity::class.java))
             1 -> explain()
             2 -> index()
+            4 -> chooseModel()
             else -> Permissions.ask(this)
         }
         return true
@@ -104,6 +108,35 @@ class MainActivity : Activity() {
     override fun onStart() {
         super.onStart()
         if (Permissions.access(this) != Access.NONE) IndexJob.watch(this)
+    }
+
+    /** Asks for the file that `gamer pack` wrote, wherever the phone has it. */
+    private fun chooseModel() {
+        val wanted = Intent(Intent.ACTION_OPEN_DOCUMENT).addCategory(Intent.CATEGORY_OPENABLE).setType("*/*")
+        startActivityForResult(wanted, MODEL)
+    }
+
+    override fun onActivityResult(code: Int, result: Int, data: Intent?) {
+        val uri = data?.data ?: return
+        if (code != MODEL || result != RESULT_OK) return
+        model.unpacking()
+        show()
+        work.execute {
+            val failure = try {
+                finder?.close()
+                finder = null
+                val input = contentResolver.openInputStream(uri) ?: throw FileNotFoundException(uri.toString())
+                input.use { PackedBundle.unpack(it, uri.lastPathSegment ?: uri.toString(), Files(this).bundle) }
+                null
+            } catch (error: Exception) {
+                oneLine(error)
+            }
+            screen.post {
+                model.unpacked(failure)
+                if (failure == null && Permissions.access(this) != Access.NONE) IndexJob.schedule(this)
+                show()
+            }
+        }
     }
 
     private fun index() {
@@ -135,6 +168,7 @@ class MainActivity : Activity() {
         Press.ALLOW -> Permissions.ask(this)
         Press.SETTINGS -> startActivity(Permissions.settings(this))
         Press.INDEX -> index()
+        Press.MODEL -> chooseModel()
         Press.NOTHING -> Unit
     }
 
@@ -165,6 +199,10 @@ class MainActivity : Activity() {
     }
 
     private companion object {
-        val NAMES = mapOf(Press.ALLOW to R.string.allow, Press.SETTINGS to R.string.allow_in_settings, Press.INDEX to R.string.index)
+        const val MODEL = 3
+        val NAMES = mapOf(
+            Press.ALLOW to R.string.allow, Press.SETTINGS to R.string.allow_in_settings, Press.INDEX to R.string.index,
+            Press.MODEL to R.string.choose_model,
+        )
     }
 }
