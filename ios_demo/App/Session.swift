@@ -10,11 +10,21 @@ final class Session: ObservableObject {
     @AppStorage(Backend.key) private var backend = Backend.onnx.rawValue
     private let stop = Stop()
     private let warm = WarmEngine(bundle: Places.bundle.path, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
+    private var watch: LibraryWatch?
     // Photos of the grid.
     private static let shown = 60
 
-    /// Looks again at what is there: the bundle, the album, the permission.
-    func look() { screen.look(bundle: Places.hasBundle, album: Places.hasAlbum, access: PhotoLibrary.access) }
+    /// Looks again at what is there: the bundle, the album, the permission. Where photos may be seen, their changes are
+    /// followed from then on.
+    func look() {
+        screen.look(bundle: Places.hasBundle, album: Places.hasAlbum, access: PhotoLibrary.access)
+        if watch == nil, [.all, .chosen].contains(PhotoLibrary.access) {
+            watch = LibraryWatch { [weak self] in
+                guard let self, Places.hasBundle else { return }
+                self.index()
+            }
+        }
+    }
 
     func allow() async {
         await PhotoLibrary.ask()

@@ -13,6 +13,15 @@ public typealias PHImageRequestID = Int32
 public final class PHPhotoLibrary {
     public static func requestAuthorization(for level: PHAccessLevel) async -> PHAuthorizationStatus { .denied }
     public static func authorizationStatus(for level: PHAccessLevel) -> PHAuthorizationStatus { .denied }
+    public static func shared() -> PHPhotoLibrary { PHPhotoLibrary() }
+    public func register(_ observer: any PHPhotoLibraryChangeObserver) {}
+    public func unregisterChangeObserver(_ observer: any PHPhotoLibraryChangeObserver) {}
+}
+
+public final class PHChange {}
+
+public protocol PHPhotoLibraryChangeObserver: NSObjectProtocol {
+    func photoLibraryDidChange(_ change: PHChange)
 }
 
 open class PHFetchOptions {
