@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from .retrieval.datasets import DatasetError, read_jsonl
 
 if TYPE_CHECKING:
     from gamer.export.settings import Settings
-    from gamer.export.training.options import Options
+    from gamer.export.training.options import Options, Reinforcement
     from gamer.export.training.ppo import Round
     from gamer.export.training.rlhf import Earned
     from gamer.export.training.sft import Report, Say, Stage
@@ -39,6 +39,8 @@ class Update:
     command: str
     album: str
     queries: str
+    epochs: int
+    rate: float
     learned: int
     measured: int
     before: Skills
@@ -100,6 +102,8 @@ def update(
         f"--epochs {options.epochs} --rate {options.rate:g}",
         album.name,
         queries.name,
+        options.epochs,
+        options.rate,
         done.learned,
         done.before.opened.queries,
         done.before,
@@ -131,54 +135,38 @@ def opened(album: Path, queries: Path) -> list[Opened]:
 def alphas(
     settings: Settings,
     album: Path,
-    bundle: Path,
-    base: Path,
-    queries: Path,
-    judge: Path | None,
+    what: Reinforcement,
     work: Path,
     chosen: Sequence[float],
     options: Options,
     talk: tuple[Stage, Say, Report],
 ) -> Alphas:
-    """Reinforces the checkpoint `base` once for each α, into `work`/ALPHA.
+    """Reinforces a checkpoint once for each α of `chosen` in the place of `what.alpha`, into `work`/ALPHA.
 
-    `queries`: JSON Lines of {"query", "photos"}, as `gamer train --reinforce` reads them. Raises ExportError.
+    Raises ExportError.
     """
     from gamer.export.training import rlhf
-    from gamer.export.training.ppo import Rules
 
     rows, shown = list[Weighed](), (0, 0)
     stage, say, _ = talk
     for alpha in chosen:
         begun = time.monotonic()
         say(f"α {alpha:g}")
-        done = rlhf.reinforce(
-            settings,
-            album,
-            bundle,
-            base,
-            work / f"{alpha:g}",
-            options,
-            alpha,
-            Rules(),
-            queries,
-            judge,
-            stage,
-            say,
-        )
+        weighed = replace(what, alpha=alpha)
+        done = rlhf.reinforce(settings, album, work / f"{alpha:g}", options, weighed, stage, say)
         seconds, shown = round(time.monotonic() - begun, 1), (done.learned, done.measured)
         rows.append(Weighed(alpha, done.before, done.after, done.rounds, done.installed, seconds))
-    told = asdict(options)
+    asked = "" if what.queries is None else what.queries.name
     return Alphas(
         machine.read(),
-        f"gamer bench alpha {settings.recipe} -a {album.name} -b {bundle.name} --base {base.name} --queries "
-        f"{queries.name} --epochs {options.epochs} --rate {options.rate:g} --lora {options.lora}",
+        f"gamer bench alpha {settings.recipe} -a {album.name} -b {what.bundle.name} --base {what.base.name} "
+        f"--queries {asked} --epochs {options.epochs} --rate {options.rate:g} --lora {options.lora}",
         album.name,
-        queries.name,
-        "the experts" if judge is None else judge.name,
+        asked,
+        "the experts" if what.judge is None else what.judge.name,
         *shown,
-        told["rate"],
-        told["lora"],
+        options.rate,
+        options.lora,
         tuple(rows),
         datetime.now().astimezone().isoformat(timespec="seconds"),
     )

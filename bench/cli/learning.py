@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.progress import Progress
 
 from gamer.runtime.cli.console import one_line
@@ -64,7 +63,7 @@ def update(
         options = Options(epochs=epochs, rate=rate)
         result = learning.update(Settings(recipe), album, base, queries, work, options, _talk(progress))
         out.save(asdict(result))
-    out.show(asdict(result), lambda: Console().print(paper_training.updates([asdict(result)])))
+    out.show(asdict(result), lambda: click.echo(paper_training.updates([asdict(result)])))
 
 
 @click.command("alpha")
@@ -96,7 +95,7 @@ def alpha(
     """
     from gamer.export.errors import ExportError
     from gamer.export.settings import Settings
-    from gamer.export.training.options import Options
+    from gamer.export.training.options import Options, Reinforcement
 
     from .. import learning
 
@@ -104,17 +103,14 @@ def alpha(
         result = learning.alphas(
             Settings(recipe),
             album,
-            bundle,
-            base,
-            queries,
-            judge,
+            Reinforcement(base, bundle, queries, judge=judge),
             work,
             chosen or learning.ALPHAS,
             Options(epochs=epochs, rate=rate, lora=lora),
             _talk(progress),
         )
         out.save(asdict(result))
-    out.show(asdict(result), lambda: Console().print(paper_training.alphas(asdict(result))))
+    out.show(asdict(result), lambda: click.echo(paper_training.alphas(asdict(result))))
 
 
 def _talk(progress: Progress) -> tuple[Stage, Say, Report]:

@@ -52,7 +52,7 @@ def alphas(result: Any) -> str:
     return (
         "# Table 8: α of the reward\n\n"
         + table(head, rows)
-        + f"\n\n{rounds} rounds of PPO over {result['learned']} searches, measured on {result['measured']} "
+        + f"\n\nRounds of PPO: {rounds}, over {result['learned']} searches, measured on {result['measured']} "
         f"others with the likeliest refinement; without any, recall@5 is {first['plain']:.3f}. Divergence: "
         "nats a token from the policy before, in the round where it was greatest. What differs: one person's "
         "album in place of Flickr, a language model of a tenth of the paper's size, r1 by "
@@ -71,6 +71,7 @@ def updates(results: Sequence[Any]) -> str:
     rows = [
         [
             f"{result['album']}, {result['queries']}",
+            f"{result['epochs']} × {result['rate']:g}",
             f"{result['learned']} / {result['measured']}",
             *(
                 f"{result[when][skill]['at_5']:.3f}"
@@ -84,6 +85,7 @@ def updates(results: Sequence[Any]) -> str:
     ]
     head = [
         "album, searches",
+        "epochs × rate",
         "learned / measured",
         "later searches before",
         "after",

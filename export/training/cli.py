@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from ..cli import bar
 from ..errors import ExportError
 from ..networks.ranks import WHOLE
 from ..settings import Settings, parse_sources
-from .options import ALPHA, BETA, PRECISIONS, STARTS, Options
+from .options import ALPHA, BETA, PRECISIONS, STARTS, Options, Reinforcement
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -231,8 +231,10 @@ def train(
         with bar() as progress:
             result: sft.Trained | update.Updated | rlhf.Reinforced
             if policy is not None:
-                asked = _Asked(policy, bundle, queries, alpha, beta, judge)
-                result = _reinforce(settings, album, out, options, asked, progress)
+                if bundle is None:
+                    raise ExportError("--reinforce searches with a bundle: give -b DIR")
+                what = Reinforcement(policy, bundle, queries, alpha, beta, judge)
+                result = _reinforce(settings, album, out, options, what, progress)
             elif base is not None:
                 result = _update(settings, album, base, out, options, progress)
             else:
@@ -287,39 +289,13 @@ def _update(
     return update.update(settings, album, base, out, options.epochs, options.rate, *_talk(progress))
 
 
-@dataclass(frozen=True)
-class _Asked:
-    policy: Path
-    bundle: Path | None
-    queries: Path | None
-    alpha: float
-    beta: float
-    judge: Path | None
-
-
 def _reinforce(
-    settings: Settings, album: Path, out: Path, options: Options, asked: _Asked, progress: Progress
+    settings: Settings, album: Path, out: Path, options: Options, what: Reinforcement, progress: Progress
 ) -> rlhf.Reinforced:
     from . import rlhf
-    from .ppo import Rules
 
-    if asked.bundle is None:
-        raise ExportError("--reinforce searches with a bundle: give -b DIR")
     stage, say, _ = _talk(progress)
-    return rlhf.reinforce(
-        settings,
-        album,
-        asked.bundle,
-        asked.policy,
-        out,
-        options,
-        asked.alpha,
-        Rules(beta=asked.beta),
-        asked.queries,
-        asked.judge,
-        stage,
-        say,
-    )
+    return rlhf.reinforce(settings, album, out, options, what, stage, say)
 
 
 def _talk(progress: Progress) -> tuple[sft.Stage, sft.Say, sft.Report]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 STARTS = ("closed", "random")
 PRECISIONS = ("fp32", "bf16")
@@ -43,3 +44,21 @@ class Options:
     start: str = "closed"
     until: int | None = None
     seed: int = 20
+
+
+@dataclass(frozen=True)
+class Reinforcement:
+    """What is reinforced, and by which reward.
+
+    `base`: the checkpoint whose refinement of queries goes on. `bundle`: its search is asked. `queries`: a
+    JSONL of {"query", "photos"}; None for what was searched and opened. `alpha`: the share of r1. `beta`:
+    weight of the divergence from `base`. `judge`: a BLIP-2 for r1, fine-tuned first; None for the experts of
+    `base`.
+    """
+
+    base: Path
+    bundle: Path
+    queries: Path | None = None
+    alpha: float = ALPHA
+    beta: float = BETA
+    judge: Path | None = None

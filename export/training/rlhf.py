@@ -33,7 +33,7 @@ from ..settings import Settings
 from . import blip2, pairs, sft
 from .fit import ExpertsFit, Fit
 from .loading import fingerprint, load
-from .options import Options
+from .options import Options, Reinforcement
 from .ppo import Ppo, Round, Rules
 from .run_folder import RunFolder
 
@@ -146,46 +146,44 @@ class Reward:
 def reinforce(
     settings: Settings,
     album: Path,
-    bundle: Path,
-    base: Path,
     out: Path,
     options: Options,
-    alpha: float,
-    rules: Rules,
-    queries: Path | None,
-    judge: Path | None,
+    what: Reinforcement,
     stage: sft.Stage,
     say: sft.Say,
+    rules: Rules | None = None,
 ) -> Reinforced:
-    """Trains the refinement of the checkpoint `base` into `out`; one that earns less is not written.
+    """Trains the refinement of the checkpoint `what.base` into `out`; one that earns less is not written.
 
-    Of `options`, `epochs` passes at `rate` are used, and `lora` where the checkpoint has no changes.
-    `queries`: a JSONL of {"query", "photos"}; None for what was searched and opened. `judge`: a BLIP-2 for
-    r1, fine-tuned first; None for the experts of `base`. Raises ExportError.
+    Of `options`, `epochs` passes at `rate` are used, and `lora` where the checkpoint has no changes. Raises
+    ExportError.
     """
-    loaded, rounds = load(settings, base, options.lora), options.epochs
-    given = None if judge is None else blip2.Blip2Fit(judge)
-    with closing(Engine.open(bundle, album)) as engine:
-        trained = replace(settings, sources=(*settings.sources, ("dpe", str(base))))
+    loaded, rounds = load(settings, what.base, options.lora), options.epochs
+    rules = replace(rules or Rules(), beta=what.beta)
+    given = None if what.judge is None else blip2.Blip2Fit(what.judge)
+    with closing(Engine.open(what.bundle, album)) as engine:
+        trained = replace(settings, sources=(*settings.sources, ("dpe", str(what.base))))
         fit = given or ExpertsFit(settings, loaded, states.encoder(trained, loaded.options.query))
-        reward = Reward(engine, fit, alpha)
-        searches = [s for s in _searches(album, queries) if all(reward.knows(p) for p in s.photos)]
+        reward = Reward(engine, fit, what.alpha)
+        searches = [s for s in _searches(album, what.queries) if all(reward.knows(p) for p in s.photos)]
         first = int(len(searches) * 0.75)
         if first < 1 or first == len(searches):
-            raise ExportError(f"{queries or album}: {len(searches)} searches with photos here: 4 are needed")
+            raise ExportError(
+                f"{what.queries or album}: {len(searches)} searches with photos here: 4 are needed"
+            )
         if loaded.language is None:
-            raise ExportError(f"{base}: no language model is trained in it: give --lora or --whole")
-        _same_language_model(settings, engine, bundle)
+            raise ExportError(f"{what.base}: no language model is trained in it: give --lora or --whole")
+        _same_language_model(settings, engine, what.bundle)
         prompts = [refine.prompt(engine.models, s.query, reward.asked(s).context)[0] for s in searches]
         told = loaded.told | asdict(
             replace(loaded.options, epochs=rounds, rate=options.rate, lora=lora_rank(loaded.language))
         )
         told |= {
-            "base": fingerprint(base),
-            "bundle": digest(bundle / MANIFEST_NAME)[1],
+            "base": fingerprint(what.base),
+            "bundle": digest(what.bundle / MANIFEST_NAME)[1],
             "album": str(album.resolve()),
             "searches": hashlib.sha256(repr(searches).encode()).hexdigest(),
-            "alpha": alpha,
+            "alpha": what.alpha,
             "judge": None if given is None else given.source,
             **asdict(rules),
         }

@@ -13,7 +13,7 @@ pytest.importorskip("transformers", reason="needs the export extra")
 from gamer.export.errors import ExportError
 from gamer.export.settings import Settings
 from gamer.export.training import rlhf, sft
-from gamer.export.training.options import Options
+from gamer.export.training.options import Options, Reinforcement
 from gamer.export.training.ppo import Rules
 from gamer.runtime.indexing import build
 from gamer.runtime.models.models import Models
@@ -61,9 +61,8 @@ def test_a_refinement_is_reinforced_with_experts_or_a_blip2_as_judge(bundle: Pat
 
     def reinforced(name: str, judge: Path | None, say: sft.Say) -> rlhf.Reinforced:
         out = tmp_path / name
-        return rlhf.reinforce(
-            settings, album, bundle, base, out, options, 0.5, rules, queries, judge, silent, say
-        )
+        what = Reinforcement(base, bundle, queries, judge=judge)
+        return rlhf.reinforce(settings, album, out, options, what, silent, say, rules)
 
     done = reinforced("by-experts", None, silent)
     assert (done.learned, done.measured, len(done.rounds)) == (3, 1, 1)
