@@ -32,6 +32,7 @@ ELSEWHERE = {
 }
 # Command → arguments, and what the output must hold. ALBUM and BUNDLE stand for their paths.
 PLAYED: dict[str, tuple[tuple[tuple[str, ...], str], ...]] = {
+    "pack": ((("BUNDLE", "-o", "FILE", "--targets", "onnx", "--without", "llm,dpe"), "MB"),),
     "index": (
         (("stats", "ALBUM"), "19"),
         (("verify", "ALBUM"), "clean"),
@@ -77,6 +78,7 @@ def test_a_command_of_the_table_does_what_it_says(
     given = {
         "ALBUM": str(album),
         "BUNDLE": str(bundle),
+        "FILE": str(tmp_path / "pocket.zip"),
         "RESULT": str(ROOT / "bench" / "results" / "latency-pocket.json"),
         "AGAIN": str(ROOT / "bench" / "results" / "latency-pocket-again.json"),
     }
