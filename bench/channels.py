@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gamer.runtime.bundle.manifest import Ranking
 
 from . import machine
-from .retrieval.datasets import DatasetError, read_jsonl
+from .retrieval.datasets import read_answered
 
 if TYPE_CHECKING:
     from gamer.export.training.vectors import Vectors
@@ -118,15 +118,13 @@ def measure(
     from gamer.export.errors import ExportError
     from gamer.export.training import vectors
 
-    told = [] if queries is None else list(read_jsonl(queries, "query", "relevant"))
-    for row in told:
-        _check_query(row, queries)
+    told = [] if queries is None else read_answered(queries)
     rows, labels, shown = list[Row](), Found({}, {}), (0, 0, 0, 0)
     names: Found | None = None
     for folder in checkpoints:
         begun = time.monotonic()
-        found = vectors.of_checkpoint(album, folder, [row["query"] for row in told], say)
-        asked = asked_of(found, [row["relevant"] for row in told])
+        found = vectors.of_checkpoint(album, folder, [query for query, _ in told], say)
+        asked = asked_of(found, [relevant for _, relevant in told])
         if rows and shown[0] != found.options.until:
             raise ExportError(f"{folder}: trained with another --until than {checkpoints[0]}")
         shown = (
@@ -155,15 +153,6 @@ def measure(
         tuple(rows),
         datetime.now().astimezone().isoformat(timespec="seconds"),
     )
-
-
-def _check_query(row: dict[str, Any], queries: Path | None) -> None:
-    query, relevant = row["query"], row["relevant"]
-    ids = isinstance(relevant, list) and all(isinstance(name, str) for name in relevant)
-    if not isinstance(query, str) or not ids:
-        raise DatasetError(
-            f'{queries}: {str(query)[:40]!r}: "query" is to be a text and "relevant" a list of photo ids'
-        )
 
 
 def asked_of(found: Vectors, relevant: Sequence[Sequence[str]]) -> Asked:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import FloatArray
-from gamer.index.ingest import clip_frames
+from gamer.index.ingest import clip_decoder, clip_frames
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.models import Models
 
@@ -132,10 +132,9 @@ def make(path: Path, scenes: Sequence[Picture]) -> None:
     """Writes a clip in H.264 of scenes, over each of which the camera moves by a tenth of its width."""
     try:
         import av
-        import av.logging
     except ImportError:
         raise RuntimeFailure(clip_frames.INSTALL) from None
-    av.logging.restore_default_callback()  # PyAV's can hang: see clip_decoder.py
+    clip_decoder.quiet()
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264", rate=RATE)
         stream.width, stream.height, stream.pix_fmt = *SIZE, "yuv420p"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gamer.index import Album, Opened
 
 from . import machine
-from .retrieval.datasets import DatasetError, read_jsonl
+from .retrieval.datasets import read_answered
 
 if TYPE_CHECKING:
     from gamer.export.settings import Settings
@@ -122,11 +122,8 @@ def opened(album: Path, queries: Path) -> list[Opened]:
     with Album.open(album) as file:
         times = {photo.id: photo.wall or 0 for photo in file.photos(range(len(file)))}
     out = []
-    for row in read_jsonl(queries, "query", "relevant"):
-        query, relevant = row["query"], row["relevant"]
-        if not isinstance(query, str) or not isinstance(relevant, list):
-            raise DatasetError(f'{queries}: "query" is to be a text and "relevant" a list of photo ids')
-        photo = next((str(name) for name in relevant if name in times), None)
+    for query, relevant in read_answered(queries):
+        photo = next((name for name in relevant if name in times), None)
         if photo is not None:
             out.append(Opened(times[photo], query, photo))
     return sorted(out, key=lambda search: search.at)

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gamer.index.ingest import clip_decoder
+
 av: Any = pytest.importorskip("av", reason="PyAV is not installed: pip install 'gamer-on-device[clips]'")
-av.logging.restore_default_callback()  # PyAV's can hang: see clip_decoder.py
-av.logging.set_libav_level(av.logging.PANIC)
+clip_decoder.quiet()
 
 RED, GREEN, BLUE = (220, 30, 30), (30, 200, 40), (30, 40, 220)
 SIZE = (96, 64)  # width and height

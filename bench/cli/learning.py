@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-from rich.progress import Progress
 
 from gamer.runtime.cli.console import one_line
 
 from ..retrieval import paper_training
 from ..retrieval.datasets import DatasetError
-from .options import PATH, Outlet, bundle_option, result_options, spinner
-
-if TYPE_CHECKING:
-    from gamer.export.training.sft import Report, Say, Stage
+from .options import PATH, Outlet, bundle_option, result_options
 
 
 def _shared(command: Callable[..., None]) -> Callable[..., None]:
@@ -53,15 +48,17 @@ def update(
     The queries, {"query", "relevant"}, stand for searches, by the time of the first photo that answers; the
     first three quarters are learned from and the last is measured.
     """
+    from gamer.export.cli import bar
     from gamer.export.errors import ExportError
     from gamer.export.settings import Settings
+    from gamer.export.training.cli import talk
     from gamer.export.training.options import Options
 
     from .. import learning
 
-    with one_line("bench update", DatasetError, ExportError, extra="export"), spinner() as progress:
+    with one_line("bench update", DatasetError, ExportError, extra="export"), bar() as progress:
         options = Options(epochs=epochs, rate=rate)
-        result = learning.update(Settings(recipe), album, base, queries, work, options, _talk(progress))
+        result = learning.update(Settings(recipe), album, base, queries, work, options, talk(progress))
         out.save(asdict(result))
     out.show(asdict(result), lambda: click.echo(paper_training.updates([asdict(result)])))
 
@@ -93,13 +90,15 @@ def alpha(
 
     The queries are {"query", "photos"}; the first three quarters are learned from and the last is measured.
     """
+    from gamer.export.cli import bar
     from gamer.export.errors import ExportError
     from gamer.export.settings import Settings
+    from gamer.export.training.cli import talk
     from gamer.export.training.options import Options, Reinforcement
 
     from .. import learning
 
-    with one_line("bench alpha", DatasetError, ExportError, extra="export"), spinner() as progress:
+    with one_line("bench alpha", DatasetError, ExportError, extra="export"), bar() as progress:
         result = learning.alphas(
             Settings(recipe),
             album,
@@ -107,23 +106,10 @@ def alpha(
             work,
             chosen or learning.ALPHAS,
             Options(epochs=epochs, rate=rate, lora=lora),
-            _talk(progress),
+            talk(progress),
         )
         out.save(asdict(result))
     out.show(asdict(result), lambda: click.echo(paper_training.alphas(asdict(result))))
-
-
-def _talk(progress: Progress) -> tuple[Stage, Say, Report]:
-    task = progress.add_task("opening", total=None)
-
-    def say(text: str) -> None:
-        progress.console.print(text, highlight=False, soft_wrap=True)
-
-    return (
-        lambda what, done, total: progress.update(task, description=f"{what}, {done} of {total}"),
-        say,
-        lambda epoch: progress.update(task, description=f"epoch {epoch.epoch} of {epoch.of}"),
-    )
 
 
 COMMANDS = (update, alpha)

@@ -57,6 +57,20 @@ def read_jsonl(path: Path, *fields: str) -> Iterator[dict[str, Any]]:
         raise DatasetError(f"{path}:{number + 1}: cannot be read ({error})") from None
 
 
+def read_answered(path: Path) -> list[tuple[str, list[str]]]:
+    """Queries with the ids of the photos that answer them, of {"query", "relevant"}. Raises DatasetError."""
+    out = []
+    for row in read_jsonl(path, "query", "relevant"):
+        query, relevant = row["query"], row["relevant"]
+        ids = isinstance(relevant, list) and all(isinstance(name, str) for name in relevant)
+        if not isinstance(query, str) or not ids:
+            raise DatasetError(
+                f'{path}: {str(query)[:40]!r}: "query" is to be a text and "relevant" a list of photo ids'
+            )
+        out.append((query, relevant))
+    return out
+
+
 def users(folder: Path) -> list[str]:
     """The user names of a data set folder, sorted. Raises DatasetError if there are none."""
     names = sorted(p.name.removesuffix(".corpus.jsonl.gz") for p in folder.glob("*.corpus.jsonl.gz"))

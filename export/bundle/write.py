@@ -183,12 +183,7 @@ def together(name: str, *requests: tuple[str, ...]) -> tuple[str, ...]:
 
 def _remove_unlisted(stage: Path, manifest: mf.Manifest) -> None:
     """Deletes files that the manifest does not name: records, and files of an interrupted, larger export."""
-    named = {
-        mf.MANIFEST_NAME,
-        *(a.path for a in manifest.artifacts),
-        *(f.path for f in manifest.files),
-        *(p.path for p in manifest.prefixes),
-    }
+    named = {mf.MANIFEST_NAME, *(entry.path for entry in manifest.entries)}
     for path in sorted(stage.rglob("*"), reverse=True):  # a folder's contents before the folder
         relative = path.relative_to(stage)
         if path.is_dir() and not path.is_symlink():

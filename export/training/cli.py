@@ -278,7 +278,7 @@ def _is_given(context: click.Context, name: str) -> bool:
 def _train(settings: Settings, album: Path, out: Path, options: Options, progress: Progress) -> sft.Trained:
     from . import sft
 
-    return sft.train(settings, album, out, options, *_talk(progress))
+    return sft.train(settings, album, out, options, *talk(progress))
 
 
 def _update(
@@ -286,7 +286,7 @@ def _update(
 ) -> update.Updated:
     from . import update
 
-    return update.update(settings, album, base, out, options.epochs, options.rate, *_talk(progress))
+    return update.update(settings, album, base, out, options.epochs, options.rate, *talk(progress))
 
 
 def _reinforce(
@@ -294,11 +294,11 @@ def _reinforce(
 ) -> rlhf.Reinforced:
     from . import rlhf
 
-    stage, say, _ = _talk(progress)
+    stage, say, _ = talk(progress)
     return rlhf.reinforce(settings, album, out, options, what, stage, say)
 
 
-def _talk(progress: Progress) -> tuple[sft.Stage, sft.Say, sft.Report]:
+def talk(progress: Progress) -> tuple[sft.Stage, sft.Say, sft.Report]:
     """How a training tells what it does: a stage's progress, a line, an epoch."""
     task = progress.add_task("opening", total=None)
 

@@ -37,12 +37,8 @@ class Refused(Exception):
 def main(request: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     """The answer's first line, and its frames: uint8 [H, W, 3]."""
     import av
-    import av.logging
 
-    # PyAV's own callback takes the interpreter's lock in threads for which a closing decoder, which holds it,
-    # waits: about one decoder of 300 hung for ever. FFmpeg's writes to stderr, and needs no lock.
-    av.logging.restore_default_callback()
-    av.logging.set_libav_level(av.logging.PANIC)
+    quiet()
     with open(request["path"], "rb") as file:  # noqa: PTH123 (no more than is needed is imported)
         head = file.read(8)
     kind = "matroska" if head.startswith(b"\x1aE\xdf\xa3") else "mov"
@@ -64,6 +60,18 @@ def main(request: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
         return {"length": video.length, "times": [at for at, _ in pairs], "shapes": shapes}, [
             p for _, p in pairs
         ]
+
+
+def quiet() -> None:
+    """Leaves messages to FFmpeg, which writes those of a panic to stderr; for the whole process.
+
+    PyAV's own callback takes the interpreter's lock in threads for which a codec that is being closed, and
+    holds that lock, waits: about one decoder of 300 hung for ever.
+    """
+    import av.logging
+
+    av.logging.restore_default_callback()
+    av.logging.set_libav_level(av.logging.PANIC)
 
 
 class Video:

@@ -285,6 +285,11 @@ class Manifest:
     channels: tuple[Channel, ...] = ()
     text_prompts: TextPrompts | None = None
 
+    @property
+    def entries(self) -> tuple[DataFile | Artifact | PrefixFile, ...]:
+        """Everything that has a path, a size and a hash: a file, or a directory of files."""
+        return (*self.files, *self.artifacts, *self.prefixes)
+
     def component(self, role: str) -> Component:
         component: Component = _only([c for c in self.components if c.role == role], f"component {role!r}")
         return component
@@ -561,8 +566,5 @@ def check_files(bundle: Path, manifest: Manifest) -> None:
 
 def check(bundle: Path, manifest: Manifest) -> None:
     """Checks every file that the manifest names. Raises BundleError for the first that differs from it."""
-    check_files(bundle, manifest)
-    for artifact in manifest.artifacts:
-        check_one(bundle, artifact)
-    for prefix in manifest.prefixes:
-        check_one(bundle, prefix)
+    for entry in manifest.entries:
+        check_one(bundle, entry)

@@ -15,18 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ..errors import BundleError
-from .manifest import (
-    MANIFEST_NAME,
-    Artifact,
-    DataFile,
-    Manifest,
-    PrefixFile,
-    check,
-    check_one,
-    from_json,
-    inside,
-    read,
-)
+from .manifest import MANIFEST_NAME, Manifest, check, check_one, from_json, inside, read
 from .manifest import to_json as manifest_text
 
 OPTIONAL = ("llm", "dpe", "faces")  # parts that a search can do without
@@ -34,7 +23,6 @@ _ROLES = {"llm": "llm_", "dpe": "dpe_", "faces": "face_"}
 MAX_MANIFEST, MAX_ENTRIES = 16 << 20, 100_000
 _BLOCK = 1 << 20
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # so that the same bundle gives the same file
-Entry = Artifact | DataFile | PrefixFile
 
 
 @dataclass(frozen=True)
@@ -108,14 +96,10 @@ def _of_files(gone: tuple[str, ...]) -> tuple[str, ...]:
 
 def _names(bundle: Path, manifest: Manifest) -> Iterator[str]:
     """The files that the manifest names, and those in the directories that it names."""
-    for entry in _entries(manifest):
+    for entry in manifest.entries:
         path = inside(bundle, entry.path)
         files = [p for p in path.rglob("*") if p.is_file()] if path.is_dir() else [path]
         yield from (file.relative_to(bundle).as_posix() for file in files)
-
-
-def _entries(manifest: Manifest) -> tuple[Entry, ...]:
-    return (*manifest.files, *manifest.artifacts, *manifest.prefixes)
 
 
 def unpack(file: Path, out: Path) -> Manifest:
@@ -144,7 +128,7 @@ def unpack(file: Path, out: Path) -> Manifest:
 
 
 def _check_whole(folder: Path, manifest: Manifest, file: Path) -> None:
-    for entry in _entries(manifest):
+    for entry in manifest.entries:
         try:
             check_one(folder, entry)
         except BundleError:
@@ -164,7 +148,7 @@ def _extract(packed: zipfile.ZipFile, file: Path, out: Path) -> Manifest:
     if entries[0].file_size > MAX_MANIFEST:
         raise BundleError(f"{file}: its manifest has {entries[0].file_size} bytes, at most {MAX_MANIFEST}")
     manifest = from_json(packed.read(entries[0]).decode("utf-8"), f"{file}: {MANIFEST_NAME}")
-    room = {PurePosixPath(entry.path).as_posix(): entry.bytes for entry in _entries(manifest)}
+    room = {PurePosixPath(entry.path).as_posix(): entry.bytes for entry in manifest.entries}
     seen = set[str]()
     for entry in entries[1:]:
         name = PurePosixPath(entry.filename).as_posix()

@@ -7,7 +7,6 @@ Python's own finds is a failure.
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -17,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Photo
-from tools.conformance.runners import COMMANDS
-from tools.conformance.table import LIMIT_S, ROOT, absent, environment
+from tools.conformance.runners import COMMANDS, printed
+from tools.conformance.table import absent
 
 VECTORS, DIM, CENTRES, QUERIES, K = 4_000, 48, 80, 100, 10
 LEAST = 0.98
@@ -42,18 +41,8 @@ def main() -> None:
 
 
 def _compare(port: str, album: Path, asked: FloatArray, reference: float) -> bool:
-    command = [COMMANDS[port], "finish", str(album)]
     try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment([album.parent]),
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=True,
-        )
-        spent = json.loads(done.stdout)["ms"]
+        spent = printed(port, ["finish", str(album)], [album.parent])["ms"]
     except (subprocess.SubprocessError, OSError, ValueError, KeyError) as error:
         print(f"{port:<8}{error} {getattr(error, 'stderr', '') or ''}"[:400], flush=True)
         return True

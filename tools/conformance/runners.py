@@ -31,12 +31,19 @@ DAY = model_suites.NOW[:10]
 
 
 def asked(port: str, bundle: Path, album: Path, query: str) -> Any:
-    """The JSON that the port's command prints. Raises subprocess.CalledProcessError, ValueError."""
-    command = [COMMANDS[port], str(bundle), str(album), query, "--now", DAY]
+    """The JSON of the port's search. Raises as `printed` does."""
+    return printed(port, [str(bundle), str(album), query, "--now", DAY], [bundle, album.parent])
+
+
+def printed(port: str, arguments: Sequence[str], bound: Sequence[Path]) -> Any:
+    """The JSON that the port's command prints for `arguments`. `bound`: as of `environment`.
+
+    Raises subprocess.SubprocessError, OSError, ValueError.
+    """
     done = subprocess.run(
-        command,
+        [COMMANDS[port], *arguments],
         cwd=ROOT,
-        env=environment([bundle, album.parent]),
+        env=environment(bound),
         capture_output=True,
         text=True,
         timeout=LIMIT_S,

@@ -97,7 +97,7 @@ internal class HnswBuilder(private val codes: ByteArray, private val dim: Int) {
 
     /**
      * Of candidates, nearest first, at most [most]: each is nearer to [node] than to any that was chosen before it, so that
-     * links lead into all directions. Where few are left the nearest of the others fill it up.
+     * links lead into all directions.
      */
     private fun diverse(node: Int, candidates: IntArray, most: Int): IntArray {
         if (candidates.size <= 1) return candidates
@@ -113,7 +113,9 @@ internal class HnswBuilder(private val codes: ByteArray, private val dim: Int) {
 
     /** Links [from] to [to]; where it has no room, the most diverse of all stay. */
     private fun link(from: Int, to: Int, level: Int) {
-        val (links, begin, room) = place(from, level)
+        val links = links(from, level)
+        val begin = begin(from, level)
+        val room = if (level == 0) WIDE_0 else WIDE
         val count = links[begin]
         if (count < room) {
             links[begin] = count + 1
@@ -138,17 +140,20 @@ internal class HnswBuilder(private val codes: ByteArray, private val dim: Int) {
     }
 
     private fun setLinks(node: Int, level: Int, to: IntArray) {
-        val (links, begin) = place(node, level)
+        val links = links(node, level)
+        val begin = begin(node, level)
         links[begin] = to.size
         to.copyInto(links, begin + 1)
     }
 
-    private fun place(node: Int, level: Int): Triple<IntArray, Int, Int> =
-        if (level == 0) Triple(lowest, node * (1 + WIDE_0), WIDE_0) else Triple(upper[node], (level - 1) * (1 + WIDE), WIDE)
+    /** Where a node's count and links of a level are: in this array, from [begin] on. */
+    private fun links(node: Int, level: Int): IntArray = if (level == 0) lowest else upper[node]
+
+    private fun begin(node: Int, level: Int): Int = if (level == 0) node * (1 + WIDE_0) else (level - 1) * (1 + WIDE)
 
     private inline fun each(node: Int, level: Int, use: (Int) -> Unit) {
-        val links = if (level == 0) lowest else upper[node]
-        val begin = if (level == 0) node * (1 + WIDE_0) else (level - 1) * (1 + WIDE)
+        val links = links(node, level)
+        val begin = begin(node, level)
         for (i in begin + 1..begin + links[begin]) use(links[i])
     }
 

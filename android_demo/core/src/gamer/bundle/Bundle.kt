@@ -23,11 +23,7 @@ class Bundle(val folder: File, val manifest: Manifest) {
     fun checkFiles() = manifest.files.forEach { checked(it) }
 
     /** Checks every file that the manifest names. */
-    fun checkAll() {
-        checkFiles()
-        manifest.artifacts.forEach { checked(it) }
-        manifest.prefixes.forEach { checked(it) }
-    }
+    fun checkAll() = manifest.entries.forEach { checked(it) }
 
     /** A data file of the bundle, by its name in the manifest. */
     fun data(name: String): File = inside(manifest.file(name).path)

@@ -166,6 +166,9 @@ data class Manifest(
     val channels: List<Channel>,
     val textPrompts: TextPrompts,
 ) {
+    /** Everything that has a path, a size and a hash: a file, or a directory of files. */
+    val entries: List<Promised> get() = files + artifacts + prefixes
+
     /** The decoder's parameters. Raises [BundleError] for a bundle without a language model. */
     fun decoder(): Language = language
         ?: throw BundleError("bundle $recipe has no language model: refine fast, or export a recipe that has one")

@@ -42,7 +42,7 @@ object PackedBundle {
         val text = upTo(zip, MAX_MANIFEST) ?: throw BundleError("$name: its manifest has more than $MAX_MANIFEST bytes")
         val manifest = ManifestJson.parse(String(text, Charsets.UTF_8), "$name: $MANIFEST_NAME")
         val room = HashMap<String, Long>()
-        for (entry in entries(manifest)) room[clean(entry.path)] = entry.bytes
+        for (entry in manifest.entries) room[clean(entry.path)] = entry.bytes
         if (!folder.mkdirs()) throw IOException("${folder.path} cannot be made")
         File(folder, MANIFEST_NAME).writeBytes(text)
         val bundle = Bundle(folder, manifest)
@@ -58,8 +58,6 @@ object PackedBundle {
             room[owner] = left - written
         }
     }
-
-    private fun entries(manifest: Manifest): List<Promised> = manifest.files + manifest.artifacts + manifest.prefixes
 
     private fun clean(path: String): String = path.split('/').filter { it.isNotEmpty() && it != "." }.joinToString("/")
 
@@ -85,7 +83,7 @@ object PackedBundle {
     }
 
     private fun checkWhole(bundle: Bundle, name: String) {
-        for (entry in entries(bundle.manifest)) {
+        for (entry in bundle.manifest.entries) {
             try {
                 bundle.checked(entry)
             } catch (error: BundleError) {

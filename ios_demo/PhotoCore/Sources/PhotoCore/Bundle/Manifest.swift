@@ -159,6 +159,9 @@ public struct Manifest: Sendable {
     public let channels: [Channel]
     public let textPrompts: TextPrompts
 
+    /// Everything that has a path, a size and a hash: a file, or a folder of files.
+    public var entries: [FileEntry] { files.map(\.file) + artifacts.map(\.file) + prefixes.map(\.file) }
+
     /// The decoder's parameters. Raises Failure.bundle for a bundle without a language model.
     public func decoder() throws -> LanguageSpec {
         guard let language else { throw Failure.bundle("bundle \(recipe) has no language model: use --refine fast, or export a recipe that has one") }

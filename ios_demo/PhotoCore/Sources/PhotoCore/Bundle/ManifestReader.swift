@@ -101,9 +101,7 @@ public enum ManifestReader {
 
     /// Checks every file that the manifest names.
     public static func check(_ bundle: String, _ manifest: Manifest) throws {
-        try checkFiles(bundle, manifest)
-        for artifact in manifest.artifacts { try checkOne(bundle, artifact.file) }
-        for prefix in manifest.prefixes { try checkOne(bundle, prefix.file) }
+        for entry in manifest.entries { try checkOne(bundle, entry) }
     }
 
     /// Bounds on the sizes by which a reader allocates memory. Raises Failure.value naming the field.

@@ -12,7 +12,7 @@ public enum PackedBundle {
         try? files.removeItem(atPath: aside)
         defer { try? files.removeItem(atPath: aside) }
         let manifest = try extract(file, to: aside)
-        for entry in entries(manifest) {
+        for entry in manifest.entries {
             do { _ = try ManifestReader.checkOne(aside, entry) } catch {
                 throw Failure.bundle("\(file): \(entry.path) in it is missing or not what its manifest promises: copy it again")
             }
@@ -37,7 +37,7 @@ public enum PackedBundle {
         let text = try zip.data(first)
         let manifest = try ManifestReader.parse([UInt8](text), where: "\(file): \(manifestName)")
         var room: [String: Int] = [:]
-        for entry in entries(manifest) { room[clean(entry.path)] = entry.bytes }
+        for entry in manifest.entries { room[clean(entry.path)] = entry.bytes }
         var seen = Set<String>()
         for entry in found.dropFirst() {
             let name = clean(entry.name)
@@ -62,10 +62,6 @@ public enum PackedBundle {
             throw Failure.bundle("\(file): cannot be unpacked (\(error)): free some space")
         }
         return manifest
-    }
-
-    private static func entries(_ manifest: Manifest) -> [FileEntry] {
-        manifest.files.map(\.file) + manifest.artifacts.map(\.file) + manifest.prefixes.map(\.file)
     }
 
     private static func clean(_ path: String) -> String {
