@@ -57,7 +57,7 @@ mkdir -p "$WORK/gen" "$WORK/r"
 "$BIN/aapt" package -f -m -J "$WORK/gen" -M "$HERE/app/src/main/AndroidManifest.xml" -S "$HERE/app/src/main/res" -I "$FRAMEWORK"
 javac -nowarn -Xlint:-options --release 8 -d "$WORK/r" "$WORK/gen/gamer/app/R.java"
 "$HERE/kotlinc.sh" -d "$WORK/app" -cp "$WORK/core:$WORK/r:$PLATFORM" -no-jdk "${FLAGS[@]}" "$HERE/app/src/main/kotlin"
-mkdir -p "$WORK/assets" && cp "$HERE/../runtime/cues/cue_rules.json" "$WORK/assets/"
+mkdir -p "$WORK/assets" && cp "$HERE/../runtime/cues/cue_rules.json" "$HERE/../runtime/serve/static/land.json" "$WORK/assets/"
 echo "== shrink and dex"
 python3 "$HERE/lower_classes.py" "$ORT/onnxruntime.jar" "$WORK/ort.jar"
 (cd "$WORK/core" && jar cf "$WORK/app.jar" . && cd "$WORK/app" && jar uf "$WORK/app.jar" . && cd "$WORK/r" && jar uf "$WORK/app.jar" .)

@@ -35,8 +35,8 @@ def test_every_string_is_used_and_every_used_one_is_there() -> None:
 
 IOS = ROOT / "ios_demo" / "App"
 SHOWN = re.compile(
-    r"(?:\b(?:Text|Button|Label|NavigationLink|LabeledContent|ProgressView|Picker|Stepper|ShareLink|navigationTitle)"
-    r"\(|prompt: )\"((?:[^\"\\]|\\\((?:[^()]|\([^()]*\))*\))*)\""
+    r"(?:\b(?:Text|Button|Label|NavigationLink|LabeledContent|ProgressView|Picker|Stepper|ShareLink|navigationTitle"
+    r"|accessibilityLabel)\(|prompt: )\"((?:[^\"\\]|\\\((?:[^()]|\([^()]*\))*\))*)\""
 )
 WITHOUT_WORDS = {"GAMER"}
 

@@ -14,7 +14,7 @@ android {
         versionName = "0.1"
         ndk { abiFilters += listOf("arm64-v8a") }
     }
-    // The core is compiled with the app; the rules of cues are the ones that Python and Swift read.
+    // The core is compiled with the app; the rules of cues and the outlines of the land are those of Python and the web page.
     sourceSets["main"].apply {
         kotlin.srcDirs("src/main/kotlin", "../core/src")
         assets.srcDir(layout.buildDirectory.dir("rules"))
@@ -27,7 +27,7 @@ android {
 }
 
 val rules = tasks.register<Copy>("rules") {
-    from("../../runtime/cues/cue_rules.json")
+    from("../../runtime/cues/cue_rules.json", "../../runtime/serve/static/land.json")
     into(layout.buildDirectory.dir("rules"))
 }
 tasks.named("preBuild") { dependsOn(rules) }

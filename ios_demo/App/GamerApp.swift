@@ -14,6 +14,8 @@ struct GamerApp: App {
         WindowGroup {
             TabView {
                 SearchView().tabItem { Label("Search", systemImage: "magnifyingglass") }
+                NavigationStack { ShelfView(scope: .all).navigationTitle("Timeline") }.tabItem { Label("Timeline", systemImage: "photo.stack") }
+                PlacesView().tabItem { Label("Map", systemImage: "map") }
                 BenchView().tabItem { Label("Benchmark", systemImage: "speedometer") }
             }
             .environmentObject(session)

@@ -4,6 +4,7 @@ import Foundation
 import ImageIO
 import PhotoCore
 import Photos
+import PhotosUI
 import UIKit
 
 /// The phone's photos in PhotoKit: the permission to see them, their metadata and their pixels. Nothing is
@@ -71,6 +72,18 @@ struct PhotoLibrary: PhotoSource {
     /// A small picture for the screen; nil if the photo is gone or has none on this phone.
     static func thumbnail(_ id: String) -> UIImage? {
         asset(id).flatMap { image($0, least: 240) ?? image($0, least: 240, isSmall: true) }
+    }
+
+    /// A picture for the whole screen, with more pixels, so that zooming shows more; nil as for `thumbnail`.
+    static func whole(_ id: String) -> UIImage? {
+        asset(id).flatMap { image($0, least: 1600) ?? image($0, least: 1600, isSmall: true) }
+    }
+
+    /// Lets the user choose other photos, where only some may be seen.
+    @MainActor static func chooseMore() {
+        let scenes = UIApplication.shared.connectedScenes.compactMap { $0 as? UIWindowScene }
+        guard let screen = scenes.first?.keyWindow?.rootViewController else { return }
+        PHPhotoLibrary.shared().presentLimitedLibraryPicker(from: screen)
     }
 
     /// `isSmall`: whatever is on the phone, however small.

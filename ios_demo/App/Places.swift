@@ -10,6 +10,9 @@ enum Places {
     static var hasBundle: Bool { FileManager.default.fileExists(atPath: bundle.appendingPathComponent("manifest.json").path) }
     static var hasAlbum: Bool { FileManager.default.fileExists(atPath: album.path) }
 
+    /// The outlines of the land, copied into the app when it is built; the web page and the other app draw the same.
+    static var land: String { Foundation.Bundle.main.path(forResource: "land", ofType: "json") ?? "" }
+
     /// The cue rules, copied into the app when it is built; Python and Kotlin read the same file.
     static var rules: String { Foundation.Bundle.main.path(forResource: "cue_rules", ofType: "json") ?? "" }
 }

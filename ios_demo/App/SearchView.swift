@@ -8,6 +8,7 @@ struct SearchView: View {
     @EnvironmentObject private var session: Session
     @State private var query = ""
     @State private var isChoosing = false
+    @State private var isChecking = false
 
     var body: some View {
         NavigationStack {
@@ -18,8 +19,10 @@ struct SearchView: View {
                 }
                 .padding()
                 LazyVGrid(columns: [GridItem(.adaptive(minimum: 110), spacing: 4)], spacing: 4) {
-                    ForEach(session.answer?.hits ?? [], id: \.row) { hit in
-                        NavigationLink(destination: HitView(hit: hit)) { Thumbnail(id: hit.photo.id) }
+                    ForEach(hits, id: \.row) { hit in
+                        NavigationLink(destination: PhotoPager(ids: hits.map(\.photo.id), first: hit.photo.id, hits: hits)) {
+                            Thumbnail(id: hit.photo.id)
+                        }
                     }
                 }
             }
@@ -30,7 +33,9 @@ struct SearchView: View {
                 if let trace = session.answer?.trace { NavigationLink("Trace") { TraceView(trace: trace) } }
                 Button("Index", systemImage: "arrow.clockwise") { session.index() }.disabled(!Places.hasBundle)
                 Button("Choose a model", systemImage: "shippingbox") { isChoosing = true }
+                Button("Check the album", systemImage: "checkmark.shield") { isChecking = true }.disabled(!Places.hasAlbum)
             }
+            .sheet(isPresented: $isChecking) { CheckView() }
             .fileImporter(isPresented: $isChoosing, allowedContentTypes: [.zip]) { chosen in
                 if case .success(let file) = chosen { session.take(file) }
             }
@@ -43,6 +48,8 @@ struct SearchView: View {
             }
         }
     }
+
+    private var hits: [Hit] { session.answer?.hits ?? [] }
 
     @ViewBuilder private var notice: some View {
         switch session.screen.notice {
@@ -86,6 +93,7 @@ struct SearchView: View {
             Text("Indexed: \(report.line)").font(.footnote)
         } else if PhotoLibrary.access == .chosen {
             Text("Only the photos that you chose are seen.").font(.footnote)
+            Button("Choose photos") { PhotoLibrary.chooseMore() }
         }
     }
 }
@@ -109,13 +117,29 @@ struct Thumbnail: View {
     }
 }
 
-/// One photo, and the reasons for its rank.
+/// Checks the album file, repairs what can be, and says so.
+struct CheckView: View {
+    @State private var lines: [String]?
+
+    var body: some View {
+        List {
+            if let lines {
+                if lines.isEmpty { Text("No damage found") }
+                ForEach(lines, id: \.self) { Text($0) }
+            } else {
+                ProgressView("The album is being checked…")
+            }
+        }
+        .task { lines = await Task.detached { () -> [String] in do { return try Browsing.check() } catch { return ["\(error)"] } }.value }
+    }
+}
+
+/// Why a photo was found.
 struct HitView: View {
     let hit: Hit
 
     var body: some View {
         List {
-            Thumbnail(id: hit.photo.id)
             LabeledContent("Likely", value: "\(Int(hit.probability * 100)) %")
             if let memory = hit.memory { LabeledContent("Memory", value: memory) }
             if let clip = hit.clip { LabeledContent("A video, not played here", value: "at \(Int(clip.second)) s") }

@@ -49,6 +49,10 @@ public struct Image: PrimitiveView {
 }
 public struct Color: PrimitiveView, ShapeStyle {
     public static let gray = Color()
+    public static let black = Color()
+    public static let orange = Color()
+    public nonisolated init(red: Double, green: Double, blue: Double, opacity: Double = 1) {}
+    nonisolated init() {}
     public func opacity(_ share: Double) -> Color { self }
 }
 public protocol ShapeStyle {}
@@ -72,10 +76,13 @@ public struct ForEach<Data: RandomAccessCollection, ID: Hashable, Content: View>
 }
 public struct SharePreview: Sendable {
     public init(_ title: String) {}
+    public init(_ title: String, image: Image) {}
 }
 public protocol Transferable {}
 extension String: Transferable {}
+extension Image: Transferable {}
 public struct ShareLink: PrimitiveView {
+    public init<I: Transferable>(item: I, preview: SharePreview) {}
     public init<I: Transferable>(_ title: String, item: I, preview: SharePreview) {}
 }
 public struct LabeledContent: PrimitiveView {
@@ -98,7 +105,12 @@ public struct GridItem: Sendable {
     public init(_ size: Size, spacing: CGFloat? = nil) {}
 }
 public struct LazyVGrid<Content: View>: PrimitiveView {
-    public init(columns: [GridItem], spacing: CGFloat? = nil, @ViewBuilder content: () -> Content) {}
+    public init(
+        columns: [GridItem], alignment: HorizontalAlignment = .center, spacing: CGFloat? = nil, @ViewBuilder content: () -> Content
+    ) {}
+}
+public struct Section<Parent: View, Content: View>: PrimitiveView {
+    public init(@ViewBuilder content: () -> Content, @ViewBuilder header: () -> Parent) {}
 }
 public enum HorizontalAlignment: Sendable { case leading, center, trailing }
 public struct VStack<Content: View>: PrimitiveView {
@@ -111,11 +123,81 @@ public typealias NavigationStack = Container
 public typealias Form = Container
 public typealias List = Container
 public typealias ScrollView = Container
-public typealias TabView = Container
+public typealias ZStack = Container
+public struct TabView<Selection: Hashable, Content: View>: PrimitiveView {
+    public init(selection: Binding<Selection>, @ViewBuilder content: () -> Content) {}
+}
+extension TabView where Selection == Int {
+    public init(@ViewBuilder content: () -> Content) {}
+}
+public protocol TabViewStyle {}
+public struct PageTabViewStyle: TabViewStyle {
+    public enum IndexDisplayMode: Sendable { case automatic, always, never }
+}
+extension TabViewStyle where Self == PageTabViewStyle {
+    public static func page(indexDisplayMode: PageTabViewStyle.IndexDisplayMode) -> PageTabViewStyle { PageTabViewStyle() }
+}
+public struct GeometryProxy {
+    public var size: CGSize { .zero }
+}
+public struct GeometryReader<Content: View>: PrimitiveView {
+    public init(@ViewBuilder content: @escaping (GeometryProxy) -> Content) {}
+}
+
+// Gestures
+
+@MainActor @preconcurrency public protocol Gesture<Value> {
+    associatedtype Value
+}
+public struct MagnifyGesture: Gesture {
+    public struct Value: Equatable, Sendable {
+        public var magnification: CGFloat { 1 }
+        public var startLocation: CGPoint { .zero }
+    }
+    public nonisolated init() {}
+}
+public struct DragGesture: Gesture {
+    public struct Value: Equatable, Sendable {
+        public var translation: CGSize { .zero }
+    }
+    public nonisolated init() {}
+}
+public struct ChangedGesture<Value>: Gesture {}
+extension Gesture {
+    public func onEnded(_ action: @escaping (Value) -> Void) -> some Gesture<Value> { ChangedGesture<Value>() }
+}
+extension Gesture where Value: Equatable {
+    public func onChanged(_ action: @escaping (Value) -> Void) -> some Gesture<Value> { ChangedGesture<Value>() }
+}
+public struct GestureMask: OptionSet, Sendable {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+    public static let subviews = GestureMask(rawValue: 2)
+    public static let all = GestureMask(rawValue: 3)
+}
+
+// Drawing
+
+public struct Path: Equatable, Sendable {
+    public init() {}
+    public init(ellipseIn rect: CGRect) {}
+    public mutating func addLines(_ lines: [CGPoint]) {}
+    public mutating func closeSubpath() {}
+}
+public struct GraphicsContext {
+    public struct Shading: Sendable {
+        public static func color(_ color: Color) -> Shading { Shading() }
+    }
+    public func fill(_ path: Path, with shading: Shading) {}
+}
+public struct Canvas: PrimitiveView {
+    public init(renderer: @escaping (inout GraphicsContext, CGSize) -> Void) {}
+}
 
 public enum ContentMode: Sendable { case fit, fill }
 public struct Font: Sendable {
     public enum TextStyle: Sendable { case caption2 }
+    public static let headline = Font()
     public enum Design: Sendable { case monospaced }
     public static let footnote = Font()
     public static func system(_ style: TextStyle, design: Design? = nil) -> Font { Font() }
@@ -148,6 +230,15 @@ extension View {
     public func overlay<Content: View>(@ViewBuilder content: () -> Content) -> some View { self }
     public func scaledToFill() -> some View { self }
     public func clipped() -> some View { self }
+    public func frame(width: CGFloat? = nil, height: CGFloat? = nil) -> some View { self }
+    public func position(x: CGFloat = 0, y: CGFloat = 0) -> some View { self }
+    public func background<S: ShapeStyle>(_ style: S) -> some View { self }
+    public func accessibilityLabel(_ label: String) -> some View { self }
+    public func tabViewStyle<S: TabViewStyle>(_ style: S) -> some View { self }
+    public func gesture<G: Gesture>(_ gesture: G, including mask: GestureMask = .all) -> some View { self }
+    public func onTapGesture(count: Int = 1, perform action: @escaping (CGPoint) -> Void) -> some View { self }
+    public func sheet<Content: View>(isPresented: Binding<Bool>, @ViewBuilder content: @escaping () -> Content) -> some View { self }
+    public func navigationDestination<D: Hashable, C: View>(item: Binding<D?>, @ViewBuilder destination: @escaping (D) -> C) -> some View { self }
 }
 
 // Scenes

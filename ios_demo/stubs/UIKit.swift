@@ -2,11 +2,32 @@
 
 public final class UIImage: @unchecked Sendable {
     public var cgImage: CGImage? { nil }
+    public var size: CGSize { .zero }
 }
 
 @MainActor public final class UIDevice {
     public static var current: UIDevice { UIDevice() }
     public var name: String { "" }
+}
+
+@MainActor open class UIViewController {}
+
+@MainActor public final class UIWindow {
+    public var rootViewController: UIViewController? { nil }
+}
+
+@MainActor open class UIScene: Hashable {
+    public nonisolated static func == (a: UIScene, b: UIScene) -> Bool { a === b }
+    public nonisolated func hash(into hasher: inout Hasher) {}
+}
+
+@MainActor public final class UIWindowScene: UIScene {
+    public var keyWindow: UIWindow? { nil }
+}
+
+@MainActor public final class UIApplication {
+    public static var shared: UIApplication { UIApplication() }
+    public var connectedScenes: Set<UIScene> { [] }
 }
 
 // Of Apple's Foundation, which the one on Linux lacks.

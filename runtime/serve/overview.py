@@ -48,7 +48,7 @@ def overview(engine: Engine, catalogue: Catalogue) -> Overview:
     return Overview(
         _months(known),
         len(times) - len(known),
-        _places(placed, gazetteer),
+        places(placed, gazetteer),
         len(positions) - len(placed),
         _sources(album),
         _most(catalogue.named),
@@ -80,8 +80,8 @@ def _months(times: NDArray[np.int64]) -> tuple[Month, ...]:
     ]
 
 
-def _places(positions: NDArray[np.float64], gazetteer: Gazetteer) -> tuple[Place, ...]:
-    """Grid cells that hold photos, the fullest first; the first MAX_NAMED have a city's name."""
+def places(positions: NDArray[np.float64], gazetteer: Gazetteer | None = None) -> tuple[Place, ...]:
+    """Grid cells that hold photos, the fullest first; by a gazetteer MAX_NAMED of them have a city's name."""
     cell = CELL
     while True:
         keys, cell_of, counts = np.unique(
@@ -94,12 +94,12 @@ def _places(positions: NDArray[np.float64], gazetteer: Gazetteer) -> tuple[Place
         np.stack([np.bincount(cell_of.reshape(-1), positions[:, axis], len(keys)) for axis in (0, 1)], axis=1)
         / counts[:, None]
     )
-    places = []
+    out = []
     for rank, index in enumerate(np.argsort(-counts, kind="stable")):
         lat, lon = (round(float(value), 4) for value in means[index])
-        city = gazetteer.nearest(lat, lon) if rank < MAX_NAMED else None
-        places.append(Place(lat, lon, int(counts[index]), city.name if city else None))
-    return tuple(places)
+        city = gazetteer.nearest(lat, lon) if gazetteer and rank < MAX_NAMED else None
+        out.append(Place(lat, lon, int(counts[index]), city.name if city else None))
+    return tuple(out)
 
 
 def examples(album: Album, gazetteer: Gazetteer) -> tuple[str, ...]:

@@ -11,10 +11,12 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import groupby
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
 
 from gamer.index import (
@@ -32,6 +34,9 @@ from gamer.index import (
 )
 from gamer.index.album.lexical import WordScores
 from gamer.index.entities.words import query_terms, spellings
+from gamer.index.records import UNKNOWN_TIME
+from gamer.runtime.search.similar import similar
+from gamer.runtime.serve.overview import places
 from tools.conformance.fixture import Case, Suite, floats
 from tools.conformance.graph_suites import edited
 from tools.conformance.tree_suites import cube_json
@@ -66,6 +71,78 @@ _KEPT = _LINKS | {
     "preferences": "SELECT kind, better, worse FROM preferences ORDER BY 1, 2, 3",
     "changes": "SELECT photo FROM changes ORDER BY photo",
 }
+# What is done to an album before it is checked: name → (album, SQL).
+_NEWEST = "../album_v3.gamer"
+_SPOILT: dict[str, tuple[str, tuple[str, ...]]] = {
+    **{f"clean-{n}": (name, ()) for n, name in enumerate((*ALBUMS, CLIPS))},
+    "photos": (
+        _NEWEST,
+        (
+            "UPDATE photos SET lat_e7 = 910000000, lon_e7 = NULL WHERE row = 1",
+            "UPDATE photos SET utc_offset = 1440 WHERE row = 2",
+            "UPDATE photos SET sharing = 'none' WHERE row = 0",
+        ),
+    ),
+    "memories": (
+        "album.gamer",
+        (
+            "UPDATE memories SET text = text || ' and tea' WHERE id = 2",
+            "INSERT INTO memories(photo, source, text) VALUES(700, 'note', 'of nobody')",
+        ),
+    ),
+    "words": ("album.gamer", ("DELETE FROM memories_fts_docsize WHERE id = 3",)),
+    "own-words": ("../album_v3_words.gamer", ("UPDATE segments SET blob = x'00' WHERE name = 'words'",)),
+    "vectors": (
+        _NEWEST,
+        (
+            "UPDATE vectors SET data = substr(data, 2) WHERE photo = 1 AND channel = 'text'",
+            "UPDATE vectors SET scale = -1 WHERE photo = 3",
+            "INSERT INTO vectors VALUES('image', 777, 0, 1.0, zeroblob(16), NULL)",
+        ),
+    ),
+    "entities": (
+        _NEWEST,
+        (
+            "UPDATE entities SET kind = 'spoilt' WHERE row = 0",
+            "UPDATE entities SET scale = NULL WHERE row = 1",
+            "INSERT INTO mentions VALUES(500, 0, 0)",
+            "INSERT INTO edges VALUES(0, 500, 'at')",
+            "INSERT INTO edges VALUES(0, 1, x'00')",
+        ),
+    ),
+    "preferences": (
+        _NEWEST,
+        (
+            "INSERT INTO preferences VALUES('photo', 0, 1), ('photo', 1, 0)",
+            "INSERT INTO preferences VALUES('dog', 0, 1), ('entity', 0, 900)",
+        ),
+    ),
+    "changes": ("album.gamer", ("INSERT INTO changes VALUES(900, 1)", "UPDATE changes SET generation = 900")),
+    "segments": (
+        "album.gamer",
+        (
+            "UPDATE segments SET sha256 = 'spoilt' WHERE name = 'kdtree'",
+            "UPDATE segments SET generation = 900 WHERE name = 'hnsw:image'",
+        ),
+    ),
+    "no-segments": (_NEWEST, ("DELETE FROM segments",)),
+    "events": (
+        _NEWEST,
+        (
+            "UPDATE events SET starts = 5 WHERE row = 0",
+            "UPDATE events SET id = 'ev_spoilt', edited = 2 WHERE row = 0",
+            "INSERT INTO event_photos VALUES(800, 0)",
+            "INSERT INTO events(row, id, name, summary, data) VALUES(3, 'ev_0123456789', x'00', '', x'0102')",
+        ),
+    ),
+    "clips": (
+        CLIPS,
+        (
+            "UPDATE clips SET frames = '500' WHERE photo = 'short.mp4'",
+            "INSERT INTO clips VALUES('gone.mp4', 0, 1, 1, '', 5)",
+        ),
+    ),
+}  # fmt: skip
 _CREATED = {
     "tables": """SELECT name, replace(replace(sql, ' ', ''), char(10), '') FROM sqlite_master
         WHERE sql IS NOT NULL AND name NOT LIKE 'memories_fts_%' ORDER BY name""",
@@ -205,6 +282,7 @@ def _album(folder: Path) -> Suite:
     ]
     cases += [_changed(folder, n, name) for n, name in enumerate(ALBUMS)]
     cases += [*_moments(folder), _created()]
+    cases += [_verified(folder, name, *spoilt) for name, spoilt in _SPOILT.items()]
     return Suite("album", (*cases, *_damages(folder)), tolerance=2e-6)
 
 
@@ -348,6 +426,7 @@ def _searched(n: int, name: str, album: Album) -> Iterator[Case]:
         {"op": "preferred", "file": name, "ranked": ranked},
         {"rows": album.preferred(ranked)},
     )
+    yield from _browsed(n, name, album)
     nearby: dict[str, Any] = {
         "op": "near",
         "file": name,
@@ -358,6 +437,39 @@ def _searched(n: int, name: str, album: Album) -> Iterator[Case]:
         "metres_an_hour": 1000.0,
     }
     yield Case(f"near-{n}", nearby, {"rows": album.near(4, 48.5, 11.0).tolist()})
+
+
+def _browsed(n: int, name: str, album: Album) -> Iterator[Case]:
+    """What is seen without a query: the timeline, the map's places, and photos like another."""
+    order = np.argsort(-album.times().astype(np.float64), kind="stable")
+    pictured = album.pictured()
+    rows = [row for row in order.tolist() if pictured[row] or not pictured.any()]
+    months = [
+        {"start": start, "rows": list(found)}
+        for start, found in groupby(rows, lambda row: _month(int(album.times()[row])))
+    ]
+    positions = album.positions()[sorted(rows)]
+    placed = positions[~np.isnan(positions).any(axis=1)]
+    cells = [{"lat": place.lat, "lon": place.lon, "photos": place.photos} for place in places(placed)]
+    yield Case(f"browse-{n}", {"op": "browse", "file": name}, {"months": months, "cells": cells})
+    for m, row in enumerate(row for row in range(0, len(album), 9) if _has_vector(album, row)):
+        found = similar(album, row, 6)
+        rows = [hit.row for hit in found.photos]
+        vector = album.mean_of(found.channel, np.array([row]))
+        assert vector is not None
+        cosines = album.search_vectors(found.channel, vector, 6, np.array(rows)).scores
+        out = {"channel": found.channel, "rows": rows, "scores": floats(cosines)}
+        yield Case(f"similar-{n}-{m}", {"op": "similar", "file": name, "row": row, "k": 6}, out)
+
+
+def _month(time: int) -> int | None:
+    if time == UNKNOWN_TIME:
+        return None
+    return int(np.datetime64(time, "ms").astype("datetime64[M]").astype("datetime64[ms]").astype(np.int64))
+
+
+def _has_vector(album: Album, row: int) -> bool:
+    return any(album.mean_of(channel, np.array([row])) is not None for channel in ("image", "text"))
 
 
 def _added(folder: Path, n: int, name: str, count: int) -> Case:
@@ -423,6 +535,23 @@ def _changed(folder: Path, n: int, name: str) -> Case:
         "queries": _KEPT,
     }
     return Case(f"change-{n}", given, out)
+
+
+def _verified(folder: Path, name: str, file: str, damage: Sequence[str]) -> Case:
+    """An album that SQL damages: what a check finds, what a repair does, and what a check finds then."""
+    with copied(folder, file) as path:
+        db = apsw.Connection(str(path))
+        for sql in damage:
+            db.execute(sql)
+        db.close()
+        with Album.open(path) as album:
+            before = album.verify()
+        with AlbumWriter.extend(path) as writer:
+            repaired = writer.repair()
+        with Album.open(path) as album:
+            after = album.verify()
+    given = {"op": "verify", "file": file, "damage": list(damage)}
+    return Case(f"verify-{name}", given, {"before": before, "repaired": repaired, "after": after})
 
 
 def _of_experts(n: int) -> FloatArray:

@@ -11,6 +11,7 @@ enum AlbumSuite {
             let given = one.given, op = try given.text("op")
             if op == "create" { return try create(given, try scratch.place() + "/new.gamer") }
             let name = try given.text("file")
+            if op == "verify" { return try verify(given, try scratch.copy(suite.path(name))) }
             if op == "change" { return try change(given, try scratch.copy(suite.path(name))) }
             if op == "append" { return try append(given, try scratch.copy(suite.path(name))) }
             if op == "open" || op == "photo" {
@@ -58,6 +59,13 @@ enum AlbumSuite {
                 try given.text("channel"), try given.floats("query"), k: try given.whole("k"), rows: given["rows"]?.array?.compactMap(\.int), plan: plan)
             let out: [JSON.Member] = [.init("rows", .ints(found.rows)), .init("scores", .floats(found.scores))]
             return .object(plan == .hnsw ? out + [.init("plan", .string(found.plan.rawValue))] : out)
+        case "similar":
+            let found = try Shelf.similar(album, try given.whole("row"), k: try given.whole("k"))
+            return .object(["channel": .string(found.channel), "rows": .ints(found.rows), "scores": .floats(found.cosines)])
+        case "browse":
+            let months = try Shelf.months(album).map { JSON.object(["start": .optional($0.start), "rows": .ints($0.rows)]) }
+            let cells = try Shelf.cells(album).map { JSON.object(["lat": .number($0.lat), "lon": .number($0.lon), "photos": .int($0.rows.count)]) }
+            return .object(["months": .array(months), "cells": .array(cells)])
         case "preferred": return .object(["rows": .ints(try album.preferred(try given.integers("ranked")))])
         default: throw Failure.value("an operation \(op)")
         }
@@ -139,6 +147,16 @@ enum AlbumSuite {
                 textEncoder: try meta.text("text_encoder"), imageEncoder: try meta.text("image_encoder"), dim: try meta.whole("dim"),
                 delta: try meta.need("delta").double ?? .nan))
         return .object(try asked(path, given))
+    }
+
+    private static func verify(_ given: JSON, _ path: String) throws -> JSON {
+        let db = try Database(path, .readWrite)
+        for sql in try given.list("damage") { try db.run(sql.string ?? "") }
+        db.close()
+        let before = Check.problems(path), writer = try AlbumWriter(path)
+        let repaired = try writer.repair()
+        writer.close()
+        return .object(["before": .strings(before), "repaired": .strings(repaired), "after": .strings(Check.problems(path))])
     }
 
     /// The rows that each of the case's queries gives, by its name.

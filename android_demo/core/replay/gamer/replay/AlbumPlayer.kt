@@ -3,11 +3,13 @@ package gamer.replay
 import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
+import gamer.album.Check
 import gamer.album.Encoded
 import gamer.album.Memory
 import gamer.album.Mention
 import gamer.album.Photo
 import gamer.album.Rows
+import gamer.browse.Shelf
 import gamer.jvm.JdbcDatabase
 import java.io.File
 import org.json.JSONObject
@@ -22,6 +24,7 @@ class AlbumPlayer(private val folder: File) : Player {
         if (op == "append") return append(g)
         if (op == "change") return change(g)
         if (op == "create") return create(g)
+        if (op == "verify") return verify(g)
         if (op == "open" || op == "photo") {
             return Album.open(copied(g), JdbcDatabase).use { album -> if (op == "photo") told(album.photo(g.getInt("row"))) else json() }
         }
@@ -39,6 +42,11 @@ class AlbumPlayer(private val folder: File) : Player {
             }))
             "scores" -> json("scores" to list(album.scores(g.getString("channel"), g.floats("query"), g.ints("rows"))))
             "search" -> search(album, g)
+            "similar" -> Shelf.similar(album, g.getInt("row"), g.getInt("k")).let { json("channel" to it.channel, "rows" to list(it.rows), "scores" to list(it.cosines)) }
+            "browse" -> json(
+                "months" to list(Shelf.months(album).map { json("start" to it.start, "rows" to list(it.rows)) }),
+                "cells" to list(Shelf.cells(album).map { json("lat" to it.lat, "lon" to it.lon, "photos" to it.rows.size) }),
+            )
             "preferred" -> json("rows" to list(album.preferred(g.ints("ranked").toList())))
             else -> throw IllegalArgumentException("op $op")
         }
@@ -85,6 +93,14 @@ class AlbumPlayer(private val folder: File) : Player {
         val told = AlbumMeta(meta.getString("text_encoder"), meta.getString("image_encoder"), meta.getInt("dim"), meta.getDouble("delta"))
         AlbumWriter.create(path, told, JdbcDatabase).close()
         return asked(path, g.getJSONObject("queries"), json())
+    }
+
+    private fun verify(g: JSONObject): JSONObject {
+        val path = copied(g)
+        JdbcDatabase.writer(path).use { db -> g.texts("damage").forEach { db.execute(it) } }
+        val before = Check.problems(path, JdbcDatabase)
+        val repaired = AlbumWriter.extend(path, JdbcDatabase).use { it.repair() }
+        return json("before" to list(before), "repaired" to list(repaired), "after" to list(Check.problems(path, JdbcDatabase)))
     }
 
     /** [out] with the rows that each query gives, by its name. */

@@ -27,7 +27,9 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     /** Entity → the photos that hang on it. */
     private val hanging: Links by loaded { links(Loader.hanging(db, roots, size), 0, 1, roots.size) }
     private val parents: Links by loaded { links(Loader.edges(db, roots), 1, 0, roots.size) }
-    private val entityVectors: VectorSet? by loaded { Loader.entityVectors(db) }
+    private val nodes: EntityNodes? by loaded {
+        Loader.entityVectors(db)?.let { EntityNodes.of(it, Segments.load(db, EntityNodes.SEGMENT, Hnsw.VERSION, size)?.blob) }
+    }
     private val memoryOwner: IntArray by loaded { Loader.memoryOwners(db, size) }
     private val wordIndex: WordIndex by loaded { if (ownWords || !TextIndex.isFullText(db)) OwnIndex(OwnWords.read(db, size)) else Fts5Index(db) }
     private val preferences: Preferences by loaded { openPreferences() }
@@ -110,11 +112,10 @@ class Album private constructor(private val db: Database, val path: File) : Auto
      * and those that only hang on an entity above it, unless more than MOST_REACHED photos do.
      */
     fun matchEntities(query: FloatArray, rows: IntArray, delta: Double, limit: Int = LIMIT, depth: Int = DEPTH): List<EntityMatch> {
-        val vectors = entityVectors ?: return emptyList()
-        val ready = ready(query, vectors.dim, "entities")
-        val similarity = FloatArray(roots.size) { vectors.best(ready, it) }
-        val wanted = Rows.mask(rows, size)
+        val nodes = nodes ?: return emptyList()
         val least = delta.toFloat()
+        val similarity = nodes.similar(ready(query, nodes.dim, "entities"), least)
+        val wanted = Rows.mask(rows, size)
         val out = ArrayList<EntityMatch>()
         val similar = similarity.indices.filter { similarity[it] >= least }
         for (row in similar.sortedWith { a, b -> java.lang.Float.compare(similarity[b], similarity[a]) }) {
@@ -150,6 +151,9 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         return FloatArray(rows.size) { vectors.best(ready, rows[it]) }
     }
 
+    /** The mean of a photo's vectors, of length 1; null if it has none in the channel. */
+    fun meanOf(channel: String, row: Int): FloatArray? = vectors(channel)?.mean(row)
+
     /** The k best photos. [plan]: "exact", "hnsw", or "auto" to let the planner choose. */
     fun searchVectors(channel: String, query: FloatArray, k: Int, rows: IntArray? = null, plan: String = "auto"): VectorResult {
         val vectors = vectors(channel) ?: return VectorResult(IntArray(0), FloatArray(0), "exact")
@@ -179,6 +183,9 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     val conversations: BooleanArray by loaded {
         Rows.mask(db.query("SELECT DISTINCT photo FROM memories WHERE source = 'chat'").map { it[0].asInt() }.toIntArray(), size)
     }
+
+    /** By row: whether a photo has a file, and is not only something that was said. */
+    fun pictured(): BooleanArray = load { Rows.mask(db.query("SELECT row FROM photos WHERE path IS NOT NULL").map { it[0].asInt() }.toIntArray(), size) }
 
     /** The stored preferences. Merged entities are replaced by their root. */
     fun preferences(): Preferences = preferences

@@ -9,7 +9,7 @@ import java.io.File
 /**
  * Adds, replaces and removes photos of an album file in place, as the Python writer does (index/album/writer.py). Each
  * change is one transaction that has reached the disk when it returns, so a killed app loses at most the batch in
- * progress. There is one writer at a time: it holds `NAME.lock`. Of the segments, the graph of entities is not built here.
+ * progress. There is one writer at a time: it holds `NAME.lock`.
  */
 class AlbumWriter private constructor(private val db: Database, private val path: File, private val lock: WriterLock) : AutoCloseable {
     val meta: AlbumMeta = Loader.meta(db, path)
@@ -73,17 +73,45 @@ class AlbumWriter private constructor(private val db: Database, private val path
      */
     fun finish(isStopped: () -> Boolean = { false }, encode: (List<String>) -> List<FloatArray>) {
         embed(encode)
-        commit(counts = false) {
-            val photos = Loader.photoCount(db)
-            if (Segments.isDue(db, Segments.KDTREE, photos)) {
-                Segments.store(db, Segments.KDTREE, KdTree.VERSION, generation, photos, KdTree.build(Loader.points(db)).toBytes())
-            }
-            for (channel in Loader.channelDims(db).keys.filter { it != COPIES }) graph(channel, photos, isStopped)
-            TextIndex.finish(db, photos, generation)
-            val oldest = db.query("SELECT min(generation) FROM segments")[0][0]
-            if (oldest != null) db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
-        }
+        commit(counts = false) { buildSegments(isStopped) }
         close()
+    }
+
+    /**
+     * Builds again what is derived from the rows (indexes, the index of words, segments), where a check finds it wrong; damage
+     * in the rows themselves stays. Returns a line for each repair (index/album/repair.py).
+     */
+    fun repair(): List<String> {
+        val done = ArrayList<String>()
+        commit(counts = true) {
+            if (db.query("PRAGMA integrity_check(1)")[0][0] != "ok") {
+                db.execute("REINDEX")
+                done.add("indexes built again")
+            }
+            val photos = Loader.photoCount(db)
+            if (TextIndex.repair(db, photos)) done.add("index of words built again")
+            val changes = "FROM changes WHERE photo NOT IN (SELECT row FROM photos) OR generation > ?"
+            val stray = db.query("SELECT count(*) $changes", generation)[0][0].asLong()
+            if (stray > 0 || Segments.problems(db, generation).isNotEmpty() || Segments.isDue(db, Segments.KDTREE, photos)) {
+                db.execute("DELETE $changes", generation)
+                db.execute("DELETE FROM segments")
+                done.add("segments built again")
+            }
+            buildSegments { false }
+        }
+        return done
+    }
+
+    private fun buildSegments(isStopped: () -> Boolean) {
+        val photos = Loader.photoCount(db)
+        if (Segments.isDue(db, Segments.KDTREE, photos)) {
+            Segments.store(db, Segments.KDTREE, KdTree.VERSION, generation, photos, KdTree.build(Loader.points(db)).toBytes())
+        }
+        for (channel in Loader.channelDims(db).keys.filter { it != COPIES }) graph(channel, photos, isStopped)
+        entityGraph(photos, isStopped)
+        TextIndex.finish(db, photos, generation)
+        val oldest = db.query("SELECT min(generation) FROM segments")[0][0]
+        if (oldest != null) db.execute("DELETE FROM changes WHERE generation <= ?", oldest)
     }
 
     private fun graph(channel: String, photos: Int, isStopped: () -> Boolean) {
@@ -93,6 +121,14 @@ class AlbumWriter private constructor(private val db: Database, private val path
         if (count < HnswBuilder.FROM || count > HnswBuilder.MOST) return
         val blob = Hnsw.build(Loader.vectors(db, channel, photos) ?: return, photos, isStopped) ?: return
         Segments.store(db, name, Hnsw.VERSION, generation, photos, blob)
+    }
+
+    private fun entityGraph(photos: Int, isStopped: () -> Boolean) {
+        val nodes = db.query("SELECT count(*) FROM entities WHERE data IS NOT NULL")[0][0].asLong()
+        if (nodes < EntityNodes.GRAPH_FROM || nodes > HnswBuilder.MOST || !Segments.isDue(db, EntityNodes.SEGMENT, photos)) return
+        val found = Loader.entityVectors(db) ?: return
+        val blob = Hnsw.build(found.vectors, found.roots.size, isStopped) ?: return
+        Segments.store(db, EntityNodes.SEGMENT, Hnsw.VERSION, generation, photos, blob)
     }
 
     /** Closes the album and releases the lock; committed changes stay. A second call does nothing. */

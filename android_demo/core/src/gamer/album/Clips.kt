@@ -1,6 +1,7 @@
 package gamer.album
 
 import gamer.common.AlbumError
+import gamer.common.PyText
 import java.io.File
 
 /**
@@ -14,13 +15,30 @@ internal object Clips {
     private const val LONGEST = 24L * 3_600_000
     private val FRAMES = Regex("(?:[0-9]{1,8}(?: [0-9]{1,8}){0,63})?")
 
-    fun exist(db: Database): Boolean = db.query("SELECT 1 FROM main.sqlite_master WHERE type='table' AND name='clips'").isNotEmpty()
+    private const val COLUMNS = "photo, starts, ends, length, frames, crc"
+    private const val OTHER_FRAMES = "SELECT count(*) FROM clips c JOIN photos p ON p.id = c.photo WHERE " +
+        "(SELECT count(*) FROM vectors v WHERE v.channel = 'image' AND v.photo = p.row) NOT IN " +
+        "(0, length(frames) - length(replace(frames, ' ', '')) + (frames <> ''))"
+
+    fun exist(db: Database): Boolean = OptionalTables.isThere(db, "clips")
 
     /** The clip with this id, null for a photo. Raises [AlbumError] if its row does not fit its checksum. */
     fun of(db: Database, path: File, photoId: String): Clip? {
-        val row = db.query("SELECT photo, starts, ends, length, frames, crc FROM clips WHERE photo=?", photoId).firstOrNull() ?: return null
+        val row = db.query("SELECT $COLUMNS FROM clips WHERE photo=?", photoId).firstOrNull() ?: return null
         val clip = if (row[5] == Crc.of(*row.copyOf(5))) clip(row) else null
         return clip ?: throw AlbumError("$path: the clip '$photoId' is damaged (its checksum differs); run verify and index it again")
+    }
+
+    /** What is wrong in the table, which exists; one line each. */
+    fun problems(db: Database): List<String> {
+        val other = db.query(OTHER_FRAMES)[0][0].asLong()
+        val out = if (other > 0) arrayListOf("clips with another number of vectors than of frames: $other") else ArrayList()
+        for (row in db.query("SELECT $COLUMNS FROM clips")) {
+            val name = "clip ${PyText.repr(row[0].asText())}"
+            if (row[5] != Crc.of(*row.copyOf(5))) out.add("$name: its row does not match its checksum")
+            else if (clip(row) == null) out.add("$name: its times are those of no clip")
+        }
+        return out
     }
 
     private fun clip(row: Array<Any?>): Clip? {

@@ -21,15 +21,16 @@ internal object EventRows {
                 delete(db, event)
             } else {
                 db.execute(TIMES, event)
-                seal(db, event)
+                db.execute("UPDATE events SET crc=? WHERE row=?", checksum(db, event), event)
             }
         }
     }
 
-    private fun seal(db: Database, event: Long) {
+    /** Of the event's values and of its photos' ids, since their rows change. */
+    fun checksum(db: Database, event: Long): Long {
         val crc = Crc().add(db.query("SELECT $COLUMNS FROM events WHERE row=?", event)[0])
         db.query(PHOTOS, event).forEach { crc.add(it) }
-        db.execute("UPDATE events SET crc=? WHERE row=?", crc.value, event)
+        return crc.value
     }
 
     private fun delete(db: Database, event: Long) {

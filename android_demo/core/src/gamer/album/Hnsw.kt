@@ -53,30 +53,36 @@ class Hnsw private constructor(private val graph: UsearchGraph, private val plac
             return out.put(links).array()
         }
 
+        /** How many vectors each row had when the graph was built. Raises [AlbumError]. */
+        fun countsOf(blob: ByteArray): IntArray {
+            if (blob.size < HEADER || String(blob, 0, 4, Charsets.ISO_8859_1) != MAGIC) throw AlbumError("HNSW segment: not a graph; rebuild the segment")
+            val head = ByteBuffer.wrap(blob).order(ByteOrder.LITTLE_ENDIAN)
+            val photos = head.getLong(16)
+            if (photos < 0 || photos > blob.size || blob.size < HEADER + 2 * photos) {
+                throw AlbumError("HNSW segment: shorter than its number of photos; rebuild the segment")
+            }
+            return IntArray(photos.toInt()) { head.getShort(HEADER + 2 * it).toInt() and 0xFFFF }
+        }
+
         /**
          * Opens a segment. [behind]: the photo rows that changed since it was built. Raises [AlbumError] if
          * the bytes are not a graph over the vectors of the other rows.
          */
         fun load(blob: ByteArray, vectors: VectorSet, behind: IntArray): Hnsw {
-            if (blob.size < HEADER || String(blob, 0, 4, Charsets.ISO_8859_1) != MAGIC) throw AlbumError("HNSW segment: not a graph; rebuild the segment")
+            val counts = countsOf(blob)
             val head = ByteBuffer.wrap(blob).order(ByteOrder.LITTLE_ENDIAN)
             val version = head.getShort(4).toInt()
             val dim = head.getShort(6).toInt() and 0xFFFF
             val n = head.getLong(8)
-            val photos = head.getLong(16)
             if (version != VERSION || dim != vectors.dim) {
                 throw AlbumError("HNSW segment: version $version of $dim dimensions, expected $VERSION of ${vectors.dim}; rebuild the segment")
             }
-            if (photos < 0 || photos > blob.size || blob.size < HEADER + 2 * photos) {
-                throw AlbumError("HNSW segment: shorter than its number of photos; rebuild the segment")
-            }
-            val counts = IntArray(photos.toInt()) { head.getShort(HEADER + 2 * it).toInt() and 0xFFFF }
             if (counts.sumOf { it.toLong() } != n) throw AlbumError("HNSW segment: ${counts.sumOf { it.toLong() }} chunks where $n were promised; rebuild the segment")
             val engine = String(blob, 24, 16, Charsets.ISO_8859_1).trimEnd('\u0000')
             if (engine != ENGINE) throw AlbumError("HNSW segment: a graph of $engine, this program walks usearch's; rebuild the segment")
             val places = places(counts, vectors, behind)
             val codes = if (places == null) vectors.codes else codes(vectors, places)
-            return Hnsw(UsearchGraph.parse(blob, HEADER + 2 * photos.toInt(), n.toInt()), places, codes, dim)
+            return Hnsw(UsearchGraph.parse(blob, HEADER + 2 * counts.size, n.toInt()), places, codes, dim)
         }
 
         /**

@@ -72,15 +72,10 @@ internal object Loader {
         return vectorSet(rows, "channel '$channel'").also { within(it.owners, photos, "vectors") }
     }
 
-    /**
-     * The vectors of all entities. The owners are root entities, ascending, so the vector of a merged name
-     * counts for the entity that the name was merged into.
-     */
-    fun entityVectors(db: Database): VectorSet? {
+    /** The vectors of all entities that have one; their owners are entity rows. Null if there are none. */
+    fun entityVectors(db: Database): NodeVectors? {
         val rows = db.query("SELECT row, scale, data FROM entities WHERE data IS NOT NULL ORDER BY row")
-        if (rows.isEmpty()) return null
-        val roots = entityRoots(db)
-        return vectorSet(rows.map { arrayOf<Any?>(roots[it[0].asInt()].toLong(), it[1], it[2]) }.sortedBy { it[0].asLong() }, "entities")
+        return if (rows.isEmpty()) null else NodeVectors(vectorSet(rows, "entities"), entityRoots(db))
     }
 
     private fun vectorSet(rows: List<Array<Any?>>, what: String): VectorSet {

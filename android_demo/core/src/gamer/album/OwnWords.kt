@@ -1,6 +1,8 @@
 package gamer.album
 
 import gamer.common.AlbumError
+import gamer.common.PyText
+import gamer.common.oneLine
 import gamer.tokens.IntList
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
@@ -26,6 +28,23 @@ class OwnWords internal constructor(
         encoded.forEach { out.putInt(it.size) }
         encoded.forEach { out.put(it) }
         return out.array()
+    }
+
+    /** What differs from the memories of the photos that are not [behind], in one line; null if nothing does. */
+    private fun difference(db: Database, photos: Int, behind: BooleanArray): String? {
+        val rows = db.query("SELECT photo, text FROM memories ORDER BY photo, id").groupBy({ it[0].asInt() }, { it[1].asText() })
+        var memory = 0
+        var word = 0
+        var isLost = false
+        val last = maxOf(counts.size, (rows.keys.maxOrNull() ?: -1) + 1)
+        for (photo in 0 until last) {
+            val said = List(counts.getOrElse(photo) { 0 }) { List(lengths[memory++]) { terms[words[word++]] } }
+            if (photo < photos && behind[photo]) continue
+            val texts = rows[photo]
+            if (texts == null) isLost = isLost || (photo < photos && said.isNotEmpty())
+            else if (photo >= counts.size || said != texts.map { tokens(it) }) return "segment $SEGMENT: not the words of the photo in row $photo"
+        }
+        return if (isLost) "segment $SEGMENT: words of photos that have no memories" else null
     }
 
     /** Collects memories, photo after photo. */
@@ -106,6 +125,20 @@ class OwnWords internal constructor(
             }
             if (found.lengths.size != rows.size) throw ClassCastException("memories of no photo")
             return found.made().also { made -> made.ids = IntArray(rows.size) { rows[it][0].asInt() } }
+        }
+
+        /** A line for what is wrong with the words of an album without FTS5's table. */
+        internal fun problems(db: Database, photos: Int): List<String> {
+            val mark = db.query("SELECT value FROM main.meta WHERE key='words'").firstOrNull()?.get(0)
+            val out = if (mark == null || mark == "own") emptyList() else listOf("meta: words is ${PyText.repr(mark.toString().take(60))}, not own")
+            val stored = Segments.load(db, SEGMENT, VERSION, photos) ?: return out
+            val kept = try {
+                fromBytes(stored.blob)
+            } catch (error: AlbumError) {
+                return out + oneLine(error)
+            }
+            if (kept.counts.size != stored.rows) return out + "segment $SEGMENT: ${kept.counts.size} photos, its row says ${stored.rows}"
+            return out + listOfNotNull(kept.difference(db, photos, Rows.mask(stored.behind, photos)))
         }
 
         internal fun fromBytes(blob: ByteArray): OwnWords {

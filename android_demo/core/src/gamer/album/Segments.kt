@@ -56,5 +56,18 @@ object Segments {
         name, version.toLong(), generation, rows.toLong(), sha256(blob), blob,
     )
 
+    /** A line for every segment that a reader would ignore. */
+    fun problems(db: Database, generation: Long): List<String> {
+        val out = ArrayList<String>()
+        for (found in db.query("SELECT name, generation, rows, sha256, length(blob), typeof(blob) FROM segments ORDER BY name")) {
+            val (name, built, rows) = found
+            if (built !is Long || rows !is Long || built !in 0..generation || rows < 0) {
+                out.add("segment $name: says generation $built, $rows photos; the album is at generation $generation")
+            }
+            if (found[5] != "blob" || sha256(blob(db, name.asText(), found[4].asInt())) != found[3]) out.add("segment $name: bytes do not match their hash")
+        }
+        return out
+    }
+
     private fun sha256(blob: ByteArray): String = Hex.of(MessageDigest.getInstance("SHA-256").digest(blob))
 }

@@ -32,14 +32,48 @@ internal object TextIndex {
         if (hasTable(db) && !isSet(db)) db.execute("INSERT INTO meta VALUES('words', 'own')")
     }
 
+    /** Raises [DatabaseError] unless FTS5's table holds exactly the memories' words. */
+    fun check(db: Database) {
+        db.execute("SAVEPOINT words")
+        try {
+            db.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES('integrity-check', 1)")
+        } finally {
+            db.execute("ROLLBACK TO words")
+            db.execute("RELEASE words")
+        }
+    }
+
+    /** Makes the index of words anew if it is not that of the memories. Returns whether it did. */
+    fun repair(db: Database, photos: Int): Boolean {
+        if (hasModule(db)) {
+            if (isKept(db) && isRight(db)) return false
+            restore(db)
+            return true
+        }
+        if (OwnWords.problems(db, photos).isEmpty()) return false
+        db.execute("DELETE FROM segments WHERE name=?", OwnWords.SEGMENT) // the segments are built after this
+        return true
+    }
+
+    private fun isRight(db: Database): Boolean = try {
+        check(db)
+        true
+    } catch (error: DatabaseError) {
+        false
+    }
+
+    private fun restore(db: Database) {
+        if (!hasTable(db)) db.execute(TABLE)
+        db.execute("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")
+        db.execute("DELETE FROM meta WHERE key='words'")
+        db.execute("DELETE FROM segments WHERE name=?", OwnWords.SEGMENT)
+    }
+
     /** Brings the index of words up to date at the end of a run. */
     fun finish(db: Database, photos: Int, generation: Long) {
         if (isKept(db)) return
         if (hasModule(db)) {
-            if (!hasTable(db)) db.execute(TABLE)
-            db.execute("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")
-            db.execute("DELETE FROM meta WHERE key='words'")
-            db.execute("DELETE FROM segments WHERE name=?", OwnWords.SEGMENT)
+            restore(db)
         } else if (Segments.isDue(db, OwnWords.SEGMENT, photos)) {
             Segments.store(db, OwnWords.SEGMENT, OwnWords.VERSION, generation, photos, OwnWords.build(db, photos).toBytes())
         }

@@ -62,15 +62,24 @@ class VectorSet(val dim: Int, val codes: ByteArray, val scales: FloatArray, val 
 
     /** The dot product of codes plus residues with the query's floats: the most precise score. */
     fun fineDot(query: Query, at: Int): Float {
-        val begin = at * dim
-        val quarters = (dim + 3) / 4
         var sum = 0.0
-        for (i in 0 until dim) {
-            var step = codes[begin + i].toFloat()
-            if (fine != null) step += ((fine[at * quarters + i / 4].toInt() shr (2 * (i % 4))) and 3) / 4f - 3 / 8f
-            sum += step * query.floats[i]
-        }
+        for (i in 0 until dim) sum += step(at, i) * query.floats[i]
         return sum.toFloat() * scales[at]
+    }
+
+    /** The mean of a photo's vectors, of length 1; null for a row without one. */
+    fun mean(row: Int): FloatArray? {
+        val at = of(row)
+        if (at.isEmpty()) return null
+        val mean = FloatArray(dim) { i -> at.map { step(it, i) * scales[it] }.sum() / at.count() }
+        val length = Math.sqrt(mean.sumOf { it.toDouble() * it }).toFloat()
+        return if (length > 0) FloatArray(dim) { mean[it] / length } else null
+    }
+
+    /** Component [i] of vector [at] in steps: its code, with its residue. */
+    private fun step(at: Int, i: Int): Float {
+        val code = codes[at * dim + i].toFloat()
+        return if (fine == null) code else code + ((fine[at * ((dim + 3) / 4) + i / 4].toInt() shr (2 * (i % 4))) and 3) / 4f - 3 / 8f
     }
 
     private fun product(at: Int, query: ByteArray): Int {

@@ -4,7 +4,7 @@ package gamer.screen
  * Where a picture lies on a screen: [scale] pixels of the screen for one of the picture, its left upper corner at [x], [y].
  * A picture never leaves the screen to one side: where it is smaller than the screen it is in the middle.
  */
-data class Zoom(val screen: Size, val picture: Size, val scale: Float, val x: Float, val y: Float) {
+data class Zoom(val screen: Size, val picture: Size, val scale: Float, val x: Float, val y: Float, val most: Float = MOST) {
     data class Size(val width: Float, val height: Float)
 
     private val whole: Float get() = minOf(screen.width / picture.width, screen.height / picture.height)
@@ -12,9 +12,9 @@ data class Zoom(val screen: Size, val picture: Size, val scale: Float, val x: Fl
     /** Whether the whole picture is seen. */
     val isWhole: Boolean get() = scale <= whole * 1.001f
 
-    /** Larger by [factor], between the whole picture and [MOST] times that; the point [atX], [atY] of the screen stays where it is. */
+    /** Larger by [factor], between the whole picture and [most] times that; the point [atX], [atY] of the screen stays where it is. */
     fun by(factor: Float, atX: Float, atY: Float): Zoom {
-        val next = (scale * factor).coerceIn(whole, whole * MOST)
+        val next = (scale * factor).coerceIn(whole, whole * most)
         return copy(scale = next, x = atX - (atX - x) * next / scale, y = atY - (atY - y) * next / scale).held()
     }
 
@@ -28,6 +28,6 @@ data class Zoom(val screen: Size, val picture: Size, val scale: Float, val x: Fl
         const val MOST = 8f
 
         /** The whole picture, in the middle. */
-        fun whole(screen: Size, picture: Size): Zoom = Zoom(screen, picture, 1f, 0f, 0f).let { it.copy(scale = it.whole).held() }
+        fun whole(screen: Size, picture: Size, most: Float = MOST): Zoom = Zoom(screen, picture, 1f, 0f, 0f, most).let { it.copy(scale = it.whole).held() }
     }
 }

@@ -53,6 +53,13 @@ public final class Album: @unchecked Sendable {
         }
     }
 
+    /// The photos' ids by row.
+    public func ids() throws -> [String] {
+        let found = try load { try $0.rows("SELECT id FROM photos ORDER BY row").map { $0[0].text ?? "" } }
+        guard found.count == count else { throw AlbumFile.damaged(path, "photo rows are not 0..n-1") }
+        return found
+    }
+
     public func row(of photoId: String) throws -> Int? { try load { try $0.first("SELECT row FROM photos WHERE id=?", [.text(photoId)])?[0].integer } }
 
     /// The clip with this id, nil for a photo. Raises Failure.album for a damaged row.
@@ -96,10 +103,10 @@ public final class Album: @unchecked Sendable {
     public func matchEntities(
         _ query: [Float], _ rows: [Int], delta: Double, limit: Int = Album.limit, depth: Int = Album.depth
     ) throws -> [EntityMatch] {
-        guard let vectors = try entityVectors() else { return [] }
-        try check(query, vectors.dim, "entities")
+        guard let nodes = try nodes() else { return [] }
+        try check(query, nodes.dim, "entities")
         let photosOf = try self.photosOf(), hanging = try self.hanging(), parents = try self.parents()
-        let similarity = vectors.bestPerRow(VectorQuery(query), try entityCount())
+        let similarity = nodes.similar(VectorQuery(query), Float(delta))
         var wanted = [Bool](repeating: false, count: count)
         for row in rows { wanted[row] = true }
         let similar = similarity.indices.filter { similarity[$0] >= Float(delta) }
@@ -139,6 +146,9 @@ public final class Album: @unchecked Sendable {
         return vectors.bestOf(VectorQuery(query), asked)
     }
 
+    /// The mean of a photo's vectors, of length 1; nil if it has none in the channel.
+    public func mean(_ channel: String, _ row: Int) throws -> [Float]? { try vectors(channel)?.mean(row) }
+
     /// The k best photos. `plan`: nil to let the planner choose.
     public func searchVectors(_ channel: String, _ query: [Float], k: Int, rows: [Int]? = nil, plan: Estimate.Plan? = nil) throws -> VectorResult {
         guard let vectors = try vectors(channel) else { return VectorResult(rows: [], scores: [], plan: .exact) }
@@ -173,6 +183,15 @@ public final class Album: @unchecked Sendable {
         var said = [Bool](repeating: false, count: count)
         for row in rows { said[row] = true }
         return said
+    }
+
+    /// By row: whether a photo has a file, and is not only something that was said.
+    public func pictured() throws -> [Bool] {
+        let rows = try load { try $0.rows("SELECT row FROM photos WHERE path IS NOT NULL").map { $0[0].integer ?? -1 } }
+        try load { _ in try Loader.within(rows, count, "photos") }
+        var out = [Bool](repeating: false, count: count)
+        for row in rows { out[row] = true }
+        return out
     }
 
     // Feedback
@@ -253,7 +272,14 @@ public final class Album: @unchecked Sendable {
 
     private func dims() throws -> [String: Int] { try once("dims") { try load(Loader.channelDims) } }
     private func entityCount() throws -> Int { try once("entityCount") { try load { try $0.integer("SELECT count(*) FROM entities") } } }
-    private func entityVectors() throws -> VectorSet? { try once("entityVectors") { try load(Loader.entityVectors) } }
+    private func nodes() throws -> EntityNodes? {
+        try once("nodes") {
+            try load { db in
+                let found = try Loader.entityVectors(db)
+                return try found.map { EntityNodes($0, try Segments.load(db, EntityNodes.segment, HNSW.version, photos: count)?.blob) }
+            }
+        }
+    }
     private func memoryOwner() throws -> [Int] { try once("memoryOwner") { try load { try Loader.memoryOwners($0, count) } } }
 
     private func mentions() throws -> [(Int, Int)] { try once("mentions") { try load { try Loader.pairs($0, "mentions", photos: count) } } }

@@ -3,8 +3,6 @@ import Foundation
 /// Adds, replaces and removes photos of an album file in place, as the Python writer does (index/album/writer.py).
 /// Each call is one transaction that has reached the disk when it returns, so a killed app loses at most the batch in
 /// progress. There is one writer at a time; readers keep the snapshot that they opened.
-///
-/// Of the segments, the graph of entities is not built here.
 public final class AlbumWriter {
     private static let copies = "copies"  // a channel that finds copies of pictures, by scanning
     public let path: String
@@ -137,18 +135,46 @@ public final class AlbumWriter {
     /// closes the album. A graph that `isStopped` ends is left to the next time.
     public func finish(isStopped: () -> Bool = { false }, _ encode: ([String]) throws -> [[Float]]) throws {
         try embed(encode)
-        try commit(counts: false) {
-            let db = try open(), photos = try Loader.photoCount(db)
-            if try Segments.isDue(db, Segments.kdtree, photos: photos) {
-                let tree = KDTree(points: try Loader.points(db))
-                try Segments.store(db, Segments.kdtree, version: KDTree.version, generation: generation, rows: photos, tree.bytes())
-            }
-            for channel in try Loader.channelDims(db).keys where channel != AlbumWriter.copies { try graph(db, channel, photos, isStopped) }
-            try TextIndex.restore(db)
-            let oldest = try db.first("SELECT min(generation) FROM segments")?[0] ?? .null
-            try db.rows("DELETE FROM changes WHERE generation <= ?", [oldest])
-        }
+        try commit(counts: false) { try buildSegments(isStopped) }
         close()
+    }
+
+    /// Builds again what is derived from the rows (indexes, the index of words, segments), where a check finds it wrong;
+    /// damage in the rows themselves stays. Returns a line for each repair (index/album/repair.py).
+    public func repair() throws -> [String] {
+        var done: [String] = []
+        try commit {
+            let db = try open()
+            if try db.first("PRAGMA integrity_check(1)")?[0].text != "ok" {
+                try db.run("REINDEX")
+                done.append("indexes built again")
+            }
+            let photos = try Loader.photoCount(db)
+            if try TextIndex.repair(db) { done.append("index of words built again") }
+            let changes = "FROM changes WHERE photo NOT IN (SELECT row FROM photos) OR generation > ?"
+            let stray = try db.integer("SELECT count(*) \(changes)", [.integer(generation)])
+            let isDue = try Segments.isDue(db, Segments.kdtree, photos: photos)
+            if try stray > 0 || isDue || !Segments.problems(db, generation: generation).isEmpty {
+                try db.rows("DELETE \(changes)", [.integer(generation)])
+                try db.rows("DELETE FROM segments")
+                done.append("segments built again")
+            }
+            try buildSegments { false }
+        }
+        return done
+    }
+
+    private func buildSegments(_ isStopped: () -> Bool) throws {
+        let db = try open(), photos = try Loader.photoCount(db)
+        if try Segments.isDue(db, Segments.kdtree, photos: photos) {
+            let tree = KDTree(points: try Loader.points(db))
+            try Segments.store(db, Segments.kdtree, version: KDTree.version, generation: generation, rows: photos, tree.bytes())
+        }
+        for channel in try Loader.channelDims(db).keys where channel != AlbumWriter.copies { try graph(db, channel, photos, isStopped) }
+        try entityGraph(db, photos, isStopped)
+        try TextIndex.restore(db)
+        let oldest = try db.first("SELECT min(generation) FROM segments")?[0] ?? .null
+        try db.rows("DELETE FROM changes WHERE generation <= ?", [oldest])
     }
 
     private func graph(_ db: Database, _ channel: String, _ photos: Int, _ isStopped: () -> Bool) throws {
@@ -159,6 +185,14 @@ public final class AlbumWriter {
             let blob = HNSW.build(vectors, photos: photos, isStopped: isStopped)
         else { return }
         try Segments.store(db, name, version: HNSW.version, generation: generation, rows: photos, blob)
+    }
+
+    private func entityGraph(_ db: Database, _ photos: Int, _ isStopped: () -> Bool) throws {
+        let nodes = try db.integer("SELECT count(*) FROM entities WHERE data IS NOT NULL")
+        guard (EntityNodes.graphFrom...HNSWBuilder.most).contains(nodes), try Segments.isDue(db, EntityNodes.segment, photos: photos),
+            let found = try Loader.entityVectors(db), let blob = HNSW.build(found.vectors, photos: found.roots.count, isStopped: isStopped)
+        else { return }
+        try Segments.store(db, EntityNodes.segment, version: HNSW.version, generation: generation, rows: photos, blob)
     }
 
     public func close() {

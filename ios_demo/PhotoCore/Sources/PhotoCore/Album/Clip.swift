@@ -10,14 +10,34 @@ public struct Clip: Sendable, Equatable {
     private static let longest = 24 * 3_600_000
     private static let mostFrames = 64
 
-    static func exist(_ db: Database) throws -> Bool {
-        try db.first("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'clips'") != nil
+    private static let columns = "photo, starts, ends, length, frames, crc"
+    private static let otherFrames = """
+        SELECT count(*) FROM clips c JOIN photos p ON p.id = c.photo WHERE
+        (SELECT count(*) FROM vectors v WHERE v.channel = 'image' AND v.photo = p.row) NOT IN
+        (0, length(frames) - length(replace(frames, ' ', '')) + (frames <> ''))
+        """
+
+    static func exist(_ db: Database) throws -> Bool { try OptionalTables.isThere(db, "clips") }
+
+    /// What is wrong in the table, which exists; one line each.
+    static func problems(_ db: Database) throws -> [String] {
+        let other = try db.integer(otherFrames)
+        var out = other > 0 ? ["clips with another number of vectors than of frames: \(other)"] : []
+        for row in try db.rows("SELECT \(columns) FROM clips") {
+            let name = "clip \((row[0].text ?? "").scalars.quoted)"
+            if row[5].integer != Checksum.values(Array(row[0..<5])) {
+                out.append("\(name): its row does not match its checksum")
+            } else if Clip(row) == nil {
+                out.append("\(name): its times are those of no clip")
+            }
+        }
+        return out
     }
 
     /// The clip with this id, nil for a photo. Raises Failure.album if its row does not fit its checksum
     /// (FORMAT.md, Clips).
     static func of(_ db: Database, _ path: String, _ photoId: String) throws -> Clip? {
-        guard let row = try db.first("SELECT photo, starts, ends, length, frames, crc FROM clips WHERE photo = ?", [.text(photoId)]) else { return nil }
+        guard let row = try db.first("SELECT \(columns) FROM clips WHERE photo = ?", [.text(photoId)]) else { return nil }
         guard row[5].integer == Checksum.values(Array(row[0..<5])), let clip = Clip(row) else {
             throw Failure.album("\(path): the clip '\(photoId)' is damaged (its checksum differs); run verify and index it again")
         }

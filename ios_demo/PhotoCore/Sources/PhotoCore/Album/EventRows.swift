@@ -21,15 +21,15 @@ enum EventRows {
                 try delete(db, event)
             } else {
                 try db.rows(times, [.integer(event)])
-                try seal(db, event)
+                try db.rows("UPDATE events SET crc=? WHERE row=?", [.integer(try checksum(db, event)), .integer(event)])
             }
         }
     }
 
-    private static func seal(_ db: Database, _ event: Int) throws {
+    /// Of the event's values and of its photos' ids, since their rows change.
+    static func checksum(_ db: Database, _ event: Int) throws -> Int {
         let own = try db.first("SELECT \(columns) FROM events WHERE row=?", [.integer(event)]) ?? []
-        let crc = Checksum.values(own + (try db.rows(photos, [.integer(event)])).map { $0[0] })
-        try db.rows("UPDATE events SET crc=? WHERE row=?", [.integer(crc), .integer(event)])
+        return Checksum.values(own + (try db.rows(photos, [.integer(event)])).map { $0[0] })
     }
 
     private static func delete(_ db: Database, _ event: Int) throws {

@@ -27,18 +27,13 @@ public struct HNSW: Sendable {
     /// Opens a segment. `behind`: the photo rows that changed since it was built. Raises Failure.album if the
     /// bytes are not a graph over the vectors of the other rows.
     public init(bytes raw: [UInt8], vectors: VectorSet, behind: [Int]) throws {
-        let bytes = Bytes(raw)
-        guard raw.count >= 40, raw.starts(with: HNSW.magic) else { throw Failure.album("HNSW segment: not a graph; rebuild the segment") }
+        let bytes = Bytes(raw), counts = try HNSW.counts(raw)
         let version = Int(try bytes.integer(UInt16.self, at: 4)), dim = Int(try bytes.integer(UInt16.self, at: 6))
-        let n = try bytes.integer(UInt64.self, at: 8), photos = try bytes.integer(UInt64.self, at: 16)
+        let n = try bytes.integer(UInt64.self, at: 8)
         guard version == HNSW.version, dim == vectors.dim else {
             throw Failure.album("HNSW segment: version \(version) of \(dim) dimensions, expected \(HNSW.version) of \(vectors.dim); rebuild the segment")
         }
-        guard photos <= UInt64(raw.count), n <= UInt64(raw.count), raw.count >= 40 + 2 * Int(photos) else {
-            throw Failure.album("HNSW segment: shorter than its number of photos; rebuild the segment")
-        }
-        let counts = try bytes.integers(UInt16.self, at: 40, count: Int(photos)).map(Int.init)
-        guard counts.reduce(0, +) == Int(n) else {
+        guard n == UInt64(counts.reduce(0, +)) else {
             throw Failure.album("HNSW segment: \(counts.reduce(0, +)) chunks where \(n) were promised; rebuild the segment")
         }
         guard raw[24..<31].elementsEqual(HNSW.engine) else { throw Failure.album("HNSW segment: made by an engine that this program does not read") }
@@ -47,7 +42,18 @@ public struct HNSW: Sendable {
             throw Failure.album("HNSW segment: \(n) vectors where the rows have \(vectors.count); rebuild the segment")
         }
         (self.places, self.vectors) = (places, vectors)
-        links = try HNSWLinks(raw, from: 40 + 2 * Int(photos), count: Int(n))
+        links = try HNSWLinks(raw, from: 40 + 2 * counts.count, count: Int(n))
+    }
+
+    /// How many vectors each row had when the graph was built. Raises Failure.album.
+    static func counts(_ raw: [UInt8]) throws -> [Int] {
+        let bytes = Bytes(raw)
+        guard raw.count >= 40, raw.starts(with: HNSW.magic) else { throw Failure.album("HNSW segment: not a graph; rebuild the segment") }
+        let photos = try bytes.integer(UInt64.self, at: 16)
+        guard photos <= UInt64(raw.count), raw.count >= 40 + 2 * Int(photos) else {
+            throw Failure.album("HNSW segment: shorter than its number of photos; rebuild the segment")
+        }
+        return try bytes.integers(UInt16.self, at: 40, count: Int(photos)).map(Int.init)
     }
 
     private static func places(_ counts: [Int], _ vectors: VectorSet, _ behind: [Int]) throws -> [Int]? {

@@ -95,14 +95,10 @@ enum Loader {
         return roots
     }
 
-    /// The vectors of all entities. The owners are root entities, ascending, so the vector of a merged name
-    /// counts for the entity that the name was merged into.
-    static func entityVectors(_ db: Database) throws -> VectorSet? {
+    /// The vectors of all entities that have one; nil if there are none.
+    static func entityVectors(_ db: Database) throws -> NodeVectors? {
         let rows = try db.rows("SELECT row, scale, data FROM entities WHERE data IS NOT NULL ORDER BY row")
-        if rows.isEmpty { return nil }
-        let roots = try entityRoots(db)
-        let owned = rows.enumerated().map { (at: $0, root: roots[$1[0].integer ?? 0], row: $1) }.sorted { ($0.root, $0.at) < ($1.root, $1.at) }
-        return try vectorSet(owned.map { [.integer($0.root), $0.row[1], $0.row[2]] }, "entities")
+        return rows.isEmpty ? nil : NodeVectors(vectors: try vectorSet(rows, "entities"), roots: try entityRoots(db))
     }
 
     private static let links = [

@@ -37,6 +37,20 @@ enum Segments {
         return (max(0, rows - photos) + (try behind(db, found[0].integer ?? 0, rows, photos).count)) * 20 > photos
     }
 
+    /// A line for every segment that a reader would ignore.
+    static func problems(_ db: Database, generation: Int) throws -> [String] {
+        try db.rows("SELECT name, generation, rows, sha256, blob FROM segments ORDER BY name").flatMap { found -> [String] in
+            let name = found[0].text ?? "", built = found[1].integer, rows = found[2].integer
+            var out: [String] = []
+            if built == nil || rows == nil || !(0...generation).contains(built!) || rows! < 0 {
+                let (at, of) = (built.map(String.init) ?? found[1].text ?? "", rows.map(String.init) ?? found[2].text ?? "")
+                out.append("segment \(name): says generation \(at), \(of) photos; the album is at generation \(generation)")
+            }
+            if found[4].blob.map({ SHA256.hex($0) }) != found[3].text || found[4].blob == nil { out.append("segment \(name): bytes do not match their hash") }
+            return out
+        }
+    }
+
     static func store(_ db: Database, _ name: String, version: Int, generation: Int, rows: Int, _ blob: [UInt8]) throws {
         try db.rows(
             "INSERT OR REPLACE INTO segments(name, version, generation, rows, sha256, blob) VALUES(?,?,?,?,?,?)",

@@ -24,6 +24,24 @@ enum TextIndex {
         try db.run("INSERT INTO memories_fts(memories_fts) VALUES('rebuild'); DELETE FROM meta WHERE key = 'words'; DELETE FROM segments WHERE name = 'words'")
     }
 
+    /// Raises SQLiteError unless FTS5's table holds exactly the memories' words.
+    static func check(_ db: Database) throws {
+        try db.run("SAVEPOINT words")
+        defer { try? db.run("ROLLBACK TO words; RELEASE words") }
+        try db.run("INSERT INTO memories_fts(memories_fts, rank) VALUES('integrity-check', 1)")
+    }
+
+    /// Makes the index of words anew if it is not that of the memories, in the caller's transaction. Returns whether it
+    /// did.
+    static func repair(_ db: Database) throws -> Bool {
+        if try isFullText(db) {
+            if (try? check(db)) != nil { return false }
+            try db.run("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")
+        }
+        try restore(db)
+        return true
+    }
+
     private static func hasTable(_ db: Database) throws -> Bool {
         try db.first("SELECT 1 FROM main.sqlite_master WHERE name = 'memories_fts'") != nil
     }

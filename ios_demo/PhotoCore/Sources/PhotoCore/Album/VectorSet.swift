@@ -39,21 +39,30 @@ public struct VectorSet: Sendable {
     /// The dot product of codes plus residues with the query's floats: the most precise score.
     public func fineDot(_ query: VectorQuery, _ at: Int) -> Float {
         var sum: Float = 0
-        let row = at * dim, fineRow = at * ((dim + 3) / 4)
-        for i in 0..<dim {
-            var step = Float(codes[row + i])
-            if let fine { step += Float(fine[fineRow + i / 4] >> UInt8(2 * (i % 4)) & 3) / 4 - 0.375 }
-            sum += step * query.floats[i]
-        }
+        for i in 0..<dim { sum += step(at, i) * query.floats[i] }
         return sum * scales[at]
+    }
+
+    /// Component `i` of a vector in steps: its code, with its residue.
+    private func step(_ at: Int, _ i: Int) -> Float {
+        let code = Float(codes[at * dim + i])
+        guard let fine else { return code }
+        return code + Float(fine[at * ((dim + 3) / 4) + i / 4] >> UInt8(2 * (i % 4)) & 3) / 4 - 0.375
+    }
+
+    /// The mean of a photo's vectors, of length 1; nil for a row without one.
+    func mean(_ row: Int) -> [Float]? {
+        let chunks = positions(of: row)
+        if chunks.isEmpty { return nil }
+        let mean = (0..<dim).map { i in chunks.reduce(Float(0)) { $0 + step($1, i) * scales[$1] } / Float(chunks.count) }
+        let length = Float(mean.reduce(0.0) { $0 + Double($1) * Double($1) }.squareRoot())
+        return length > 0 ? mean.map { $0 / length } : nil
     }
 
     /// For each of `rows` the best chunk's score by codes, minus infinity for a photo without a vector.
     public func bestOf(_ query: VectorQuery, _ rows: [Int]) -> [Float] {
         rows.map { row in positions(of: row).reduce(-Float.infinity) { max($0, dot(query, $1)) } }
     }
-
-    public func bestPerRow(_ query: VectorQuery, _ count: Int) -> [Float] { bestOf(query, Array(0..<count)) }
 
     private func products(_ query: VectorQuery, _ at: Int) -> (Int32, Int32) {
         (VectorSet.product(codes, at * dim, query.first), VectorSet.product(codes, at * dim, query.second))

@@ -86,7 +86,7 @@ class Finder(private val warm: WarmEngine, private val files: Files) : AutoClose
     private fun shown(hit: Hit): FoundPhoto {
         val why = hit.parts.filterValues { it != 0.0 }.map { "${it.key} %+.2f".format(Locale.ROOT, it.value) } + hit.matched.map { "node $it" } +
             listOfNotNull(hit.clip?.let { "a video, which this app does not play: at %.0f s".format(Locale.ROOT, it.second) })
-        return FoundPhoto(hit.id, hit.path, hit.probability, hit.memory, why.joinToString(", "))
+        return FoundPhoto(hit.id, hit.path, hit.memory, "likely %.0f %%\n%s".format(Locale.ROOT, hit.probability * 100, why.joinToString(", ")))
     }
 
     private fun trace(answer: Answer): List<String> {

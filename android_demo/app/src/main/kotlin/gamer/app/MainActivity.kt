@@ -83,20 +83,42 @@ class MainActivity : Activity() {
     }
 
     override fun onCreateOptionsMenu(menu: Menu): Boolean {
-        val names = listOf(R.string.benchmark, R.string.trace, R.string.index, R.string.choose, R.string.choose_model)
-        for ((at, name) in names.withIndex()) menu.add(0, at, at, name)
+        for ((at, choice) in choices.withIndex()) menu.add(0, at, at, choice.first)
         return true
     }
 
+    private val choices: List<Pair<Int, () -> Unit>> = listOf(
+        R.string.timeline to { browse(ShelfActivity.timeline(this)) },
+        R.string.map to { browse(Intent(this, MapActivity::class.java)) },
+        R.string.trace to ::explain,
+        R.string.index to ::index,
+        R.string.choose to { Permissions.ask(this) },
+        R.string.choose_model to ::chooseModel,
+        R.string.check to ::check,
+        R.string.benchmark to { startActivity(Intent(this, BenchActivity::class.java)) },
+    )
+
     override fun onOptionsItemSelected(item: MenuItem): Boolean {
-        when (item.itemId) {
-            0 -> startActivity(Intent(this, BenchActivity::class.java))
-            1 -> explain()
-            2 -> index()
-            4 -> chooseModel()
-            else -> Permissions.ask(this)
-        }
+        choices[item.itemId].second()
         return true
+    }
+
+    private fun browse(to: Intent) {
+        if (Files(this).hasAlbum()) startActivity(to) else show()
+    }
+
+    /** Checks the album file, and repairs what can be; on the thread of the searches, which wait for it. */
+    private fun check() {
+        if (!Files(this).hasAlbum()) return show()
+        Toast.makeText(this, R.string.checking, Toast.LENGTH_SHORT).show()
+        work.execute {
+            val lines = try {
+                Browser.check(this)
+            } catch (error: Exception) {
+                listOf(oneLine(error))
+            }
+            screen.post { startActivity(TraceActivity.intent(this, lines)) }
+        }
     }
 
     override fun onRequestPermissionsResult(code: Int, permissions: Array<String>, results: IntArray) {

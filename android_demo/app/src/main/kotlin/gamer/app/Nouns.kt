@@ -1,11 +1,7 @@
 package gamer.app
 
-import java.util.Locale
-
-class FoundPhoto(val id: String, val path: String?, val probability: Double, val memory: String?, private val why: String) {
-    /** Why it was found. */
-    fun said(): String = "likely %.0f %%\n%s".format(Locale.ROOT, probability * 100, why)
-}
+/** [said]: why it was found, or when it was taken. */
+class FoundPhoto(val id: String, val path: String?, val memory: String?, val said: String)
 
 /**
  * [here]: the probability that the album holds what is meant at all. [trace]: one paragraph for each layer.

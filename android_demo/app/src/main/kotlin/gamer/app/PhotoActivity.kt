@@ -7,15 +7,12 @@ import android.graphics.Bitmap
 import android.graphics.Matrix
 import android.net.Uri
 import android.os.Bundle
-import android.view.GestureDetector
 import android.view.Menu
 import android.view.MenuItem
 import android.view.MotionEvent
-import android.view.ScaleGestureDetector
 import android.widget.ImageView
 import gamer.screen.Zoom
 import java.util.concurrent.Executors
-import kotlin.math.abs
 
 /** One of the photos found, on the whole screen: zoomed, shared, opened in the gallery, with the reasons why it was found. */
 class PhotoActivity : Activity() {
@@ -44,7 +41,7 @@ class PhotoActivity : Activity() {
     }
 
     override fun onCreateOptionsMenu(menu: Menu): Boolean {
-        for ((number, name) in listOf(R.string.why, R.string.share, R.string.open).withIndex()) menu.add(0, number, number, name)
+        for ((number, name) in listOf(R.string.why, R.string.share, R.string.open, R.string.similar).withIndex()) menu.add(0, number, number, name)
         return true
     }
 
@@ -52,6 +49,7 @@ class PhotoActivity : Activity() {
         val uri = uri()
         when {
             item.itemId == 0 -> startActivity(TraceActivity.intent(this, listOf(known(0), known(2), known(3))))
+            item.itemId == 3 -> startActivity(ShelfActivity.like(this, known(0)))
             uri == null -> return false
             item.itemId == 1 -> hand(Intent(Intent.ACTION_SEND).setType("image/*").putExtra(Intent.EXTRA_STREAM, uri))
             else -> hand(Intent(Intent.ACTION_VIEW).setDataAndType(uri, "image/*"))
@@ -88,29 +86,14 @@ class PhotoActivity : Activity() {
         private const val LEAST = 1_600 // pixels of the shorter side, so that zooming shows more
 
         fun intent(context: Context, found: List<FoundPhoto>, at: Int): Intent = Intent(context, PhotoActivity::class.java)
-            .putExtra(PHOTOS, found.flatMap { listOf(it.id, it.path ?: "", it.memory ?: "", it.said()) }.toTypedArray()).putExtra(AT, at)
+            .putExtra(PHOTOS, found.flatMap { listOf(it.id, it.path ?: "", it.memory ?: "", it.said) }.toTypedArray()).putExtra(AT, at)
     }
 }
 
 /** A picture that two fingers, a double tap and a drag zoom and move, and a swipe changes: [turn] is told by how many. */
-private class Zoomed(context: Context, private val turn: (Int) -> Unit) : ImageView(context) {
+private class Zoomed(context: Context, turn: (Int) -> Unit) : ImageView(context) {
     private var zoom: Zoom? = null
-    private val pinch = ScaleGestureDetector(context, object : ScaleGestureDetector.SimpleOnScaleGestureListener() {
-        override fun onScale(found: ScaleGestureDetector): Boolean = set(zoom?.by(found.scaleFactor, found.focusX, found.focusY))
-    })
-    private val touch = GestureDetector(context, object : GestureDetector.SimpleOnGestureListener() {
-        override fun onDown(event: MotionEvent): Boolean = true
-
-        override fun onScroll(from: MotionEvent?, to: MotionEvent, right: Float, down: Float): Boolean = set(zoom?.moved(-right, -down))
-
-        override fun onDoubleTap(event: MotionEvent): Boolean = set(zoom?.let { it.by(if (it.isWhole) 3f else 1 / Zoom.MOST, event.x, event.y) })
-
-        override fun onFling(from: MotionEvent?, to: MotionEvent, right: Float, down: Float): Boolean {
-            if (zoom?.isWhole == false || abs(right) < 2 * abs(down)) return false
-            turn(if (right < 0) 1 else -1)
-            return true
-        }
-    })
+    private val touch = ZoomTouch(context, { zoom }, { set(it) }, { if (it.isWhole) 3f else 1 / Zoom.MOST }, turn)
 
     init {
         scaleType = ScaleType.MATRIX
@@ -128,10 +111,7 @@ private class Zoomed(context: Context, private val turn: (Int) -> Unit) : ImageV
         fit()
     }
 
-    override fun onTouchEvent(event: MotionEvent): Boolean {
-        pinch.onTouchEvent(event)
-        return touch.onTouchEvent(event) || pinch.isInProgress
-    }
+    override fun onTouchEvent(event: MotionEvent): Boolean = touch.take(event)
 
     private fun fit() {
         val drawn = drawable ?: return
@@ -139,9 +119,8 @@ private class Zoomed(context: Context, private val turn: (Int) -> Unit) : ImageV
         set(Zoom.whole(Zoom.Size(width.toFloat(), height.toFloat()), Zoom.Size(drawn.intrinsicWidth.toFloat(), drawn.intrinsicHeight.toFloat())))
     }
 
-    private fun set(next: Zoom?): Boolean {
-        zoom = next ?: return false
+    private fun set(next: Zoom) {
+        zoom = next
         imageMatrix = Matrix().apply { setScale(next.scale, next.scale); postTranslate(next.x, next.y) }
-        return true
     }
 }

@@ -1,0 +1,59 @@
+package gamer.app
+
+import android.content.Context
+import gamer.album.Album
+import gamer.album.AlbumWriter
+import gamer.album.Check
+import gamer.browse.Cell
+import gamer.browse.Month
+import gamer.browse.Shelf
+import java.io.File
+import java.text.DateFormat
+import java.util.Date
+import java.util.TimeZone
+
+/** The album without a query. */
+class Browser(private val path: File) : AutoCloseable {
+    private val album = Album.open(path, AndroidDatabase)
+
+    /** Rows keep their photos as long as this does not change. */
+    val generation: Long get() = album.generation
+
+    fun months(): List<Month> = Shelf.months(album)
+
+    fun months(rows: IntArray): List<Month> = Shelf.months(album, rows)
+
+    fun cells(): List<Cell> = Shelf.cells(album)
+
+    /** Rows, the most like it first. */
+    fun similar(id: String): IntArray = Shelf.similar(album, album.rowOf(id), MOST_SIMILAR).rows
+
+    /** The address of a row's picture; null if there is none, or the row is damaged. */
+    fun address(row: Int): String? = try {
+        album.photo(row).path
+    } catch (error: RuntimeException) { // also of a screen that was closed meanwhile
+        null
+    }
+
+    fun photo(row: Int): FoundPhoto = album.photo(row).let { photo ->
+        val time = photo.wall?.let { DateFormat.getDateTimeInstance().apply { timeZone = TimeZone.getTimeZone("UTC") }.format(Date(it)) }
+        FoundPhoto(photo.id, photo.path, photo.memories.firstOrNull()?.text, time.orEmpty())
+    }
+
+    override fun close() = album.close()
+
+    companion object {
+        private const val MOST_SIMILAR = 60
+
+        fun open(context: Context) = Browser(Files(context).album)
+
+        /** Checks the album, and repairs what can be. Returns what was found, done, and is left, one line each. */
+        fun check(context: Context): List<String> {
+            val path = Files(context).album
+            val found = Check.problems(path, AndroidDatabase)
+            if (found.isEmpty()) return listOf(context.getString(R.string.no_damage))
+            val done = AlbumWriter.extend(path, AndroidDatabase).use { it.repair() }
+            return found + done + Check.problems(path, AndroidDatabase).ifEmpty { listOf(context.getString(R.string.repaired)) }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import PhotoCore
+import SwiftUI
+import UIKit
+
+/// Photos on the whole screen, to swipe through: zoomed by two fingers or a double tap, shared, with the reasons why one
+/// was found.
+struct PhotoPager: View {
+    let ids: [String]
+    var hits: [Hit] = []
+    @State private var shown: String
+    @State private var isExplaining = false
+    @State private var image: UIImage?
+
+    init(ids: [String], first: String, hits: [Hit] = []) {
+        self.ids = ids
+        self.hits = hits
+        _shown = State(wrappedValue: first)
+    }
+
+    var body: some View {
+        TabView(selection: $shown) {
+            ForEach(ids, id: \.self) { id in ZoomedPhoto(id: id).tag(id) }
+        }
+        .tabViewStyle(.page(indexDisplayMode: .never))
+        .background(Color.black)
+        .toolbar {
+            if let image {
+                ShareLink(item: Image(uiImage: image), preview: SharePreview("photo", image: Image(uiImage: image)))
+            }
+            if let hit { Button("Why?") { isExplaining = true }.sheet(isPresented: $isExplaining) { HitView(hit: hit) } }
+            NavigationLink("Similar photos") { ShelfView(scope: .like(shown)).navigationTitle("Similar photos") }
+        }
+        .task(id: shown) {
+            let id = shown
+            image = await Task.detached { PhotoLibrary.whole(id) }.value
+        }
+    }
+
+    private var hit: Hit? { hits.first { $0.photo.id == shown } }
+}
+
+/// One photo that can be zoomed and moved; a grey square if it is not on this phone.
+struct ZoomedPhoto: View {
+    let id: String
+    @State private var image: UIImage?
+    @State private var zoom: Zoom?
+    // As it was when the fingers came down.
+    @State private var begun: Zoom?
+
+    var body: some View {
+        GeometryReader { room in
+            ZStack {
+                if let image, let zoom {
+                    let (width, height) = (zoom.picture.width * zoom.scale, zoom.picture.height * zoom.scale)
+                    Image(uiImage: image)
+                        .resizable()
+                        .frame(width: width, height: height)
+                        .position(x: zoom.x + width / 2, y: zoom.y + height / 2)
+                        .gesture(pinch)
+                        .gesture(drag, including: zoom.isWhole ? .subviews : .all)
+                        .onTapGesture(count: 2) { at in self.zoom = zoom.by(zoom.isWhole ? 3 : 1 / Zoom.most, at.x, at.y) }
+                } else {
+                    Color.gray.opacity(0.2)
+                }
+            }
+            .task(id: room.size) {
+                let (id, size) = (id, Zoom.Size(room.size.width, room.size.height))
+                guard let found = await Task.detached(operation: { PhotoLibrary.whole(id) }).value else { return }
+                image = found
+                zoom = Zoom(size, Zoom.Size(found.size.width, found.size.height))
+            }
+        }
+        .accessibilityLabel("Photo")
+    }
+
+    private var pinch: some Gesture {
+        MagnifyGesture()
+            .onChanged { found in
+                begun = begun ?? zoom
+                zoom = begun?.by(found.magnification, found.startLocation.x, found.startLocation.y)
+            }
+            .onEnded { _ in begun = nil }
+    }
+
+    private var drag: some Gesture {
+        DragGesture()
+            .onChanged { found in
+                begun = begun ?? zoom
+                zoom = begun?.moved(found.translation.width, found.translation.height)
+            }
+            .onEnded { _ in begun = nil }
+    }
+}
