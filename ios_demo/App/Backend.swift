@@ -1,3 +1,4 @@
+import Foundation
 import PhotoCore
 import PhotoORT
 
@@ -11,6 +12,8 @@ enum Backend: String, CaseIterable, Identifiable {
     case cpuOnly = "Core ML, CPU"
 
     static let key = "backend"
+    /// What searches and indexing run with.
+    static var chosen: Backend { UserDefaults.standard.string(forKey: key).flatMap(Backend.init) ?? .onnx }
     var id: String { rawValue }
 
     var engine: ModelBackend {

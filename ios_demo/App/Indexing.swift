@@ -1,7 +1,6 @@
 import BackgroundTasks
 import Foundation
 import PhotoCore
-import PhotoORT
 
 /// Indexes the phone's photos, on the screen's request and in the background. No state is stored besides the
 /// album and the list of photos to skip: after an interruption, the next run continues with those that the
@@ -35,7 +34,7 @@ enum Indexing {
     static func run(stop: Stop, progress: (IndexReport) -> Void) throws -> IndexOutcome {
         guard Places.hasBundle, [.all, .chosen].contains(PhotoLibrary.access) else { return .finished }
         return try gate.pass {
-            let models = try Models(Places.bundle.path, OrtBackend(threads: 2), cache: Places.caches.path)
+            let models = try Models(Places.bundle.path, Backend.chosen.engine, cache: Places.caches.path)
             let encoder = PhotoEncoder(models)
             let writer = try opened(models)
             defer { writer.close() }

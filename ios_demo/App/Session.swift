@@ -7,7 +7,6 @@ import SwiftUI
 final class Session: ObservableObject {
     @Published private(set) var screen = ScreenState()
     @Published private(set) var answer: Answer?
-    @AppStorage(Backend.key) private var backend = Backend.onnx.rawValue
     private let stop = Stop()
     private let warm = WarmEngine(bundle: Places.bundle.path, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
     private var watch: LibraryWatch?
@@ -60,7 +59,7 @@ final class Session: ObservableObject {
     }
 
     func search(_ query: String) {
-        let chosen = Backend(rawValue: backend) ?? .onnx
+        let chosen = Backend.chosen
         let number = screen.beginSearch()
         let warm = warm
         var request = SearchRequest(query, now: Session.now())

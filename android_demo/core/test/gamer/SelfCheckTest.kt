@@ -9,7 +9,9 @@ import gamer.common.RuntimeFailure
 import gamer.jvm.JdbcDatabase
 import gamer.models.Backend
 import gamer.models.Binding
+import gamer.models.ByUnits
 import gamer.models.Models
+import gamer.models.OrtBackend
 import gamer.models.Processor
 import gamer.models.Session
 import gamer.models.Tensor
@@ -115,6 +117,53 @@ class SelfCheckTest {
     }
 
     @Test
+    fun `an accelerator is checked before it is used even where the processor is proven`() {
+        val folder = bundle(proven = HERE)
+        val kernels = Kernels(RIGHT)
+        assertEquals(Verdict(ROUTER, Units.NNAPI, 1.0, 0.999, "measured"), verdict(folder, ByUnits(kernels, Units.NNAPI)))
+        assertEquals("remembered", verdict(folder, ByUnits(kernels, Units.NNAPI)).source)
+        assertEquals(listOf(Units.NNAPI, Units.NNAPI), kernels.opened)
+        assertEquals("measured", verdict(folder, ByUnits(kernels, Units.XNNPACK)).source) // what one is found to be says nothing of another
+        assertEquals("export", verdict(folder, kernels).source)
+        assertTrue(notices.isEmpty())
+        models(folder, ByUnits(kernels, Units.NNAPI)).let { models ->
+            models.session(ROUTER)
+            assertTrue("; int8, NNAPI; " in models.describe(), models.describe())
+            models.session("llm_embed") // no accelerator runs the language model
+            assertEquals(Units.FUSED, models.verdicts.getValue("llm_embed").units)
+        }
+    }
+
+    @Test
+    fun `an accelerator that is wrong or refuses is left for the processor`() {
+        for ((accelerated, figure) in listOf(WRONG to "0.7632 nnapi", NONE to "nan nnapi", null to "none, refused by nnapi")) {
+            val kernels = Kernels(RIGHT, accelerated = accelerated)
+            val folder = bundle()
+            assertEquals(Verdict(ROUTER, Units.FUSED, 1.0, 0.999, "measured"), verdict(folder, ByUnits(kernels, Units.NNAPI)))
+            val line = notices.single()
+            assertTrue("worst cosine $figure, 0.999 is wanted): running it fused" in line, line)
+            assertEquals("remembered", verdict(folder, ByUnits(kernels, Units.NNAPI)).source)
+            assertEquals(Units.FUSED, kernels.opened.last())
+            notices.clear()
+            cache.deleteRecursively()
+        }
+    }
+
+    @Test
+    fun `without fixtures no accelerator is used`() {
+        val kernels = Kernels(RIGHT)
+        assertEquals(Verdict(ROUTER, Units.FUSED, null, 0.999, "no fixtures"), verdict(bundle(version = 1), ByUnits(kernels, Units.XNNPACK)))
+    }
+
+    @Test
+    fun `ONNX Runtime without an accelerator says so and computes all the same`() {
+        // This library has no XNNPACK: the shim of setup.sh stands for NNAPI, and does nothing.
+        val network = File(System.getProperty("gamer.test"), "extraction.json")
+        val error = assertFailsWith<RuntimeFailure> { OrtBackend.open(network, artifact(), 1, Units.XNNPACK) }
+        assertTrue("ONNX Runtime refuses it" in error.message!!, error.message)
+    }
+
+    @Test
     fun `a golden file that was changed fails its hash`() {
         val folder = bundle()
         val models = models(folder, Kernels(RIGHT))
@@ -184,15 +233,17 @@ class SelfCheckTest {
         )
         for ((processor, text) in says) assertEquals(text, processor.arithmetic("int8"))
         assertEquals("aarch64 neon dotprod sve", arm("asimd asimddp sve").described)
-        assertEquals(listOf("fp32", "int4, unfused"), listOf(zen.arithmetic("fp32", true), zen.arithmetic("int4", true)))
+        assertEquals(listOf("fp32", "int4, unfused"), listOf(zen.arithmetic("fp32", Units.UNFUSED), zen.arithmetic("int4", Units.UNFUSED)))
     }
 
     private fun notes(): List<File> = File(cache, "selfcheck").listFiles()!!.toList()
 
-    private fun models(folder: File, kernels: Kernels, cache: File? = this.cache): Models =
+    private fun artifact() = ManifestJson.parse(File(bundle(), "manifest.json").readText(), "x").artifact(ROUTER, "onnx")
+
+    private fun models(folder: File, kernels: Backend, cache: File? = this.cache): Models =
         Models.open(folder, kernels, JdbcDatabase, cache = cache, notice = { notices.add(it) })
 
-    private fun verdict(folder: File, kernels: Kernels, cache: File? = this.cache): Verdict =
+    private fun verdict(folder: File, kernels: Backend, cache: File? = this.cache): Verdict =
         models(folder, kernels, cache).let { it.session(ROUTER); it.verdicts.getValue(ROUTER) }
 
     /** A bundle of four small components whose parity was measured on the kernels [proven]. */
@@ -248,10 +299,10 @@ class SelfCheckTest {
     }
 
     /**
-     * A backend whose fused form returns [fused] and whose unfused form returns [unfused], for any input. It
-     * counts the calls and records the inputs.
+     * A backend whose fused form returns [fused], its unfused form [unfused] and an accelerator [accelerated] (null: it
+     * refuses), for any input. It counts the calls and records the inputs.
      */
-    private class Kernels(private val fused: FloatArray, private val unfused: FloatArray = fused) : Backend {
+    private class Kernels(private val fused: FloatArray, private val unfused: FloatArray = fused, private val accelerated: FloatArray? = fused) : Backend {
         override val target = "onnx"
         override val version = VERSION
         val opened = ArrayList<Units>()
@@ -261,7 +312,8 @@ class SelfCheckTest {
 
         override fun open(path: File, artifact: Artifact, threads: Int, units: Units): Session {
             opened.add(units)
-            return Fake(artifact, if (units == Units.FUSED) fused else unfused)
+            val answer = if (units.isAccelerator) accelerated ?: throw RuntimeFailure("no such accelerator") else if (units == Units.FUSED) fused else unfused
+            return Fake(artifact, answer)
         }
 
         private inner class Fake(override val artifact: Artifact, private val answer: FloatArray) : Session {

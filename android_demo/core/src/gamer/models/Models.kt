@@ -91,7 +91,7 @@ class Models private constructor(
 
     /** The arithmetic of the loaded components, each kind once: "int8, VNNI; int4, VNNI". */
     fun arithmetic(): String = sessions.keys.sorted().map { role ->
-        Processor.here.arithmetic(manifest.artifact(role, backend.target).quant, verdicts[role]?.units == Units.UNFUSED)
+        Processor.here.arithmetic(manifest.artifact(role, backend.target).quant, verdicts[role]?.units ?: Units.FUSED)
     }.distinct().joinToString("; ").ifEmpty { "nothing computed yet" }
 
     /**

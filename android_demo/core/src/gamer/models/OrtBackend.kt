@@ -26,7 +26,7 @@ object OrtBackend : Backend {
 
     /**
      * [Units.UNFUSED]: operators are not fused and convolutions run in float, two to six times slower. For
-     * processors on which the fast kernels are wrong.
+     * processors on which the fast kernels are wrong. An accelerator takes the operators that it knows.
      */
     override fun open(path: File, artifact: Artifact, threads: Int, units: Units): Session = try {
         // Needed before the options are created: creating those would load the library with its events on.
@@ -41,7 +41,17 @@ object OrtBackend : Backend {
             // Without VNNI, products of unsigned and signed bytes saturate in 16 bits. This option selects
             // kernels that do not saturate; with VNNI they would gain nothing and take up to twice the time.
             if (Processor.here.saturates) options.addConfigEntry("session.x64quantprecision", "1")
-            if (units == Units.UNFUSED) options.setOptimizationLevel(OrtSession.SessionOptions.OptLevel.NO_OPT)
+            when (units) {
+                Units.FUSED -> Unit
+                Units.UNFUSED -> options.setOptimizationLevel(OrtSession.SessionOptions.OptLevel.NO_OPT)
+                // XNNPACK has threads of its own, for which those of ONNX Runtime would be in the way.
+                Units.XNNPACK -> {
+                    options.addXnnpack(mapOf("intra_op_num_threads" to threads.toString()))
+                    options.setIntraOpNumThreads(1)
+                    options.addConfigEntry("session.intra_op.allow_spinning", "0")
+                }
+                Units.NNAPI -> options.addNnapi()
+            }
             Opened(runtime.createSession(path.path, options), artifact)
         }
     } catch (error: OrtException) {

@@ -30,9 +30,10 @@ class Processor(val architecture: String, val features: List<String>) {
      * The arithmetic that runs a component of this quantization, for display: "int8, VNNI", "int8, precise
      * AVX2", "int8, dot product of ARM".
      */
-    fun arithmetic(quant: String, unfused: Boolean = false): String = when {
+    fun arithmetic(quant: String, units: Units = Units.FUSED): String = when {
+        units.isAccelerator -> "$quant, ${units.name}"
         quant == "fp32" || quant == "fp16" -> quant
-        unfused -> "$quant, unfused"
+        units == Units.UNFUSED -> "$quant, unfused"
         else -> "$quant, ${integerKernels()}"
     }
 

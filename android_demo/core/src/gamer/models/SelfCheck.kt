@@ -26,7 +26,8 @@ data class Verdict(val role: String, val units: Units, val cosine: Double?, val 
  * component whose parity in the manifest names other kernels, the component's fixtures are run. The result is
  * stored in the folder [cache] (null: not stored). If the cosine is below the threshold, the backend's slower
  * form is tried, and [notice] is called with one line; if that fails too, the component is refused with an
- * error that holds the figures.
+ * error that holds the figures. An accelerator that refuses a component, is wrong, or cannot be checked is left for the
+ * processor in the same way; the language model always runs on the processor.
  */
 internal class SelfCheck(private val cache: File?, private val notice: (String) -> Unit) {
     /**
@@ -38,23 +39,29 @@ internal class SelfCheck(private val cache: File?, private val notice: (String) 
         val path = bundle.checked(artifact)
         val here = Processor.here.kernels(backend.version)
         val threshold = artifact.parity.threshold
+        val chosen = if (backend.units.isAccelerator && role.startsWith("llm_")) Units.FUSED else backend.units
         fun opened(units: Units, cosine: Double?, source: String) =
             backend.open(path, artifact, threads, units) to Verdict(role, units, cosine, threshold, source)
-        if (artifact.parity.kernels == here) return opened(Units.FUSED, artifact.parity.minimum, "export")
+        if (artifact.parity.kernels == here && chosen == Units.FUSED) return opened(Units.FUSED, artifact.parity.minimum, "export")
         val files = bundle.manifest.golden(role)
-        if ("want" !in files) return opened(Units.FUSED, null, "no fixtures")
-        val note = note(artifact, files.values.map { it.sha256 }, here)
+        if ("want" !in files) return opened(if (chosen.isAccelerator) Units.FUSED else chosen, null, "no fixtures")
+        val note = note(artifact, files.values.map { it.sha256 }, if (chosen == Units.FUSED) here else "$here, ${chosen.said}")
         remembered(note, threshold)?.let { (units, cosine) -> return opened(units, cosine, "remembered") }
 
         val golden = Golden.read(bundle, role)
         val figures = ArrayList<String>()
-        for (units in listOf(Units.FUSED, Units.UNFUSED)) {
-            val session = backend.open(path, artifact, threads, units)
-            val cosine = measured(session, golden)
+        for (units in listOf(chosen, Units.FUSED, Units.UNFUSED).distinct()) {
+            val (session, cosine) = try {
+                backend.open(path, artifact, threads, units).let { it to measured(it, golden) }
+            } catch (error: RuntimeFailure) {
+                if (!units.isAccelerator) throw error
+                figures.add("none, refused by ${units.said}")
+                continue
+            }
             figures.add("${if (cosine.isNaN()) "nan" else PyText.fixed(cosine, 4)} ${units.said}")
             // False for NaN.
             if (cosine >= threshold) {
-                if (units == Units.UNFUSED) {
+                if (units != chosen) {
                     notice(
                         "$path: $role is wrong on this processor (worst cosine ${figures[0]}, ${plain(threshold)} is wanted): " +
                             "running it ${units.said}, slower",

@@ -28,9 +28,14 @@ interface Binding : AutoCloseable {
 
 /**
  * How a backend runs a graph. [UNFUSED] is slower and closer to the arithmetic that the file describes; it is
- * used where the fast kernels give wrong results.
+ * used where the fast kernels give wrong results. [XNNPACK] (kernels for ARM's processors) and [NNAPI] (the phone's
+ * accelerators, through Android) are a person's choice for the encoders.
  */
-enum class Units(val said: String) { FUSED("fused"), UNFUSED("unfused") }
+enum class Units(val said: String) {
+    FUSED("fused"), UNFUSED("unfused"), XNNPACK("xnnpack"), NNAPI("nnapi");
+
+    val isAccelerator: Boolean get() = this == XNNPACK || this == NNAPI
+}
 
 /** An engine that runs a bundle's artifacts of one target. */
 interface Backend {
@@ -40,5 +45,11 @@ interface Backend {
     /** The engine's version; parity figures are valid for this version only. */
     val version: String
 
+    /** The units that the person chose. */
+    val units: Units get() = Units.FUSED
+
     fun open(path: File, artifact: Artifact, threads: Int, units: Units = Units.FUSED): Session
 }
+
+/** A backend by other units than its own. What they compute is checked before it is used ([SelfCheck]). */
+class ByUnits(real: Backend, override val units: Units) : Backend by real

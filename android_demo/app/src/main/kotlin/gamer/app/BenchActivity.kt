@@ -5,12 +5,18 @@ import android.content.Intent
 import android.graphics.Typeface
 import android.os.Build
 import android.os.Bundle
+import android.view.View
+import android.widget.AdapterView
+import android.widget.ArrayAdapter
 import android.widget.Button
 import android.widget.EditText
 import android.widget.LinearLayout
 import android.widget.ScrollView
+import android.widget.Spinner
 import android.widget.TextView
+import gamer.app.Cores.units
 import gamer.common.oneLine
+import gamer.models.Units
 import java.util.concurrent.Executors
 
 /** Measures every layer of a search over N rounds, shows p50 and p90, and shares them as JSON. */
@@ -29,6 +35,7 @@ class BenchActivity : Activity() {
         setContentView(LinearLayout(this).apply {
             orientation = LinearLayout.VERTICAL
             addView(rounds)
+            addView(units())
             addView(Button(context).apply { setText(R.string.measure); setOnClickListener { measure() } })
             addView(share)
             addView(ScrollView(context).apply { addView(report) })
@@ -38,6 +45,19 @@ class BenchActivity : Activity() {
     override fun onDestroy() {
         work.shutdownNow()
         super.onDestroy()
+    }
+
+    /** What runs the encoders, of searches and of indexing, from now on. */
+    private fun units(): Spinner = Spinner(this).apply {
+        adapter = ArrayAdapter(context, android.R.layout.simple_spinner_dropdown_item, UNITS.map { getString(it.second) })
+        setSelection(UNITS.indexOfFirst { it.first == context.units }.coerceAtLeast(0))
+        onItemSelectedListener = object : AdapterView.OnItemSelectedListener {
+            override fun onItemSelected(parent: AdapterView<*>?, view: View?, at: Int, id: Long) {
+                context.units = UNITS[at].first
+            }
+
+            override fun onNothingSelected(parent: AdapterView<*>?) = Unit
+        }
     }
 
     private fun measure() {
@@ -63,6 +83,7 @@ class BenchActivity : Activity() {
     }
 
     private companion object {
+        val UNITS = listOf(Units.FUSED to R.string.units_processor, Units.XNNPACK to R.string.units_xnnpack, Units.NNAPI to R.string.units_nnapi)
         val QUERIES = listOf("coffee I photographed last spring", "a dog on the beach", "dinner with friends at night")
     }
 }

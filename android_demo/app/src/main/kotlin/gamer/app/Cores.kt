@@ -9,8 +9,10 @@ import gamer.indexing.IndexRun
 import gamer.indexing.PhotoEncoder
 import gamer.indexing.PhotoSource
 import gamer.indexing.SkipList
+import gamer.models.ByUnits
 import gamer.models.Models
 import gamer.models.OrtBackend
+import gamer.models.Units
 import gamer.search.Answer
 import gamer.search.Hit
 import gamer.search.WarmEngine
@@ -28,12 +30,13 @@ object Cores {
     }
 
     fun search(context: Context): Finder = Finder(
-        Files(context).run { WarmEngine(bundle, album, rules(context), OrtBackend, AndroidDatabase, threads(), context.cacheDir) }, Files(context),
+        Files(context).run { WarmEngine(bundle, album, rules(context), backend(context), AndroidDatabase, threads(), context.cacheDir) }, Files(context),
+        context.units,
     )
 
     /** Opens the models, and the album to write to; creates the album if there is none. */
     fun index(context: Context): Indexing = Files(context).run {
-        val models = Models.open(bundle, OrtBackend, AndroidDatabase, threads(), cache = context.cacheDir)
+        val models = Models.open(bundle, backend(context), AndroidDatabase, threads(), cache = context.cacheDir)
         val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
         try {
             val writer = if (hasAlbum()) AlbumWriter.extend(album, AndroidDatabase) else AlbumWriter.create(album, meta, AndroidDatabase)
@@ -44,6 +47,17 @@ object Cores {
         }
     }
 
+    /** The units that run the encoders, as the person chose them (BenchActivity). */
+    var Context.units: Units
+        get() = choices(this).getString(UNITS, null).let { name -> Units.values().firstOrNull { it.said == name } ?: Units.FUSED }
+        set(value) = choices(this).edit().putString(UNITS, value.said).apply()
+
+    private const val UNITS = "units"
+
+    private fun choices(context: Context) = context.getSharedPreferences("choices", Context.MODE_PRIVATE)
+
+    private fun backend(context: Context) = ByUnits(OrtBackend, context.units)
+
     private fun rules(context: Context): String = context.assets.open("cue_rules.json").use { it.readBytes().toString(Charsets.UTF_8) }
 
     /**
@@ -53,8 +67,8 @@ object Cores {
     private fun threads(): Int = (Runtime.getRuntime().availableProcessors() / 2).coerceIn(1, 4)
 }
 
-/** Runs and measures searches. Not thread-safe. */
-class Finder(private val warm: WarmEngine, private val files: Files) : AutoCloseable {
+/** Runs and measures searches, by these units. Not thread-safe. */
+class Finder(private val warm: WarmEngine, private val files: Files, val units: Units) : AutoCloseable {
     fun search(query: String): Found {
         val answer = warm.get().search(query, SHOWN)
         return Found(answer.hits.map(::shown), answer.presence, trace(answer))
@@ -78,7 +92,8 @@ class Finder(private val warm: WarmEngine, private val files: Files) : AutoClose
         val manifest = engine.models.manifest
         val models = manifest.artifacts.filter { it.target == OrtBackend.target }.associate { it.role to it.sha256 }
         val all = samples.mapValues { it.value.toLongArray() } + ("all" to whole.toLongArray())
-        return Measured(OrtBackend.target, sha256(files.bundle.resolve("manifest.json").readBytes()), manifest.recipe, models, all)
+        val backend = OrtBackend.target + if (units == Units.FUSED) "" else ":${units.said}"
+        return Measured(backend, sha256(files.bundle.resolve("manifest.json").readBytes()), manifest.recipe, models, all)
     }
 
     override fun close() = warm.close()

@@ -17,6 +17,7 @@ import android.widget.GridView
 import android.widget.LinearLayout
 import android.widget.TextView
 import android.widget.Toast
+import gamer.app.Cores.units
 import gamer.bundle.PackedBundle
 import gamer.common.oneLine
 import gamer.screen.Access
@@ -200,7 +201,11 @@ class MainActivity : Activity() {
         show()
         work.execute {
             try {
-                val opened = finder ?: Cores.search(this).also { finder = it }
+                if (finder?.units != units) {
+                    finder?.close()
+                    finder = Cores.search(this)
+                }
+                val opened = finder!!
                 val found = opened.search(query)
                 screen.post { ended(number, found, Screen.answer(found.photos.size, found.here)) }
             } catch (error: Throwable) { // a library that cannot be loaded is an Error
