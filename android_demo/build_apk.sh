@@ -12,7 +12,9 @@ OUT="${1:-$TOOLS/gamer.apk}"
 # By default the mirror that the system's apt uses.
 MIRROR="${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n 's#/debian/*$#/debian#p' | sort -u | head -n 1 || true)}"
 KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
-MIN_SDK=26
+property() { sed -n "s/^$1=//p" "$HERE/sdk.properties"; }
+MIN_SDK="$(property minSdk)"
+TARGET_SDK="${TARGET_SDK:-$(property targetSdk)}"
 NEW=(aapt android-libaapt android-libandroidfw android-libbase android-libcutils android-liblog android-libutils android-libziparchive
   android-libbacktrace libprotobuf-lite32 libzopfli1 p7zip-full zipalign apksigner libapksig-java proguard-cli libproguard-java android-framework-res)
 OLD=(libandroid-23-java dalvik-exchange)
@@ -54,7 +56,8 @@ FLAGS=(-jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -Xstring-concat=i
 # jar (API 23); it makes newer calls by reflection.
 "$HERE/kotlinc.sh" -d "$WORK/core" -Xjdk-release=1.8 "${FLAGS[@]}" "$HERE/core/src"
 mkdir -p "$WORK/gen" "$WORK/r"
-"$BIN/aapt" package -f -m -J "$WORK/gen" -M "$HERE/app/src/main/AndroidManifest.xml" -S "$HERE/app/src/main/res" -I "$FRAMEWORK"
+SDK=(--min-sdk-version "$MIN_SDK" --target-sdk-version "$TARGET_SDK")
+"$BIN/aapt" package -f -m "${SDK[@]}" -J "$WORK/gen" -M "$HERE/app/src/main/AndroidManifest.xml" -S "$HERE/app/src/main/res" -I "$FRAMEWORK"
 javac -nowarn -Xlint:-options --release 8 -d "$WORK/r" "$WORK/gen/gamer/app/R.java"
 "$HERE/kotlinc.sh" -d "$WORK/app" -cp "$WORK/core:$WORK/r:$PLATFORM" -no-jdk "${FLAGS[@]}" "$HERE/app/src/main/kotlin"
 mkdir -p "$WORK/assets" && cp "$HERE/../runtime/cues/cue_rules.json" "$HERE/../runtime/serve/static/land.json" "$WORK/assets/"
@@ -63,18 +66,18 @@ python3 "$HERE/lower_classes.py" "$ORT/onnxruntime.jar" "$WORK/ort.jar"
 (cd "$WORK/core" && jar cf "$WORK/app.jar" . && cd "$WORK/app" && jar uf "$WORK/app.jar" . && cd "$WORK/r" && jar uf "$WORK/app.jar" .)
 java -Xmx1g -jar "$JAVA/proguard.jar" -injars "$WORK/app.jar" -injars "$WORK/ort.jar" -injars "$STDLIB(!META-INF/**,!module-info.class)" \
   -libraryjars "$PLATFORM" -outjars "$WORK/shrunk.jar" -target 1.7 @"$HERE/app/proguard.pro" >"$WORK/proguard.log" || { tail -20 "$WORK/proguard.log" >&2; exit 1; }
-java -Xmx1g -jar "$JAVA/com.android.dx.jar" --dex --min-sdk-version=$MIN_SDK --output="$WORK/apk/classes.dex" "$WORK/shrunk.jar"
+java -Xmx1g -jar "$JAVA/com.android.dx.jar" --dex --min-sdk-version="$MIN_SDK" --output="$WORK/apk/classes.dex" "$WORK/shrunk.jar"
 echo "== package, align, sign"
 python3 -m zipfile -e "$ORT/onnxruntime.aar" "$WORK/aar"
 cp "$WORK/aar/jni/arm64-v8a/"*.so "$WORK/apk/lib/arm64-v8a/"
-"$BIN/aapt" package -f -M "$HERE/app/src/main/AndroidManifest.xml" -S "$HERE/app/src/main/res" -A "$WORK/assets" -I "$FRAMEWORK" -F "$WORK/unsigned.apk"
+"$BIN/aapt" package -f "${SDK[@]}" -M "$HERE/app/src/main/AndroidManifest.xml" -S "$HERE/app/src/main/res" -A "$WORK/assets" -I "$FRAMEWORK" -F "$WORK/unsigned.apk"
 (cd "$WORK/apk" && find . -type f -printf '%P\n' | sort | xargs "$BIN/aapt" add "$WORK/unsigned.apk" >/dev/null)
 "$BIN/zipalign" -f -p 4 "$WORK/unsigned.apk" "$WORK/aligned.apk"
 # A debug key, created once per machine: enough for adb install, not for a store.
 KEY="$HOME_DIR/debug.keystore"
 [ -e "$KEY" ] || keytool -genkeypair -keystore "$KEY" -storepass android -keypass android -alias debug -keyalg RSA -validity 10000 -dname "CN=GAMER debug" >/dev/null 2>&1
-java -jar "$JAVA/apksigner.jar" sign --ks "$KEY" --ks-pass pass:android --min-sdk-version $MIN_SDK --out "$WORK/signed.apk" "$WORK/aligned.apk"
-java -jar "$JAVA/apksigner.jar" verify --verbose --min-sdk-version $MIN_SDK "$WORK/signed.apk" | grep -E '^Verif|v[23] scheme'
+java -jar "$JAVA/apksigner.jar" sign --ks "$KEY" --ks-pass pass:android --min-sdk-version "$MIN_SDK" --out "$WORK/signed.apk" "$WORK/aligned.apk"
+java -jar "$JAVA/apksigner.jar" verify --verbose --min-sdk-version "$MIN_SDK" "$WORK/signed.apk" | grep -E '^Verif|v[23] scheme'
 mkdir -p "$(dirname "$OUT")"
 mv "$WORK/signed.apk" "$OUT"
 "$BIN/aapt" dump badging "$OUT" | grep -E '^(package|sdkVersion|targetSdkVersion|native-code|launchable)'

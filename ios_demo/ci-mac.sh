@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# For a person with a Mac (Xcode 16, XcodeGen): builds the app for the simulator, installs it with a bundle and an
-# album, searches, and keeps a screenshot: ci-mac.sh BUNDLE ALBUM OUT_FOLDER ["query"]. onnxruntime.xcframework
-# must be in App/ (README.md). It has not been run by its authors.
+# For a person with a Mac (Xcode 16, XcodeGen, npm): fetches ONNX Runtime, builds the app for the simulator, installs
+# it with a bundle and an album, searches, and keeps a screenshot: ci-mac.sh BUNDLE ALBUM OUT_FOLDER ["query"].
+# It has not been run by its authors.
 set -euo pipefail
 HERE="$(cd "$(dirname "$0")" && pwd)"
 [ $# -ge 3 ] || { sed -n 2,4p "$0" >&2; exit 2; }
 BUNDLE="$1" ALBUM="$2" QUERY="${4:-coffee I photographed last spring}"
-[ -d "$HERE/App/onnxruntime.xcframework" ] || { echo "ci-mac.sh: no onnxruntime.xcframework in $HERE/App; unpack one of a release of ONNX Runtime" >&2; exit 1; }
+"$HERE/xcframework.sh"
 mkdir -p "$3"
 OUT="$(cd "$3" && pwd)"
 DEVICE="${DEVICE:-iPhone 16}"

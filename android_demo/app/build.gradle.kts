@@ -1,15 +1,20 @@
+import java.util.Properties
+
 plugins {
-    id("com.android.application") version "8.7.3"
+    id("com.android.application") version "8.12.0"
     id("org.jetbrains.kotlin.android") version "2.1.0"
 }
 
+val sdk = Properties().apply { file("../sdk.properties").inputStream().use(::load) }
+val target = (findProperty("targetSdk") ?: sdk["targetSdk"]).toString().toInt()
+
 android {
     namespace = "gamer.app"
-    compileSdk = 34
+    compileSdk = target
     defaultConfig {
         applicationId = "gamer.app"
-        minSdk = 26
-        targetSdk = 34
+        minSdk = sdk["minSdk"].toString().toInt()
+        targetSdk = target
         versionCode = 1
         versionName = "0.1"
         ndk { abiFilters += listOf("arm64-v8a") }
@@ -18,6 +23,10 @@ android {
     sourceSets["main"].apply {
         kotlin.srcDirs("src/main/kotlin", "../core/src")
         assets.srcDir(layout.buildDirectory.dir("rules"))
+    }
+    for (type in listOf("debug", "release")) sourceSets[type].apply {
+        manifest.srcFile("src/gradle/AndroidManifest.xml")
+        res.srcDir("src/gradle/res")
     }
     compileOptions {
         sourceCompatibility = JavaVersion.VERSION_1_8

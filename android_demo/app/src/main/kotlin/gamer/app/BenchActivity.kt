@@ -32,7 +32,7 @@ class BenchActivity : Activity() {
         report = TextView(this).apply { typeface = Typeface.MONOSPACE; setPadding(32, 32, 32, 32) }
         rounds = EditText(this).apply { setText("20"); inputType = android.text.InputType.TYPE_CLASS_NUMBER; setHint(R.string.rounds) }
         share = Button(this).apply { setText(R.string.share_json); isEnabled = false; setOnClickListener { send() } }
-        setContentView(LinearLayout(this).apply {
+        content(LinearLayout(this).apply {
             orientation = LinearLayout.VERTICAL
             addView(rounds)
             addView(units())

@@ -59,7 +59,7 @@ class MainActivity : Activity() {
             numColumns = 3
             setOnItemClickListener { _, _, at, _ -> last?.let { startActivity(PhotoActivity.intent(context, it.photos, at)) } }
         }
-        setContentView(LinearLayout(this).apply {
+        content(LinearLayout(this).apply {
             orientation = LinearLayout.VERTICAL
             for (view in listOf(line, state, action)) addView(view)
             addView(grid, LinearLayout.LayoutParams(LinearLayout.LayoutParams.MATCH_PARENT, 0, 1f))

@@ -27,9 +27,9 @@ class MapActivity : Activity() {
             try {
                 val land = WorldMap.read(assets.open("land.json").use { it.readBytes().toString(Charsets.UTF_8) })
                 val (cells, generation) = Browser.open(this).use { it.cells() to it.generation }
-                runOnUiThread { setContentView(MapView(this, land, cells) { open(it, generation) }) }
+                runOnUiThread { content(MapView(this, land, cells) { open(it, generation) }) }
             } catch (error: Throwable) {
-                runOnUiThread { setContentView(TextView(this).apply { setPadding(32, 32, 32, 32); text = oneLine(error) }) }
+                runOnUiThread { content(TextView(this).apply { setPadding(32, 32, 32, 32); text = oneLine(error) }) }
             }
         }
     }

@@ -26,7 +26,7 @@ class PhotoActivity : Activity() {
         photos = intent.getStringArrayExtra(PHOTOS) ?: emptyArray()
         at = (saved ?: intent.extras)?.getInt(AT) ?: 0
         view = Zoomed(this, ::turn)
-        setContentView(view)
+        content(view)
         turn(0)
     }
 

@@ -27,14 +27,14 @@ class ShelfActivity : Activity() {
             divider = null
             isFastScrollEnabled = true
         }
-        setContentView(list)
+        content(list)
         work.execute {
             try {
                 val opened = Browser.open(this).also { browser = it }
                 val sections = sections(opened)
                 runOnUiThread { list.adapter = ShelfList(this, sections, opened::address, ::open) }
             } catch (error: Throwable) {
-                runOnUiThread { setContentView(TextView(this).apply { setPadding(32, 32, 32, 32); text = oneLine(error) }) }
+                runOnUiThread { content(TextView(this).apply { setPadding(32, 32, 32, 32); text = oneLine(error) }) }
             }
         }
     }

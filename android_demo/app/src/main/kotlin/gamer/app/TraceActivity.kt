@@ -18,7 +18,7 @@ class TraceActivity : Activity() {
             setTextIsSelectable(true)
             setPadding(32, 32, 32, 32)
         }
-        setContentView(ScrollView(this).apply { addView(text) })
+        content(ScrollView(this).apply { addView(text) })
     }
 
     companion object {
