@@ -33,6 +33,15 @@ def test_every_string_is_used_and_every_used_one_is_there() -> None:
     assert used == strings("").keys()
 
 
+def test_what_the_core_says_is_what_the_app_says_in_english() -> None:
+    core = ROOT / "android_demo" / "core" / "src" / "gamer" / "screen" / "Words.kt"
+    said = re.findall(r"^    ([A-Z_]+)\(\"(.*)\"\),$", core.read_text("utf-8"), re.MULTILINE)
+    texts = strings("")
+    assert {f"say_{name.lower()}" for name, _ in said} == {name for name in texts if name.startswith("say_")}
+    for name, text in said:
+        assert texts[f"say_{name.lower()}"].replace("\\'", "'") == text.replace("\\$", "$"), name
+
+
 IOS = ROOT / "ios_demo" / "App"
 SHOWN = re.compile(
     r"(?:\b(?:Text|Button|Label|NavigationLink|LabeledContent|ProgressView|Picker|Stepper|ShareLink|navigationTitle"

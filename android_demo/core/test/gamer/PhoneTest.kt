@@ -361,7 +361,7 @@ class PhoneTest {
         assertFalse(screen.ended(first, "3 found"))
         repeat(3) { assertEquals("no space left", screen.headline(ready).text) }
         assertEquals("Searching…", screen.also { it.searching() }.headline(ready).text)
-        screen.ended(3, Screen.answer(5, 0.9))
+        screen.ended(3, screen.answer(5, 0.9))
         assertEquals("5 found\nIndexing: 9 of 12 photos", screen.headline(ready.copy(report = IndexReport(9, 12), isIndexing = true)).text)
     }
 

@@ -2,6 +2,7 @@ package gamer
 
 import gamer.indexing.IndexReport
 import gamer.screen.Access
+import gamer.screen.English
 import gamer.screen.Pace
 import gamer.screen.Pause
 import gamer.screen.Screen
@@ -32,8 +33,8 @@ class ScreenTest {
 
     @Test
     fun `a time left is said roughly`() {
-        val said = listOf(5L, 70, 600, 5_000, 10_800).map(Pace::said)
-        assertEquals(listOf("less than a minute", "about a minute", "about 10 minutes", "about 83 minutes", "about 3 hours"), said)
+        val said = listOf(5L, 70, 600, 5_000, 10_800).map { Pace.said(it, English) }
+        assertEquals(listOf("less than a minute left", "about a minute left", "about 10 minutes left", "about 83 minutes left", "about 3 hours left"), said)
     }
 
     @Test

@@ -22,14 +22,14 @@ class Pace {
         const val WINDOW = 300_000L
         const val LEAST = 16
 
-        /** "less than a minute", "about 12 minutes", "about 3 hours". */
-        fun said(seconds: Long): String {
+        /** "less than a minute left", "about 12 minutes left", "about 3 hours left". */
+        fun said(seconds: Long, words: Words): String {
             val minutes = (seconds + 30) / 60
             return when {
-                seconds < 60 -> "less than a minute"
-                minutes < 2 -> "about a minute"
-                minutes < 90 -> "about $minutes minutes"
-                else -> "about ${(minutes + 30) / 60} hours"
+                seconds < 60 -> words.say(Say.SECONDS_LEFT)
+                minutes < 2 -> words.say(Say.MINUTE_LEFT)
+                minutes < 90 -> words.say(Say.MINUTES_LEFT, minutes)
+                else -> words.say(Say.HOURS_LEFT, (minutes + 30) / 60)
             }
         }
     }

@@ -1,9 +1,8 @@
 package gamer.screen
 
 /** Why indexing waits, and when it goes on. */
-enum class Pause(val message: String) {
-    BATTERY("paused to spare the battery, goes on when the phone charges"),
-    HEAT("paused because the phone is hot, goes on when it is cooler");
+enum class Pause(val say: Say) {
+    BATTERY(Say.BATTERY), HEAT(Say.HEAT);
 
     companion object {
         const val LEAST_CHARGE = 30 // per cent

@@ -32,7 +32,7 @@ data class Situation(
  * The search screen without its views: which message it shows. The screen is drawn again every second; what a search said
  * stays until the next search.
  */
-class Screen(private val folder: String) {
+class Screen(private val folder: String, private val words: Words = English) {
     private var said: String? = null
     private var model: String? = null // what is said of the model that the user chose
     private var isUnpacking = false
@@ -41,7 +41,7 @@ class Screen(private val folder: String) {
 
     /** Returns the number of this search, to be handed back with its end. */
     fun searching(): Int {
-        said = "Searching…"
+        said = words.say(Say.SEARCHING)
         return ++searches
     }
 
@@ -54,7 +54,7 @@ class Screen(private val folder: String) {
     /** A packed model is being unpacked and checked. */
     fun unpacking() {
         isUnpacking = true
-        model = "Unpacking the model, and checking it…"
+        model = words.say(Say.UNPACKING)
     }
 
     /** [failure]: why the model was not taken. */
@@ -66,8 +66,7 @@ class Screen(private val folder: String) {
     fun headline(now: Situation): Headline {
         if (isUnpacking) return Headline(model.orEmpty())
         if (!now.bundle) {
-            val why = model ?: "No model yet. Choose the file that `gamer pack` wrote; or push a bundle:\nadb push out/pocket/. $folder/bundle/"
-            return Headline(why, Press.MODEL)
+            return Headline(model ?: words.say(Say.NO_MODEL, folder), Press.MODEL)
         }
         val press = press(now)
         val isWanted = said == null || now.isIndexing || press != Press.NOTHING // else the last search's message is enough
@@ -84,38 +83,33 @@ class Screen(private val folder: String) {
     private fun progress(now: Situation): String {
         val r = now.report
         val notes = listOfNotNull(
-            if (r.unread > 0) "${r.unread} could not be read and are tried again" else null,
-            r.skipped.firstOrNull()?.let { (if (r.skipped.size > 1) "$it and ${r.skipped.size - 1} more" else it) + " failed twice, left out" },
-            if (now.access == Access.CHOSEN) "only those that you chose" else null,
+            if (r.unread > 0) words.say(Say.UNREAD, r.unread) else null,
+            r.skipped.firstOrNull()?.let { if (r.skipped.size > 1) words.say(Say.LEFT_OUT_MORE, it, r.skipped.size - 1) else words.say(Say.LEFT_OUT_ONE, it) },
+            if (now.access == Access.CHOSEN) words.say(Say.ONLY_CHOSEN) else null,
         )
         val head = when {
-            now.access == Access.NONE && !now.isIndexing -> "No photo may be seen yet. Photos never leave this phone."
-            now.failure != null -> "Indexing stopped: ${now.failure}"
-            r.total == 0 -> if (now.album) "There is an album, and no photo of this phone is indexed yet" else "No photos indexed yet"
-            now.isIndexing -> "Indexing: ${r.done} of ${r.total} photos" + left(now).orEmpty()
-            now.pause != null && r.done < r.total -> "Indexing is ${now.pause.message}: ${r.done} of ${r.total} photos"
-            else -> "${r.done} of ${r.total} photos indexed"
+            now.access == Access.NONE && !now.isIndexing -> words.say(Say.NO_ACCESS)
+            now.failure != null -> words.say(Say.STOPPED, now.failure)
+            r.total == 0 -> words.say(if (now.album) Say.OF_OTHERS else Say.NONE_YET)
+            now.isIndexing -> words.say(Say.INDEXING, r.done, r.total) + left(now).orEmpty()
+            now.pause != null && r.done < r.total -> words.say(now.pause.say, r.done, r.total)
+            else -> words.say(Say.INDEXED, r.done, r.total)
         }
         return if (notes.isEmpty()) head else "$head (${notes.joinToString("; ")})"
     }
 
-    private fun left(now: Situation): String? = pace.left(now.time, now.report.done, now.report.total)?.let { ", ${Pace.said(it)} left" }
+    private fun left(now: Situation): String? = pace.left(now.time, now.report.done, now.report.total)?.let { ", ${Pace.said(it, words)}" }
 
-    companion object {
-        /** What a phone does not index, for the person who looks for it in vain. */
-        const val LEFT_OUT = "Of videos, chats and text in pictures nothing is indexed on the phone; a computer's album has them"
+    /** The message of an answer. [here]: the probability that the album holds what is meant. */
+    fun answer(count: Int, here: Double): String = if (here < 0.5) words.say(Say.DOUBTFUL, (here * 100).toInt()) else words.say(Say.FOUND, count)
 
-        /** The message of an answer. [here]: the probability that the album holds what is meant. */
-        fun answer(count: Int, here: Double): String =
-            if (here < 0.5) "Probably not in this album (${(here * 100).toInt()} %); the nearest:" else "$count found"
-    }
+    /** What a phone does not index, for the person who looks for it in vain. */
+    val leftOut: String get() = words.say(Say.NOT_INDEXED)
 }
 
 /** What "Index now" does: a job that waits, for its backoff or its deadline, is put in front; one that runs is left alone. */
-enum class Pressed(val message: String) {
-    STARTED("Indexing begins"),
-    MOVED_UP("Indexing begins now, instead of later"),
-    RUNNING("Indexing is in progress");
+enum class Pressed(val say: Say) {
+    STARTED(Say.BEGINS), MOVED_UP(Say.BEGINS_NOW), RUNNING(Say.IN_PROGRESS);
 
     companion object {
         fun of(isPending: Boolean, isRunning: Boolean): Pressed = if (isRunning) RUNNING else if (isPending) MOVED_UP else STARTED

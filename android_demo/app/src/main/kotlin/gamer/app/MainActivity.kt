@@ -38,6 +38,7 @@ class MainActivity : Activity() {
     private lateinit var action: Button
     private lateinit var line: EditText
     private lateinit var grid: GridView
+    private lateinit var words: AppWords
     private lateinit var model: Screen
     private var finder: Finder? = null // used on the thread of `work` only
     private var last: Found? = null
@@ -46,7 +47,8 @@ class MainActivity : Activity() {
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
-        model = Screen(Files(this).toString())
+        words = AppWords(this)
+        model = Screen(Files(this).toString(), words)
         state = TextView(this).apply { setPadding(32, 24, 32, 8) }
         action = Button(this).apply { visibility = View.GONE }
         line = EditText(this).apply {
@@ -163,7 +165,7 @@ class MainActivity : Activity() {
     }
 
     private fun index() {
-        Toast.makeText(this, IndexJob.schedule(this).message, Toast.LENGTH_SHORT).show()
+        Toast.makeText(this, words.say(IndexJob.schedule(this).say), Toast.LENGTH_SHORT).show()
         show()
     }
 
@@ -207,7 +209,7 @@ class MainActivity : Activity() {
                 }
                 val opened = finder!!
                 val found = opened.search(query)
-                screen.post { ended(number, found, Screen.answer(found.photos.size, found.here)) }
+                screen.post { ended(number, found, model.answer(found.photos.size, found.here)) }
             } catch (error: Throwable) { // a library that cannot be loaded is an Error
                 screen.post { ended(number, null, oneLine(error)) }
             }
@@ -222,7 +224,7 @@ class MainActivity : Activity() {
     }
 
     private fun explain() {
-        startActivity(TraceActivity.intent(this, last?.trace.orEmpty() + Screen.LEFT_OUT))
+        startActivity(TraceActivity.intent(this, last?.trace.orEmpty() + model.leftOut))
     }
 
     private companion object {

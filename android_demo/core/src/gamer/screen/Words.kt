@@ -1,0 +1,42 @@
+package gamer.screen
+
+import java.util.Locale
+
+/** What the screens say. [english]: the words, with a place for each value; an app has them in its resources in every language. */
+enum class Say(val english: String) {
+    SEARCHING("Searching…"),
+    FOUND("%1\$d found"),
+    DOUBTFUL("Probably not in this album (%1\$d %%); the nearest:"),
+    UNPACKING("Unpacking the model, and checking it…"),
+    NO_MODEL("No model yet. Choose the file that `gamer pack` wrote; or push a bundle:\nadb push out/pocket/. %1\$s/bundle/"),
+    NO_ACCESS("No photo may be seen yet. Photos never leave this phone."),
+    STOPPED("Indexing stopped: %1\$s"),
+    OF_OTHERS("There is an album, and no photo of this phone is indexed yet"),
+    NONE_YET("No photos indexed yet"),
+    INDEXING("Indexing: %1\$d of %2\$d photos"),
+    INDEXED("%1\$d of %2\$d photos indexed"),
+    BATTERY("Indexing is paused to spare the battery, and goes on when the phone charges: %1\$d of %2\$d photos"),
+    HEAT("Indexing is paused because the phone is hot, and goes on when it is cooler: %1\$d of %2\$d photos"),
+    UNREAD("%1\$d could not be read and are tried again"),
+    LEFT_OUT_ONE("%1\$s failed twice, left out"),
+    LEFT_OUT_MORE("%1\$s and %2\$d more failed twice, left out"),
+    ONLY_CHOSEN("only those that you chose"),
+    SECONDS_LEFT("less than a minute left"),
+    MINUTE_LEFT("about a minute left"),
+    MINUTES_LEFT("about %1\$d minutes left"),
+    HOURS_LEFT("about %1\$d hours left"),
+    NOT_INDEXED("Of videos, chats and text in pictures nothing is indexed on the phone; a computer's album has them"),
+    BEGINS("Indexing begins"),
+    BEGINS_NOW("Indexing begins now, instead of later"),
+    IN_PROGRESS("Indexing is in progress"),
+}
+
+/** Says it in a language. */
+fun interface Words {
+    fun say(what: Say, vararg values: Any): String
+}
+
+/** Where an app's resources are not: in tests. */
+object English : Words {
+    override fun say(what: Say, vararg values: Any): String = what.english.format(Locale.ROOT, *values)
+}
