@@ -47,6 +47,7 @@ SHOWN = re.compile(
     r"(?:\b(?:Text|Button|Label|NavigationLink|LabeledContent|ProgressView|Picker|Stepper|ShareLink|navigationTitle"
     r"|accessibilityLabel)\(|prompt: )\"((?:[^\"\\]|\\\((?:[^()]|\([^()]*\))*\))*)\""
 )
+INTEGER = re.compile(r"\\\((?:Int\((?:[^()]|\([^()]*\))*\)|rounds|minutes|hours|report\.\w+)\)")
 WITHOUT_WORDS = {"GAMER"}
 
 
@@ -54,7 +55,7 @@ def shown() -> set[str]:
     """What the views show, as SwiftUI looks it up: %lld stands for an Int, %@ for other values, %% for %."""
     texts = set(SHOWN.findall("\n".join(path.read_text("utf-8") for path in IOS.glob("*.swift"))))
     escaped = (text.replace("%", "%%") for text in texts)
-    numbered = (re.sub(r"\\\((?:Int\((?:[^()]|\([^()]*\))*\)|rounds)\)", "%lld", text) for text in escaped)
+    numbered = (INTEGER.sub("%lld", text) for text in escaped)
     return {re.sub(r"\\\((?:[^()]|\([^()]*\))*\)", "%@", text) for text in numbered} - WITHOUT_WORDS
 
 

@@ -30,6 +30,12 @@ enum Indexing {
         try? BGTaskScheduler.shared.submit(request)
     }
 
+    /// What indexing waits for at this moment.
+    static var pause: Pause? {
+        let now = ProcessInfo.processInfo
+        return Pause.of(saves: now.isLowPowerModeEnabled, isHot: [.serious, .critical].contains(now.thermalState))
+    }
+
     /// Indexes the photos that the album lacks.
     static func run(stop: Stop, progress: (IndexReport) -> Void) throws -> IndexOutcome {
         guard Places.hasBundle, [.all, .chosen].contains(PhotoLibrary.access) else { return .finished }
@@ -40,7 +46,9 @@ enum Indexing {
             defer { writer.close() }
             let run = IndexRun(PhotoLibrary(), writer, SkipList(Places.skips.path), encode: encoder.encode)
             let pool = { (batch: () throws -> Void) in try autoreleasepool { try batch() } }
-            return try run.run(isStopped: { stop.isSet }, pool: pool, progress: progress, names: encoder.names) ? .finished : .stopped
+            let isStopped = { stop.isSet || pause != nil }
+            if try run.run(isStopped: isStopped, pool: pool, progress: progress, names: encoder.names) { return .finished }
+            return stop.isSet ? .stopped : pause.map { .paused($0) } ?? .stopped
         } ?? .busy
     }
 

@@ -68,8 +68,22 @@ struct SearchView: View {
         case .refused: Text("No photo may be seen. Allow it in the system's settings: Privacy, Photos, GAMER. Photos never leave this phone.")
         case .busy: Text("Photos are being indexed in the background already.")
         case .noPhotos: Button("No photos indexed yet. Index now") { session.index() }
-        case .indexing(let report):
-            ProgressView(value: Double(report.done), total: Double(max(report.total, 1))) { Text("Indexing: \(report.line)") }
+        case .indexing(let report, let left):
+            ProgressView(value: Double(report.done), total: Double(max(report.total, 1))) {
+                VStack(alignment: .leading) {
+                    Text("Photos are being indexed")
+                    ReportView(report: report)
+                    if let left { TimeLeft(minutes: (left + 30) / 60) }
+                }
+            }
+        case .paused(let why, let report):
+            VStack(alignment: .leading) {
+                switch why {
+                case .battery: Text("Indexing waits, to spare the battery, until Low Power Mode is off.")
+                case .heat: Text("Indexing waits until the phone is cooler.")
+                }
+                ReportView(report: report)
+            }
         case .failed(let message): Text(message).foregroundStyle(.red)
         case .ready: ready
         }
@@ -90,10 +104,46 @@ struct SearchView: View {
 
     @ViewBuilder private var ready: some View {
         if let report = session.screen.report {
-            Text("Indexed: \(report.line)").font(.footnote)
+            ReportView(report: report)
         } else if PhotoLibrary.access == .chosen {
             Text("Only the photos that you chose are seen.").font(.footnote)
             Button("Choose photos") { PhotoLibrary.chooseMore() }
+        }
+    }
+}
+
+/// How far indexing is, and what is particular about some photos.
+struct ReportView: View {
+    let report: IndexReport
+
+    var body: some View {
+        VStack(alignment: .leading) {
+            Text("\(report.done) of \(report.total) photos indexed")
+            if report.small > 0 { Text("\(report.small) by their small pictures, as the originals are in the cloud") }
+            if report.unread > 0 { Text("\(report.unread) could not be read here and are tried again") }
+            if let name = report.skipped.first {
+                if report.skipped.count > 1 {
+                    Text("\(name) and others failed twice and are left out")
+                } else {
+                    Text("\(name) failed twice and is left out")
+                }
+            }
+        }
+        .font(.footnote)
+    }
+}
+
+struct TimeLeft: View {
+    let minutes: Int
+    private var hours: Int { (minutes + 30) / 60 }
+
+    var body: some View {
+        if minutes < 1 {
+            Text("Less than a minute left")
+        } else if minutes < 90 {
+            Text("About \(minutes) minutes left")
+        } else {
+            Text("About \(hours) hours left")
         }
     }
 }

@@ -50,11 +50,21 @@ final class Session: ObservableObject {
         Task {
             let ended = await Session.apart(.utility) {
                 try Indexing.run(stop: stop) { report in
-                    Task { @MainActor [weak self] in self?.screen.indexing(report) }
+                    let now = ProcessInfo.processInfo.systemUptime
+                    Task { @MainActor [weak self] in self?.screen.indexing(report, now: now) }
                 }
             }
             screen.endIndexing(ended.value, failure: ended.failure)
             look()
+            if case .paused = ended.value { goOn() }
+        }
+    }
+
+    /// Goes on with the indexing when what it waits for is gone.
+    private func goOn() {
+        Task { [weak self] in
+            while Indexing.pause != nil { guard (try? await Task.sleep(for: .seconds(30))) != nil else { return } }
+            self?.index()
         }
     }
 

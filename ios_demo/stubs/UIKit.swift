@@ -34,4 +34,5 @@ public final class UIImage: @unchecked Sendable {
 extension ProcessInfo {
     public enum ThermalState: Int, Sendable { case nominal, fair, serious, critical }
     public var thermalState: ThermalState { .nominal }
+    public var isLowPowerModeEnabled: Bool { false }
 }

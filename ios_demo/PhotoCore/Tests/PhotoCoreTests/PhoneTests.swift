@@ -100,7 +100,7 @@ final class PhoneTests: XCTestCase {
         }
         let told = try XCTUnwrap(try index(Source(), fails: { key, side in key == "k2" && side == 1 }))
         XCTAssertEqual([told.done, told.unread], [4, 0])
-        XCTAssertEqual(told.line, "4 of 5 photos (IMG_k2.jpg failed twice, left out)")
+        XCTAssertEqual(told.skipped, ["IMG_k2.jpg"])
     }
 
     func testModelsThatFailAtEveryPhotoEndTheRunAndLeaveNoneOut() throws {
@@ -197,7 +197,8 @@ final class PhoneTests: XCTestCase {
     }
 
     func testAThumbnailIsSaid() throws {
-        XCTAssertEqual(try index(Source())?.line, "5 of 5 photos (1 by their small pictures, as the originals are in the cloud)")
+        let told = try XCTUnwrap(try index(Source()))
+        XCTAssertEqual([told.done, told.total, told.small], [5, 5, 1])
     }
 
     func testAPhotoThatEndsTheProcessTwiceIsLeftOut() throws {
@@ -281,8 +282,8 @@ final class PhoneTests: XCTestCase {
         XCTAssertEqual(screen.notice, .noPhotos)
         XCTAssertTrue(screen.beginIndexing())
         XCTAssertFalse(screen.beginIndexing(), "a second run")
-        screen.indexing(IndexReport(done: 1, total: 2))
-        XCTAssertEqual(screen.notice, .indexing(IndexReport(done: 1, total: 2)))
+        screen.indexing(IndexReport(done: 1, total: 2), now: 5)
+        XCTAssertEqual(screen.notice, .indexing(IndexReport(done: 1, total: 2), left: nil))
         screen.endIndexing(nil, failure: "no space left")
         XCTAssertEqual(screen.notice, .failed("no space left"))
         screen.look(bundle: true, album: true, access: .all)
@@ -310,6 +311,35 @@ final class PhoneTests: XCTestCase {
             screen.look(bundle: true, album: true, access: access)
             XCTAssertEqual(screen.notice, notice, "though an album was copied here")
         }
+    }
+
+    func testTheTimeLeftFollowsAPhoneThatBecomesSlower() {
+        var pace = Pace()
+        XCTAssertNil(pace.left(0, done: 100, total: 1000))
+        XCTAssertNil(pace.left(5, done: 110, total: 1000), "too few to tell")
+        XCTAssertEqual(pace.left(10, done: 120, total: 1000), 440)  // two photos a second
+        XCTAssertEqual(pace.left(12, done: 120, total: 1000), 440)  // nothing new
+        var left = 0
+        for second in 11...900 { left = pace.left(Double(second), done: 120 + (second - 10) / 5, total: 1000) ?? left }  // one in five seconds
+        XCTAssertLessThan(abs(left - 5 * (1000 - 298)), 30)
+        XCTAssertNil(pace.left(901, done: 0, total: 1000), "another run")
+    }
+
+    func testThePauseIsShownAndTheTimeLeft() {
+        XCTAssertNil(Pause.of(saves: false, isHot: false))
+        XCTAssertEqual(Pause.of(saves: true, isHot: false), .battery)
+        XCTAssertEqual(Pause.of(saves: true, isHot: true), .heat)
+        var screen = ScreenState()
+        screen.look(bundle: true, album: true, access: .all)
+        XCTAssertTrue(screen.beginIndexing())
+        screen.indexing(IndexReport(done: 0, total: 100), now: 0)
+        let report = IndexReport(done: 20, total: 100)
+        screen.indexing(report, now: 10)
+        XCTAssertEqual(screen.notice, .indexing(report, left: 40))
+        screen.endIndexing(.paused(.heat))
+        XCTAssertEqual(screen.notice, .paused(.heat, report))
+        XCTAssertTrue(screen.beginIndexing())
+        XCTAssertEqual(screen.notice, .indexing(IndexReport(done: 0, total: 0), left: nil))
     }
 
     func testTheGateLetsOneThrough() {

@@ -25,16 +25,6 @@ public struct IndexReport: Sendable, Equatable {
     public var unread = 0, small = 0, skipped: [String] = [], removed = 0
 
     public init(done: Int, total: Int) { (self.done, self.total) = (done, total) }
-
-    /// "3 of 9 photos", and what is particular about some of them.
-    public var line: String {
-        let notes = [
-            small > 0 ? "\(small) by their small pictures, as the originals are in the cloud" : nil,
-            unread > 0 ? "\(unread) could not be read here and are tried again" : nil,
-            skipped.first.map { (skipped.count > 1 ? "\($0) and \(skipped.count - 1) more" : $0) + " failed twice, left out" },
-        ].compactMap { $0 }
-        return "\(done) of \(total) photos" + (notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))")
-    }
 }
 
 /// Removes the photos that left the phone and adds those that the album lacks, a batch in each transaction. Nothing is

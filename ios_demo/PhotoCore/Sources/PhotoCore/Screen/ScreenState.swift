@@ -1,8 +1,11 @@
 import Foundation
 
 /// How a run of indexing ended. `busy`: it did not begin, because another one, of the system's background task,
-/// is in progress.
-public enum IndexOutcome: Sendable { case finished, stopped, busy }
+/// is in progress. `paused`: it goes on when the reason is gone.
+public enum IndexOutcome: Sendable, Equatable {
+    case finished, stopped, busy
+    case paused(Pause)
+}
 
 /// The search screen without its views: what it says, and which results still count. What is said of indexing and
 /// what is said of the last search are two lines, so that neither hides the other.
@@ -14,7 +17,9 @@ public struct ScreenState: Sendable, Equatable {
     public enum Notice: Sendable, Equatable {
         case noAccess, refused, noPhotos, busy, ready, unpacking
         case noBundle(String?)
-        case indexing(IndexReport)
+        /// `left`: seconds, nil if they are not known yet.
+        case indexing(IndexReport, left: Int?)
+        case paused(Pause, IndexReport)
         case failed(String)
     }
 
@@ -25,7 +30,8 @@ public struct ScreenState: Sendable, Equatable {
 
     private var hasBundle = false, hasAlbum = false, access = Access.none
     private var failure: String?
-    private var isBusy = false, isUnpacking = false
+    private var ended: IndexOutcome?, isUnpacking = false
+    private var pace = Pace(), left: Int?
     private var refusedBundle: String?
     private var searches = 0
     public private(set) var isIndexing = false
@@ -50,16 +56,19 @@ public struct ScreenState: Sendable, Equatable {
     /// Whether a run may begin: false while one is in progress.
     public mutating func beginIndexing() -> Bool {
         if isIndexing || isUnpacking { return false }
-        (isIndexing, isBusy, failure, report) = (true, false, nil, nil)
+        (isIndexing, ended, failure, report, pace, left) = (true, nil, nil, nil, Pace(), nil)
         return true
     }
 
-    /// Takes a run's report. One that arrives after the run's end is its last.
-    public mutating func indexing(_ report: IndexReport) { self.report = report }
+    /// Takes a run's report. One that arrives after the run's end is its last. `now`: seconds of a clock that does not
+    /// jump.
+    public mutating func indexing(_ report: IndexReport, now: Double) {
+        (self.report, left) = (report, pace.left(now, done: report.done, total: report.total))
+    }
 
     /// `outcome`: nil with a `failure`.
     public mutating func endIndexing(_ outcome: IndexOutcome?, failure: String? = nil) {
-        (isIndexing, isBusy, self.failure) = (false, outcome == .busy, failure)
+        (isIndexing, ended, self.failure) = (false, outcome, failure)
     }
 
     /// The number of a new search, to be handed back with its end. What the one before said is forgotten.
@@ -80,9 +89,10 @@ public struct ScreenState: Sendable, Equatable {
         if isUnpacking { return .unpacking }
         if !hasBundle { return .noBundle(refusedBundle) }
         if let refusedBundle { return .failed(refusedBundle) }
-        if isIndexing { return .indexing(report ?? IndexReport(done: 0, total: 0)) }
+        if isIndexing { return .indexing(report ?? IndexReport(done: 0, total: 0), left: left) }
         if let failure { return .failed(failure) }
-        if isBusy { return .busy }
+        if ended == .busy { return .busy }
+        if case .paused(let why) = ended { return .paused(why, report ?? IndexReport(done: 0, total: 0)) }
         if access == .none { return .noAccess }
         if access == .refused { return .refused }
         return hasAlbum ? .ready : .noPhotos
