@@ -37,6 +37,16 @@ class AlbumWriter private constructor(private val db: Database, private val path
         rows.settle()
     }
 
+    /** Ids of the photos that have no vector in any channel, in order of row. */
+    fun withoutVectors(): List<String> =
+        db.query("SELECT id FROM photos WHERE row NOT IN (SELECT photo FROM vectors) ORDER BY row").map { it[0].asText() }
+
+    /** Photos by their ids. */
+    fun photos(ids: List<String>): List<Photo> = ids.map { rows.photo(it) }
+
+    /** Gives photos their vectors, and nothing else of what was encoded; for a copy of an album for other encoders ([Reencoding]). */
+    fun renew(batch: List<Encoded>) = commit(counts = false) { for (item in batch) rows.renew(item) }
+
     /**
      * What `gamer index remove` keeps out from then on: pictures' SHA-256, and ids of photos without one; none
      * where the note is damaged.
@@ -196,7 +206,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
             }
         }
 
-        private fun discard(file: File) = listOf("", "-wal", "-shm", "-journal").forEach { File(file.path + it).delete() }
+        internal fun discard(file: File) = listOf("", "-wal", "-shm", "-journal").forEach { File(file.path + it).delete() }
 
         private fun locked(path: File, opener: DatabaseOpener, open: (WriterLock) -> AlbumWriter): AlbumWriter {
             val lock = WriterLock.take(path, opener)
@@ -221,7 +231,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
         }
 
         /** A connection whose commits have reached the disk when they return. */
-        private fun durable(path: File, opener: DatabaseOpener, create: Boolean): Database {
+        internal fun durable(path: File, opener: DatabaseOpener, create: Boolean): Database {
             val db = opener.writer(path, create)
             try {
                 for (pragma in listOf("journal_mode=WAL", "synchronous=FULL", "fullfsync=1", "trusted_schema=0")) db.query("PRAGMA $pragma")
@@ -232,7 +242,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
             return db
         }
 
-        private fun transaction(db: Database, work: () -> Unit) {
+        internal fun transaction(db: Database, work: () -> Unit) {
             db.execute("BEGIN IMMEDIATE")
             try {
                 work()
@@ -250,13 +260,16 @@ class AlbumWriter private constructor(private val db: Database, private val path
         private fun make(db: Database, meta: AlbumMeta) {
             Ddl.CREATE.forEach { db.execute(it) }
             TextIndex.create(db)
-            val told = mapOf(
-                "text_encoder" to meta.textEncoder, "image_encoder" to meta.imageEncoder, "dim" to meta.dim.toString(), "delta" to meta.delta.toString(),
-            )
+            val told = told(meta)
             for ((key, value) in told + mapOf("crc" to Loader.metaCrc(told).toString(), "generation" to "0")) {
                 db.execute("INSERT INTO meta VALUES(?,?)", key, value)
             }
         }
+
+        /** What the table `meta` says of the encoders, and is covered by its checksum. */
+        internal fun told(meta: AlbumMeta): Map<String, String> = mapOf(
+            "text_encoder" to meta.textEncoder, "image_encoder" to meta.imageEncoder, "dim" to meta.dim.toString(), "delta" to meta.delta.toString(),
+        )
 
         private fun upgrade(db: Database, path: File) {
             val version = Schema.versionOf(db)

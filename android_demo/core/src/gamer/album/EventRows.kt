@@ -21,10 +21,12 @@ internal object EventRows {
                 delete(db, event)
             } else {
                 db.execute(TIMES, event)
-                db.execute("UPDATE events SET crc=? WHERE row=?", checksum(db, event), event)
+                seal(db, event)
             }
         }
     }
+
+    fun seal(db: Database, event: Long) = db.execute("UPDATE events SET crc=? WHERE row=?", checksum(db, event), event)
 
     /** Of the event's values and of its photos' ids, since their rows change. */
     fun checksum(db: Database, event: Long): Long {

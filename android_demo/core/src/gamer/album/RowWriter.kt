@@ -49,6 +49,21 @@ internal class RowWriter(private val db: Database, private val path: File, store
         stale.addAll(EventRows.ofPhoto(db, row))
     }
 
+    /** Gives a photo these vectors in place of those that it has. */
+    fun renew(item: Encoded) {
+        val row = find(item.photo.id)
+        for (channel in dims.keys) db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", channel, row)
+        for ((channel, vectors) in item.vectors) vectors(row, item.photo.id, channel, vectors)
+        seal(row)
+    }
+
+    fun photo(id: String): Photo {
+        val row = find(id)
+        val memories = db.query("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", row)
+        val told = memories.map { Memory(it[0].asText(), it[1].asText(), it[2] as String?, it[3] as String?) }
+        return Loader.photo(db.query("SELECT ${Loader.PHOTO_COLUMNS} FROM photos WHERE row=?", row)[0], told)
+    }
+
     fun remove(id: String, generation: Long) {
         if (!hasFullText) TextIndex.abandon(db)
         val row = find(id)

@@ -384,7 +384,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             val (manifest, meta) = models.manifest to album.meta
             for ((ours, theirs) in listOf(manifest.textEncoder to meta.textEncoder, manifest.imageEncoder to meta.imageEncoder)) {
                 if (ours == theirs) continue
-                throw RuntimeFailure("${album.path}: its vectors are $theirs's, the bundle has $ours: run `gamer index update ${album.path} -b ${models.bundle.folder}`")
+                throw RuntimeFailure("${album.path}: its vectors are $theirs's, the bundle has $ours: run `gamer index update ${album.path} -b ${models.bundle.folder}`, or index anew on the phone")
             }
         }
     }

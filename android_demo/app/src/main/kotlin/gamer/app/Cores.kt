@@ -2,12 +2,14 @@ package gamer.app
 
 import android.content.Context
 import android.system.Os
+import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
 import gamer.indexing.IndexReport
 import gamer.indexing.IndexRun
 import gamer.indexing.PhotoEncoder
 import gamer.indexing.PhotoSource
+import gamer.indexing.Renewal
 import gamer.indexing.SkipList
 import gamer.models.ByUnits
 import gamer.models.Models
@@ -34,18 +36,8 @@ object Cores {
         context.units,
     )
 
-    /** Opens the models, and the album to write to; creates the album if there is none. */
-    fun index(context: Context): Indexing = Files(context).run {
-        val models = Models.open(bundle, backend(context), AndroidDatabase, threads(), cache = context.cacheDir)
-        val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
-        try {
-            val writer = if (hasAlbum()) AlbumWriter.extend(album, AndroidDatabase) else AlbumWriter.create(album, meta, AndroidDatabase)
-            Indexing(models, writer, SkipList(skips))
-        } catch (error: Throwable) {
-            models.close()
-            throw error
-        }
-    }
+    fun index(context: Context): Indexing =
+        Files(context).run { Indexing(Models.open(bundle, backend(context), AndroidDatabase, threads(), cache = context.cacheDir), this) }
 
     /** The units that run the encoders, as the person chose them (BenchActivity). */
     var Context.units: Units
@@ -124,16 +116,25 @@ class Finder(private val warm: WarmEngine, private val files: Files, val units: 
     }
 }
 
-/** Encodes photos and adds them to the album. */
-class Indexing(private val models: Models, private val writer: AlbumWriter, private val skips: SkipList) : AutoCloseable {
+/** Encodes photos and adds them to the album, which is created if there is none. */
+class Indexing(private val models: Models, private val files: Files) : AutoCloseable {
     private val encoder = PhotoEncoder(models)
+    private val skips = SkipList(files.skips)
+    private val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
 
-    /** Adds the photos that the album lacks. Returns false if it was stopped before its end. */
-    fun run(source: PhotoSource<Shot>, isStopped: () -> Boolean, progress: (IndexReport) -> Unit): Boolean =
-        IndexRun(source, writer, skips, encoder::encode).run(isStopped, progress, encoder::names)
-
-    override fun close() {
-        writer.close()
-        models.close()
+    /**
+     * Removes the photos that left the phone and adds those that the album lacks; an album of another model's encoders is encoded
+     * again before. Returns false if it was stopped before its end.
+     */
+    fun run(source: PhotoSource<Shot>, isStopped: () -> Boolean, progress: (IndexReport) -> Unit): Boolean {
+        if (isOfAnother() && !Renewal(source, files.album, AndroidDatabase, skips, encoder::encode).run(meta, isStopped, progress, encoder::names)) return false
+        val writer = if (files.hasAlbum()) AlbumWriter.extend(files.album, AndroidDatabase) else AlbumWriter.create(files.album, meta, AndroidDatabase)
+        return writer.use { IndexRun(source, it, skips, encoder::encode).run(isStopped, progress, encoder::names) }
     }
+
+    private fun isOfAnother(): Boolean = files.hasAlbum() && Album.open(files.album, AndroidDatabase).use {
+        it.meta.textEncoder != meta.textEncoder || it.meta.imageEncoder != meta.imageEncoder
+    }
+
+    override fun close() = models.close()
 }

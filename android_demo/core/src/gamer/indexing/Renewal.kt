@@ -1,0 +1,54 @@
+package gamer.indexing
+
+import gamer.album.AlbumMeta
+import gamer.album.DatabaseOpener
+import gamer.album.Encoded
+import gamer.album.Photo
+import gamer.album.Reencoding
+import gamer.image.Pixels
+import java.io.File
+
+/**
+ * Encodes an album again, for a bundle with other encoders: pictures that are on the phone, and all memories. The old album is
+ * searched until the new one is whole; a run that was stopped or killed goes on where it ended.
+ */
+class Renewal<S>(
+    private val source: PhotoSource<S>, private val album: File, private val databases: DatabaseOpener, private val skips: SkipList,
+    private val encode: (Photo, Pixels?) -> Encoded?,
+) {
+    /** Returns false if [isStopped] ended it. [progress] is called after each batch; [names]: as for [IndexRun.run]. */
+    fun run(meta: AlbumMeta, isStopped: () -> Boolean, progress: (IndexReport) -> Unit, names: (List<String>) -> List<FloatArray>): Boolean {
+        val shots = source.list().associateBy { source.key(it) }
+        Reencoding.open(album, meta, databases).use { writer ->
+            val wanted = writer.withoutVectors()
+            val total = writer.known().size
+            var report = IndexReport(total - wanted.size, total)
+            progress(report)
+            for (batch in wanted.chunked(BATCH)) {
+                if (isStopped()) return false
+                writer.renew(writer.photos(batch).mapNotNull { encoded(it, shots[it.id]) })
+                report = report.copy(done = report.done + batch.size)
+                progress(report)
+            }
+            writer.finish(isStopped, names)
+        }
+        Reencoding.publish(album, databases)
+        return true
+    }
+
+    /** Of a picture at which something fails, the memories alone. */
+    private fun encoded(photo: Photo, shot: S?): Encoded? {
+        if (shot == null || skips.isSkipped(photo.id)) return encode(photo, null)
+        skips.begin(photo.id)
+        val pixels = try {
+            source.picture(shot)
+        } catch (error: Throwable) { // memory that ran out is an Error
+            null
+        }
+        return encode(photo, pixels).also { skips.end() }
+    }
+
+    private companion object {
+        const val BATCH = 16
+    }
+}

@@ -1,0 +1,136 @@
+package gamer
+
+import gamer.album.Album
+import gamer.album.AlbumMeta
+import gamer.album.AlbumWatch
+import gamer.album.AlbumWriter
+import gamer.album.Check
+import gamer.album.Encoded
+import gamer.album.Memory
+import gamer.album.Mention
+import gamer.album.Photo
+import gamer.common.AlbumError
+import gamer.image.Pixels
+import gamer.indexing.IndexReport
+import gamer.indexing.PhotoSource
+import gamer.indexing.Renewal
+import gamer.indexing.SkipList
+import gamer.jvm.JdbcDatabase
+import java.io.File
+import java.nio.file.Files
+import kotlin.test.AfterTest
+import kotlin.test.Test
+import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
+import kotlin.test.assertFalse
+import kotlin.test.assertNotEquals
+import kotlin.test.assertTrue
+
+/** An album of one model becomes that of another, whatever ends the run. */
+class RenewalTest {
+    private val folder: File = Files.createTempDirectory("renewal").toFile()
+    private val path = File(folder, "a.gamer")
+    private val old = AlbumMeta("t", "i", 4, 0.5)
+    private val new = AlbumMeta("t2", "i2", 6, 0.4)
+    private var encodings = 0
+
+    @AfterTest
+    fun clear() {
+        folder.deleteRecursively()
+    }
+
+    private fun axis(n: Int, dim: Int) = FloatArray(dim).also { it[n % dim] = 1f }
+
+    private fun photo(n: Int) = Photo("k$n", "/p/$n.jpg", 1_600_000_000_000 + n, memories = listOf(Memory("note", "cake number $n")))
+
+    private fun made(count: Int) = AlbumWriter.create(path, old, JdbcDatabase).use { writer ->
+        writer.add((0 until count).map { Encoded(photo(it), mapOf("text" to arrayOf(axis(it, 4)), "image" to arrayOf(axis(it, 4))), listOf(Mention("cake $it", "thing"))) })
+        writer.finish { names -> names.map { axis(it.length, 4) } }
+    }
+
+    /** The phone has photos with even numbers. */
+    private inner class Phone : PhotoSource<Int> {
+        override fun list() = (0 until 50 step 2).toList()
+        override fun key(shot: Int) = "k$shot"
+        override fun name(shot: Int) = "IMG_$shot"
+        override fun photo(shot: Int): Photo = this@RenewalTest.photo(shot)
+        override fun picture(shot: Int) = Pixels(1, 1, byteArrayOf(shot.toByte(), 0, 0))
+        override fun owns(id: String) = true
+    }
+
+    private fun encode(photo: Photo, pixels: Pixels?): Encoded? {
+        encodings++
+        val n = photo.id.drop(1).toInt()
+        val image = if (pixels == null) emptyMap() else mapOf("image" to arrayOf(axis(n, 6)))
+        return Encoded(photo.copy(memories = emptyList()), mapOf("text" to arrayOf(axis(n + 1, 6))) + image)
+    }
+
+    private fun renewed(isStopped: () -> Boolean = { false }): Pair<Boolean, IndexReport> {
+        var last = IndexReport(0, 0)
+        val skips = SkipList(File(folder, "skips"))
+        val done = Renewal(Phone(), path, JdbcDatabase, skips, ::encode).run(new, isStopped, { last = it }) { names -> names.map { axis(it.length, 6) } }
+        return done to last
+    }
+
+    @Test
+    fun `vectors are another model's and all else stays`() {
+        made(50)
+        val before = Album.open(path, JdbcDatabase).use { album -> (0 until 50).map { album.photo(it) } }
+        val watch = AlbumWatch(path, JdbcDatabase)
+        val version = watch.version()
+        Album.open(path, JdbcDatabase).use { reader ->
+            assertEquals(true to 50, renewed().let { it.first to it.second.done })
+            assertEquals("t", reader.meta.textEncoder) // a reader keeps what it opened
+            assertEquals(1f, reader.scores("text", axis(3, 4), intArrayOf(3))[0], 1e-3f)
+        }
+        assertNotEquals(version, watch.version())
+        watch.close()
+        assertEquals(emptyList(), Check.problems(path, JdbcDatabase))
+        Album.open(path, JdbcDatabase).use { album ->
+            assertEquals(new, album.meta)
+            assertEquals(before, (0 until 50).map { album.photo(it) })
+            assertEquals(1f, album.scores("text", axis(4, 6), intArrayOf(3))[0], 1e-3f)
+            assertEquals(listOf(true, false), listOf(2, 3).map { album.scores("image", axis(2, 6), intArrayOf(it))[0].isFinite() })
+            assertEquals(3, album.searchText("cake number", 3).rows.size)
+            assertEquals("cake 12", album.matchEntities(axis(7, 6), intArrayOf(12), 0.9).single().name)
+        }
+        assertTrue(folder.list()!!.none { "renewing" in it }, folder.list()!!.joinToString())
+    }
+
+    @Test
+    fun `a run that is stopped goes on, and begins anew when the album has changed`() {
+        made(50)
+        var batches = 0
+        assertFalse(renewed { batches++ == 2 }.first)
+        assertEquals(32, encodings)
+        assertEquals("t", Album.open(path, JdbcDatabase).use { it.meta.textEncoder })
+        assertEquals(emptyList(), Check.problems(path, JdbcDatabase))
+        assertFalse(renewed { true }.first)
+        AlbumWriter.extend(path, JdbcDatabase).use { it.remove(listOf("k49")) }
+        encodings = 0
+        assertTrue(renewed().first)
+        assertEquals(49, encodings)
+        Album.open(path, JdbcDatabase).use { assertEquals(49 to new, it.size to it.meta) }
+    }
+
+    @Test
+    fun `what was encoded is not encoded again`() {
+        made(50)
+        var batches = 0
+        assertFalse(renewed { batches++ == 2 }.first)
+        assertTrue(renewed().first)
+        assertEquals(50, encodings)
+        assertEquals(emptyList(), Check.problems(path, JdbcDatabase))
+    }
+
+    @Test
+    fun `a reader of an older state is waited for`() {
+        made(20)
+        Album.open(path, JdbcDatabase).use {
+            AlbumWriter.extend(path, JdbcDatabase).use { writer -> writer.remove(listOf("k3")) }
+            assertTrue("reads an older state" in assertFailsWith<AlbumError> { renewed() }.message!!)
+        }
+        assertTrue(renewed().first)
+        assertEquals(emptyList(), Check.problems(path, JdbcDatabase))
+    }
+}

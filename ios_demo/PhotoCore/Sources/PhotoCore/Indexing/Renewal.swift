@@ -1,0 +1,45 @@
+/// Encodes an album again, for a bundle with other encoders: pictures that are on the phone, and all memories. The old
+/// album is searched until the new one is whole; a run that was stopped or killed goes on where it ended.
+public struct Renewal {
+    private static let batch = 16
+    private let source: PhotoSource
+    private let album: String
+    private let skips: SkipList
+    private let encode: (Photo, Pixels?) throws -> Encoded?
+
+    public init(_ source: PhotoSource, _ album: String, _ skips: SkipList, encode: @escaping (Photo, Pixels?) throws -> Encoded?) {
+        (self.source, self.album, self.skips, self.encode) = (source, album, skips, encode)
+    }
+
+    /// Returns false if `isStopped` ended it. `progress` is called after each batch; `pool`, `names`: as for
+    /// IndexRun.run.
+    public func run(
+        _ meta: AlbumMeta, isStopped: () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
+        names: ([String]) throws -> [[Float]]
+    ) throws -> Bool {
+        let here = Set(source.keys()), writer = try Reencoding.open(album, meta)
+        defer { writer.close() }
+        let wanted = try writer.withoutVectors(), total = try writer.ids().count
+        var report = IndexReport(done: total - wanted.count, total: total)
+        progress(report)
+        for first in stride(from: 0, to: wanted.count, by: Renewal.batch) {
+            if isStopped() { return false }
+            let part = Array(wanted[first..<min(first + Renewal.batch, wanted.count)])
+            try pool { try writer.renew(try writer.photos(part).compactMap { try encoded($0, isHere: here.contains($0.id)) }) }
+            report.done += part.count
+            progress(report)
+        }
+        try writer.finish(isStopped: isStopped, names)
+        try Reencoding.publish(album)
+        return true
+    }
+
+    /// Of a picture that ended the process twice, the memories alone.
+    private func encoded(_ photo: Photo, isHere: Bool) throws -> Encoded? {
+        guard isHere, !skips.isSkipped(photo.id) else { return try encode(photo, nil) }
+        skips.begin(photo.id)
+        let made = try encode(photo, source.picture(photo.id)?.pixels)
+        skips.end()
+        return made
+    }
+}
