@@ -42,29 +42,50 @@ enum Indexing {
         return try gate.pass {
             let models = try Models(Places.bundle.path, Backend.chosen.engine, cache: Places.caches.path)
             let encoder = PhotoEncoder(models)
-            let writer = try opened(models)
-            defer { writer.close() }
-            let run = IndexRun(PhotoLibrary(), writer, SkipList(Places.skips.path), encode: encoder.encode)
+            let skips = SkipList(Places.skips.path)
             let pool = { (batch: () throws -> Void) in try autoreleasepool { try batch() } }
             let isStopped = { stop.isSet || pause != nil }
+            func ended() -> IndexOutcome { stop.isSet ? .stopped : pause.map { .paused($0) } ?? .stopped }
+            let meta = meta(models)
+            if Places.hasAlbum, try isOfAnother(meta) {
+                let renewal = Renewal(PhotoLibrary(), Places.album.path, skips, encode: encoder.encode)
+                guard try renewal.run(meta, isStopped: isStopped, pool: pool, progress: progress, names: encoder.names) else { return ended() }
+                try keepFromBackups()
+            }
+            let writer = try opened(meta)
+            defer { writer.close() }
+            let run = IndexRun(PhotoLibrary(), writer, skips, encode: encoder.encode)
             if try run.run(isStopped: isStopped, pool: pool, progress: progress, names: encoder.names) { return .finished }
-            return stop.isSet ? .stopped : pause.map { .paused($0) } ?? .stopped
+            return ended()
         } ?? .busy
     }
 
-    private static func opened(_ models: Models) throws -> AlbumWriter {
+    private static func meta(_ models: Models) -> AlbumMeta {
+        let m = models.manifest
+        return AlbumMeta(textEncoder: m.textEncoder, imageEncoder: m.imageEncoder, dim: m.dim, delta: m.thresholds.delta)
+    }
+
+    /// Whether the album has vectors of another model's encoders.
+    private static func isOfAnother(_ meta: AlbumMeta) throws -> Bool {
+        let album = try Album(Places.album.path)
+        defer { album.close() }
+        return album.meta.textEncoder != meta.textEncoder || album.meta.imageEncoder != meta.imageEncoder
+    }
+
+    private static func opened(_ meta: AlbumMeta) throws -> AlbumWriter {
         if !Places.hasAlbum {
-            let m = models.manifest
-            try AlbumWriter.create(
-                Places.album.path,
-                AlbumMeta(textEncoder: m.textEncoder, imageEncoder: m.imageEncoder, dim: m.dim, delta: m.thresholds.delta))
-            // It can be made again from the photos, and must not leave the phone in a backup.
-            var album = Places.album
-            var values = URLResourceValues()
-            values.isExcludedFromBackup = true
-            try album.setResourceValues(values)
+            try AlbumWriter.create(Places.album.path, meta)
+            try keepFromBackups()
         }
         return try AlbumWriter(Places.album.path)
+    }
+
+    /// The album can be made again from the photos, and must not leave the phone in a backup.
+    private static func keepFromBackups() throws {
+        var album = Places.album
+        var values = URLResourceValues()
+        values.isExcludedFromBackup = true
+        try album.setResourceValues(values)
     }
 }
 

@@ -41,6 +41,7 @@ final class Session: ObservableObject {
             }
             screen.endUnpacking(failure: taken.failure)
             look()
+            if taken.failure == nil, screen.sees { index() }  // the album may be of another model
         }
     }
 

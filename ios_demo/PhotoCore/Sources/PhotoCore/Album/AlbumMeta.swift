@@ -23,6 +23,9 @@ public struct AlbumMeta: Sendable, Equatable {
         (textEncoder, imageEncoder, self.dim, self.delta) = (text, image, dim, delta)
     }
 
+    /// What the table says of the encoders, and is covered by its checksum.
+    var told: [String: String] { ["text_encoder": textEncoder, "image_encoder": imageEncoder, "dim": String(dim), "delta": "\(delta)"] }
+
     static func checksum(_ found: [String: String]) -> Int {
         Checksum.values(["text_encoder", "image_encoder", "dim", "delta"].map { .text(found[$0] ?? "") })
     }

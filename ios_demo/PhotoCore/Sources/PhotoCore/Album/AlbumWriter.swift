@@ -30,14 +30,14 @@ public final class AlbumWriter {
         }
     }
 
-    private static func discard(_ path: String) {
+    static func discard(_ path: String) {
         for suffix in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + suffix) }
     }
 
     private static func make(_ path: String, _ meta: AlbumMeta) throws {
         let db = try openForWriting(path, .create)
         defer { db.close() }
-        let told = ["text_encoder": meta.textEncoder, "image_encoder": meta.imageEncoder, "dim": String(meta.dim), "delta": "\(meta.delta)"]
+        let told = meta.told
         try transaction(db) {
             try db.run(AlbumSchema.create)
             for (key, value) in told.merging(["crc": String(AlbumMeta.checksum(told)), "generation": "0"], uniquingKeysWith: { $1 }) {
@@ -96,6 +96,20 @@ public final class AlbumWriter {
             for id in ids { try rows.remove(id, generation: generation + 1) }
             try rows.settle()
         }
+    }
+
+    /// Ids of the photos that have no vector in any channel, in order of row.
+    public func withoutVectors() throws -> [String] {
+        try open().rows("SELECT id FROM photos WHERE row NOT IN (SELECT photo FROM vectors) ORDER BY row").compactMap { $0[0].text }
+    }
+
+    /// Photos by their ids.
+    public func photos(_ ids: [String]) throws -> [Photo] { try ids.map { try rows.photo($0) } }
+
+    /// Gives photos their vectors, and nothing else of what was encoded; for a copy of an album for other encoders
+    /// (Reencoding).
+    public func renew(_ batch: [Encoded]) throws {
+        try commit(counts: false) { for item in batch { try rows.renew(item) } }
     }
 
     /// What `gamer index remove` keeps out from then on: pictures' SHA-256, and ids of photos without one; none where the
@@ -233,7 +247,7 @@ public final class AlbumWriter {
     }
 
     /// A transaction that takes the write lock at its start, waiting for it if need be.
-    private static func transaction(_ db: Database, _ change: () throws -> Void) throws {
+    static func transaction(_ db: Database, _ change: () throws -> Void) throws {
         try db.run("BEGIN IMMEDIATE")
         do {
             try change()
@@ -245,11 +259,17 @@ public final class AlbumWriter {
     }
 
     /// Opens a connection whose commits are durable: a commit returns when it has reached the disk.
-    private static func openForWriting(_ path: String, _ mode: Database.Mode) throws -> Database {
+    static func openForWriting(_ path: String, _ mode: Database.Mode) throws -> Database {
         let db = try Database(path, mode)
         db.wait(milliseconds: 10_000)
         try db.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA fullfsync=1; PRAGMA trusted_schema=0")
         return db
+    }
+
+    static func sealEntities(_ db: Database) throws {
+        for record in try db.rows("SELECT row, \(Checksum.entityColumns) FROM entities") {
+            try db.rows("UPDATE entities SET crc=? WHERE row=?", [.integer(Checksum.values(Array(record.dropFirst()))), record[0]])
+        }
     }
 
     private static func upgrade(_ db: Database) throws {
@@ -259,9 +279,7 @@ public final class AlbumWriter {
             if version > 1 { return }
             let rows = try PhotoRows(db: db, path: "", dims: try Loader.channelDims(db))
             for row in 0..<(try rows.count()) { try rows.seal(row) }
-            for record in try db.rows("SELECT row, \(Checksum.entityColumns) FROM entities") {
-                try db.rows("UPDATE entities SET crc=? WHERE row=?", [.integer(Checksum.values(Array(record.dropFirst()))), record[0]])
-            }
+            try sealEntities(db)
             var told: [String: String] = [:]
             for row in try db.rows("SELECT key, CAST(value AS TEXT) FROM meta") { told[row[0].text ?? ""] = row[1].text }
             try db.rows("INSERT OR REPLACE INTO meta VALUES('crc', ?)", [.text(String(AlbumMeta.checksum(told)))])

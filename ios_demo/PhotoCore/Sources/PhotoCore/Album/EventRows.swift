@@ -21,9 +21,13 @@ enum EventRows {
                 try delete(db, event)
             } else {
                 try db.rows(times, [.integer(event)])
-                try db.rows("UPDATE events SET crc=? WHERE row=?", [.integer(try checksum(db, event)), .integer(event)])
+                try seal(db, event)
             }
         }
+    }
+
+    static func seal(_ db: Database, _ event: Int) throws {
+        try db.rows("UPDATE events SET crc=? WHERE row=?", [.integer(try checksum(db, event)), .integer(event)])
     }
 
     /// Of the event's values and of its photos' ids, since their rows change.

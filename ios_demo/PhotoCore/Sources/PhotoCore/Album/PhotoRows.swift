@@ -40,6 +40,21 @@ struct PhotoRows {
         if let event = try EventRows.ofPhoto(db, row) { stale.insert(event) }
     }
 
+    /// Gives a photo these vectors in place of those that it has.
+    mutating func renew(_ item: Encoded) throws {
+        let row = try find(item.photo.id)
+        for channel in dims.keys { try db.rows("DELETE FROM vectors WHERE channel=? AND photo=?", [.text(channel), .integer(row)]) }
+        for (channel, chunks) in item.vectors { try vectors(row, item.photo.id, channel, chunks) }
+        try seal(row)
+    }
+
+    func photo(_ id: String) throws -> Photo {
+        let row = try find(id)
+        let memories = try db.rows("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", [.integer(row)])
+        let found = try db.first("SELECT \(Loader.photoColumns) FROM photos WHERE row=?", [.integer(row)]) ?? []
+        return Loader.photo(found, memories.map { Memory($0[0].text ?? "", $0[1].text ?? "", sharing: $0[2].text, sensitivity: $0[3].text) })
+    }
+
     mutating func remove(_ id: String, generation: Int) throws {
         let row = try find(id), last = try count() - 1
         try clear(row)

@@ -85,6 +85,9 @@ public struct ScreenState: Sendable, Equatable {
         return true
     }
 
+    /// Whether some photos may be seen.
+    public var sees: Bool { [.all, .chosen].contains(access) }
+
     public var notice: Notice {
         if isUnpacking { return .unpacking }
         if !hasBundle { return .noBundle(refusedBundle) }

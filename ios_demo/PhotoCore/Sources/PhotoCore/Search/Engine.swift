@@ -57,7 +57,7 @@ public final class Engine {
         (self.models, self.album) = (models, album)
         for (ours, theirs) in [(models.manifest.textEncoder, album.meta.textEncoder), (models.manifest.imageEncoder, album.meta.imageEncoder)] where ours != theirs {
             throw Failure.runtime(
-                "\(album.path): its vectors are \(theirs)'s, the bundle has \(ours): run `gamer index update \(album.path) -b \(models.bundle)`")
+                "\(album.path): its vectors are \(theirs)'s, the bundle has \(ours): run `gamer index update \(album.path) -b \(models.bundle)`, or index anew on the phone")
         }
         reader = try CueReader(rules: rules)
         weights = models.manifest.ranking ?? RankingWeights()
