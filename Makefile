@@ -141,7 +141,7 @@ conformance: index
 	@$(subst table,runners,$(TABLE))
 
 mobile-suites:
-	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests, example; albums without FTS5"; $(EXAMPLE) android_demo/core/test.sh && android_demo/core/plain.sh; \
+	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests, example; albums without FTS5"; $(EXAMPLE) android_demo/core/test.sh && android_demo/core/plain.sh && android_demo/executorch_check.sh; \
 	else echo "!! THE KOTLIN SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-kotlin" >&2; [ $(MOBILE) != required ]; fi
 	@if [ -e $(SWIFT_READY) ]; then echo "== Swift core: unit tests, example; the app's types, against stubs"; $(EXAMPLE) ios_demo/PhotoCore/test.sh && ios_demo/App/check.sh; \
 	else echo "!! THE SWIFT SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-swift (as root)" >&2; [ $(MOBILE) != required ]; fi

@@ -41,6 +41,11 @@ val rules = tasks.register<Copy>("rules") {
 }
 tasks.named("preBuild") { dependsOn(rules) }
 
+// ExecuTorch as another runner: gradle -Pexecutorch=VERSION, the one that the bundle was exported with.
+val executorch = findProperty("executorch")?.toString()
+if (executorch != null) android.sourceSets["main"].kotlin.srcDir("src/executorch/kotlin")
+
 dependencies {
     implementation("com.microsoft.onnxruntime:onnxruntime-android:1.22.0")
+    if (executorch != null) implementation("org.pytorch:executorch-android:$executorch")
 }

@@ -196,7 +196,7 @@ class ChannelsTest {
     private companion object {
         const val NAME = "dpe:text:96d09e25"
         const val VERSION = "9.9"
-        val HERE = Processor.here.kernels(VERSION)
+        val HERE = Processor.here.kernels("onnxruntime $VERSION")
 
         fun prompts(vararg values: Float) = mapOf("prompts" to Tensor.floats(values, 1, 2, 2))
 

@@ -150,6 +150,19 @@ class SelfCheckTest {
     }
 
     @Test
+    fun `another engine is checked in the one form that it has`() {
+        class Other(real: Backend) : Backend by real {
+            override val engine = "executorch 9.9"
+            override val forms = listOf(Units.FUSED)
+        }
+        val kernels = Kernels(WRONG, RIGHT)
+        val error = assertFailsWith<RuntimeFailure> { verdict(bundle(proven = HERE), Other(kernels)) } // proven for ONNX Runtime
+        assertTrue("worst cosine 0.7632 fused on executorch 9.9, " in error.message!!, error.message)
+        assertEquals(listOf(Units.FUSED), kernels.opened)
+        assertEquals("measured", verdict(bundle(proven = HERE), Other(Kernels(RIGHT))).source)
+    }
+
+    @Test
     fun `without fixtures no accelerator is used`() {
         val kernels = Kernels(RIGHT)
         assertEquals(Verdict(ROUTER, Units.FUSED, null, 0.999, "no fixtures"), verdict(bundle(version = 1), ByUnits(kernels, Units.XNNPACK)))
@@ -223,7 +236,7 @@ class SelfCheckTest {
         fun arm(features: String) = Processor.of("aarch64", "processor : 0\nFeatures\t: fp $features crc32\nCPU part : 0xd0b\n")
         val wide = "avx512f avx512bw avx512dq avx512vl"
         val zen = x86("sse4_2 avx2 $wide avx512_vnni")
-        assertEquals("onnxruntime 1.29.0, x86_64 sse4.2 avx2 avx512 vnni", zen.kernels("1.29.0"))
+        assertEquals("onnxruntime 1.29.0, x86_64 sse4.2 avx2 avx512 vnni", zen.kernels("onnxruntime 1.29.0"))
         assertEquals(listOf(false, true), listOf(zen.saturates, Processor.of("x86_64", "flags : sse4_2 avx2").saturates))
         assertEquals("x86_64", Processor.of("x86_64", "").described)
         val says = listOf(
@@ -340,7 +353,7 @@ class SelfCheckTest {
     private companion object {
         const val ROUTER = "dpe_router"
         const val VERSION = "9.9"
-        val HERE = Processor.here.kernels(VERSION)
+        val HERE = Processor.here.kernels("onnxruntime $VERSION")
         val RIGHT = floatArrayOf(0.2f, 0.3f, 0.5f)
         val WRONG = floatArrayOf(0.5f, 0.3f, 0.2f)
         val NONE = floatArrayOf(Float.NaN, Float.NaN, Float.NaN)

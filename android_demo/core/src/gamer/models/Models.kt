@@ -40,6 +40,9 @@ class Models private constructor(
     private val check: SelfCheck,
 ) : AutoCloseable {
     val manifest get() = bundle.manifest
+
+    /** The backend's target. */
+    val target: String get() = backend.target
     private val sessions = LinkedHashMap<String, Session>()
     private val prefixes = HashMap<String, Prefix?>()
 

@@ -24,7 +24,7 @@ class Processor(val architecture: String, val features: List<String>) {
      * Engine, version and processor: "onnxruntime 1.29.0, x86_64 sse4.2 avx2". A parity figure is valid for
      * this combination only.
      */
-    fun kernels(version: String): String = "onnxruntime $version, $described"
+    fun kernels(engine: String): String = "$engine, $described"
 
     /**
      * The arithmetic that runs a component of this quantization, for display: "int8, VNNI", "int8, precise

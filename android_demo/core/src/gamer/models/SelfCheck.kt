@@ -37,7 +37,7 @@ internal class SelfCheck(private val cache: File?, private val notice: (String) 
     fun open(bundle: Bundle, backend: Backend, role: String, threads: Int): Pair<Session, Verdict> {
         val artifact = bundle.manifest.artifact(role, backend.target)
         val path = bundle.checked(artifact)
-        val here = Processor.here.kernels(backend.version)
+        val here = Processor.here.kernels(backend.engine)
         val threshold = artifact.parity.threshold
         val chosen = if (backend.units.isAccelerator && role.startsWith("llm_")) Units.FUSED else backend.units
         fun opened(units: Units, cosine: Double?, source: String) =
@@ -50,7 +50,7 @@ internal class SelfCheck(private val cache: File?, private val notice: (String) 
 
         val golden = Golden.read(bundle, role)
         val figures = ArrayList<String>()
-        for (units in listOf(chosen, Units.FUSED, Units.UNFUSED).distinct()) {
+        for (units in (listOf(chosen) + backend.forms).distinct()) {
             val (session, cosine) = try {
                 backend.open(path, artifact, threads, units).let { it to measured(it, golden) }
             } catch (error: RuntimeFailure) {

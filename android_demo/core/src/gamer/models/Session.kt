@@ -45,6 +45,12 @@ interface Backend {
     /** The engine's version; parity figures are valid for this version only. */
     val version: String
 
+    /** The engine with its version, as parity figures name it. */
+    val engine: String get() = "onnxruntime $version"
+
+    /** How it can run a graph on the processor, the fastest first. */
+    val forms: List<Units> get() = listOf(Units.FUSED, Units.UNFUSED)
+
     /** The units that the person chose. */
     val units: Units get() = Units.FUSED
 

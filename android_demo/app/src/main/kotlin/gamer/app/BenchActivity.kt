@@ -14,9 +14,7 @@ import android.widget.LinearLayout
 import android.widget.ScrollView
 import android.widget.Spinner
 import android.widget.TextView
-import gamer.app.Cores.units
 import gamer.common.oneLine
-import gamer.models.Units
 import java.util.concurrent.Executors
 
 /** Measures every layer of a search over N rounds, shows p50 and p90, and shares them as JSON. */
@@ -35,7 +33,7 @@ class BenchActivity : Activity() {
         content(LinearLayout(this).apply {
             orientation = LinearLayout.VERTICAL
             addView(rounds)
-            addView(units())
+            addView(runners())
             addView(Button(context).apply { setText(R.string.measure); setOnClickListener { measure() } })
             addView(share)
             addView(ScrollView(context).apply { addView(report) })
@@ -48,12 +46,13 @@ class BenchActivity : Activity() {
     }
 
     /** What runs the encoders, of searches and of indexing, from now on. */
-    private fun units(): Spinner = Spinner(this).apply {
-        adapter = ArrayAdapter(context, android.R.layout.simple_spinner_dropdown_item, UNITS.map { getString(it.second) })
-        setSelection(UNITS.indexOfFirst { it.first == context.units }.coerceAtLeast(0))
+    private fun runners(): Spinner = Spinner(this).apply {
+        val here = Runner.here
+        adapter = ArrayAdapter(context, android.R.layout.simple_spinner_dropdown_item, here.map { getString(it.said) })
+        setSelection(here.indexOf(Runner.chosen(context)))
         onItemSelectedListener = object : AdapterView.OnItemSelectedListener {
             override fun onItemSelected(parent: AdapterView<*>?, view: View?, at: Int, id: Long) {
-                context.units = UNITS[at].first
+                Runner.choose(context, here[at])
             }
 
             override fun onNothingSelected(parent: AdapterView<*>?) = Unit
@@ -83,7 +82,6 @@ class BenchActivity : Activity() {
     }
 
     private companion object {
-        val UNITS = listOf(Units.FUSED to R.string.units_processor, Units.XNNPACK to R.string.units_xnnpack, Units.NNAPI to R.string.units_nnapi)
         val QUERIES = listOf("coffee I photographed last spring", "a dog on the beach", "dinner with friends at night")
     }
 }

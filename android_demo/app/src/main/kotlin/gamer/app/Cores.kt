@@ -11,10 +11,7 @@ import gamer.indexing.PhotoEncoder
 import gamer.indexing.PhotoSource
 import gamer.indexing.Renewal
 import gamer.indexing.SkipList
-import gamer.models.ByUnits
 import gamer.models.Models
-import gamer.models.OrtBackend
-import gamer.models.Units
 import gamer.search.Answer
 import gamer.search.Hit
 import gamer.search.WarmEngine
@@ -32,23 +29,12 @@ object Cores {
     }
 
     fun search(context: Context): Finder = Finder(
-        Files(context).run { WarmEngine(bundle, album, rules(context), backend(context), AndroidDatabase, threads(), context.cacheDir) }, Files(context),
-        context.units,
+        Files(context).run { WarmEngine(bundle, album, rules(context), Runner.chosen(context).backend!!, AndroidDatabase, threads(), context.cacheDir) }, Files(context),
+        Runner.chosen(context),
     )
 
     fun index(context: Context): Indexing =
-        Files(context).run { Indexing(Models.open(bundle, backend(context), AndroidDatabase, threads(), cache = context.cacheDir), this) }
-
-    /** The units that run the encoders, as the person chose them (BenchActivity). */
-    var Context.units: Units
-        get() = choices(this).getString(UNITS, null).let { name -> Units.values().firstOrNull { it.said == name } ?: Units.FUSED }
-        set(value) = choices(this).edit().putString(UNITS, value.said).apply()
-
-    private const val UNITS = "units"
-
-    private fun choices(context: Context) = context.getSharedPreferences("choices", Context.MODE_PRIVATE)
-
-    private fun backend(context: Context) = ByUnits(OrtBackend, context.units)
+        Files(context).run { Indexing(Models.open(bundle, Runner.chosen(context).backend!!, AndroidDatabase, threads(), cache = context.cacheDir), this) }
 
     private fun rules(context: Context): String = context.assets.open("cue_rules.json").use { it.readBytes().toString(Charsets.UTF_8) }
 
@@ -59,8 +45,8 @@ object Cores {
     private fun threads(): Int = (Runtime.getRuntime().availableProcessors() / 2).coerceIn(1, 4)
 }
 
-/** Runs and measures searches, by these units. Not thread-safe. */
-class Finder(private val warm: WarmEngine, private val files: Files, val units: Units) : AutoCloseable {
+/** Runs and measures searches, by this runner. Not thread-safe. */
+class Finder(private val warm: WarmEngine, private val files: Files, val runner: Runner) : AutoCloseable {
     fun search(query: String): Found {
         val answer = warm.get().search(query, SHOWN)
         return Found(answer.hits.map(::shown), answer.presence, trace(answer))
@@ -82,9 +68,10 @@ class Finder(private val warm: WarmEngine, private val files: Files, val units: 
             }
         }
         val manifest = engine.models.manifest
-        val models = manifest.artifacts.filter { it.target == OrtBackend.target }.associate { it.role to it.sha256 }
+        val target = engine.models.target
+        val models = manifest.artifacts.filter { it.target == target }.associate { it.role to it.sha256 }
         val all = samples.mapValues { it.value.toLongArray() } + ("all" to whole.toLongArray())
-        val backend = OrtBackend.target + if (units == Units.FUSED) "" else ":${units.said}"
+        val backend = if (runner == Runner.PROCESSOR || runner == Runner.EXECUTORCH) target else "$target:${runner.name.lowercase(Locale.ROOT)}"
         return Measured(backend, sha256(files.bundle.resolve("manifest.json").readBytes()), manifest.recipe, models, all)
     }
 

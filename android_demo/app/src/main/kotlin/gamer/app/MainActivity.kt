@@ -17,7 +17,6 @@ import android.widget.GridView
 import android.widget.LinearLayout
 import android.widget.TextView
 import android.widget.Toast
-import gamer.app.Cores.units
 import gamer.bundle.PackedBundle
 import gamer.common.oneLine
 import gamer.screen.Access
@@ -203,7 +202,7 @@ class MainActivity : Activity() {
         show()
         work.execute {
             try {
-                if (finder?.units != units) {
+                if (finder?.runner != Runner.chosen(this)) {
                     finder?.close()
                     finder = Cores.search(this)
                 }
