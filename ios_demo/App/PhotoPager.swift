@@ -6,14 +6,15 @@ import UIKit
 /// was found.
 struct PhotoPager: View {
     let ids: [String]
-    var hits: [Hit] = []
+    private let answer: Answer?
     @State private var shown: String
     @State private var isExplaining = false
     @State private var image: UIImage?
 
-    init(ids: [String], first: String, hits: [Hit] = []) {
+    /// `answer`: that the photos are hits of; nil for photos of the timeline.
+    init(ids: [String], first: String, answer: Answer? = nil) {
         self.ids = ids
-        self.hits = hits
+        self.answer = answer
         _shown = State(wrappedValue: first)
     }
 
@@ -27,7 +28,7 @@ struct PhotoPager: View {
             if let image {
                 ShareLink(item: Image(uiImage: image), preview: SharePreview("photo", image: Image(uiImage: image)))
             }
-            if let hit { Button("Why?") { isExplaining = true }.sheet(isPresented: $isExplaining) { HitView(hit: hit) } }
+            if let hit { Button("Why?") { isExplaining = true }.sheet(isPresented: $isExplaining) { HitView(hit: hit.hit, likely: hit.likely) } }
             NavigationLink("Similar photos") { ShelfView(scope: .like(shown)).navigationTitle("Similar photos") }
         }
         .task(id: shown) {
@@ -36,7 +37,9 @@ struct PhotoPager: View {
         }
     }
 
-    private var hit: Hit? { hits.first { $0.photo.id == shown } }
+    private var hit: (hit: Hit, likely: Double)? {
+        answer.flatMap { answer in zip(answer.hits, answer.likely).first { $0.0.photo.id == shown }.map { (hit: $0.0, likely: $0.1) } }
+    }
 }
 
 /// One photo that can be zoomed and moved; a grey square if it is not on this phone.

@@ -20,7 +20,7 @@ struct SearchView: View {
                 .padding()
                 LazyVGrid(columns: [GridItem(.adaptive(minimum: 110), spacing: 4)], spacing: 4) {
                     ForEach(hits, id: \.row) { hit in
-                        NavigationLink(destination: PhotoPager(ids: hits.map(\.photo.id), first: hit.photo.id, hits: hits)) {
+                        NavigationLink(destination: PhotoPager(ids: hits.map(\.photo.id), first: hit.photo.id, answer: session.answer)) {
                             Thumbnail(id: hit.photo.id)
                         }
                     }
@@ -187,10 +187,11 @@ struct CheckView: View {
 /// Why a photo was found.
 struct HitView: View {
     let hit: Hit
+    let likely: Double
 
     var body: some View {
         List {
-            LabeledContent("Likely", value: "\(Int(hit.probability * 100)) %")
+            LabeledContent("Likely", value: "\(Int(likely * 100)) %")
             if let memory = hit.memory { LabeledContent("Memory", value: memory) }
             if let clip = hit.clip { LabeledContent("A video, not played here", value: "at \(Int(clip.second)) s") }
             ForEach(hit.parts.filter { $0.value != 0 }, id: \.name) { part in

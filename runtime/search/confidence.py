@@ -7,6 +7,7 @@ hit's log-odds and on how far it lies behind the best.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, log
 
@@ -22,16 +23,19 @@ LEAST = 1e-6  # share of the probability below which all are alike
 
 def calibrated(answer: Answer) -> Answer:
     """`answer` with each hit's probability judged by itself; lowered where the whole answer is doubtful."""
-    if not answer.hits:
-        return answer
-    best = answer.hits[0].score
-    doubt = answer.presence if answer.doubtful else 1.0
-
-    def judged(share: float, score: float) -> float:
-        share = min(max(share, LEAST), 1 - LEAST)
-        odds = SHARE * log(share / (1 - share)) + SCORE * score + BEHIND * (score - best) + NONE
-        return round(doubt / (1 + exp(-odds)), 4)
-
-    total = max(answer.presence, 1e-9)
-    hits = (replace(hit, probability=judged(hit.probability / total, hit.score)) for hit in answer.hits)
+    values = judged(
+        [hit.score for hit in answer.hits], [hit.probability for hit in answer.hits], answer.presence
+    )
+    hits = (replace(hit, probability=value) for hit, value in zip(answer.hits, values, strict=True))
     return replace(answer, hits=tuple(hits))
+
+
+def judged(scores: Sequence[float], probabilities: Sequence[float], presence: float) -> list[float]:
+    """For each hit, best first, its probability by itself, from its score and its share of `presence`."""
+    doubt = presence if presence < 0.5 else 1.0
+    out = []
+    for score, probability in zip(scores, probabilities, strict=True):
+        share = min(max(probability / max(presence, 1e-9), LEAST), 1 - LEAST)
+        odds = SHARE * log(share / (1 - share)) + SCORE * score + BEHIND * (score - scores[0]) + NONE
+        out.append(round(doubt / (1 + exp(-odds)), 4))
+    return out

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gamer.index.album.lexical import Word, WordScores
 from gamer.index.album.preferences import between_photos, reorder
 from gamer.runtime.bundle.manifest import Ranking
+from gamer.runtime.search.confidence import judged
 from gamer.runtime.search.ranking import (
     SESSION_MS,
     Clue,
@@ -51,6 +52,7 @@ def committed(folder: Path) -> list[Suite]:
     )
     cases += [_presence(n, rng) for n in range(6)] + [_reordered(n, rng) for n in range(10)]
     cases += [_unknown(n, rng) for n in range(8)]
+    cases += [_judged(n, rng) for n in range(16)]
     return [Suite("ranking", tuple(cases), tolerance=1e-5)]
 
 
@@ -165,6 +167,18 @@ def _presence(n: int, rng: np.random.Generator) -> Case:
         f"presence-{n}",
         {"op": "presence", **given, "weights": weights},
         {"here": presence(Ranking(), *given.values())},
+    )
+
+
+def _judged(n: int, rng: np.random.Generator) -> Case:
+    """Hits of one answer, which may be doubtful; shares down to 0 and up to the whole."""
+    presence = (0.0, 0.3, 0.5, 0.93)[n % 4]
+    scores = sorted((round(float(x), 4) for x in rng.normal(2, 4, (0, 1, 5, 12)[n // 4])), reverse=True)
+    shares = np.exp(np.array(scores)) / max(float(np.exp(np.array(scores)).sum()), 1e-9)
+    probabilities = [round(presence * float(share), 4) for share in shares]
+    given = {"scores": scores, "probabilities": probabilities, "presence": presence}
+    return Case(
+        f"judged-{n:02d}", {"op": "judged", **given}, {"values": judged(scores, probabilities, presence)}
     )
 
 

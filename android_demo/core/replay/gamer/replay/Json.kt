@@ -12,6 +12,8 @@ fun JSONObject.floats(name: String): FloatArray = getJSONArray(name).floats()
 
 fun JSONArray.floats(): FloatArray = FloatArray(length()) { getDouble(it).toFloat() }
 
+fun JSONObject.reals(name: String): List<Double> = getJSONArray(name).let { a -> (0 until a.length()).map { a.getDouble(it) } }
+
 fun JSONObject.flags(name: String): BooleanArray = getJSONArray(name).let { a -> BooleanArray(a.length()) { a.getBoolean(it) } }
 
 fun JSONObject.objects(name: String): List<JSONObject> = getJSONArray(name).objects()

@@ -6,6 +6,7 @@ import gamer.album.Word
 import gamer.album.WordScores
 import gamer.bundle.Ranking
 import gamer.search.Clue
+import gamer.search.Confidence
 import gamer.search.Conversations
 import gamer.search.Known
 import gamer.search.Ranker
@@ -22,6 +23,7 @@ object RankingPlayer {
         "unknown" -> json("values" to list(Unknown.expected(known(g.getJSONObject("of")), known(g.getJSONObject("among")))))
         "context" -> context(g)
         "presence" -> json("here" to Ranker.presence(weights(g), g.getDouble("cosine"), g.getDouble("coverage"), g.getDouble("cue")))
+        "judged" -> json("values" to list(Confidence.judged(g.reals("scores"), g.reals("probabilities"), g.getDouble("presence"))))
         "reorder" -> reorder(g)
         else -> throw IllegalArgumentException("op ${g.getString("op")}")
     }

@@ -13,6 +13,7 @@ import gamer.indexing.Renewal
 import gamer.indexing.SkipList
 import gamer.models.Models
 import gamer.search.Answer
+import gamer.search.Confidence
 import gamer.search.Hit
 import gamer.search.WarmEngine
 import java.security.MessageDigest
@@ -49,7 +50,7 @@ object Cores {
 class Finder(private val warm: WarmEngine, private val files: Files, val runner: Runner) : AutoCloseable {
     fun search(query: String): Found {
         val answer = warm.get().search(query, SHOWN)
-        return Found(answer.hits.map(::shown), answer.presence, trace(answer))
+        return Found(answer.hits.zip(Confidence.of(answer), ::shown), answer.presence, trace(answer))
     }
 
     /** Runs the queries [rounds] times after one uncounted round. Returns nanoseconds by layer. */
@@ -77,10 +78,10 @@ class Finder(private val warm: WarmEngine, private val files: Files, val runner:
 
     override fun close() = warm.close()
 
-    private fun shown(hit: Hit): FoundPhoto {
+    private fun shown(hit: Hit, likely: Double): FoundPhoto {
         val why = hit.parts.filterValues { it != 0.0 }.map { "${it.key} %+.2f".format(Locale.ROOT, it.value) } + hit.matched.map { "node $it" } +
             listOfNotNull(hit.clip?.let { "a video, which this app does not play: at %.0f s".format(Locale.ROOT, it.second) })
-        return FoundPhoto(hit.id, hit.path, hit.memory, "likely %.0f %%\n%s".format(Locale.ROOT, hit.probability * 100, why.joinToString(", ")))
+        return FoundPhoto(hit.id, hit.path, hit.memory, "likely %.0f %%\n%s".format(Locale.ROOT, likely * 100, why.joinToString(", ")))
     }
 
     private fun trace(answer: Answer): List<String> {

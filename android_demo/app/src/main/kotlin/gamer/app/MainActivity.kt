@@ -101,7 +101,8 @@ class MainActivity : Activity() {
     )
 
     override fun onOptionsItemSelected(item: MenuItem): Boolean {
-        choices[item.itemId].second()
+        val (_, chosen) = choices.getOrNull(item.itemId) ?: return super.onOptionsItemSelected(item)
+        chosen()
         return true
     }
 
