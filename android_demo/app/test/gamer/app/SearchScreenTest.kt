@@ -1,0 +1,128 @@
+package gamer.app
+
+import android.content.Intent
+import android.os.Build
+import android.widget.ImageView
+import kotlin.test.Test
+import kotlin.test.assertContains
+import kotlin.test.assertEquals
+import kotlin.test.assertFalse
+import kotlin.test.assertNotNull
+import kotlin.test.assertTrue
+
+/** From a phone without anything to a photo that was found. */
+class SearchScreenTest : AppTest() {
+    @Test
+    fun `a new phone is led to a model, to the photos, and to an answer`() {
+        takePhotographs()
+        phone.willAllow.addAll(listOf(IMAGES, PLACES))
+        main()
+        assertContains(phone.said(), "No model yet")
+        phone.press("Choose a model")
+        assertEquals(Intent.ACTION_OPEN_DOCUMENT, phone.handed.last().action)
+        phone.pick(phone.gallery.document(packed))
+        assertContains(phone.said(), "Unpacking")
+        phone.until("the model is unpacked") { phone.said().contains("No photo may be seen yet") }
+        phone.press("Allow photos")
+        phone.until("the photos are indexed") { phone.said().contains("6 of 6 photos indexed") }
+        val grid = search("a cat")
+        assertContains(phone.said(), "6 found")
+        assertEquals("cat.jpg", name(grid, 0))
+        assertEquals("coffee.jpg", name(search("a cup of coffee"), 0))
+        assertEquals("rocket.jpg", name(search("a rocket"), 0))
+        assertEquals("1", android.system.Os.SET["ORT_DISABLE_TELEMETRY"])
+    }
+
+    @Test
+    fun `a file that is no model is refused in one line, and another one can be chosen`() {
+        main()
+        phone.press("Choose a model")
+        phone.pick(phone.gallery.document(photograph("cat.jpg")))
+        phone.until("the file is refused") { phone.said().contains("not a packed bundle") }
+        assertFalse(files.hasBundle())
+        phone.press("Choose a model")
+        phone.pick(null) // the person goes back without a choice
+        assertContains(phone.said(), "not a packed bundle")
+    }
+
+    @Test
+    fun `pictures are shown upright, each in its own square`() {
+        haveIndexed()
+        main()
+        val grid = search("a cup of coffee")
+        val square = grid.viewOf(0) as ImageView
+        phone.until("the picture is shown") { bitmap(square) != null }
+        assertTrue(bitmap(square)!!.width > bitmap(square)!!.height, "coffee.jpg lies on its side in the file")
+        assertNotNull(square.contentDescription)
+    }
+
+    @Test
+    fun `another search takes the place of the pictures that are still being read`() {
+        haveIndexed()
+        main()
+        search("a cat")
+        val grid = search("a rocket")
+        phone.during(500)
+        for (at in 0 until 6) {
+            val shown = bitmap(grid.viewOf(at) as ImageView)!!
+            val file = javax.imageio.ImageIO.read(photograph(name(grid, at)))
+            val ratio = if (name(grid, at) == "coffee.jpg") file.height.toDouble() / file.width else file.width.toDouble() / file.height
+            assertEquals(ratio, shown.width.toDouble() / shown.height, 0.02, name(grid, at))
+        }
+    }
+
+    @Test
+    fun `what was found stays when the phone is turned, and comes back when the app was ended`() {
+        haveIndexed()
+        main()
+        assertEquals("cat.jpg", name(search("a cat"), 0))
+        assertFalse(phone.isKeyboardShown)
+        phone.turn()
+        assertEquals("cat.jpg", name(phone.one(android.widget.GridView::class.java), 0))
+        phone.remake()
+        phone.until("it is searched again") { phone.said().contains("6 found") }
+        assertContains(phone.said(), "a cat")
+        assertEquals("cat.jpg", name(phone.one(android.widget.GridView::class.java), 0))
+    }
+
+    @Test
+    fun `refusals end in the settings`() {
+        haveModel()
+        main()
+        phone.press("Allow photos")
+        phone.during(50)
+        phone.press("Allow photos")
+        phone.during(50)
+        phone.press("Allow photos in the settings")
+        assertEquals("package:gamer.app", handed().data.toString())
+        phone.grant(IMAGES)
+        phone.leaveAndReturn()
+        assertContains(phone.said(), "No photos indexed yet")
+    }
+
+    @Test
+    fun `what the screen says is in the phone's language`() {
+        haveIndexed()
+        speak("de")
+        main()
+        assertContains(phone.said(), "6 von 6 Fotos")
+        phone.choose("Zeitleiste")
+        untilShown<ShelfActivity>()
+    }
+
+    @Test
+    fun `older systems ask for the storage`() {
+        for (version in listOf(26, 28, 29, 32)) {
+            Build.VERSION.SDK_INT = version
+            phone.revoke(STORAGE)
+            phone.willAllow.addAll(listOf(STORAGE, PLACES))
+            haveModel()
+            main()
+            phone.press("Allow photos")
+            phone.during(20)
+            assertContains(phone.said(), "No photos indexed yet", message = "API $version")
+            phone.back()
+            phone.scheduler.cancel(7)
+        }
+    }
+}

@@ -1,0 +1,5 @@
+package android.database;
+
+public interface DatabaseErrorHandler {
+    void onCorruption(android.database.sqlite.SQLiteDatabase database);
+}

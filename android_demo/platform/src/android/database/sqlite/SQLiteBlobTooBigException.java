@@ -1,0 +1,7 @@
+package android.database.sqlite;
+
+public class SQLiteBlobTooBigException extends SQLiteException {
+    public SQLiteBlobTooBigException(String message) {
+        super(message);
+    }
+}

@@ -1,0 +1,7 @@
+package android.database.sqlite;
+
+public class SQLiteConstraintException extends SQLiteException {
+    public SQLiteConstraintException(String message) {
+        super(message);
+    }
+}

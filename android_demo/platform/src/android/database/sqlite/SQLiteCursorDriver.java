@@ -1,0 +1,3 @@
+package android.database.sqlite;
+
+public interface SQLiteCursorDriver {}

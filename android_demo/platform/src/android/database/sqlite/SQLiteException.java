@@ -1,0 +1,7 @@
+package android.database.sqlite;
+
+public class SQLiteException extends RuntimeException {
+    public SQLiteException(String message) {
+        super(message);
+    }
+}

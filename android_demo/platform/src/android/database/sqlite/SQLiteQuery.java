@@ -1,0 +1,7 @@
+package android.database.sqlite;
+
+public final class SQLiteQuery extends SQLiteProgram {
+    SQLiteQuery(SQLiteDatabase database, String sql) {
+        super(database, sql);
+    }
+}

@@ -1,0 +1,7 @@
+package android.database.sqlite;
+
+public class SQLiteReadOnlyDatabaseException extends SQLiteException {
+    public SQLiteReadOnlyDatabaseException(String message) {
+        super(message);
+    }
+}

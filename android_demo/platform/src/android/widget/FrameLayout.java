@@ -1,0 +1,7 @@
+package android.widget;
+
+public class FrameLayout extends android.view.ViewGroup {
+    public FrameLayout(android.content.Context context) {
+        super(context);
+    }
+}

@@ -1,0 +1,5 @@
+package android.widget;
+
+public interface ListAdapter extends Adapter {
+    boolean isEnabled(int at);
+}

@@ -1,0 +1,3 @@
+package android.widget;
+
+public interface SpinnerAdapter extends Adapter {}

@@ -1,0 +1,163 @@
+package standin;
+
+import android.database.Cursor;
+import android.database.MatrixCursor;
+import android.net.Uri;
+import android.os.Build;
+import android.provider.MediaStore.Images.Media;
+import java.io.ByteArrayInputStream;
+import java.io.File;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** The phone's photos, as its media provider lists and opens them, and documents that a person picked. */
+public final class Gallery {
+    /** @param taken ms UTC as the provider understands the picture; null: not known. */
+    public record Item(long id, File file, Long taken, long modified, String volume) {}
+
+    private final Map<Long, Item> items = new LinkedHashMap<>();
+    private final Map<Uri, File> documents = new LinkedHashMap<>();
+    private final Phone phone;
+    private final Set<String> volumes = new TreeSet<>(Set.of("external_primary"));
+    private long next = 1;
+
+    Gallery(Phone phone) {
+        this.phone = phone;
+    }
+
+    public synchronized Uri add(File picture, Long taken) {
+        return add(picture, taken, "external_primary");
+    }
+
+    public synchronized Uri add(File picture, Long taken, String volume) {
+        Item item = new Item(next++, picture, taken, 1_700_000_000 + next, volume);
+        volumes.add(volume);
+        items.put(item.id, item);
+        return told(item.id);
+    }
+
+    /** A picture is saved again in its place. */
+    public synchronized void edit(long id, File picture) {
+        items.computeIfPresent(id, (key, old) -> new Item(id, picture, old.taken, old.modified + 60, old.volume));
+        told(id);
+    }
+
+    public synchronized void delete(long id) {
+        items.remove(id);
+        told(id);
+    }
+
+    /** A card is taken out, or put in again. */
+    public synchronized void eject(String volume) {
+        volumes.remove(volume);
+        told(0);
+    }
+
+    public synchronized void insert(String volume) {
+        volumes.add(volume);
+        told(0);
+    }
+
+    public synchronized Set<String> volumes() {
+        return Set.copyOf(volumes);
+    }
+
+    private Uri told(long id) {
+        Uri uri = Uri.parse(Media.EXTERNAL_CONTENT_URI + "/" + id);
+        phone.scheduler.changed(uri.toString());
+        return uri;
+    }
+
+    public synchronized Uri document(File file) {
+        Uri uri = Uri.parse("content://documents/document/" + file.getName());
+        documents.put(uri, file);
+        return uri;
+    }
+
+    private boolean isReadable() {
+        return Build.VERSION.SDK_INT >= 33
+            ? phone.isGranted("android.permission.READ_MEDIA_IMAGES") || phone.isGranted("android.permission.READ_MEDIA_VISUAL_USER_SELECTED")
+            : phone.isGranted("android.permission.READ_EXTERNAL_STORAGE");
+    }
+
+    /** Below API 29 the provider refuses an app without the permission; later ones show it none of others' photos. */
+    private void check() {
+        if (Build.VERSION.SDK_INT < 29 && !isReadable()) throw new SecurityException("Permission Denial: reading MediaProvider requires android.permission.READ_EXTERNAL_STORAGE");
+    }
+
+    private Long idOf(Uri uri) {
+        String text = uri.toString();
+        return text.startsWith(Media.EXTERNAL_CONTENT_URI + "/") ? Long.valueOf(uri.getLastPathSegment()) : null;
+    }
+
+    public synchronized Cursor query(Uri uri, String[] columns, String order) {
+        check();
+        List<Item> found = new ArrayList<>();
+        Long id = idOf(uri);
+        for (Item item : items.values()) if (isReadable() && volumes.contains(item.volume) && (id == null || item.id == id)) found.add(item);
+        if (order != null) {
+            if (!order.equals(Media.DATE_TAKEN + " DESC")) throw new UnsupportedOperationException(order);
+            found.sort(Comparator.comparing((Item item) -> item.taken == null ? Long.MIN_VALUE : item.taken).reversed());
+        }
+        List<Object[]> rows = new ArrayList<>();
+        for (Item item : found) {
+            Object[] row = new Object[columns.length];
+            for (int n = 0; n < columns.length; n++) row[n] = value(item, columns[n]);
+            rows.add(row);
+        }
+        return new MatrixCursor(rows, columns.length);
+    }
+
+    private Object value(Item item, String column) {
+        return switch (column) {
+            case Media._ID -> item.id;
+            case Media.DATE_TAKEN -> item.taken;
+            case Media.DATE_MODIFIED, Media.DATE_ADDED -> item.modified;
+            case Media.DISPLAY_NAME -> item.file.getName();
+            case Media.ORIENTATION -> turn(item);
+            default -> throw new android.database.sqlite.SQLiteException("no such column: " + column);
+        };
+    }
+
+    private long turn(Item item) {
+        try {
+            return switch (new Exif(Files.readAllBytes(item.file.toPath())).orientation()) {
+                case 6 -> 90;
+                case 3 -> 180;
+                case 8 -> 270;
+                default -> 0;
+            };
+        } catch (IOException error) {
+            return 0;
+        }
+    }
+
+    public InputStream open(Uri uri) throws FileNotFoundException {
+        Item item;
+        synchronized (this) {
+            if (documents.containsKey(uri)) return new java.io.FileInputStream(documents.get(uri));
+            check();
+            Long id = idOf(uri);
+            item = id == null || !isReadable() ? null : items.get(id);
+        }
+        if (item == null) throw new FileNotFoundException(uri + ": no item");
+        boolean isPlaceHidden = Build.VERSION.SDK_INT >= 29 && uri.getQueryParameter("requireOriginal") == null;
+        if (Build.VERSION.SDK_INT >= 29 && !isPlaceHidden && !phone.isGranted("android.permission.ACCESS_MEDIA_LOCATION"))
+            throw new UnsupportedOperationException("Caller must hold ACCESS_MEDIA_LOCATION permission to access original");
+        try {
+            byte[] bytes = Files.readAllBytes(item.file.toPath());
+            return new ByteArrayInputStream(isPlaceHidden ? new Exif(bytes).withoutPlace() : bytes);
+        } catch (IOException error) {
+            throw new FileNotFoundException(error.getMessage());
+        }
+    }
+}
