@@ -33,6 +33,8 @@ class RenewalTest {
     private val old = AlbumMeta("t", "i", 4, 0.5)
     private val new = AlbumMeta("t2", "i2", 6, 0.4)
     private var encodings = 0
+    private var here = (0 until 50 step 2).toList()
+    private var unreadable = -1
 
     @AfterTest
     fun clear() {
@@ -50,7 +52,7 @@ class RenewalTest {
 
     /** The phone has photos with even numbers. */
     private inner class Phone : PhotoSource<Int> {
-        override fun list() = (0 until 50 step 2).toList()
+        override fun list() = here
         override fun key(shot: Int) = "k$shot"
         override fun name(shot: Int) = "IMG_$shot"
         override fun photo(shot: Int): Photo = this@RenewalTest.photo(shot)
@@ -61,6 +63,7 @@ class RenewalTest {
     private fun encode(photo: Photo, pixels: Pixels?): Encoded? {
         encodings++
         val n = photo.id.drop(1).toInt()
+        if (n == unreadable) return Encoded(photo.copy(memories = emptyList()), emptyMap())
         val image = if (pixels == null) emptyMap() else mapOf("image" to arrayOf(axis(n, 6)))
         return Encoded(photo.copy(memories = emptyList()), mapOf("text" to arrayOf(axis(n + 1, 6))) + image)
     }
@@ -70,6 +73,23 @@ class RenewalTest {
         val skips = SkipList(File(folder, "skips"))
         val done = Renewal(Phone(), path, JdbcDatabase, skips, ::encode).run(new, isStopped, { last = it }) { names -> names.map { axis(it.length, 6) } }
         return done to last
+    }
+
+    @Test
+    fun `a photo that got no vector is left for the indexing to add again`() {
+        made(10)
+        unreadable = 4
+        assertTrue(renewed().first)
+        assertEquals((0 until 10).filter { it != 4 }.map { "k$it" }, AlbumWriter.extend(path, JdbcDatabase).use { it.known().sorted() })
+        assertEquals(emptyList(), Check.problems(path, JdbcDatabase))
+    }
+
+    @Test
+    fun `nothing is encoded again while no photo can be seen`() {
+        made(10)
+        here = emptyList()
+        assertTrue("allow the photos" in assertFailsWith<AlbumError> { renewed() }.message!!)
+        assertEquals(old, Album.open(path, JdbcDatabase).use { it.meta })
     }
 
     @Test

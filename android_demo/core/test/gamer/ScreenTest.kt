@@ -29,6 +29,8 @@ class ScreenTest {
         for (second in 11..900) left = pace.left(second * 1_000L, 120 + (second - 10) / 5, 1_000) ?: left // one in five seconds
         assertTrue(abs(left - 5 * (1_000 - 298)) < 30, "$left")
         assertNull(pace.left(901_000, 0, 1_000)) // another run
+        assertEquals(490, pace.left(911_000, 20, 1_000))
+        assertNull(pace.left(4_000_000, 36, 1_000)) // it paused for an hour
     }
 
     @Test
@@ -55,6 +57,8 @@ class ScreenTest {
         assertEquals("Indexing: 120 of 1000 photos, about 7 minutes left", screen.headline(later).text)
         val paused = later.copy(isIndexing = false, pause = Pause.BATTERY)
         assertTrue("paused to spare the battery" in screen.headline(paused).text && "120 of 1000" in screen.headline(paused).text)
+        val first = paused.copy(album = false, report = IndexReport(0, 0))
+        assertTrue(screen.headline(first).text.endsWith("goes on when the phone charges"), "a pause before the first photo")
         val whole = paused.copy(report = IndexReport(1_000, 1_000))
         assertEquals("1000 of 1000 photos indexed", screen.headline(whole).text)
     }

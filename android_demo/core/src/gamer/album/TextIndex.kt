@@ -38,7 +38,7 @@ internal object TextIndex {
         try {
             db.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES('integrity-check', 1)")
         } finally {
-            db.execute("ROLLBACK TO words")
+            db.execute(";ROLLBACK TO words") // Android before 9 takes what begins with ROLLBACK for the end of the transaction
             db.execute("RELEASE words")
         }
     }

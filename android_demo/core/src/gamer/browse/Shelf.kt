@@ -11,8 +11,16 @@ import java.time.ZoneOffset
 /** [start]: the month's first moment in ms of wall time, null for photos without a date. [rows]: newest first. */
 class Month(val start: Long?, val rows: IntArray)
 
-/** Photos that lie together on a map: their mean in degrees, their [rows], newest first, and a near city's name where it is known. */
-class Cell(val lat: Double, val lon: Double, val rows: IntArray, val name: String?)
+/** A square of a map, in degrees: [south] and [west] belong to it, its other sides to others. */
+class Square(val south: Double, val west: Double, val side: Double) {
+    fun holds(lat: Double, lon: Double): Boolean = Math.floor(lat / side) * side == south && Math.floor(lon / side) * side == west
+}
+
+/**
+ * Photos that lie together on a map: their mean in degrees, their [rows], newest first, and a near city's name where it is
+ * known. [square]: where others lie that belong to them, after a change of the album too.
+ */
+class Cell(val lat: Double, val lon: Double, val rows: IntArray, val name: String?, val square: Square)
 
 /** Photos like another, best first; [channel]: in which they were compared. */
 class Similar(val channel: String, val rows: IntArray, val cosines: FloatArray)
@@ -55,10 +63,15 @@ object Shelf {
         }
         val ordered = grid.toSortedMap(compareBy({ it.first }, { it.second })).values.sortedByDescending { it.size }
         return ordered.mapIndexed { rank, found ->
+            val square = Square(Math.floor(album.latitude(found[0]) / side) * side, Math.floor(album.longitude(found[0]) / side) * side, side)
             val (lat, lon) = listOf(album::latitude, album::longitude).map { of -> PyText.round(found.sorted().sumOf { of(it) } / found.size, 4) }
-            Cell(lat, lon, found.toIntArray(), if (rank < NAMED) gazetteer?.nearest(lat, lon)?.name else null)
+            Cell(lat, lon, found.toIntArray(), if (rank < NAMED) gazetteer?.nearest(lat, lon)?.name else null, square)
         }
     }
+
+    /** The rows that lie in [squares], newest first. */
+    fun within(album: Album, squares: List<Square>, rows: IntArray = rows(album)): IntArray =
+        rows.filter { row -> squares.any { it.holds(album.latitude(row), album.longitude(row)) } }.toIntArray()
 
     private fun grid(album: Album, rows: List<Int>, side: Double): Map<Pair<Double, Double>, List<Int>> =
         rows.groupBy { Math.floor(album.latitude(it) / side) to Math.floor(album.longitude(it) / side) }

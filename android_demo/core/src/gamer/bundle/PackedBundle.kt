@@ -17,16 +17,17 @@ object PackedBundle {
     private const val BLOCK = 1 shl 20
 
     /**
-     * Unpacks [input] beside [folder], checks every file, and puts it in the place of the bundle that is there. [name]: the
-     * file's, for messages. Raises [BundleError]; the bundle that was there stays then.
+     * Unpacks [input] beside [folder], checks every file, and puts it in the place of the bundle that is there, which is kept as
+     * [before], if that is given and there is none. [name]: the file's, for messages. Raises [BundleError]; the bundle that was
+     * there stays then.
      */
-    fun unpack(input: InputStream, name: String, folder: File) {
+    fun unpack(input: InputStream, name: String, folder: File, before: File? = null) {
         val aside = File(folder.path + ".partial")
         aside.deleteRecursively()
         try {
             val manifest = extracted(ZipInputStream(input.buffered(BLOCK)), name, aside)
             checkWhole(Bundle(aside, manifest), name)
-            replace(folder, aside)
+            replace(folder, aside, before)
         } catch (error: IOException) { // ZipException is one
             throw BundleError("$name: not a packed bundle, damaged, or no space is left (${error.message}): copy it again")
         } catch (error: IllegalArgumentException) { // ZipInputStream's for names that are no UTF-8
@@ -92,7 +93,7 @@ object PackedBundle {
         }
     }
 
-    private fun replace(folder: File, new: File) {
+    private fun replace(folder: File, new: File, before: File?) {
         val old = File(folder.path + ".old")
         old.deleteRecursively()
         if (folder.exists() && !folder.renameTo(old)) throw IOException("${folder.path} cannot be replaced")
@@ -100,6 +101,6 @@ object PackedBundle {
             old.renameTo(folder)
             throw IOException("${folder.path} cannot be written")
         }
-        old.deleteRecursively()
+        if (before == null || before.exists() || !old.renameTo(before)) old.deleteRecursively()
     }
 }

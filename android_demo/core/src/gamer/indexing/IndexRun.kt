@@ -17,6 +17,9 @@ interface PhotoSource<S> {
     fun photo(shot: S): Photo
     fun picture(shot: S): Pixels?
     fun owns(id: String): Boolean
+
+    /** False while photos may be missing that have not been deleted, such as those of a card that was taken out. */
+    val isWhole: Boolean get() = true
 }
 
 /**
@@ -65,7 +68,7 @@ class IndexRun<S>(
 
     /** Ids of photos that this source no longer has. A gallery that lists nothing may be one that cannot be read now. */
     private fun gone(known: Set<String>, shots: List<S>): List<String> {
-        if (shots.isEmpty()) return emptyList()
+        if (shots.isEmpty() || !source.isWhole) return emptyList()
         val here = shots.mapTo(HashSet()) { source.key(it) }
         return known.filter { it !in here && source.owns(it) }
     }

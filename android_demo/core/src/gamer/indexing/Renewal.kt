@@ -1,10 +1,12 @@
 package gamer.indexing
 
 import gamer.album.AlbumMeta
+import gamer.album.AlbumWriter
 import gamer.album.DatabaseOpener
 import gamer.album.Encoded
 import gamer.album.Photo
 import gamer.album.Reencoding
+import gamer.common.AlbumError
 import gamer.image.Pixels
 import java.io.File
 
@@ -19,6 +21,9 @@ class Renewal<S>(
     /** Returns false if [isStopped] ended it. [progress] is called after each batch; [names]: as for [IndexRun.run]. */
     fun run(meta: AlbumMeta, isStopped: () -> Boolean, progress: (IndexReport) -> Unit, names: (List<String>) -> List<FloatArray>): Boolean {
         val shots = source.list().associateBy { source.key(it) }
+        if (shots.isEmpty() && AlbumWriter.extend(album, databases).use { it.known() }.any(source::owns)) {
+            throw AlbumError("$album: no photo can be seen now, and without their pictures they cannot be encoded again: allow the photos")
+        }
         Reencoding.open(album, meta, databases).use { writer ->
             val wanted = writer.withoutVectors()
             val total = writer.known().size
@@ -30,6 +35,9 @@ class Renewal<S>(
                 report = report.copy(done = report.done + batch.size)
                 progress(report)
             }
+            // One that is here and got no vector would be taken for an indexed one for ever: IndexRun adds it again.
+            val failed = writer.withoutVectors().filter { source.owns(it) && it in shots }
+            if (failed.isNotEmpty()) writer.remove(failed)
             writer.finish(isStopped, names)
         }
         Reencoding.publish(album, databases)

@@ -9,8 +9,10 @@ class Pace {
 
     /** [now]: milliseconds of a clock that does not jump. Returns the seconds left, or null if they are not known yet. */
     fun left(now: Long, done: Int, total: Int): Long? {
-        if (seen.isNotEmpty() && done < seen.last().second) seen.clear() // another run
-        if (seen.isEmpty() || done > seen.last().second) seen.addLast(now to done)
+        val last = seen.lastOrNull()
+        val isNew = last == null || done != last.second
+        if (last != null && (done < last.second || isNew && now - last.first > WINDOW)) seen.clear() // another run, or it paused
+        if (isNew) seen.addLast(now to done)
         while (seen.size > 2 && now - seen.first().first > WINDOW) seen.removeFirst()
         val (begin, first) = seen.first()
         val photos = seen.last().second - first

@@ -90,13 +90,15 @@ class Screen(private val folder: String, private val words: Words = English) {
         val head = when {
             now.access == Access.NONE && !now.isIndexing -> words.say(Say.NO_ACCESS)
             now.failure != null -> words.say(Say.STOPPED, now.failure)
+            now.pause != null && !now.isIndexing && (r.total == 0 || r.done < r.total) -> waits(now.pause, r)
             r.total == 0 -> words.say(if (now.album) Say.OF_OTHERS else Say.NONE_YET)
             now.isIndexing -> words.say(Say.INDEXING, r.done, r.total) + left(now).orEmpty()
-            now.pause != null && r.done < r.total -> words.say(now.pause.say, r.done, r.total)
             else -> words.say(Say.INDEXED, r.done, r.total)
         }
         return if (notes.isEmpty()) head else "$head (${notes.joinToString("; ")})"
     }
+
+    private fun waits(why: Pause, r: IndexReport): String = words.say(why.say) + if (r.total > 0) ": ${words.say(Say.INDEXED, r.done, r.total)}" else ""
 
     private fun left(now: Situation): String? = pace.left(now.time, now.report.done, now.report.total)?.let { ", ${Pace.said(it, words)}" }
 

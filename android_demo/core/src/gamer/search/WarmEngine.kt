@@ -28,9 +28,14 @@ class WarmEngine(
     /** The engine for the next search. Raises what [Engine.open] raises. */
     fun get(): Engine = engine.get()
 
-    override fun close() {
+    /** Closes the album, and keeps the models: while a reader is open the writer's log grows, and no copy takes the album's place. */
+    fun rest() {
         engine.close()
-        models.close()
         watch.close()
+    }
+
+    override fun close() {
+        rest()
+        models.close()
     }
 }

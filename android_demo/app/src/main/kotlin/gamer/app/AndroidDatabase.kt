@@ -75,6 +75,8 @@ class AndroidDatabase private constructor(private val db: SQLiteDatabase) : Data
             run()
         } catch (error: SQLiteException) {
             throw DatabaseError(error.message ?: error.javaClass.simpleName, kind(error))
+        } catch (error: IllegalStateException) { // a transaction that a full disk ended already, or a database that was closed
+            throw DatabaseError(error.message ?: error.javaClass.simpleName, DatabaseError.Kind.OTHER)
         }
 
         private fun kind(error: SQLiteException) = when (error) {

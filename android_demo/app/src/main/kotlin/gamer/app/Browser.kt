@@ -7,6 +7,8 @@ import gamer.album.Check
 import gamer.browse.Cell
 import gamer.browse.Month
 import gamer.browse.Shelf
+import gamer.browse.Square
+import gamer.common.AlbumError
 import java.io.File
 import java.text.DateFormat
 import java.util.Date
@@ -14,14 +16,30 @@ import java.util.TimeZone
 
 /** The album without a query. */
 class Browser(private val path: File) : AutoCloseable {
-    private val album = Album.open(path, AndroidDatabase)
+    private var open: Album? = null
+    private var generation = -1L
 
-    /** Rows keep their photos as long as this does not change. */
-    val generation: Long get() = album.generation
+    /** Rows are those of one state of the album: of another one they might be other photos. Raises [AlbumError] then. */
+    private val album: Album
+        @Synchronized get() = open ?: Album.open(path, AndroidDatabase).also {
+            if (generation >= 0 && it.generation != generation) {
+                it.close()
+                throw AlbumError("$path: it has changed; open this again")
+            }
+            generation = it.generation
+            open = it
+        }
+
+    /** Lets go of the album until it is asked for again: while a reader is open no copy takes its place. */
+    @Synchronized
+    fun rest() {
+        open?.close()
+        open = null
+    }
 
     fun months(): List<Month> = Shelf.months(album)
 
-    fun months(rows: IntArray): List<Month> = Shelf.months(album, rows)
+    fun months(within: List<Square>): List<Month> = Shelf.months(album, Shelf.within(album, within))
 
     fun cells(): List<Cell> = Shelf.cells(album)
 
@@ -40,7 +58,7 @@ class Browser(private val path: File) : AutoCloseable {
         FoundPhoto(photo.id, photo.path, photo.memories.firstOrNull()?.text, time.orEmpty())
     }
 
-    override fun close() = album.close()
+    override fun close() = rest()
 
     companion object {
         private const val MOST_SIMILAR = 60

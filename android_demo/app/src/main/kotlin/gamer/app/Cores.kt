@@ -5,6 +5,8 @@ import android.system.Os
 import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
+import gamer.bundle.Bundle
+import gamer.common.BundleError
 import gamer.indexing.IndexReport
 import gamer.indexing.IndexRun
 import gamer.indexing.PhotoEncoder
@@ -16,6 +18,7 @@ import gamer.search.Answer
 import gamer.search.Confidence
 import gamer.search.Hit
 import gamer.search.WarmEngine
+import java.io.File
 import java.security.MessageDigest
 import java.util.Locale
 
@@ -29,10 +32,25 @@ object Cores {
         Os.setenv("ORT_DISABLE_TELEMETRY", "1", true)
     }
 
-    fun search(context: Context): Finder = Finder(
-        Files(context).run { WarmEngine(bundle, album, rules(context), Runner.chosen(context).backend!!, AndroidDatabase, threads(), context.cacheDir) }, Files(context),
-        Runner.chosen(context),
-    )
+    fun search(context: Context): Finder {
+        val (files, runner) = Files(context) to Runner.chosen(context)
+        val bundle = searched(files)
+        return Finder(WarmEngine(bundle, files.album, rules(context), runner.backend!!, AndroidDatabase, threads(), context.cacheDir), bundle, runner)
+    }
+
+    /** The bundle whose vectors the album has: while it is encoded again, that is the one before. */
+    fun searched(files: Files): File {
+        if (!files.before.exists() || !files.hasAlbum()) return files.bundle
+        val album = Album.open(files.album, AndroidDatabase).use { it.meta }
+        val fits = listOf(files.bundle, files.before).firstOrNull {
+            try {
+                Bundle.open(it).manifest.run { textEncoder == album.textEncoder && imageEncoder == album.imageEncoder }
+            } catch (error: BundleError) {
+                false
+            }
+        }
+        return fits ?: files.bundle
+    }
 
     fun index(context: Context): Indexing =
         Files(context).run { Indexing(Models.open(bundle, Runner.chosen(context).backend!!, AndroidDatabase, threads(), cache = context.cacheDir), this) }
@@ -47,7 +65,7 @@ object Cores {
 }
 
 /** Runs and measures searches, by this runner. Not thread-safe. */
-class Finder(private val warm: WarmEngine, private val files: Files, val runner: Runner) : AutoCloseable {
+class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner) : AutoCloseable {
     fun search(query: String): Found {
         val answer = warm.get().search(query, SHOWN)
         return Found(answer.hits.zip(Confidence.of(answer), ::shown), answer.presence, trace(answer))
@@ -59,6 +77,7 @@ class Finder(private val warm: WarmEngine, private val files: Files, val runner:
         val samples = LAYERS.associateWith { ArrayList<Long>() }
         val whole = ArrayList<Long>()
         for (round in 0..rounds) {
+            if (Thread.interrupted()) throw InterruptedException("the measurement was left")
             progress(round)
             for (query in queries) {
                 val begin = System.nanoTime()
@@ -73,8 +92,11 @@ class Finder(private val warm: WarmEngine, private val files: Files, val runner:
         val models = manifest.artifacts.filter { it.target == target }.associate { it.role to it.sha256 }
         val all = samples.mapValues { it.value.toLongArray() } + ("all" to whole.toLongArray())
         val backend = if (runner == Runner.PROCESSOR || runner == Runner.EXECUTORCH) target else "$target:${runner.name.lowercase(Locale.ROOT)}"
-        return Measured(backend, sha256(files.bundle.resolve("manifest.json").readBytes()), manifest.recipe, models, all)
+        return Measured(backend, sha256(bundle.resolve("manifest.json").readBytes()), manifest.recipe, models, all)
     }
+
+    /** Lets go of the album, until the next search. */
+    fun rest() = warm.rest()
 
     override fun close() = warm.close()
 
@@ -116,6 +138,7 @@ class Indexing(private val models: Models, private val files: Files) : AutoClose
      */
     fun run(source: PhotoSource<Shot>, isStopped: () -> Boolean, progress: (IndexReport) -> Unit): Boolean {
         if (isOfAnother() && !Renewal(source, files.album, AndroidDatabase, skips, encoder::encode).run(meta, isStopped, progress, encoder::names)) return false
+        files.before.deleteRecursively()
         val writer = if (files.hasAlbum()) AlbumWriter.extend(files.album, AndroidDatabase) else AlbumWriter.create(files.album, meta, AndroidDatabase)
         return writer.use { IndexRun(source, it, skips, encoder::encode).run(isStopped, progress, encoder::names) }
     }

@@ -7,6 +7,9 @@ import java.io.File
 class Files(context: Context) {
     private val home: File = context.getExternalFilesDir(null) ?: context.filesDir
     val bundle = File(home, "bundle")
+
+    /** The bundle before the present one, until the album that it is for is encoded again. */
+    val before = File(home, "bundle.before")
     val album = File(home, "album.gamer")
     val skips = File(context.filesDir, "skipped.txt")
     val measurements = File(context.cacheDir, "measurements")

@@ -11,6 +11,7 @@ import android.provider.MediaStore.Images.Media
 import android.util.Log
 import gamer.common.oneLine
 import gamer.screen.Access
+import gamer.screen.Pause
 import gamer.screen.Pressed
 import java.util.concurrent.atomic.AtomicBoolean
 
@@ -29,6 +30,7 @@ class IndexJob : JobService() {
             return false
         }
         stopped.set(false)
+        wanted.set(false)
         Thread({
             // An earlier job may still be at its last photo, which it was told to stop after.
             synchronized(RUN) {
@@ -43,7 +45,8 @@ class IndexJob : JobService() {
                 } finally {
                     isRunning = false
                 }
-                if (!stopped.get()) jobFinished(parameters, again)
+                if (!stopped.get()) jobFinished(parameters, again && !isLow())
+                if (wanted.getAndSet(false)) schedule(this) else if (again && !stopped.get() && isLow()) scheduleForPower()
             }
         }, "index").start()
         return true
@@ -66,6 +69,14 @@ class IndexJob : JobService() {
         return Cores.index(this).use { index -> index.run(source, ::mustStop) { Progress.set(this, it) } }
     }
 
+    private fun isLow() = Power.pause(this) == Pause.BATTERY
+
+    /** The job goes on when the phone charges: nothing is tried before. */
+    private fun scheduleForPower() {
+        val job = JobInfo.Builder(ID, ComponentName(this, IndexJob::class.java)).setPersisted(true).setRequiresCharging(true)
+        (getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler).schedule(job.build())
+    }
+
     private fun mustStop(): Boolean {
         val why = Power.pause(this)
         if (why != null) Progress.paused(this, why)
@@ -76,7 +87,9 @@ class IndexJob : JobService() {
         private const val TAG = "GAMER"
         private const val ID = 7
         private const val GALLERY = 8
+        private const val BACKOFF_MS = 30_000L // more for each stop by the system, of which a first indexing has many
         private val RUN = Any()
+        private val wanted = AtomicBoolean() // a run is, and another was asked for: photos may have come since it listed them
 
         /** Whether this process indexes at this moment. */
         @Volatile
@@ -90,12 +103,17 @@ class IndexJob : JobService() {
         fun schedule(context: Context): Pressed {
             val scheduler = context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler
             val pressed = Pressed.of(scheduler.allPendingJobs.any { it.id == ID }, isRunning)
+            if (pressed == Pressed.RUNNING) wanted.set(true)
             if (pressed == Pressed.RUNNING) return pressed
             scheduler.cancel(ID)
             val job = JobInfo.Builder(ID, ComponentName(context, IndexJob::class.java)).setPersisted(true).setOverrideDeadline(1_000)
+                .setBackoffCriteria(BACKOFF_MS, JobInfo.BACKOFF_POLICY_LINEAR)
             scheduler.schedule(job.build())
             return pressed
         }
+
+        /** Ends a run after its present batch: its model is about to be another. */
+        fun stop(context: Context) = (context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler).cancel(ID)
 
         /** Has the system start the job when the gallery changes. A job with such a trigger ends with the phone's restart. */
         fun watch(context: Context) {

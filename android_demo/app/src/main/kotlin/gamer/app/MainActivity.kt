@@ -11,6 +11,7 @@ import android.view.Menu
 import android.view.MenuItem
 import android.view.View
 import android.view.inputmethod.EditorInfo
+import android.view.inputmethod.InputMethodManager
 import android.widget.Button
 import android.widget.EditText
 import android.widget.GridView
@@ -42,6 +43,7 @@ class MainActivity : Activity() {
     private var finder: Finder? = null // used on the thread of `work` only
     private var last: Found? = null
     private val tick = Runnable { watch() }
+    private var asked = "" // the query of the last search
     private var isRefused = false // as the last answer to the question for photos said
 
     override fun onCreate(saved: Bundle?) {
@@ -65,7 +67,18 @@ class MainActivity : Activity() {
             for (view in listOf(line, state, action)) addView(view)
             addView(grid, LinearLayout.LayoutParams(LinearLayout.LayoutParams.MATCH_PARENT, 0, 1f))
         })
-        if (saved == null) intent.getStringExtra("query")?.let { line.setText(it); search() } // ci-emulator.sh
+        val query = if (saved == null) intent.getStringExtra(QUERY) else saved.getString(QUERY) // the intent's: ci-emulator.sh
+        if (!query.isNullOrEmpty()) query.let { line.setText(it); search() }
+    }
+
+    override fun onSaveInstanceState(kept: Bundle) {
+        if (last != null) kept.putString(QUERY, asked)
+        super.onSaveInstanceState(kept)
+    }
+
+    override fun onStop() {
+        work.execute { finder?.rest() }
+        super.onStop()
     }
 
     override fun onResume() {
@@ -132,7 +145,10 @@ class MainActivity : Activity() {
 
     override fun onStart() {
         super.onStart()
-        if (Permissions.access(this) != Access.NONE) IndexJob.watch(this)
+        if (Permissions.access(this) == Access.NONE) return
+        IndexJob.watch(this)
+        // Changes since a restart of the phone, or while the app was stopped by hand, were not noticed.
+        if (Files(this).hasBundle() && !IndexJob.isRunning) IndexJob.schedule(this)
     }
 
     /** Asks for the file that `gamer pack` wrote, wherever the phone has it. */
@@ -145,20 +161,21 @@ class MainActivity : Activity() {
         val uri = data?.data ?: return
         if (code != MODEL || result != RESULT_OK) return
         model.unpacking()
+        IndexJob.stop(this)
         show()
         work.execute {
             val failure = try {
                 finder?.close()
                 finder = null
                 val input = contentResolver.openInputStream(uri) ?: throw FileNotFoundException(uri.toString())
-                input.use { PackedBundle.unpack(it, uri.lastPathSegment ?: uri.toString(), Files(this).bundle) }
+                input.use { PackedBundle.unpack(it, uri.lastPathSegment ?: uri.toString(), Files(this).bundle, Files(this).before) }
                 null
             } catch (error: Exception) {
                 oneLine(error)
             }
             screen.post {
                 model.unpacked(failure)
-                if (failure == null && Permissions.access(this) != Access.NONE) IndexJob.schedule(this)
+                if (Files(this).hasBundle() && Permissions.access(this) != Access.NONE) IndexJob.schedule(this)
                 show()
             }
         }
@@ -200,15 +217,19 @@ class MainActivity : Activity() {
     private fun search() {
         val query = line.text.toString()
         val number = model.searching()
+        asked = query
+        (getSystemService(INPUT_METHOD_SERVICE) as InputMethodManager).hideSoftInputFromWindow(line.windowToken, 0)
+        grid.requestFocus()
         show()
         work.execute {
             try {
-                if (finder?.runner != Runner.chosen(this)) {
+                if (finder?.runner != Runner.chosen(this) || finder?.bundle != Cores.searched(Files(this))) {
                     finder?.close()
                     finder = Cores.search(this)
                 }
                 val opened = finder!!
                 val found = opened.search(query)
+                if (IndexJob.isRunning) opened.rest() // its album's log would grow until the next search
                 screen.post { ended(number, found, model.answer(found.photos.size, found.here)) }
             } catch (error: Throwable) { // a library that cannot be loaded is an Error
                 screen.post { ended(number, null, oneLine(error)) }
@@ -229,6 +250,7 @@ class MainActivity : Activity() {
 
     private companion object {
         const val MODEL = 3
+        const val QUERY = "query"
         val NAMES = mapOf(
             Press.ALLOW to R.string.allow, Press.SETTINGS to R.string.allow_in_settings, Press.INDEX to R.string.index,
             Press.MODEL to R.string.choose_model,

@@ -23,11 +23,12 @@ class MapActivity : Activity() {
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
+        content(View(this))
         work.execute {
             try {
                 val land = WorldMap.read(assets.open("land.json").use { it.readBytes().toString(Charsets.UTF_8) })
-                val (cells, generation) = Browser.open(this).use { it.cells() to it.generation }
-                runOnUiThread { content(MapView(this, land, cells) { open(it, generation) }) }
+                val cells = Browser.open(this).use { it.cells() }
+                runOnUiThread { content(MapView(this, land, cells, ::open)) }
             } catch (error: Throwable) {
                 runOnUiThread { content(TextView(this).apply { setPadding(32, 32, 32, 32); text = oneLine(error) }) }
             }
@@ -39,9 +40,8 @@ class MapActivity : Activity() {
         super.onDestroy()
     }
 
-    private fun open(cells: List<Cell>, generation: Long) {
-        val rows = cells.flatMap { it.rows.asIterable() }.toIntArray()
-        startActivity(ShelfActivity.place(this, resources.getString(R.string.photos_here, rows.size), rows, generation))
+    private fun open(cells: List<Cell>) {
+        startActivity(ShelfActivity.place(this, resources.getString(R.string.photos_here, cells.sumOf { it.rows.size }), cells.map { it.square }))
     }
 }
 

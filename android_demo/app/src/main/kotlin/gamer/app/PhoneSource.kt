@@ -12,7 +12,13 @@ class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
     private val pictures = Pictures(store)
     private var read: Pair<Shot, Particulars>? = null // of the last photo: its pixels need the rotation
 
-    override fun list(): List<Shot> = store.list()
+    override fun list(): List<Shot> {
+        isWhole = store.isWhole(System.currentTimeMillis())
+        return store.list()
+    }
+
+    override var isWhole = true
+        private set
 
     override fun key(shot: Shot): String = shot.key
 

@@ -19,7 +19,7 @@ class PhotoActivity : Activity() {
     private val reader = Executors.newSingleThreadExecutor()
     private lateinit var photos: Array<String> // of each photo its id, path, memory and reasons
     private lateinit var view: Zoomed
-    private var at = 0
+    @Volatile private var at = 0
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
@@ -69,11 +69,12 @@ class PhotoActivity : Activity() {
         val next = at + steps
         if (next < 0 || (next + 1) * PARTS > photos.size) return
         at = next
-        title = known(0)
-        view.contentDescription = known(2).ifEmpty { known(0) }
+        title = getString(R.string.photo_of, at + 1, photos.size / PARTS)
+        view.contentDescription = known(2).ifEmpty { title }
         view.show(null)
         val shown = uri() ?: return
         reader.execute {
+            if (uri() != shown) return@execute // swiped away meanwhile
             val bitmap = Pictures(PhotoStore(this)).shown(shown, LEAST)
             runOnUiThread { if (uri() == shown) view.show(bitmap) }
         }
@@ -101,7 +102,7 @@ private class Zoomed(context: Context, turn: (Int) -> Unit) : ImageView(context)
     }
 
     fun show(bitmap: Bitmap?) {
-        setImageBitmap(bitmap)
+        if (bitmap == null) setImageDrawable(null) else setImageBitmap(bitmap)
         zoom = null
         fit()
     }
@@ -115,7 +116,7 @@ private class Zoomed(context: Context, turn: (Int) -> Unit) : ImageView(context)
 
     private fun fit() {
         val drawn = drawable ?: return
-        if (width == 0 || height == 0) return
+        if (width == 0 || height == 0 || drawn.intrinsicWidth < 1 || drawn.intrinsicHeight < 1) return
         set(Zoom.whole(Zoom.Size(width.toFloat(), height.toFloat()), Zoom.Size(drawn.intrinsicWidth.toFloat(), drawn.intrinsicHeight.toFloat())))
     }
 

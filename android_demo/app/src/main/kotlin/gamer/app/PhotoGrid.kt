@@ -7,7 +7,7 @@ import android.widget.BaseAdapter
 import android.widget.ImageView
 
 /** Shows the pictures of the hits. */
-class PhotoGrid(context: Context, private val photos: List<FoundPhoto>) : BaseAdapter() {
+class PhotoGrid(private val context: Context, private val photos: List<FoundPhoto>) : BaseAdapter() {
     private val thumbnails = Thumbnails(context)
 
     override fun getCount(): Int = photos.size
@@ -21,7 +21,7 @@ class PhotoGrid(context: Context, private val photos: List<FoundPhoto>) : BaseAd
             layoutParams = ViewGroup.LayoutParams(ViewGroup.LayoutParams.MATCH_PARENT, Thumbnails.SIDE)
         }
         val photo = photos[at]
-        view.contentDescription = photo.memory ?: photo.id
+        view.contentDescription = photo.memory ?: context.getString(R.string.photo_of, at + 1, photos.size)
         thumbnails.show(view, photo.id) { photo.path }
         return view
     }

@@ -6,12 +6,13 @@ import android.content.Context
 import android.media.ExifInterface
 import android.net.Uri
 import android.os.Build
+import android.provider.MediaStore
 import android.provider.MediaStore.Images.Media
 import gamer.indexing.Attempts
 import gamer.indexing.Position
 import java.io.InputStream
 
-/** A photo as MediaStore lists it. `takenAt`: ms UTC, or null. `turn`: degrees clockwise, as MediaStore knows them. */
+/** A photo as MediaStore lists it. `takenAt`: ms UTC, or null; of a picture whose time nobody stored, when its file was made. `turn`: degrees clockwise, as MediaStore knows them. */
 class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long, val turn: Int = 0) {
     /**
      * The photo's id in the album. It includes the time of modification, because a picture may be edited in
@@ -35,17 +36,33 @@ class PhotoStore(private val context: Context) {
     private val resolver: ContentResolver get() = context.contentResolver
 
     fun list(): List<Shot> {
-        val columns = arrayOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED, Media.ORIENTATION)
+        val columns = arrayOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED, Media.ORIENTATION, Media.DATE_ADDED)
         val out = ArrayList<Shot>()
         val found = resolver.query(Media.EXTERNAL_CONTENT_URI, columns, null, null, "${Media.DATE_TAKEN} DESC") ?: return out
         found.use {
             while (it.moveToNext()) {
                 val id = it.getLong(0)
-                val taken = if (it.isNull(1) || it.getLong(1) <= 0) null else it.getLong(1)
+                val made = listOf(2, 4).map(it::getLong).filter { seconds -> seconds > 0 }.minOrNull()?.let { seconds -> seconds * 1_000 }
+                val taken = if (it.isNull(1) || it.getLong(1) <= 0) made else it.getLong(1)
                 out.add(Shot(id, ContentUris.withAppendedId(Media.EXTERNAL_CONTENT_URI, id), taken, it.getLong(2), it.getInt(3)))
             }
         }
         return out
+    }
+
+    /**
+     * False if a volume, such as a card, is out whose photos were listed in the last month. To be asked at [now], ms UTC, with each
+     * listing.
+     */
+    @Suppress("UNCHECKED_CAST")
+    fun isWhole(now: Long): Boolean {
+        if (Build.VERSION.SDK_INT < 29) return true
+        // MediaStore.getExternalVolumeNames is newer than the platform that the app is compiled against.
+        val here = MediaStore::class.java.getMethod("getExternalVolumeNames", Context::class.java).invoke(null, context) as Set<String>
+        val kept = context.getSharedPreferences("volumes", Context.MODE_PRIVATE)
+        val recent = kept.all.filterValues { it is Long && now - it < MONTH }.keys
+        kept.edit().apply { for (name in here) putLong(name, now) }.apply()
+        return here.containsAll(recent)
     }
 
     /**
@@ -90,5 +107,9 @@ class PhotoStore(private val context: Context) {
         // These names are newer than the platform that the app is compiled against, too.
         val (taken, offset) = listOf("DateTimeOriginal", "OffsetTimeOriginal").map { exif.getAttribute(it) }
         return Particulars(position?.lat, position?.lon, turn, taken, offset)
+    }
+
+    private companion object {
+        const val MONTH = 30 * 24 * 3_600_000L
     }
 }

@@ -4,11 +4,20 @@ import android.app.Activity
 import android.view.View
 import android.widget.FrameLayout
 
-/** Shows [view] as the activity's content, inside the system's bars: from Android 15 on an app draws beneath them unless it minds. */
+private val FRAME = View.generateViewId()
+
+/**
+ * Shows [view] as the activity's content, inside the system's bars: from Android 15 on an app draws beneath them unless it
+ * minds. To be called in `onCreate`, and again for another view.
+ */
 fun Activity.content(view: View) {
-    // A frame around it takes the bars' insets as its padding: a view would lose its own.
-    setContentView(FrameLayout(this).apply {
+    // A frame around it takes the bars' insets as its padding: a view would lose its own. The frame stays, because the system
+    // tells a later one of no insets.
+    val frame = findViewById(FRAME) as FrameLayout? ?: FrameLayout(this).apply {
+        id = FRAME
         fitsSystemWindows = true
-        addView(view)
-    })
+        setContentView(this)
+    }
+    frame.removeAllViews()
+    frame.addView(view)
 }

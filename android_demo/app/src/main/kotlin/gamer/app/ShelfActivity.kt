@@ -8,6 +8,7 @@ import android.text.format.DateFormat
 import android.widget.ListView
 import android.widget.TextView
 import gamer.browse.Month
+import gamer.browse.Square
 import gamer.common.oneLine
 import java.text.SimpleDateFormat
 import java.util.Date
@@ -39,6 +40,11 @@ class ShelfActivity : Activity() {
         }
     }
 
+    override fun onStop() {
+        work.execute { browser?.rest() }
+        super.onStop()
+    }
+
     override fun onDestroy() {
         work.execute { browser?.close() }
         work.shutdown()
@@ -48,10 +54,8 @@ class ShelfActivity : Activity() {
     private fun sections(album: Browser): List<Section> {
         val id = intent.getStringExtra(LIKE)
         if (id != null) return listOf(Section(null, album.similar(id)))
-        val rows = intent.getIntArrayExtra(ROWS)
-        // After a change of the album the rows may be other photos': all are shown.
-        val isOf = rows != null && intent.getLongExtra(GENERATION, -1) == album.generation
-        return (if (isOf) album.months(rows!!) else album.months()).map { Section(name(it), it.rows) }
+        val squares = intent.getDoubleArrayExtra(SQUARES)?.toList()?.chunked(3) { (south, west, side) -> Square(south, west, side) }
+        return (if (squares != null) album.months(squares) else album.months()).map { Section(name(it), it.rows) }
     }
 
     private fun name(month: Month): String {
@@ -76,15 +80,13 @@ class ShelfActivity : Activity() {
     companion object {
         private const val TITLE = "title"
         private const val LIKE = "like"
-        private const val ROWS = "rows"
-        private const val GENERATION = "generation"
+        private const val SQUARES = "squares"
         private const val AROUND = 40 // photos before and after one that is opened
-        private const val MOST_ROWS = 5_000 // that fit into an intent
 
         fun timeline(context: Context): Intent = to(context, context.getString(R.string.timeline))
 
-        fun place(context: Context, title: String, rows: IntArray, generation: Long): Intent =
-            to(context, title).putExtra(ROWS, rows.take(MOST_ROWS).toIntArray()).putExtra(GENERATION, generation)
+        fun place(context: Context, title: String, squares: List<Square>): Intent =
+            to(context, title).putExtra(SQUARES, squares.flatMap { listOf(it.south, it.west, it.side) }.toDoubleArray())
 
         fun like(context: Context, id: String): Intent = to(context, context.getString(R.string.similar)).putExtra(LIKE, id)
 
