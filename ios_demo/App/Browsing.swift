@@ -1,10 +1,10 @@
 import Foundation
 import PhotoCore
 
-/// Which photos are shown without a query: all, some rows of the album as it was at a generation, or those like another.
+/// Which photos are shown without a query: all, those of squares of the map, or those like another.
 enum Scope: Hashable, Sendable {
     case all
-    case rows([Int], generation: Int)
+    case within([Square])
     case like(String)
 }
 
@@ -19,21 +19,20 @@ struct Browsing: Sendable {
 
     // Photos like another.
     private static let mostSimilar = 60
-    let album: Album
     let ids: [String]
     let sections: [Section]
 
     init(_ scope: Scope) throws {
+        // It is closed again at once: while a reader is open no copy takes the album's place.
         let album = try Album(Places.album.path)
-        self.album = album
+        defer { album.close() }
         ids = try album.ids()
         switch scope {
-        case .rows(let rows, let generation) where generation == album.generation:
-            sections = try Browsing.sections(try Shelf.months(album, rows))
+        case .within(let squares): sections = try Browsing.sections(try Shelf.months(album, try Shelf.within(album, squares)))
         case .like(let id):
             guard let row = try album.row(of: id) else { throw Failure.album("\(id): no longer in the album") }
             sections = [Section(id: 0, month: nil, rows: try Shelf.similar(album, row, k: Browsing.mostSimilar).rows)]
-        default: sections = try Browsing.sections(try Shelf.months(album))
+        case .all: sections = try Browsing.sections(try Shelf.months(album))
         }
     }
 

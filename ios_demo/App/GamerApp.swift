@@ -21,8 +21,11 @@ struct GamerApp: App {
             .environmentObject(session)
         }
         .onChange(of: phase) { _, now in
-            if now == .background { Indexing.schedule() }
-            if now == .active { session.look() }  // a bundle may have been copied here meanwhile
+            if now == .background {
+                Indexing.schedule()
+                session.leave()
+            }
+            if now == .active { session.resume() }
         }
     }
 }

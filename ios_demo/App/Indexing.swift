@@ -8,6 +8,8 @@ import PhotoCore
 enum Indexing {
     static let task = "gamer.index"
     private static let gate = Gate()
+    // Seconds until the next look for new photos, while the app is closed.
+    private static let later = 6.0 * 3600
 
     static func register() {
         BGTaskScheduler.shared.register(forTaskWithIdentifier: task, using: nil) { begun in
@@ -15,15 +17,23 @@ enum Indexing {
             let stop = Stop()
             begun.expirationHandler = { stop.set() }
             schedule()  // for another run, in case this one does not finish
-            let isDone = (try? run(stop: stop) { _ in }) == .finished
-            if isDone { BGTaskScheduler.shared.cancel(taskRequestWithIdentifier: task) }
-            begun.setTaskCompleted(success: isDone)
+            var outcome = try? run(stop: stop) { _ in }
+            // The screen's own run, which was suspended with the app, goes on in the time of this task.
+            while outcome == .busy, !stop.isSet {
+                Thread.sleep(forTimeInterval: 1)
+                outcome = try? run(stop: stop) { _ in }
+            }
+            if outcome == .finished { schedule(after: later) }
+            begun.setTaskCompleted(success: outcome == .finished)
         }
     }
 
-    static func schedule() {
+    /// `after`: seconds, at least.
+    static func schedule(after: Double = 0) {
         let request = BGProcessingTaskRequest(identifier: task)
-        request.requiresExternalPower = false
+        request.earliestBeginDate = Date(timeIntervalSinceNow: after)
+        // Without power the system ends a task that uses the processor for long, as encoders do.
+        request.requiresExternalPower = true
         request.requiresNetworkConnectivity = false
         // Fails in a simulator and when background refresh is off; then photos are indexed only while the app
         // is open.
@@ -50,10 +60,11 @@ enum Indexing {
             if Places.hasAlbum, try isOfAnother(meta) {
                 let renewal = Renewal(PhotoLibrary(), Places.album.path, skips, encode: encoder.encode)
                 guard try renewal.run(meta, isStopped: isStopped, pool: pool, progress: progress, names: encoder.names) else { return ended() }
-                try keepFromBackups()
             }
+            try? FileManager.default.removeItem(at: Places.before)
             let writer = try opened(meta)
             defer { writer.close() }
+            keepFromBackups()
             let run = IndexRun(PhotoLibrary(), writer, skips, encode: encoder.encode)
             if try run.run(isStopped: isStopped, pool: pool, progress: progress, names: encoder.names) { return .finished }
             return ended()
@@ -75,17 +86,16 @@ enum Indexing {
     private static func opened(_ meta: AlbumMeta) throws -> AlbumWriter {
         if !Places.hasAlbum {
             try AlbumWriter.create(Places.album.path, meta)
-            try keepFromBackups()
         }
         return try AlbumWriter(Places.album.path)
     }
 
-    /// The album can be made again from the photos, and must not leave the phone in a backup.
-    private static func keepFromBackups() throws {
-        var album = Places.album
+    /// The album can be made again from the photos, and must not leave the phone in a backup; the bundle is large.
+    private static func keepFromBackups() {
         var values = URLResourceValues()
         values.isExcludedFromBackup = true
-        try album.setResourceValues(values)
+        let album = ["", "-wal", "-shm", ".renewing"].map { URL(fileURLWithPath: Places.album.path + $0) }
+        for var file in album + [Places.bundle, Places.before] { try? file.setResourceValues(values) }
     }
 }
 

@@ -47,9 +47,12 @@ struct PhotoLibrary: PhotoSource {
 
     /// The metadata of an asset, before encoding. PhotoKit stores the moment but no zone: EXIF has it where the
     /// original is on the phone.
-    func photo(_ key: String) -> Photo? {
+    func photo(_ key: String) -> Photo? { autoreleasepool { read(key) } }
+
+    private func read(_ key: String) -> Photo? {
         guard let asset = PhotoLibrary.asset(key) else { return nil }
         var out = Photo(id: key)
+        out.path = "photos:\(asset.localIdentifier)"  // it has a picture, and is not only something that was said
         let exif = PhotoLibrary.exif(asset)
         let library = asset.creationDate.map { Int(($0.timeIntervalSince1970 * 1000).rounded()) }
         let moment = Moment.of(exif: exif.taken, exifOffset: exif.offset, library: library) {
@@ -64,10 +67,43 @@ struct PhotoLibrary: PhotoSource {
     /// Upright RGB with at least 512 pixels on the short side if the photo has them. Of a photo whose original is
     /// in the cloud, the thumbnail that PhotoKit has here; nil if it has none.
     func picture(_ key: String) -> Picture? {
-        guard let asset = PhotoLibrary.asset(key) else { return nil }
-        if let image = PhotoLibrary.image(asset, least: 512)?.cgImage { return PhotoLibrary.rgb(image).map { Picture($0) } }
-        return PhotoLibrary.image(asset, least: 512, isSmall: true)?.cgImage.flatMap { PhotoLibrary.rgb($0) }.map { Picture($0, isSmall: true) }
+        autoreleasepool { () -> Picture? in
+            guard let asset = PhotoLibrary.asset(key) else { return nil }
+            if let image = PhotoLibrary.image(asset, least: 512) { return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Picture($0) } }
+            let small = PhotoLibrary.image(asset, least: 512, isSmall: true)
+            return small.flatMap(PhotoLibrary.upright).flatMap(PhotoLibrary.rgb).map { Picture($0, isSmall: true) }
+        }
     }
+
+    /// The pixels as they are to be seen: those of a `cgImage` may lie on their side.
+    private static func upright(_ image: UIImage) -> CGImage? {
+        if image.imageOrientation == .up { return image.cgImage }
+        let format = UIGraphicsImageRendererFormat()
+        format.scale = image.scale
+        let drawn = UIGraphicsImageRenderer(size: image.size, format: format).image { _ in image.draw(in: CGRect(origin: .zero, size: image.size)) }
+        return drawn.cgImage
+    }
+
+    // Few threads, so that searches are not kept waiting by a timeline that is scrolled fast.
+    private static let readers: OperationQueue = {
+        let out = OperationQueue()
+        out.maxConcurrentOperationCount = 2
+        out.qualityOfService = .userInitiated
+        return out
+    }()
+
+    /// What `work` returns on one of the threads that read pictures; nil if the task was cancelled before it began.
+    static func read<T: Sendable>(_ work: @escaping @Sendable () -> T?) async -> T? {
+        let left = Stop()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { done in readers.addOperation { done.resume(returning: left.isSet ? nil : work()) } }
+        } onCancel: {
+            left.set()
+        }
+    }
+
+    /// When a photo was taken, in words; empty if that is not known.
+    static func taken(_ id: String) -> String { asset(id)?.creationDate.map { $0.formatted(date: .long, time: .shortened) } ?? "" }
 
     /// A small picture for the screen; nil if the photo is gone or has none on this phone.
     static func thumbnail(_ id: String) -> UIImage? {

@@ -26,14 +26,16 @@ struct PhotoPager: View {
         .background(Color.black)
         .toolbar {
             if let image {
-                ShareLink(item: Image(uiImage: image), preview: SharePreview("photo", image: Image(uiImage: image)))
+                ShareLink(item: Image(uiImage: image), preview: SharePreview("GAMER", image: Image(uiImage: image)))
             }
             if let hit { Button("Why?") { isExplaining = true }.sheet(isPresented: $isExplaining) { HitView(hit: hit.hit, likely: hit.likely) } }
             NavigationLink("Similar photos") { ShelfView(scope: .like(shown)).navigationTitle("Similar photos") }
         }
         .task(id: shown) {
             let id = shown
-            image = await Task.detached { PhotoLibrary.whole(id) }.value
+            image = nil  // until it is there the picture before would be shared
+            let found = await PhotoLibrary.read { PhotoLibrary.whole(id) }
+            if !Task.isCancelled { image = found }
         }
     }
 
@@ -68,7 +70,7 @@ struct ZoomedPhoto: View {
             }
             .task(id: room.size) {
                 let (id, size) = (id, Zoom.Size(room.size.width, room.size.height))
-                guard let found = await Task.detached(operation: { PhotoLibrary.whole(id) }).value else { return }
+                guard let found = await PhotoLibrary.read({ PhotoLibrary.whole(id) }), !Task.isCancelled else { return }
                 image = found
                 zoom = Zoom(size, Zoom.Size(found.size.width, found.size.height))
             }

@@ -5,6 +5,8 @@ enum Places {
     static var documents: URL { FileManager.default.urls(for: .documentDirectory, in: .userDomainMask)[0] }
     static var caches: URL { FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0] }
     static var bundle: URL { documents.appendingPathComponent("bundle") }
+    /// The bundle before the present one, until the album that it is for is encoded again.
+    static var before: URL { documents.appendingPathComponent("bundle.before") }
     static var album: URL { documents.appendingPathComponent("album.gamer") }
     static var skips: URL { caches.appendingPathComponent("skipped.txt") }
     static var hasBundle: Bool { FileManager.default.fileExists(atPath: bundle.appendingPathComponent("manifest.json").path) }

@@ -6,7 +6,6 @@ import SwiftUI
 struct PlacesView: View {
     @State private var land: WorldMap?
     @State private var cells: [Cell] = []
-    @State private var generation = 0
     @State private var zoom: Zoom?
     @State private var begun: Zoom?
     @State private var chosen: Scope?
@@ -30,7 +29,10 @@ struct PlacesView: View {
                             Zoom.Size(room.size.width, room.size.height), Zoom.Size(PlacesView.world, PlacesView.world), most: PlacesView.closest)
                     }
             }
-            .overlay { if let failure { Text(failure).foregroundStyle(.red) } }
+            .overlay {
+                if let failure { Text(failure).foregroundStyle(.red) }
+                if cells.isEmpty && failure == nil { Text("No photos with a place yet") }
+            }
             .navigationTitle("Map")
             .navigationDestination(item: $chosen) { ShelfView(scope: $0) }
             .task { await read() }
@@ -38,12 +40,14 @@ struct PlacesView: View {
     }
 
     private func read() async {
+        guard Places.hasAlbum else { return }
         do {
             let found = try await Task.detached {
                 let album = try Album(Places.album.path)
-                return (try WorldMap(try String(contentsOfFile: Places.land, encoding: .utf8)), try Shelf.cells(album), album.generation)
+                defer { album.close() }
+                return (try WorldMap(try String(contentsOfFile: Places.land, encoding: .utf8)), try Shelf.cells(album))
             }.value
-            (land, cells, generation) = found
+            (land, cells, failure) = (found.0, found.1, nil)
         } catch { failure = "\(error)" }
     }
 
@@ -76,7 +80,7 @@ struct PlacesView: View {
             let down = zoom.y + point.y * PlacesView.world * zoom.scale - at.y
             return (right * right + down * down).squareRoot() < PlacesView.finger
         }
-        if !under.isEmpty { chosen = .rows(under.flatMap(\.rows), generation: generation) }
+        if !under.isEmpty { chosen = .within(under.map(\.square)) }
     }
 
     private var pinch: some Gesture {

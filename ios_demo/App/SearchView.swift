@@ -16,6 +16,10 @@ struct SearchView: View {
                 VStack(alignment: .leading) {
                     found
                     notice
+                    if PhotoLibrary.access == .chosen {
+                        Text("Only the photos that you chose are seen.").font(.footnote)
+                        Button("Choose photos") { PhotoLibrary.chooseMore() }
+                    }
                 }
                 .padding()
                 LazyVGrid(columns: [GridItem(.adaptive(minimum: 110), spacing: 4)], spacing: 4) {
@@ -85,7 +89,7 @@ struct SearchView: View {
                 ReportView(report: report)
             }
         case .failed(let message): Text(message).foregroundStyle(.red)
-        case .ready: ready
+        case .ready: if let report = session.screen.report { ReportView(report: report) }
         }
     }
 
@@ -102,14 +106,6 @@ struct SearchView: View {
         }
     }
 
-    @ViewBuilder private var ready: some View {
-        if let report = session.screen.report {
-            ReportView(report: report)
-        } else if PhotoLibrary.access == .chosen {
-            Text("Only the photos that you chose are seen.").font(.footnote)
-            Button("Choose photos") { PhotoLibrary.chooseMore() }
-        }
-    }
 }
 
 /// How far indexing is, and what is particular about some photos.
@@ -152,6 +148,7 @@ struct TimeLeft: View {
 struct Thumbnail: View {
     let id: String
     @State private var image: UIImage?
+    @State private var taken = ""
 
     var body: some View {
         Color.gray.opacity(0.2)
@@ -160,9 +157,12 @@ struct Thumbnail: View {
                 if let image { Image(uiImage: image).resizable().scaledToFill() }
             }
             .clipped()
+            .accessibilityLabel("Photo")
+            .accessibilityValue(taken)
             .task(id: id) {
                 let id = id
-                image = await Task.detached { PhotoLibrary.thumbnail(id) }.value
+                let found = await PhotoLibrary.read { (PhotoLibrary.thumbnail(id), PhotoLibrary.taken(id)) }
+                if let found, !Task.isCancelled { (image, taken) = found }
             }
     }
 }
@@ -193,7 +193,7 @@ struct HitView: View {
         List {
             LabeledContent("Likely", value: "\(Int(likely * 100)) %")
             if let memory = hit.memory { LabeledContent("Memory", value: memory) }
-            if let clip = hit.clip { LabeledContent("A video, not played here", value: "at \(Int(clip.second)) s") }
+            if let clip = hit.clip { LabeledContent("A video, not played here", value: "\(Int(clip.second)) s") }
             ForEach(hit.parts.filter { $0.value != 0 }, id: \.name) { part in
                 LabeledContent(part.name, value: String(format: "%+.2f", part.value))
             }

@@ -7,8 +7,11 @@ import SwiftUI
 final class Session: ObservableObject {
     @Published private(set) var screen = ScreenState()
     @Published private(set) var answer: Answer?
-    private let stop = Stop()
-    private let warm = WarmEngine(bundle: Places.bundle.path, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
+    private var stop = Stop()
+    private let warm = WarmEngine(
+        bundle: { Renewal.searched(Places.album.path, bundle: Places.bundle.path, before: Places.before.path) }, album: Places.album.path,
+        rules: Places.rules, cache: Places.caches.path)
+    private nonisolated static let launched = ContinuousClock.now
     private var watch: LibraryWatch?
     // Photos of the grid.
     private static let shown = 60
@@ -25,46 +28,62 @@ final class Session: ObservableObject {
         }
     }
 
+    /// The app comes to the front: a bundle may have been copied here meanwhile, and photos have come.
+    func resume() {
+        look()
+        if Places.hasBundle, screen.sees, !screen.isIndexing { index() }
+    }
+
+    /// The app goes to the background: the album is let go of, so that its log is put into its file.
+    func leave() { warm.rest() }
+
     func allow() async {
         await PhotoLibrary.ask()
-        look()
+        resume()
     }
 
     /// Takes the file that `gamer pack` wrote as the model. One that is damaged changes nothing.
     func take(_ file: URL) {
-        guard screen.beginUnpacking() else { return }
+        stop.set()  // a run ends after its present batch: its model is about to be another
         Task {
+            while screen.isIndexing { guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { return } }
+            guard screen.beginUnpacking() else { return }
             let taken = await Session.apart(.userInitiated) {
                 let isOpen = file.startAccessingSecurityScopedResource()
                 defer { if isOpen { file.stopAccessingSecurityScopedResource() } }
-                try PackedBundle.unpack(file.path, to: Places.bundle.path)
+                try PackedBundle.unpack(file.path, to: Places.bundle.path, before: Places.before.path)
             }
             screen.endUnpacking(failure: taken.failure)
             look()
-            if taken.failure == nil, screen.sees { index() }  // the album may be of another model
+            if Places.hasBundle, screen.sees { index() }  // the album may be of another model
         }
     }
 
     func index() {
         guard screen.beginIndexing() else { return }
-        let stop = stop
+        stop = Stop()
+        let (stop, warm) = (stop, warm)
         Task {
             let ended = await Session.apart(.utility) {
-                try Indexing.run(stop: stop) { report in
-                    let now = ProcessInfo.processInfo.systemUptime
+                warm.rest()  // no copy takes the album's place while a reader of an older state is open
+                return try Indexing.run(stop: stop) { report in
+                    let now = Session.launched.duration(to: .now) / .seconds(1)
                     Task { @MainActor [weak self] in self?.screen.indexing(report, now: now) }
                 }
             }
             screen.endIndexing(ended.value, failure: ended.failure)
             look()
-            if case .paused = ended.value { goOn() }
+            switch ended.value {
+            case .paused, .busy: goOn()
+            default: if screen.wantsIndexing { index() }
+            }
         }
     }
 
-    /// Goes on with the indexing when what it waits for is gone.
+    /// Goes on with the indexing when what it waits for is gone: heat, or the run of the background task.
     private func goOn() {
         Task { [weak self] in
-            while Indexing.pause != nil { guard (try? await Task.sleep(for: .seconds(30))) != nil else { return } }
+            repeat { guard (try? await Task.sleep(for: .seconds(30))) != nil else { return } } while Indexing.pause != nil
             self?.index()
         }
     }
@@ -79,6 +98,7 @@ final class Session: ObservableObject {
         Task {
             let found = await Session.apart(.userInitiated) { try warm.search(asked, chosen.engine) }
             if screen.endSearch(number, failure: found.failure) { answer = found.value }
+            if screen.isIndexing { warm.rest() }  // its album's log would grow until the next search
         }
     }
 

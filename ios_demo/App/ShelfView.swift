@@ -10,6 +10,7 @@ struct ShelfView: View {
     var body: some View {
         ScrollView {
             if let failure { Text(failure).foregroundStyle(.red).padding() }
+            if browsing == nil && !Places.hasAlbum { Text("No photos indexed yet").padding() }
             if let browsing {
                 LazyVGrid(columns: [GridItem(.adaptive(minimum: 110), spacing: 4)], alignment: .leading, spacing: 4) {
                     ForEach(browsing.sections) { section in
@@ -28,7 +29,11 @@ struct ShelfView: View {
         }
         .task(id: scope) {
             let scope = scope
-            do { browsing = try await Task.detached { try Browsing(scope) }.value } catch { failure = "\(error)" }
+            guard Places.hasAlbum else { return }
+            do {
+                browsing = try await Task.detached { try Browsing(scope) }.value
+                failure = nil
+            } catch { failure = "\(error)" }
         }
     }
 

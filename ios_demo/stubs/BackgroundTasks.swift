@@ -1,3 +1,4 @@
+@_exported import CoreGraphics
 @_exported import Foundation
 
 open class BGTask {
@@ -7,7 +8,9 @@ open class BGTask {
 
 public final class BGProcessingTask: BGTask {}
 
-open class BGTaskRequest {}
+open class BGTaskRequest {
+    public var earliestBeginDate: Date?
+}
 
 public final class BGProcessingTaskRequest: BGTaskRequest {
     public init(identifier: String) {}
@@ -22,8 +25,4 @@ public final class BGTaskScheduler: @unchecked Sendable {
         forTaskWithIdentifier identifier: String, using queue: DispatchQueue?, launchHandler: @escaping @Sendable (BGTask) -> Void
     ) -> Bool { false }
     public func submit(_ request: BGTaskRequest) throws {}
-    public func cancel(taskRequestWithIdentifier identifier: String) {}
 }
-
-// Of Objective-C, which Apple's Foundation brings along.
-public func autoreleasepool<Result>(invoking body: () throws -> Result) rethrows -> Result { try body() }

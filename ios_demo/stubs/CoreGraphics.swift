@@ -22,3 +22,6 @@ public final class CGContext {
 public typealias CFData = Data
 public typealias CFString = String
 public typealias CFDictionary = AnyObject
+
+// Of Objective-C, which Apple's Foundation brings along.
+public func autoreleasepool<Result>(invoking body: () throws -> Result) rethrows -> Result { try body() }

@@ -234,6 +234,7 @@ extension View {
     public func position(x: CGFloat = 0, y: CGFloat = 0) -> some View { self }
     public func background<S: ShapeStyle>(_ style: S) -> some View { self }
     public func accessibilityLabel(_ label: String) -> some View { self }
+    public func accessibilityValue(_ value: String) -> some View { self }
     public func tabViewStyle<S: TabViewStyle>(_ style: S) -> some View { self }
     public func gesture<G: Gesture>(_ gesture: G, including mask: GestureMask = .all) -> some View { self }
     public func onTapGesture(count: Int = 1, perform action: @escaping (CGPoint) -> Void) -> some View { self }

@@ -3,6 +3,22 @@
 public final class UIImage: @unchecked Sendable {
     public var cgImage: CGImage? { nil }
     public var size: CGSize { .zero }
+    public var scale: CGFloat { 1 }
+    public enum Orientation: Int, Sendable { case up, down, left, right, upMirrored, downMirrored, leftMirrored, rightMirrored }
+    public var imageOrientation: Orientation { .up }
+    public func draw(in rect: CGRect) {}
+}
+
+public final class UIGraphicsImageRendererFormat {
+    public init() {}
+    public var scale: CGFloat = 1
+}
+
+public final class UIGraphicsImageRendererContext {}
+
+public final class UIGraphicsImageRenderer {
+    public init(size: CGSize, format: UIGraphicsImageRendererFormat) {}
+    public func image(actions: (UIGraphicsImageRendererContext) -> Void) -> UIImage { UIImage() }
 }
 
 @MainActor public final class UIDevice {

@@ -281,15 +281,19 @@ final class PhoneTests: XCTestCase {
         screen.look(bundle: true, album: false, access: .chosen)
         XCTAssertEqual(screen.notice, .noPhotos)
         XCTAssertTrue(screen.beginIndexing())
+        XCTAssertFalse(screen.wantsIndexing)
         XCTAssertFalse(screen.beginIndexing(), "a second run")
         screen.indexing(IndexReport(done: 1, total: 2), now: 5)
         XCTAssertEqual(screen.notice, .indexing(IndexReport(done: 1, total: 2), left: nil))
+        XCTAssertFalse(screen.wantsIndexing, "while the first is in progress")
         screen.endIndexing(nil, failure: "no space left")
+        XCTAssertTrue(screen.wantsIndexing, "photos may have come since it listed them")
         XCTAssertEqual(screen.notice, .failed("no space left"))
         screen.look(bundle: true, album: true, access: .all)
         let first = screen.beginSearch(), second = screen.beginSearch()
         XCTAssertEqual(screen.notice, .failed("no space left"), "a search does not hide it")
         XCTAssertTrue(screen.beginIndexing())
+        XCTAssertFalse(screen.wantsIndexing)
         XCTAssertEqual(screen.search, .running, "is shown while photos are indexed")
         XCTAssertTrue(screen.endSearch(second, failure: "damaged"))
         XCTAssertFalse(screen.endSearch(first), "an earlier search that came late")
@@ -323,6 +327,8 @@ final class PhoneTests: XCTestCase {
         for second in 11...900 { left = pace.left(Double(second), done: 120 + (second - 10) / 5, total: 1000) ?? left }  // one in five seconds
         XCTAssertLessThan(abs(left - 5 * (1000 - 298)), 30)
         XCTAssertNil(pace.left(901, done: 0, total: 1000), "another run")
+        XCTAssertEqual(pace.left(911, done: 20, total: 1000), 490)
+        XCTAssertNil(pace.left(4000, done: 36, total: 1000), "it paused for an hour")
     }
 
     func testThePauseIsShownAndTheTimeLeft() {

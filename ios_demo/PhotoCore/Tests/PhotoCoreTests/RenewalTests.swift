@@ -8,6 +8,8 @@ final class RenewalTests: XCTestCase {
     private var path: String { folder + "/a.gamer" }
     private let new = AlbumMeta(textEncoder: "t2", imageEncoder: "i2", dim: 6, delta: 0.4)
     private var encodings = 0
+    private var here = stride(from: 0, to: 50, by: 2).map { "k\($0)" }
+    private var unreadable = -1
 
     override func setUpWithError() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
     override func tearDown() { try? FileManager.default.removeItem(atPath: folder) }
@@ -32,7 +34,8 @@ final class RenewalTests: XCTestCase {
 
     /// The phone has photos with even numbers.
     private struct Phone: PhotoSource {
-        func keys() -> [String] { stride(from: 0, to: 50, by: 2).map { "k\($0)" } }
+        let here: [String]
+        func keys() -> [String] { here }
         func name(_ key: String) -> String { key }
         func photo(_ key: String) -> Photo? { nil }
         func picture(_ key: String) -> Picture? { Picture(Pixels(bytes: [0, 0, 0], width: 1, height: 1)) }
@@ -40,14 +43,47 @@ final class RenewalTests: XCTestCase {
     }
 
     private func renew(_ isStopped: () -> Bool = { false }) throws -> Bool {
-        let renewal = Renewal(Phone(), path, SkipList(folder + "/skips")) { photo, pixels in
+        let renewal = Renewal(Phone(here: here), path, SkipList(folder + "/skips")) { photo, pixels in
             self.encodings += 1
             let n = Int(photo.id.dropFirst()) ?? 0
+            if n == self.unreadable { return Encoded(photo, vectors: [], mentions: []) }
             var vectors = [(channel: "text", chunks: [self.axis(n + 1, 6)])]
             if pixels != nil { vectors.append(("image", [self.axis(n, 6)])) }
             return Encoded(photo, vectors: vectors, mentions: [])
         }
         return try renewal.run(new, isStopped: isStopped, progress: { _ in }, names: { $0.map { self.axis($0.count, 6) } })
+    }
+
+    func testAPhotoThatGotNoVectorIsLeftForTheIndexingToAddAgain() throws {
+        try make(10)
+        unreadable = 4
+        XCTAssertTrue(try renew())
+        XCTAssertEqual(try Album(path).ids().sorted(), (0..<10).filter { $0 != 4 }.map { "k\($0)" })
+        XCTAssertEqual(Check.problems(path), [])
+    }
+
+    func testNothingIsEncodedAgainWhileNoPhotoCanBeSeen() throws {
+        try make(10)
+        here = []
+        XCTAssertThrowsError(try renew()) { XCTAssertTrue("\($0)".contains("allow the photos"), "\($0)") }
+        XCTAssertEqual(try Album(path).meta.textEncoder, "t")
+    }
+
+    func testTheModelBeforeSearchesUntilTheAlbumIsEncodedAgain() throws {
+        try make(2)
+        let (bundle, before) = (folder + "/bundle", folder + "/bundle.before")
+        XCTAssertEqual(Renewal.searched(path, bundle: bundle, before: before), bundle)
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../..")
+        let golden = try Data(contentsOf: root.appendingPathComponent("tests/golden/manifest_v3.json"))
+        for (name, text, image) in [(bundle, "t2", "i2"), (before, "t", "i")] {
+            try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: true)
+            var made = try XCTUnwrap(JSONSerialization.jsonObject(with: golden) as? [String: Any])
+            (made["text_encoder"], made["image_encoder"]) = (text, image)
+            try JSONSerialization.data(withJSONObject: made).write(to: URL(fileURLWithPath: name + "/manifest.json"))
+        }
+        XCTAssertEqual(Renewal.searched(path, bundle: bundle, before: before), before)
+        XCTAssertTrue(try renew())
+        XCTAssertEqual(Renewal.searched(path, bundle: bundle, before: before), bundle)
     }
 
     func testVectorsAreAnotherModelsAndAllElseStays() throws {

@@ -6,13 +6,28 @@ public struct Month: Sendable, Equatable {
     public let rows: [Int]
 }
 
+/// A square of a map, in degrees: `south` and `west` belong to it, its other sides to others.
+public struct Square: Sendable, Hashable {
+    public let south: Double
+    public let west: Double
+    public let side: Double
+
+    /// The square of a grid that a point lies in.
+    init(_ lat: Double, _ lon: Double, side: Double) {
+        (south, west, self.side) = ((lat / side).rounded(.down) * side, (lon / side).rounded(.down) * side, side)
+    }
+
+    public func holds(_ lat: Double, _ lon: Double) -> Bool { Square(lat, lon, side: side) == self }
+}
+
 /// Photos that lie together on a map: their mean in degrees, their `rows`, newest first, and a near city's name where
-/// it is known.
+/// it is known. `square`: where others lie that belong to them, after a change of the album too.
 public struct Cell: Sendable, Equatable {
     public let lat: Double
     public let lon: Double
     public let rows: [Int]
     public let name: String?
+    public let square: Square
 }
 
 /// Photos like another, best first. `channel`: in which they were compared.
@@ -77,8 +92,17 @@ public enum Shelf {
         return try ordered.enumerated().map { rank, entry in
             func mean(_ of: (Int) -> Double) -> Double { rounded(entry.value.sorted().reduce(0) { $0 + of($1) } / Double(entry.value.count), 4) }
             let lat = mean { positions[$0]!.lat }, lon = mean { positions[$0]!.lon }
-            return Cell(lat: lat, lon: lon, rows: entry.value, name: rank < named ? try gazetteer?.nearest(lat, lon)?.name : nil)
+            let first = positions[entry.value[0]]!
+            return Cell(
+                lat: lat, lon: lon, rows: entry.value, name: rank < named ? try gazetteer?.nearest(lat, lon)?.name : nil,
+                square: Square(first.lat, first.lon, side: side))
         }
+    }
+
+    /// The rows that lie in `squares`, newest first.
+    public static func within(_ album: Album, _ squares: [Square]) throws -> [Int] {
+        let positions = try album.positions()
+        return try rows(album).filter { row in positions[row].map { at in squares.contains { $0.holds(at.lat, at.lon) } } ?? false }
     }
 
     private struct Key: Hashable {

@@ -5,9 +5,9 @@ import Foundation
 public enum PackedBundle {
     private static let manifestName = "manifest.json", maxManifest = 16 << 20, maxEntries = 100_000, block = 1 << 20
 
-    /// Unpacks `file` beside `folder`, checks every file, and puts it in the place of the bundle that is there. Raises
-    /// Failure.bundle; the bundle that was there stays then.
-    public static func unpack(_ file: String, to folder: String) throws {
+    /// Unpacks `file` beside `folder`, checks every file, and puts it in the place of the bundle that is there, which is kept
+    /// as `before`, if that is given and there is none. Raises Failure.bundle; the bundle that was there stays then.
+    public static func unpack(_ file: String, to folder: String, before: String? = nil) throws {
         let aside = folder + ".partial", files = FileManager.default
         try? files.removeItem(atPath: aside)
         defer { try? files.removeItem(atPath: aside) }
@@ -26,6 +26,7 @@ public enum PackedBundle {
             if files.fileExists(atPath: old) && !files.fileExists(atPath: folder) { try? files.moveItem(atPath: old, toPath: folder) }
             throw Failure.bundle("\(folder): cannot be replaced (\(error))")
         }
+        if let before, !files.fileExists(atPath: before) { try? files.moveItem(atPath: old, toPath: before) }
         try? files.removeItem(atPath: old)
     }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Encodes an album again, for a bundle with other encoders: pictures that are on the phone, and all memories. The old
 /// album is searched until the new one is whole; a run that was stopped or killed goes on where it ended.
 public struct Renewal {
@@ -17,7 +19,11 @@ public struct Renewal {
         _ meta: AlbumMeta, isStopped: () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
         names: ([String]) throws -> [[Float]]
     ) throws -> Bool {
-        let here = Set(source.keys()), writer = try Reencoding.open(album, meta)
+        let here = Set(source.keys())
+        if here.isEmpty, try Renewal.hasPhotos(album, of: source) {
+            throw Failure.album("\(album): no photo can be seen now, and without their pictures they cannot be encoded again: allow the photos")
+        }
+        let writer = try Reencoding.open(album, meta)
         defer { writer.close() }
         let wanted = try writer.withoutVectors(), total = try writer.ids().count
         var report = IndexReport(done: total - wanted.count, total: total)
@@ -29,9 +35,28 @@ public struct Renewal {
             report.done += part.count
             progress(report)
         }
+        // One that is here and got no vector would be taken for an indexed one for ever: IndexRun adds it again.
+        let failed = try writer.withoutVectors().filter { source.owns($0) && here.contains($0) }
+        if !failed.isEmpty { try writer.remove(failed) }
         try writer.finish(isStopped: isStopped, names)
         try Reencoding.publish(album)
         return true
+    }
+
+    private static func hasPhotos(_ path: String, of source: PhotoSource) throws -> Bool {
+        let album = try Album(path)
+        defer { album.close() }
+        return try album.ids().contains(where: source.owns)
+    }
+
+    /// The bundle whose vectors an album has: while it is encoded again for `bundle`, that is the one `before`, if it is kept.
+    public static func searched(_ album: String, bundle: String, before: String) -> String {
+        guard FileManager.default.fileExists(atPath: before), let open = try? Album(album) else { return bundle }
+        defer { open.close() }
+        return [bundle, before].first { folder in
+            guard let manifest = try? ManifestReader.read(folder) else { return false }
+            return manifest.textEncoder == open.meta.textEncoder && manifest.imageEncoder == open.meta.imageEncoder
+        } ?? bundle
     }
 
     /// Of a picture that ended the process twice, the memories alone.

@@ -14,8 +14,9 @@ public struct Pace: Sendable, Equatable {
 
     /// `now`: seconds of a clock that does not jump. Returns the seconds left, or nil if they are not known yet.
     public mutating func left(_ now: Double, done: Int, total: Int) -> Int? {
-        if let last = seen.last, done < last.done { seen = [] }  // another run
-        if seen.last.map({ done > $0.done }) ?? true { seen.append(Mark(time: now, done: done)) }
+        let isNew = seen.last?.done != done
+        if let last = seen.last, done < last.done || isNew && now - last.time > Pace.window { seen = [] }  // another run, or it paused
+        if isNew { seen.append(Mark(time: now, done: done)) }
         while seen.count > 2, now - seen[0].time > Pace.window { seen.removeFirst() }
         guard let first = seen.first, let last = seen.last, last.done - first.done >= Pace.least, last.time > first.time else { return nil }
         return Int((last.time - first.time) * Double(max(0, total - done)) / Double(last.done - first.done))

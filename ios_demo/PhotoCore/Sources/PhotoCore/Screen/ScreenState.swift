@@ -30,7 +30,7 @@ public struct ScreenState: Sendable, Equatable {
 
     private var hasBundle = false, hasAlbum = false, access = Access.none
     private var failure: String?
-    private var ended: IndexOutcome?, isUnpacking = false
+    private var ended: IndexOutcome?, isUnpacking = false, isAsked = false
     private var pace = Pace(), left: Int?
     private var refusedBundle: String?
     private var searches = 0
@@ -53,12 +53,16 @@ public struct ScreenState: Sendable, Equatable {
     /// `failure`: why it was not taken.
     public mutating func endUnpacking(failure: String?) { (isUnpacking, refusedBundle) = (false, failure) }
 
-    /// Whether a run may begin: false while one is in progress.
+    /// Whether a run may begin: false while one is in progress, after which `wantsIndexing` tells that another was asked for.
     public mutating func beginIndexing() -> Bool {
+        isAsked = isIndexing
         if isIndexing || isUnpacking { return false }
-        (isIndexing, ended, failure, report, pace, left) = (true, nil, nil, nil, Pace(), nil)
+        (isIndexing, ended, failure, report, pace, left, refusedBundle) = (true, nil, nil, nil, Pace(), nil, nil)
         return true
     }
+
+    /// Whether a run was asked for during the last one: photos may have come since it listed them.
+    public var wantsIndexing: Bool { isAsked && !isIndexing }
 
     /// Takes a run's report. One that arrives after the run's end is its last. `now`: seconds of a clock that does not
     /// jump.

@@ -19,14 +19,15 @@ public struct Kept<Value, Version: Equatable> {
 /// bundle is copied over theirs or another backend is chosen; the album, with its arrays, until something is
 /// committed to it. Searches may come from any thread; they run one at a time.
 public final class WarmEngine: @unchecked Sendable {
-    private let bundle: String, album: String, rules: String, cache: String?
+    private let bundle: @Sendable () -> String, album: String, rules: String, cache: String?
     private let lock = NSLock()
     private let watch: AlbumWatch
     private var models = Kept<Models, String>()
     private var engine = Kept<Engine, String>()
 
-    /// `rules`: the path of cue_rules.json; `cache`: the folder for the results of self-checks.
-    public init(bundle: String, album: String, rules: String, cache: String? = nil) {
+    /// `bundle`: the folder of the models for the next search; `rules`: the path of cue_rules.json; `cache`: the folder for the
+    /// results of self-checks.
+    public init(bundle: @escaping @Sendable () -> String, album: String, rules: String, cache: String? = nil) {
         (self.bundle, self.album, self.rules, self.cache) = (bundle, album, rules, cache)
         watch = AlbumWatch(album)
     }
@@ -34,15 +35,20 @@ public final class WarmEngine: @unchecked Sendable {
     /// Raises what opening the bundle or the album raises, and what the search does.
     public func search(_ request: SearchRequest, _ backend: ModelBackend) throws -> Answer {
         try lock.withLock {
-            let stamp = "\(backend.described) \(stamp())"
+            let bundle = bundle()
+            let stamp = "\(backend.described) \(bundle) \(stamp(bundle))"
             let models = try models.get(stamp) { try Models(bundle, backend, cache: cache) }
             let engine = try engine.get(watch.version().map { "\(stamp) \($0)" }) { try Engine(models, try Album(album), rules: rules) }
             return try engine.search(request)
         }
     }
 
+    /// Closes the album, and keeps the models: while a reader is open the writer's log grows, and no copy takes the album's
+    /// place.
+    public func rest() { lock.withLock { engine = Kept() } }
+
     /// What tells a bundle from another one at its place.
-    private func stamp() -> String {
+    private func stamp(_ bundle: String) -> String {
         let found = try? FileManager.default.attributesOfItem(atPath: bundle + "/manifest.json")
         return "\(found?[.modificationDate] ?? "") \(found?[.size] ?? "")"
     }
