@@ -46,6 +46,6 @@ val executorch = findProperty("executorch")?.toString()
 if (executorch != null) android.sourceSets["main"].kotlin.srcDir("src/executorch/kotlin")
 
 dependencies {
-    implementation("com.microsoft.onnxruntime:onnxruntime-android:1.22.0")
+    implementation("com.microsoft.onnxruntime:onnxruntime-android:1.29.0")
     if (executorch != null) implementation("org.pytorch:executorch-android:$executorch")
 }

@@ -58,10 +58,15 @@ enum Indexing {
             func ended() -> IndexOutcome { stop.isSet ? .stopped : pause.map { .paused($0) } ?? .stopped }
             let meta = meta(models)
             if Places.hasAlbum, try isOfAnother(meta) {
+                keepFromBackups()
                 let renewal = Renewal(PhotoLibrary(), Places.album.path, skips, encode: encoder.encode)
-                guard try renewal.run(meta, isStopped: isStopped, pool: pool, progress: progress, names: encoder.names) else { return ended() }
+                let told = { (report: IndexReport) in
+                    keepFromBackups()  // the copy, too
+                    progress(report)
+                }
+                guard try renewal.run(meta, isStopped: isStopped, pool: pool, progress: told, names: encoder.names) else { return ended() }
             }
-            try? FileManager.default.removeItem(at: Places.before)
+            if Places.searched == Places.bundle.path { try? FileManager.default.removeItem(at: Places.before) }
             let writer = try opened(meta)
             defer { writer.close() }
             keepFromBackups()

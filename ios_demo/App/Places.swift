@@ -1,4 +1,5 @@
 import Foundation
+import PhotoCore
 
 /// The paths of the bundle and the album: in the app's Documents, which Finder and the Files app can write.
 enum Places {
@@ -7,6 +8,8 @@ enum Places {
     static var bundle: URL { documents.appendingPathComponent("bundle") }
     /// The bundle before the present one, until the album that it is for is encoded again.
     static var before: URL { documents.appendingPathComponent("bundle.before") }
+    /// The folder of the bundle whose vectors the album has.
+    static var searched: String { Renewal.searched(album.path, bundle: bundle.path, before: before.path) }
     static var album: URL { documents.appendingPathComponent("album.gamer") }
     static var skips: URL { caches.appendingPathComponent("skipped.txt") }
     static var hasBundle: Bool { FileManager.default.fileExists(atPath: bundle.appendingPathComponent("manifest.json").path) }

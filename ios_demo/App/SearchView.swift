@@ -15,6 +15,7 @@ struct SearchView: View {
             ScrollView {
                 VStack(alignment: .leading) {
                     found
+                    if let why = session.screen.refusedBundle, Places.hasBundle { Text(why).foregroundStyle(.red) }
                     notice
                     if PhotoLibrary.access == .chosen {
                         Text("Only the photos that you chose are seen.").font(.footnote)

@@ -8,9 +8,9 @@ final class Session: ObservableObject {
     @Published private(set) var screen = ScreenState()
     @Published private(set) var answer: Answer?
     private var stop = Stop()
+    private var isTaking = false  // a model: no run may begin with the one before
     private let warm = WarmEngine(
-        bundle: { Renewal.searched(Places.album.path, bundle: Places.bundle.path, before: Places.before.path) }, album: Places.album.path,
-        rules: Places.rules, cache: Places.caches.path)
+        bundle: { Places.searched }, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
     private nonisolated static let launched = ContinuousClock.now
     private var watch: LibraryWatch?
     // Photos of the grid.
@@ -35,7 +35,10 @@ final class Session: ObservableObject {
     }
 
     /// The app goes to the background: the album is let go of, so that its log is put into its file.
-    func leave() { warm.rest() }
+    func leave() {
+        let warm = warm
+        Task.detached { warm.rest() }  // not here, since it waits for a search
+    }
 
     func allow() async {
         await PhotoLibrary.ask()
@@ -44,9 +47,11 @@ final class Session: ObservableObject {
 
     /// Takes the file that `gamer pack` wrote as the model. One that is damaged changes nothing.
     func take(_ file: URL) {
+        if isTaking { return }
+        isTaking = true
         stop.set()  // a run ends after its present batch: its model is about to be another
         Task {
-            while screen.isIndexing { guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { return } }
+            while screen.isIndexing { try? await Task.sleep(for: .milliseconds(200)) }
             guard screen.beginUnpacking() else { return }
             let taken = await Session.apart(.userInitiated) {
                 let isOpen = file.startAccessingSecurityScopedResource()
@@ -54,13 +59,14 @@ final class Session: ObservableObject {
                 try PackedBundle.unpack(file.path, to: Places.bundle.path, before: Places.before.path)
             }
             screen.endUnpacking(failure: taken.failure)
+            isTaking = false
             look()
             if Places.hasBundle, screen.sees { index() }  // the album may be of another model
         }
     }
 
     func index() {
-        guard screen.beginIndexing() else { return }
+        guard !isTaking, screen.beginIndexing() else { return }
         stop = Stop()
         let (stop, warm) = (stop, warm)
         Task {
@@ -96,9 +102,12 @@ final class Session: ObservableObject {
         request.k = Session.shown
         let asked = request
         Task {
-            let found = await Session.apart(.userInitiated) { try warm.search(asked, chosen.engine) }
+            let isIndexing = screen.isIndexing
+            let found = await Session.apart(.userInitiated) {
+                defer { if isIndexing { warm.rest() } }  // its album's log would grow until the next search
+                return try warm.search(asked, chosen.engine)
+            }
             if screen.endSearch(number, failure: found.failure) { answer = found.value }
-            if screen.isIndexing { warm.rest() }  // its album's log would grow until the next search
         }
     }
 

@@ -31,9 +31,9 @@ class BrowseTest {
     }
 
     @Test
-    fun `cities lie on land and oceans do not`() {
-        val cities = listOf(52.5 to 13.4, 35.7 to 139.6, -33.9 to 150.9, 40.4 to -3.7, -1.3 to 36.8, 66.2 to -173.0, 39.9 to 116.4)
+    fun `cities and Antarctica lie on land and oceans do not`() {
+        val cities = listOf(52.5 to 13.4, 35.7 to 139.6, -33.9 to 150.9, 40.4 to -3.7, -1.3 to 36.8, 66.2 to -173.0, 39.9 to 116.4, -77.8 to 106.9, -80.0 to -120.0)
         for ((lat, lon) in cities) assertTrue(isLand(lat, lon), "$lat, $lon")
-        for ((lat, lon) in listOf(30.0 to -40.0, 0.0 to -150.0, -40.0 to 80.0, 40.0 to 179.9)) assertTrue(!isLand(lat, lon), "$lat, $lon")
+        for ((lat, lon) in listOf(-60.0 to 100.0, 30.0 to -40.0, 0.0 to -150.0, -40.0 to 80.0, 40.0 to 179.9)) assertTrue(!isLand(lat, lon), "$lat, $lon")
     }
 }

@@ -214,7 +214,7 @@ class PhoneTest {
         writer.use { open ->
             IndexRun(source, open, skips) { photo, pixels ->
                 if (fails(photo.id, pixels?.width ?: 0)) throw IllegalStateException("refused")
-                if (pixels == null) null else Encoded(photo, emptyMap(), mentions)
+                if (pixels == null) null else Encoded(photo, mapOf("image" to arrayOf(FloatArray(16) { 0.25f })), mentions)
             }.run({ false }, { last = it }, names)
         }
         return last

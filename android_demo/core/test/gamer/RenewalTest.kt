@@ -12,6 +12,7 @@ import gamer.album.Photo
 import gamer.common.AlbumError
 import gamer.image.Pixels
 import gamer.indexing.IndexReport
+import gamer.indexing.IndexRun
 import gamer.indexing.PhotoSource
 import gamer.indexing.Renewal
 import gamer.indexing.SkipList
@@ -76,11 +77,20 @@ class RenewalTest {
     }
 
     @Test
-    fun `a photo that got no vector is left for the indexing to add again`() {
+    fun `a photo that got no vector is encoded by the indexing`() {
         made(10)
         unreadable = 4
         assertTrue(renewed().first)
-        assertEquals((0 until 10).filter { it != 4 }.map { "k$it" }, AlbumWriter.extend(path, JdbcDatabase).use { it.known().sorted() })
+        fun bare() = AlbumWriter.extend(path, JdbcDatabase).use { it.withoutVectors() }
+        assertEquals(listOf("k4"), bare())
+        fun indexed() = AlbumWriter.extend(path, JdbcDatabase).use { writer ->
+            IndexRun(Phone(), writer, SkipList(File(folder, "skips")), ::encode).run({ false }, {}) { names -> names.map { axis(it.length, 6) } }
+        }
+        here = (0 until 10).toList()
+        unreadable = -1
+        indexed()
+        assertEquals(emptyList(), bare())
+        assertEquals((0 until 10).map { "k$it" }, AlbumWriter.extend(path, JdbcDatabase).use { it.known() })
         assertEquals(emptyList(), Check.problems(path, JdbcDatabase))
     }
 

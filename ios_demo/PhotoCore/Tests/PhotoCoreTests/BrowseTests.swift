@@ -25,8 +25,8 @@ final class BrowseTests: XCTestCase {
             let at = MapPoint(lat: lat, lon: lon)
             return [-1.0, 0, 1].contains { turn in map.rings.count { crosses($0, at.x + turn, at.y) } % 2 == 1 }
         }
-        for (lat, lon) in [(52.5, 13.4), (35.7, 139.6), (-33.9, 150.9), (66.2, -173.0)] { XCTAssertTrue(isLand(lat, lon), "\(lat), \(lon)") }
-        for (lat, lon) in [(30.0, -40.0), (0.0, -150.0), (-40.0, 80.0), (40.0, 179.9)] { XCTAssertFalse(isLand(lat, lon), "\(lat), \(lon)") }
+        for (lat, lon) in [(52.5, 13.4), (35.7, 139.6), (-33.9, 150.9), (66.2, -173.0), (-77.8, 106.9), (-80.0, -120.0)] { XCTAssertTrue(isLand(lat, lon), "\(lat), \(lon)") }
+        for (lat, lon) in [(-60.0, 100.0), (30.0, -40.0), (0.0, -150.0), (-40.0, 80.0), (40.0, 179.9)] { XCTAssertFalse(isLand(lat, lon), "\(lat), \(lon)") }
     }
 
     func testAZoomStaysOnTheScreen() {

@@ -86,7 +86,7 @@ final class PhoneTests: XCTestCase {
         try withoutActuallyEscaping(fails) { fails in
             let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips")) { photo, pixels in
                 if fails(photo.id, pixels?.width ?? 0) { throw Failure.runtime("refused") }
-                return pixels.map { _ in Encoded(photo, vectors: [], mentions: mentions) }
+                return pixels.map { _ in Encoded(photo, vectors: [("image", [[Float](repeating: 0.5, count: 4)])], mentions: mentions) }
             }
             _ = try run.run(isStopped: { false }, progress: { last = $0 }, names: names)
         }

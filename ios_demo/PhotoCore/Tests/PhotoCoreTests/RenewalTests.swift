@@ -37,7 +37,7 @@ final class RenewalTests: XCTestCase {
         let here: [String]
         func keys() -> [String] { here }
         func name(_ key: String) -> String { key }
-        func photo(_ key: String) -> Photo? { nil }
+        func photo(_ key: String) -> Photo? { Photo(id: key) }
         func picture(_ key: String) -> Picture? { Picture(Pixels(bytes: [0, 0, 0], width: 1, height: 1)) }
         func owns(_ id: String) -> Bool { true }
     }
@@ -54,11 +54,26 @@ final class RenewalTests: XCTestCase {
         return try renewal.run(new, isStopped: isStopped, progress: { _ in }, names: { $0.map { self.axis($0.count, 6) } })
     }
 
-    func testAPhotoThatGotNoVectorIsLeftForTheIndexingToAddAgain() throws {
+    func testAPhotoThatGotNoVectorIsEncodedByTheIndexing() throws {
         try make(10)
         unreadable = 4
         XCTAssertTrue(try renew())
-        XCTAssertEqual(try Album(path).ids().sorted(), (0..<10).filter { $0 != 4 }.map { "k\($0)" })
+        func bare() throws -> [String] {
+            let writer = try AlbumWriter(path)
+            defer { writer.close() }
+            return try writer.withoutVectors()
+        }
+        XCTAssertEqual(try bare(), ["k4"])
+        unreadable = -1
+        here = (0..<10).map { "k\($0)" }
+        let writer = try AlbumWriter(path)
+        let run = IndexRun(Phone(here: here), writer, SkipList(folder + "/skips")) { photo, _ in
+            Encoded(photo, vectors: [("image", [self.axis(1, 6)])], mentions: [])
+        }
+        XCTAssertTrue(try run.run(isStopped: { false }, progress: { _ in }, names: { $0.map { self.axis($0.count, 6) } }))
+        writer.close()
+        XCTAssertEqual(try bare(), [])
+        XCTAssertEqual(try Album(path).ids(), (0..<10).map { "k\($0)" })
         XCTAssertEqual(Check.problems(path), [])
     }
 

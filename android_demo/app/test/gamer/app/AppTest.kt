@@ -69,7 +69,7 @@ abstract class AppTest {
         untilIndexed()
     }
 
-    protected fun untilIndexed() = phone.until("indexing has ended") { !IndexJob.isRunning && phone.scheduler.allPendingJobs.none { it.id == 7 } }
+    protected fun untilIndexed() = phone.until("indexing has ended") { !IndexJob.isRunning && phone.scheduler.allPendingJobs.none { it.id == 7 || it.id == 9 } }
 
     protected fun main() = phone.open(MainActivity::class.java)
 

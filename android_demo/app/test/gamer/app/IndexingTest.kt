@@ -1,6 +1,7 @@
 package gamer.app
 
 import android.os.Build
+import android.widget.ImageView
 import gamer.album.Album
 import java.io.RandomAccessFile
 import kotlin.test.Test
@@ -60,13 +61,62 @@ class IndexingTest : AppTest() {
         allowAll()
         main()
         phone.choose("Index now")
-        phone.until("a batch is done") { files.hasAlbum() && photosInAlbum() > 0 }
+        phone.until("a batch is done") { Progress.report(Here).done > 0 }
         phone.scheduler.stopAll()
         phone.until("it has stopped") { !IndexJob.isRunning }
         val before = photosInAlbum()
         assertTrue(before < 40, "$before photos")
         phone.scheduler.restarted()
         phone.scheduler.backoffOver()
+        phone.until("all are indexed") { photosInAlbum() == 40 }
+        untilIndexed()
+    }
+
+    @Test
+    fun `searches are answered while photos are indexed`() {
+        haveIndexed()
+        repeat(40) { phone.gallery.add(photograph("coffee.jpg"), 1_713_598_200_000 + it) }
+        main()
+        phone.until("it indexes") { IndexJob.isRunning && photosInAlbum() > 6 }
+        while (IndexJob.isRunning) assertEquals("cat.jpg", name(search("a cat"), 0))
+        phone.until("all are indexed") { photosInAlbum() == 46 }
+        assertNull(Progress.failure(Here))
+    }
+
+    @Test
+    fun `a timeline that was left open does not keep another model from encoding the album again`() {
+        haveIndexed()
+        main()
+        phone.choose("Timeline")
+        phone.until("there are photos") { phone.all(ImageView::class.java).size == 6 }
+        phone.gallery.delete(6) // what the timeline reads is an older state of the album from now on
+        phone.until("it is removed") { photosInAlbum() == 5 }
+        untilIndexed()
+        phone.all(ImageView::class.java)[0].performClick()
+        untilShown<PhotoActivity>()
+        files.bundle.copyRecursively(files.before)
+        rename("another", files.bundle)
+        IndexJob.schedule(Here)
+        untilIndexed()
+        assertNull(Progress.failure(Here))
+        assertEquals("another", Album.open(files.album, AndroidDatabase).use { it.meta.textEncoder })
+        phone.back()
+        phone.until("the timeline is the album's of now") { phone.all(ImageView::class.java).size == 5 && phone.all(ImageView::class.java).all { bitmap(it) != null } }
+    }
+
+    @Test
+    fun `it goes on where the charger is taken away and the battery is enough`() {
+        haveModel()
+        repeat(40) { phone.gallery.add(photograph("cat.jpg"), 1_715_414_400_000 + it) }
+        allowAll()
+        phone.battery = 20
+        main()
+        phone.until("it waits") { phone.scheduler.allPendingJobs.any { it.id == 9 } }
+        phone.plug()
+        phone.until("a batch is done") { files.hasAlbum() && photosInAlbum() > 0 }
+        phone.battery = 90
+        phone.isCharging = false
+        phone.scheduler.stopAll()
         phone.until("all are indexed") { photosInAlbum() == 40 }
         untilIndexed()
     }

@@ -46,6 +46,29 @@ class SearchScreenTest : AppTest() {
     }
 
     @Test
+    fun `the model stays where another one is refused`() {
+        haveIndexed()
+        main()
+        phone.choose("Choose a model")
+        phone.pick(phone.gallery.document(photograph("cat.jpg")))
+        phone.until("the file is refused") { phone.said().contains("not a packed bundle") }
+        assertEquals("cat.jpg", name(search("a cat"), 0))
+    }
+
+    @Test
+    fun `the same model again changes nothing, and nothing is left over`() {
+        haveIndexed()
+        main()
+        assertEquals("cat.jpg", name(search("a cat"), 0))
+        phone.choose("Choose a model")
+        phone.pick(phone.gallery.document(packed))
+        phone.until("it is unpacked") { !phone.said().contains("Unpacking") }
+        untilIndexed()
+        assertEquals("cat.jpg", name(search("a cat"), 0))
+        assertFalse(files.before.exists())
+    }
+
+    @Test
     fun `pictures are shown upright, each in its own square`() {
         haveIndexed()
         main()

@@ -178,6 +178,8 @@ class AlbumWriter private constructor(private val db: Database, private val path
 
     companion object {
         private const val NAMES_A_CALL = 512
+        private const val TRIES = 100
+        private const val BREAK_MS = 20L
         private const val COPIES = "copies" // a channel that finds copies of pictures, by scanning
 
         /** Opens an existing album; one of an older version is upgraded in one transaction. */
@@ -230,11 +232,21 @@ class AlbumWriter private constructor(private val db: Database, private val path
             }
         }
 
+        /** SQLite does not wait for a lock that a change of the journal's mode needs; on Android readers hold it while they open the file. */
+        private fun patiently(work: () -> Unit) {
+            for (left in TRIES downTo 0) try {
+                return work()
+            } catch (error: DatabaseError) {
+                if (left == 0 || error.kind != DatabaseError.Kind.BUSY) throw error
+                Thread.sleep(BREAK_MS)
+            }
+        }
+
         /** A connection whose commits have reached the disk when they return. */
         internal fun durable(path: File, opener: DatabaseOpener, create: Boolean): Database {
             val db = opener.writer(path, create)
             try {
-                for (pragma in listOf("journal_mode=WAL", "synchronous=FULL", "fullfsync=1", "trusted_schema=0")) db.query("PRAGMA $pragma")
+                for (pragma in listOf("journal_mode=WAL", "synchronous=FULL", "fullfsync=1", "trusted_schema=0")) patiently { db.query("PRAGMA $pragma") }
             } catch (error: Throwable) {
                 db.close()
                 throw error

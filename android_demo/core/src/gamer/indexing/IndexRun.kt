@@ -46,10 +46,11 @@ class IndexRun<S>(
      * does what an earlier one, which was killed, left to be finished.
      */
     fun run(isStopped: () -> Boolean, progress: (IndexReport) -> Unit, names: (List<String>) -> List<FloatArray>): Boolean {
-        val known = writer.known().toSet()
+        val bare = writer.withoutVectors().filter(source::owns).toSet() // left so by a renewal that could not read them
+        val known = writer.known().toSet() - bare
         val kept = writer.removed()
         val shots = source.list().filter { source.key(it) !in kept }
-        val gone = gone(known, shots)
+        val gone = gone(known + bare, shots)
         for (batch in gone.chunked(REMOVED_AT_ONCE)) writer.remove(batch)
         val missing = shots.filter { source.key(it) !in known }
         val (skipped, wanted) = missing.partition { skips.isSkipped(source.key(it)) }
@@ -58,7 +59,9 @@ class IndexRun<S>(
         for (batch in wanted.chunked(BATCH)) {
             if (isStopped()) return false
             val made = batch.mapNotNull { encoded(it) }
-            if (made.isNotEmpty()) writer.add(made)
+            val (again, new) = made.partition { it.photo.id in bare }
+            if (new.isNotEmpty()) writer.add(new)
+            if (again.isNotEmpty()) writer.update(again)
             report = report.copy(done = report.done + made.size, unread = report.unread + batch.size - made.size)
             progress(report)
         }

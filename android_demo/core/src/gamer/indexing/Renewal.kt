@@ -35,9 +35,6 @@ class Renewal<S>(
                 report = report.copy(done = report.done + batch.size)
                 progress(report)
             }
-            // One that is here and got no vector would be taken for an indexed one for ever: IndexRun adds it again.
-            val failed = writer.withoutVectors().filter { source.owns(it) && it in shots }
-            if (failed.isNotEmpty()) writer.remove(failed)
             writer.finish(isStopped, names)
         }
         Reencoding.publish(album, databases)

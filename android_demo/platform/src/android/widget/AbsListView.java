@@ -12,6 +12,7 @@ import java.util.Map;
 public abstract class AbsListView extends AdapterView<ListAdapter> {
     private static final int ON_SCREEN = 15;
     private final Map<Integer, List<View>> old = new HashMap<>(); // by type
+    private int first;
     private final Map<Integer, View> visible = new HashMap<>(); // by position
 
     protected AbsListView(Context context) {
@@ -33,8 +34,17 @@ public abstract class AbsListView extends AdapterView<ListAdapter> {
         scrollTo(0);
     }
 
+    public int getFirstVisiblePosition() {
+        return first;
+    }
+
+    public void setSelection(int at) {
+        scrollTo(at);
+    }
+
     /** Shows the items from one on. */
     public void scrollTo(int first) {
+        this.first = first;
         for (Map.Entry<Integer, View> shown : visible.entrySet())
             old.computeIfAbsent(adapter.getItemViewType(shown.getKey()), it -> new ArrayList<>()).add(shown.getValue());
         visible.clear();

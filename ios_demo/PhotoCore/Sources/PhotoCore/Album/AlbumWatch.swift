@@ -9,6 +9,12 @@ public final class AlbumWatch {
 
     deinit { db?.close() }
 
+    /// Until the next version is asked for.
+    func close() {
+        db?.close()
+        db = nil
+    }
+
     /// Equal to an earlier result if nothing was committed since; nil where that cannot be known.
     public func version() -> [Int]? {
         if db?.hasMoved ?? true {  // another file has the album's name

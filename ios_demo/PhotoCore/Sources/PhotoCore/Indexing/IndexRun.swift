@@ -48,9 +48,10 @@ public struct IndexRun {
         isStopped: () -> Bool, pool: (() throws -> Void) throws -> Void = { try $0() }, progress: (IndexReport) -> Void,
         names: ([String]) throws -> [[Float]]
     ) throws -> Bool {
-        let known = try writer.ids(), kept = try writer.removed()
+        let bare = Set(try writer.withoutVectors().filter(source.owns))  // left so by a renewal that could not read them
+        let known = Set(try writer.ids()).subtracting(bare), kept = try writer.removed()
         let keys = source.keys().filter { !kept.contains($0) }
-        let left = gone(known, keys)
+        let left = gone(known.union(bare), keys)
         for first in stride(from: 0, to: left.count, by: IndexRun.removedAtOnce) {
             try writer.remove(Array(left[first..<min(first + IndexRun.removedAtOnce, left.count)]))
         }
@@ -70,7 +71,9 @@ public struct IndexRun {
                     made.append(item)
                     report.small += isSmall ? 1 : 0
                 }
-                if !made.isEmpty { try writer.add(made) }
+                let (new, again) = (made.filter { !bare.contains($0.photo.id) }, made.filter { bare.contains($0.photo.id) })
+                if !new.isEmpty { try writer.add(new) }
+                if !again.isEmpty { try writer.update(again) }
                 report.done += made.count
                 report.unread += part.count - made.count
             }

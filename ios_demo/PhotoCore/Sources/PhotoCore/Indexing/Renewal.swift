@@ -35,9 +35,6 @@ public struct Renewal {
             report.done += part.count
             progress(report)
         }
-        // One that is here and got no vector would be taken for an indexed one for ever: IndexRun adds it again.
-        let failed = try writer.withoutVectors().filter { source.owns($0) && here.contains($0) }
-        if !failed.isEmpty { try writer.remove(failed) }
         try writer.finish(isStopped: isStopped, names)
         try Reencoding.publish(album)
         return true

@@ -32,7 +32,8 @@ public struct ScreenState: Sendable, Equatable {
     private var failure: String?
     private var ended: IndexOutcome?, isUnpacking = false, isAsked = false
     private var pace = Pace(), left: Int?
-    private var refusedBundle: String?
+    /// Why the last model that the user chose was not taken; until another is chosen, or a search begins.
+    public private(set) var refusedBundle: String?
     private var searches = 0
     public private(set) var isIndexing = false
     public private(set) var search = Search.none
@@ -57,7 +58,7 @@ public struct ScreenState: Sendable, Equatable {
     public mutating func beginIndexing() -> Bool {
         isAsked = isIndexing
         if isIndexing || isUnpacking { return false }
-        (isIndexing, ended, failure, report, pace, left, refusedBundle) = (true, nil, nil, nil, Pace(), nil, nil)
+        (isIndexing, ended, failure, report, pace, left) = (true, nil, nil, nil, Pace(), nil)
         return true
     }
 
@@ -78,7 +79,7 @@ public struct ScreenState: Sendable, Equatable {
     /// The number of a new search, to be handed back with its end. What the one before said is forgotten.
     public mutating func beginSearch() -> Int {
         searches += 1
-        search = .running
+        (search, refusedBundle) = (.running, nil)
         return searches
     }
 
@@ -95,7 +96,6 @@ public struct ScreenState: Sendable, Equatable {
     public var notice: Notice {
         if isUnpacking { return .unpacking }
         if !hasBundle { return .noBundle(refusedBundle) }
-        if let refusedBundle { return .failed(refusedBundle) }
         if isIndexing { return .indexing(report ?? IndexReport(done: 0, total: 0), left: left) }
         if let failure { return .failed(failure) }
         if ended == .busy { return .busy }

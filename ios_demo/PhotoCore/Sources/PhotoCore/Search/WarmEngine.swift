@@ -45,7 +45,12 @@ public final class WarmEngine: @unchecked Sendable {
 
     /// Closes the album, and keeps the models: while a reader is open the writer's log grows, and no copy takes the album's
     /// place.
-    public func rest() { lock.withLock { engine = Kept() } }
+    public func rest() {
+        lock.withLock {
+            engine = Kept()
+            watch.close()
+        }
+    }
 
     /// What tells a bundle from another one at its place.
     private func stamp(_ bundle: String) -> String {

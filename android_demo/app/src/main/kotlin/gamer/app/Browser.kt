@@ -8,7 +8,6 @@ import gamer.browse.Cell
 import gamer.browse.Month
 import gamer.browse.Shelf
 import gamer.browse.Square
-import gamer.common.AlbumError
 import java.io.File
 import java.text.DateFormat
 import java.util.Date
@@ -16,26 +15,7 @@ import java.util.TimeZone
 
 /** The album without a query. */
 class Browser(private val path: File) : AutoCloseable {
-    private var open: Album? = null
-    private var generation = -1L
-
-    /** Rows are those of one state of the album: of another one they might be other photos. Raises [AlbumError] then. */
-    private val album: Album
-        @Synchronized get() = open ?: Album.open(path, AndroidDatabase).also {
-            if (generation >= 0 && it.generation != generation) {
-                it.close()
-                throw AlbumError("$path: it has changed; open this again")
-            }
-            generation = it.generation
-            open = it
-        }
-
-    /** Lets go of the album until it is asked for again: while a reader is open no copy takes its place. */
-    @Synchronized
-    fun rest() {
-        open?.close()
-        open = null
-    }
+    private val album = Album.open(path, AndroidDatabase)
 
     fun months(): List<Month> = Shelf.months(album)
 
@@ -58,7 +38,7 @@ class Browser(private val path: File) : AutoCloseable {
         FoundPhoto(photo.id, photo.path, photo.memories.firstOrNull()?.text, time.orEmpty())
     }
 
-    override fun close() = rest()
+    override fun close() = album.close()
 
     companion object {
         private const val MOST_SIMILAR = 60

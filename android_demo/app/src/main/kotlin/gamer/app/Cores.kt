@@ -138,7 +138,7 @@ class Indexing(private val models: Models, private val files: Files) : AutoClose
      */
     fun run(source: PhotoSource<Shot>, isStopped: () -> Boolean, progress: (IndexReport) -> Unit): Boolean {
         if (isOfAnother() && !Renewal(source, files.album, AndroidDatabase, skips, encoder::encode).run(meta, isStopped, progress, encoder::names)) return false
-        files.before.deleteRecursively()
+        if (Cores.searched(files) == files.bundle) files.before.deleteRecursively()
         val writer = if (files.hasAlbum()) AlbumWriter.extend(files.album, AndroidDatabase) else AlbumWriter.create(files.album, meta, AndroidDatabase)
         return writer.use { IndexRun(source, it, skips, encoder::encode).run(isStopped, progress, encoder::names) }
     }

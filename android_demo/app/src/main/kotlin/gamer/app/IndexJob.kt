@@ -45,8 +45,9 @@ class IndexJob : JobService() {
                 } finally {
                     isRunning = false
                 }
-                if (!stopped.get()) jobFinished(parameters, again && !isLow())
-                if (wanted.getAndSet(false)) schedule(this) else if (again && !stopped.get() && isLow()) scheduleForPower()
+                val isLow = again && Power.pause(this) == Pause.BATTERY
+                if (!stopped.get()) jobFinished(parameters, again && !isLow)
+                if (wanted.getAndSet(false)) schedule(this) else if (isLow && !stopped.get()) scheduleForPower()
             }
         }, "index").start()
         return true
@@ -55,7 +56,9 @@ class IndexJob : JobService() {
     /** Called when the system needs the processor; returning true asks for another run. */
     override fun onStopJob(parameters: JobParameters): Boolean {
         stopped.set(true)
-        return true
+        if (parameters.jobId != POWER) return true
+        wanted.set(true) // the charger was taken away, and the battery may be enough now
+        return false
     }
 
     /**
@@ -69,11 +72,9 @@ class IndexJob : JobService() {
         return Cores.index(this).use { index -> index.run(source, ::mustStop) { Progress.set(this, it) } }
     }
 
-    private fun isLow() = Power.pause(this) == Pause.BATTERY
-
     /** The job goes on when the phone charges: nothing is tried before. */
     private fun scheduleForPower() {
-        val job = JobInfo.Builder(ID, ComponentName(this, IndexJob::class.java)).setPersisted(true).setRequiresCharging(true)
+        val job = JobInfo.Builder(POWER, ComponentName(this, IndexJob::class.java)).setPersisted(true).setRequiresCharging(true)
         (getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler).schedule(job.build())
     }
 
@@ -87,6 +88,7 @@ class IndexJob : JobService() {
         private const val TAG = "GAMER"
         private const val ID = 7
         private const val GALLERY = 8
+        private const val POWER = 9
         private const val BACKOFF_MS = 30_000L // more for each stop by the system, of which a first indexing has many
         private val RUN = Any()
         private val wanted = AtomicBoolean() // a run is, and another was asked for: photos may have come since it listed them
@@ -105,7 +107,7 @@ class IndexJob : JobService() {
             val pressed = Pressed.of(scheduler.allPendingJobs.any { it.id == ID }, isRunning)
             if (pressed == Pressed.RUNNING) wanted.set(true)
             if (pressed == Pressed.RUNNING) return pressed
-            scheduler.cancel(ID)
+            for (id in listOf(ID, POWER)) scheduler.cancel(id)
             val job = JobInfo.Builder(ID, ComponentName(context, IndexJob::class.java)).setPersisted(true).setOverrideDeadline(1_000)
                 .setBackoffCriteria(BACKOFF_MS, JobInfo.BACKOFF_POLICY_LINEAR)
             scheduler.schedule(job.build())
@@ -113,7 +115,10 @@ class IndexJob : JobService() {
         }
 
         /** Ends a run after its present batch: its model is about to be another. */
-        fun stop(context: Context) = (context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler).cancel(ID)
+        fun stop(context: Context) {
+            wanted.set(false)
+            for (id in listOf(ID, POWER)) (context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler).cancel(id)
+        }
 
         /** Has the system start the job when the gallery changes. A job with such a trigger ends with the phone's restart. */
         fun watch(context: Context) {

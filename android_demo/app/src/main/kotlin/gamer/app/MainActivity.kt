@@ -175,6 +175,7 @@ class MainActivity : Activity() {
             }
             screen.post {
                 model.unpacked(failure)
+                IndexJob.stop(this) // one that began meanwhile, with the model before
                 if (Files(this).hasBundle() && Permissions.access(this) != Access.NONE) IndexJob.schedule(this)
                 show()
             }

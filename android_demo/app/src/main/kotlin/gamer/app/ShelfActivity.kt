@@ -20,33 +20,46 @@ import java.util.concurrent.Executors
 class ShelfActivity : Activity() {
     private val work = Executors.newSingleThreadExecutor()
     private var browser: Browser? = null // used on the thread of `work`, and for reading addresses
+    private lateinit var list: ListView
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
         title = intent.getStringExtra(TITLE)
-        val list = ListView(this).apply {
+        list = ListView(this).apply {
             divider = null
             isFastScrollEnabled = true
         }
         content(list)
+    }
+
+    /** The album is read anew, as it is now: rows of an older state may be other photos'. */
+    override fun onStart() {
+        super.onStart()
         work.execute {
             try {
                 val opened = Browser.open(this).also { browser = it }
                 val sections = sections(opened)
-                runOnUiThread { list.adapter = ShelfList(this, sections, opened::address, ::open) }
+                runOnUiThread { show(ShelfList(this, sections, opened::address, ::open)) }
             } catch (error: Throwable) {
                 runOnUiThread { content(TextView(this).apply { setPadding(32, 32, 32, 32); text = oneLine(error) }) }
             }
         }
     }
 
+    private fun show(photos: ShelfList) {
+        val first = list.firstVisiblePosition
+        content(list)
+        list.adapter = photos
+        list.setSelection(first)
+    }
+
+    /** While a reader is open the log of the album grows, and no copy takes its place. */
     override fun onStop() {
-        work.execute { browser?.rest() }
+        work.execute { browser?.close() }
         super.onStop()
     }
 
     override fun onDestroy() {
-        work.execute { browser?.close() }
         work.shutdown()
         super.onDestroy()
     }
