@@ -22,11 +22,7 @@ cp "$HERE/../../runtime/cues/cue_rules.json" "$HERE/../../runtime/serve/static/l
 find "$HERE/../platform/src" -name '*.java' > "$WORK/sources"
 javac -nowarn -d "$WORK/out" @"$WORK/sources" "$WORK/r/R.java"
 "$HERE/../kotlinc.sh" -d "$WORK/out" -cp "$WORK/out:$CORE" -jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -nowarn "$HERE/src/main/kotlin" "$HERE/test"
-STATUS=0
-LOG="$(LD_LIBRARY_PATH="$PLAIN" "$HERE/../java.sh" -cp "$WORK/out:$CORE" -Djava.awt.headless=true -Dgamer.main="$HERE/src/main" -Dgamer.assets="$WORK/assets" \
-  -Dgamer.photos="$WORK/photos" -Dgamer.packed="$WORK/pocket.zip" ${PICTURES:+-Dgamer.pictures="$PICTURES"} org.junit.platform.console.ConsoleLauncher --scan-classpath "$WORK/out" \
-  --include-classname '.*Test' --disable-banner --disable-ansi-colors --details=tree 2>&1)" || STATUS=$?
-[ "$STATUS" -eq 0 ] || echo "$LOG" >&2
-count() { grep -oE "[0-9]+ tests $1" <<< "$LOG" | grep -oE '^[0-9]+' || echo 0; }
-echo "$(count successful) passed, $(count failed) failed, on a stand-in for Android"
-[ "$STATUS" -eq 0 ] && [ "$(count successful)" -gt 0 ]
+read -r PASSED FAILED < <(LD_LIBRARY_PATH="$PLAIN" "$HERE/../junit.sh" "$WORK/out" "$WORK/out:$CORE" -Djava.awt.headless=true -Dgamer.main="$HERE/src/main" \
+  -Dgamer.assets="$WORK/assets" -Dgamer.photos="$WORK/photos" -Dgamer.packed="$WORK/pocket.zip" ${PICTURES:+-Dgamer.pictures="$PICTURES"})
+echo "$PASSED passed, $FAILED failed, on a stand-in for Android"
+[ "$FAILED" -eq 0 ]

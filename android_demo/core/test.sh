@@ -4,12 +4,7 @@
 set -euo pipefail
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 OUT="$("$HERE/build.sh")"
-STATUS=0
-LOG="$("$HERE/../java.sh" -cp "$OUT" -Dgamer.test="$HERE/test" org.junit.platform.console.ConsoleLauncher --scan-classpath "$OUT" \
-  --include-classname '.*Test' --disable-banner --disable-ansi-colors --details=tree 2>&1)" || STATUS=$?
-[ "$STATUS" -eq 0 ] || echo "$LOG" >&2
-count() { grep -oE "[0-9]+ tests $1" <<< "$LOG" | grep -oE '^[0-9]+' || echo 0; }
-FAILED="$(count failed)"
-"$HERE/../../examples/check.sh" kotlin || { STATUS=1; FAILED=$((FAILED + 1)); }
-echo "$(count successful) passed, $FAILED failed"
-[ "$STATUS" -eq 0 ] && [ "$(count successful)" -gt 0 ]
+read -r PASSED FAILED < <("$HERE/../junit.sh" "$OUT" "$OUT" -Dgamer.test="$HERE/test")
+"$HERE/../../examples/check.sh" kotlin || FAILED=$((FAILED + 1))
+echo "$PASSED passed, $FAILED failed"
+[ "$FAILED" -eq 0 ]

@@ -4,7 +4,7 @@ import PhotoCore
 /// Which photos are shown without a query: all, those of squares of the map, or those like another.
 enum Scope: Hashable, Sendable {
     case all
-    case within([Square])
+    case within(Set<Square>)
     case like(String)
 }
 

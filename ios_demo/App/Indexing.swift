@@ -56,22 +56,21 @@ enum Indexing {
             let pool = { (batch: () throws -> Void) in try autoreleasepool { try batch() } }
             let isStopped = { stop.isSet || pause != nil }
             func ended() -> IndexOutcome { stop.isSet ? .stopped : pause.map { .paused($0) } ?? .stopped }
+            // The first report comes when all files are there, a renewal's copy too.
+            let told = { (report: IndexReport) in
+                keepFromBackups()
+                progress(report)
+            }
             let meta = meta(models)
             if Places.hasAlbum, try isOfAnother(meta) {
-                keepFromBackups()
                 let renewal = Renewal(PhotoLibrary(), Places.album.path, skips, encode: encoder.encode)
-                let told = { (report: IndexReport) in
-                    keepFromBackups()  // the copy, too
-                    progress(report)
-                }
                 guard try renewal.run(meta, isStopped: isStopped, pool: pool, progress: told, names: encoder.names) else { return ended() }
             }
             if Places.searched == Places.bundle.path { try? FileManager.default.removeItem(at: Places.before) }
             let writer = try opened(meta)
             defer { writer.close() }
-            keepFromBackups()
             let run = IndexRun(PhotoLibrary(), writer, skips, encode: encoder.encode)
-            if try run.run(isStopped: isStopped, pool: pool, progress: progress, names: encoder.names) { return .finished }
+            if try run.run(isStopped: isStopped, pool: pool, progress: told, names: encoder.names) { return .finished }
             return ended()
         } ?? .busy
     }
@@ -89,9 +88,7 @@ enum Indexing {
     }
 
     private static func opened(_ meta: AlbumMeta) throws -> AlbumWriter {
-        if !Places.hasAlbum {
-            try AlbumWriter.create(Places.album.path, meta)
-        }
+        if !Places.hasAlbum { try AlbumWriter.create(Places.album.path, meta) }
         return try AlbumWriter(Places.album.path)
     }
 

@@ -80,7 +80,7 @@ struct PlacesView: View {
             let down = zoom.y + point.y * PlacesView.world * zoom.scale - at.y
             return (right * right + down * down).squareRoot() < PlacesView.finger
         }
-        if !under.isEmpty { chosen = .within(under.map(\.square)) }
+        if !under.isEmpty { chosen = .within(Set(under.map(\.square))) }
     }
 
     private var pinch: some Gesture {

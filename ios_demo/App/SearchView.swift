@@ -106,7 +106,6 @@ struct SearchView: View {
             }
         }
     }
-
 }
 
 /// How far indexing is, and what is particular about some photos.

@@ -9,8 +9,7 @@ final class Session: ObservableObject {
     @Published private(set) var answer: Answer?
     private var stop = Stop()
     private var isTaking = false  // a model: no run may begin with the one before
-    private let warm = WarmEngine(
-        bundle: { Places.searched }, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
+    private let warm = WarmEngine(bundle: { Places.searched }, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
     private nonisolated static let launched = ContinuousClock.now
     private var watch: LibraryWatch?
     // Photos of the grid.

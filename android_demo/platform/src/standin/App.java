@@ -40,11 +40,6 @@ public final class App {
         return own != null ? own : words("en").get(key);
     }
 
-    /** The id of a string resource. */
-    public int id(String name) {
-        return names.entrySet().stream().filter(it -> it.getValue().equals(name)).findFirst().orElseThrow().getKey();
-    }
-
     private synchronized Map<String, String> words(String language) {
         return words.computeIfAbsent(language, it -> {
             Map<String, String> out = new HashMap<>();

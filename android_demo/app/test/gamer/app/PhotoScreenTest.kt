@@ -85,9 +85,13 @@ class PhotoScreenTest : AppTest() {
         assertContains(phone.said(), "image")
         phone.back()
         phone.choose("Similar photos")
+        untilListed()
+        assertEquals(5, squares().size)
+    }
+
+    private fun untilListed() {
         untilShown<ShelfActivity>()
         phone.until("there are photos") { phone.all(ListView::class.java).any { it.adapter != null } }
-        assertEquals(5, squares().size)
     }
 
     private fun squares(): List<View> = phone.all(ImageView::class.java)
@@ -97,8 +101,7 @@ class PhotoScreenTest : AppTest() {
         haveIndexed()
         main()
         phone.choose("Timeline")
-        untilShown<ShelfActivity>()
-        phone.until("there are photos") { phone.all(ListView::class.java).any { it.adapter != null } }
+        untilListed()
         val titles = phone.all(TextView::class.java).map { it.text.toString() }
         assertEquals(listOf("May 2024", "April 2024", "November 2023", "July 2023", "October 2022"), titles)
         assertEquals(6, squares().size)
@@ -125,9 +128,8 @@ class PhotoScreenTest : AppTest() {
         assertTrue(phone.screen() is MapActivity, "nothing was photographed in the South Atlantic")
         phone.spread(map, x, y, 30f)
         phone.tap(map, x, y)
-        untilShown<ShelfActivity>()
+        untilListed()
         assertEquals("2 photos", phone.screen().title)
-        phone.until("there are photos") { phone.all(ListView::class.java).any { it.adapter != null } }
         assertEquals(2, squares().size)
     }
 

@@ -12,8 +12,11 @@ import java.time.ZoneOffset
 class Month(val start: Long?, val rows: IntArray)
 
 /** A square of a map, in degrees: [south] and [west] belong to it, its other sides to others. */
-class Square(val south: Double, val west: Double, val side: Double) {
-    fun holds(lat: Double, lon: Double): Boolean = Math.floor(lat / side) * side == south && Math.floor(lon / side) * side == west
+data class Square(val south: Double, val west: Double, val side: Double) {
+    companion object {
+        /** The square of a grid that a point lies in. */
+        fun of(lat: Double, lon: Double, side: Double): Square = Square(Math.floor(lat / side) * side, Math.floor(lon / side) * side, side)
+    }
 }
 
 /**
@@ -61,20 +64,22 @@ object Shelf {
             side *= 2
             grid = grid(album, placed, side)
         }
-        val ordered = grid.toSortedMap(compareBy({ it.first }, { it.second })).values.sortedByDescending { it.size }
-        return ordered.mapIndexed { rank, found ->
-            val square = Square(Math.floor(album.latitude(found[0]) / side) * side, Math.floor(album.longitude(found[0]) / side) * side, side)
+        val ordered = grid.toSortedMap(compareBy({ it.south }, { it.west })).entries.sortedByDescending { it.value.size }
+        return ordered.mapIndexed { rank, (square, found) ->
             val (lat, lon) = listOf(album::latitude, album::longitude).map { of -> PyText.round(found.sorted().sumOf { of(it) } / found.size, 4) }
             Cell(lat, lon, found.toIntArray(), if (rank < NAMED) gazetteer?.nearest(lat, lon)?.name else null, square)
         }
     }
 
     /** The rows that lie in [squares], newest first. */
-    fun within(album: Album, squares: List<Square>, rows: IntArray = rows(album)): IntArray =
-        rows.filter { row -> squares.any { it.holds(album.latitude(row), album.longitude(row)) } }.toIntArray()
+    fun within(album: Album, squares: Set<Square>, rows: IntArray = rows(album)): IntArray {
+        val sides = squares.mapTo(HashSet()) { it.side }
+        return rows.filter { row -> sides.any { square(album, row, it) in squares } }.toIntArray()
+    }
 
-    private fun grid(album: Album, rows: List<Int>, side: Double): Map<Pair<Double, Double>, List<Int>> =
-        rows.groupBy { Math.floor(album.latitude(it) / side) to Math.floor(album.longitude(it) / side) }
+    private fun grid(album: Album, rows: List<Int>, side: Double): Map<Square, List<Int>> = rows.groupBy { square(album, it, side) }
+
+    private fun square(album: Album, row: Int, side: Double) = Square.of(album.latitude(row), album.longitude(row), side)
 
     /**
      * The [k] photos most similar to that of [row]: by what the pictures show, or by what is said of them where it has no picture's

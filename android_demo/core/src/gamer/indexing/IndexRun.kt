@@ -47,10 +47,11 @@ class IndexRun<S>(
      */
     fun run(isStopped: () -> Boolean, progress: (IndexReport) -> Unit, names: (List<String>) -> List<FloatArray>): Boolean {
         val bare = writer.withoutVectors().filter(source::owns).toSet() // left so by a renewal that could not read them
-        val known = writer.known().toSet() - bare
+        val all = writer.known().toSet()
+        val known = all - bare
         val kept = writer.removed()
         val shots = source.list().filter { source.key(it) !in kept }
-        val gone = gone(known + bare, shots)
+        val gone = gone(all, shots)
         for (batch in gone.chunked(REMOVED_AT_ONCE)) writer.remove(batch)
         val missing = shots.filter { source.key(it) !in known }
         val (skipped, wanted) = missing.partition { skips.isSkipped(source.key(it)) }

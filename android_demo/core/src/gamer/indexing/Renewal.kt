@@ -1,12 +1,15 @@
 package gamer.indexing
 
+import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
 import gamer.album.DatabaseOpener
 import gamer.album.Encoded
 import gamer.album.Photo
 import gamer.album.Reencoding
+import gamer.bundle.Bundle
 import gamer.common.AlbumError
+import gamer.common.BundleError
 import gamer.image.Pixels
 import java.io.File
 
@@ -53,7 +56,21 @@ class Renewal<S>(
         return encode(photo, pixels).also { skips.end() }
     }
 
-    private companion object {
-        const val BATCH = 16
+    companion object {
+        private const val BATCH = 16
+
+        /** The bundle whose vectors an album has: while it is encoded again for [bundle], that is the one [before], if it is kept. */
+        fun searched(album: File, databases: DatabaseOpener, bundle: File, before: File): File {
+            if (!before.exists() || !album.isFile) return bundle
+            val meta = Album.open(album, databases).use { it.meta }
+            val fits = listOf(bundle, before).firstOrNull {
+                try {
+                    Bundle.open(it).manifest.run { textEncoder == meta.textEncoder && imageEncoder == meta.imageEncoder }
+                } catch (error: BundleError) {
+                    false
+                }
+            }
+            return fits ?: bundle
+        }
     }
 }

@@ -16,8 +16,6 @@ public struct Square: Sendable, Hashable {
     init(_ lat: Double, _ lon: Double, side: Double) {
         (south, west, self.side) = ((lat / side).rounded(.down) * side, (lon / side).rounded(.down) * side, side)
     }
-
-    public func holds(_ lat: Double, _ lon: Double) -> Bool { Square(lat, lon, side: side) == self }
 }
 
 /// Photos that lie together on a map: their mean in degrees, their `rows`, newest first, and a near city's name where
@@ -80,33 +78,28 @@ public enum Shelf {
     public static func cells(_ album: Album, _ gazetteer: Gazetteer? = nil) throws -> [Cell] {
         let positions = try album.positions(), placed = try rows(album).filter { positions[$0] != nil }
         var side = cell
-        func grid() -> [Key: [Int]] {
-            Dictionary(grouping: placed) { Key(lat: (positions[$0]!.lat / side).rounded(.down), lon: (positions[$0]!.lon / side).rounded(.down)) }
-        }
+        func grid() -> [Square: [Int]] { Dictionary(grouping: placed) { Square(positions[$0]!.lat, positions[$0]!.lon, side: side) } }
         var found = grid()
         while found.count > mostCells {
             side *= 2
             found = grid()
         }
-        let ordered = found.sorted { ($1.value.count, $0.key.lat, $0.key.lon) < ($0.value.count, $1.key.lat, $1.key.lon) }
+        let ordered = found.sorted { ($1.value.count, $0.key.south, $0.key.west) < ($0.value.count, $1.key.south, $1.key.west) }
         return try ordered.enumerated().map { rank, entry in
             func mean(_ of: (Int) -> Double) -> Double { rounded(entry.value.sorted().reduce(0) { $0 + of($1) } / Double(entry.value.count), 4) }
             let lat = mean { positions[$0]!.lat }, lon = mean { positions[$0]!.lon }
-            let first = positions[entry.value[0]]!
             return Cell(
-                lat: lat, lon: lon, rows: entry.value, name: rank < named ? try gazetteer?.nearest(lat, lon)?.name : nil,
-                square: Square(first.lat, first.lon, side: side))
+                lat: lat, lon: lon, rows: entry.value, name: rank < named ? try gazetteer?.nearest(lat, lon)?.name : nil, square: entry.key)
         }
     }
 
     /// The rows that lie in `squares`, newest first.
-    public static func within(_ album: Album, _ squares: [Square]) throws -> [Int] {
-        let positions = try album.positions()
-        return try rows(album).filter { row in positions[row].map { at in squares.contains { $0.holds(at.lat, at.lon) } } ?? false }
-    }
-
-    private struct Key: Hashable {
-        let lat: Double, lon: Double
+    public static func within(_ album: Album, _ squares: Set<Square>) throws -> [Int] {
+        let positions = try album.positions(), sides = Set(squares.map(\.side))
+        return try rows(album).filter { row in
+            guard let at = positions[row] else { return false }
+            return sides.contains { squares.contains(Square(at.lat, at.lon, side: $0)) }
+        }
     }
 
     /// The k photos most similar to that of `row`: by what the pictures show, or by what is said of them where it has no

@@ -49,9 +49,9 @@ public struct IndexRun {
         names: ([String]) throws -> [[Float]]
     ) throws -> Bool {
         let bare = Set(try writer.withoutVectors().filter(source.owns))  // left so by a renewal that could not read them
-        let known = Set(try writer.ids()).subtracting(bare), kept = try writer.removed()
+        let all = try writer.ids(), known = all.subtracting(bare), kept = try writer.removed()
         let keys = source.keys().filter { !kept.contains($0) }
-        let left = gone(known.union(bare), keys)
+        let left = gone(all, keys)
         for first in stride(from: 0, to: left.count, by: IndexRun.removedAtOnce) {
             try writer.remove(Array(left[first..<min(first + IndexRun.removedAtOnce, left.count)]))
         }

@@ -19,7 +19,7 @@ class Browser(private val path: File) : AutoCloseable {
 
     fun months(): List<Month> = Shelf.months(album)
 
-    fun months(within: List<Square>): List<Month> = Shelf.months(album, Shelf.within(album, within))
+    fun months(within: Set<Square>): List<Month> = Shelf.months(album, Shelf.within(album, within))
 
     fun cells(): List<Cell> = Shelf.cells(album)
 

@@ -5,8 +5,6 @@ import android.system.Os
 import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
-import gamer.bundle.Bundle
-import gamer.common.BundleError
 import gamer.indexing.IndexReport
 import gamer.indexing.IndexRun
 import gamer.indexing.PhotoEncoder
@@ -38,19 +36,8 @@ object Cores {
         return Finder(WarmEngine(bundle, files.album, rules(context), runner.backend!!, AndroidDatabase, threads(), context.cacheDir), bundle, runner)
     }
 
-    /** The bundle whose vectors the album has: while it is encoded again, that is the one before. */
-    fun searched(files: Files): File {
-        if (!files.before.exists() || !files.hasAlbum()) return files.bundle
-        val album = Album.open(files.album, AndroidDatabase).use { it.meta }
-        val fits = listOf(files.bundle, files.before).firstOrNull {
-            try {
-                Bundle.open(it).manifest.run { textEncoder == album.textEncoder && imageEncoder == album.imageEncoder }
-            } catch (error: BundleError) {
-                false
-            }
-        }
-        return fits ?: files.bundle
-    }
+    /** The bundle whose vectors the album has. */
+    fun searched(files: Files): File = files.run { Renewal.searched(album, AndroidDatabase, bundle, before) }
 
     fun index(context: Context): Indexing =
         Files(context).run { Indexing(Models.open(bundle, Runner.chosen(context).backend!!, AndroidDatabase, threads(), cache = context.cacheDir), this) }

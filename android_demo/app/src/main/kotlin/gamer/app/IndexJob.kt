@@ -74,8 +74,7 @@ class IndexJob : JobService() {
 
     /** The job goes on when the phone charges: nothing is tried before. */
     private fun scheduleForPower() {
-        val job = JobInfo.Builder(POWER, ComponentName(this, IndexJob::class.java)).setPersisted(true).setRequiresCharging(true)
-        (getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler).schedule(job.build())
+        scheduler(this).schedule(job(this, POWER).setPersisted(true).setRequiresCharging(true).build())
     }
 
     private fun mustStop(): Boolean {
@@ -103,31 +102,37 @@ class IndexJob : JobService() {
          * it runs.
          */
         fun schedule(context: Context): Pressed {
-            val scheduler = context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler
-            val pressed = Pressed.of(scheduler.allPendingJobs.any { it.id == ID }, isRunning)
-            if (pressed == Pressed.RUNNING) wanted.set(true)
-            if (pressed == Pressed.RUNNING) return pressed
-            for (id in listOf(ID, POWER)) scheduler.cancel(id)
-            val job = JobInfo.Builder(ID, ComponentName(context, IndexJob::class.java)).setPersisted(true).setOverrideDeadline(1_000)
-                .setBackoffCriteria(BACKOFF_MS, JobInfo.BACKOFF_POLICY_LINEAR)
-            scheduler.schedule(job.build())
+            val pressed = Pressed.of(scheduler(context).allPendingJobs.any { it.id == ID }, isRunning)
+            if (pressed == Pressed.RUNNING) {
+                wanted.set(true)
+                return pressed
+            }
+            cancel(context)
+            val job = job(context, ID).setPersisted(true).setOverrideDeadline(1_000).setBackoffCriteria(BACKOFF_MS, JobInfo.BACKOFF_POLICY_LINEAR)
+            scheduler(context).schedule(job.build())
             return pressed
         }
 
         /** Ends a run after its present batch: its model is about to be another. */
         fun stop(context: Context) {
             wanted.set(false)
-            for (id in listOf(ID, POWER)) (context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler).cancel(id)
+            cancel(context)
         }
+
+        private fun cancel(context: Context) = listOf(ID, POWER).forEach(scheduler(context)::cancel)
+
+        private fun scheduler(context: Context) = context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler
+
+        private fun job(context: Context, id: Int) = JobInfo.Builder(id, ComponentName(context, IndexJob::class.java))
 
         /** Has the system start the job when the gallery changes. A job with such a trigger ends with the phone's restart. */
         fun watch(context: Context) {
-            val job = JobInfo.Builder(GALLERY, ComponentName(context, IndexJob::class.java))
+            val job = job(context, GALLERY)
             // JobInfo.TriggerContentUri is newer than the platform that the app is compiled against.
             val trigger = Class.forName("android.app.job.JobInfo\$TriggerContentUri")
             val made = trigger.getConstructor(Uri::class.java, Int::class.javaPrimitiveType).newInstance(Media.EXTERNAL_CONTENT_URI, DESCENDANTS)
             JobInfo.Builder::class.java.getMethod("addTriggerContentUri", trigger).invoke(job, made)
-            (context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler).schedule(job.build())
+            scheduler(context).schedule(job.build())
         }
 
         private const val DESCENDANTS = 1 // JobInfo.TriggerContentUri.FLAG_NOTIFY_FOR_DESCENDANTS

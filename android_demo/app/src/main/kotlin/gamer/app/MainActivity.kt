@@ -68,7 +68,10 @@ class MainActivity : Activity() {
             addView(grid, LinearLayout.LayoutParams(LinearLayout.LayoutParams.MATCH_PARENT, 0, 1f))
         })
         val query = if (saved == null) intent.getStringExtra(QUERY) else saved.getString(QUERY) // the intent's: ci-emulator.sh
-        if (!query.isNullOrEmpty()) query.let { line.setText(it); search() }
+        if (!query.isNullOrEmpty()) {
+            line.setText(query)
+            search()
+        }
     }
 
     override fun onSaveInstanceState(kept: Bundle) {

@@ -8,10 +8,8 @@ import android.graphics.Path
 import android.os.Bundle
 import android.view.MotionEvent
 import android.view.View
-import android.widget.TextView
 import gamer.browse.Cell
 import gamer.browse.WorldMap
-import gamer.common.oneLine
 import gamer.screen.Zoom
 import java.util.concurrent.Executors
 import kotlin.math.hypot
@@ -30,7 +28,7 @@ class MapActivity : Activity() {
                 val cells = Browser.open(this).use { it.cells() }
                 runOnUiThread { content(MapView(this, land, cells, ::open)) }
             } catch (error: Throwable) {
-                runOnUiThread { content(TextView(this).apply { setPadding(32, 32, 32, 32); text = oneLine(error) }) }
+                runOnUiThread { content(error) }
             }
         }
     }

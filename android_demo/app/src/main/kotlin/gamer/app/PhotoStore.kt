@@ -12,7 +12,10 @@ import gamer.indexing.Attempts
 import gamer.indexing.Position
 import java.io.InputStream
 
-/** A photo as MediaStore lists it. `takenAt`: ms UTC, or null; of a picture whose time nobody stored, when its file was made. `turn`: degrees clockwise, as MediaStore knows them. */
+/**
+ * A photo as MediaStore lists it. `takenAt`: ms UTC, or null; of a picture whose time nobody stored, when its file was made.
+ * `turn`: degrees clockwise, as MediaStore knows them.
+ */
 class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long, val turn: Int = 0) {
     /**
      * The photo's id in the album. It includes the time of modification, because a picture may be edited in

@@ -3,6 +3,8 @@ package gamer.app
 import android.app.Activity
 import android.view.View
 import android.widget.FrameLayout
+import android.widget.TextView
+import gamer.common.oneLine
 
 private val FRAME = View.generateViewId()
 
@@ -21,3 +23,6 @@ fun Activity.content(view: View) {
     frame.removeAllViews()
     frame.addView(view)
 }
+
+/** Shows why there is nothing else to be seen. */
+fun Activity.content(error: Throwable) = content(TextView(this).apply { setPadding(32, 32, 32, 32); text = oneLine(error) })

@@ -6,7 +6,6 @@ import android.content.Intent
 import android.os.Bundle
 import android.text.format.DateFormat
 import android.widget.ListView
-import android.widget.TextView
 import gamer.browse.Month
 import gamer.browse.Square
 import gamer.common.oneLine
@@ -41,7 +40,7 @@ class ShelfActivity : Activity() {
                 val sections = sections(opened)
                 runOnUiThread { show(ShelfList(this, sections, opened::address, ::open)) }
             } catch (error: Throwable) {
-                runOnUiThread { content(TextView(this).apply { setPadding(32, 32, 32, 32); text = oneLine(error) }) }
+                runOnUiThread { content(error) }
             }
         }
     }
@@ -67,7 +66,7 @@ class ShelfActivity : Activity() {
     private fun sections(album: Browser): List<Section> {
         val id = intent.getStringExtra(LIKE)
         if (id != null) return listOf(Section(null, album.similar(id)))
-        val squares = intent.getDoubleArrayExtra(SQUARES)?.toList()?.chunked(3) { (south, west, side) -> Square(south, west, side) }
+        val squares = intent.getDoubleArrayExtra(SQUARES)?.toList()?.chunked(3) { (south, west, side) -> Square(south, west, side) }?.toSet()
         return (if (squares != null) album.months(squares) else album.months()).map { Section(name(it), it.rows) }
     }
 
