@@ -26,6 +26,15 @@ from .sentence_modules import AS_IT_IS, SentenceModules
 from .weights import RandomWeights, Weights, fit
 
 _HUB_FILES = ["*.json", "*.safetensors", "*.model", "*.txt", "*.jinja"]
+# Files that hold a vocabulary, beside tokenizer.json, as transformers reads them.
+_VOCABULARIES = (
+    "vocab.json",
+    "vocab.txt",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "spm.model",
+)
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 _MAX_JSON_MB = 64
 
@@ -271,6 +280,12 @@ def open_directory(
             from . import clip_bpe
 
             return clip_bpe.tokenizer()
+        if not any((folder / name).is_file() for name in _VOCABULARIES):
+            # Transformers would make one up, of the special tokens alone.
+            raise ExportError(
+                f"{folder}: no tokenizer: copy the checkpoint's tokenizer.json (or one of "
+                f"{', '.join(_VOCABULARIES)}) beside its weights"
+            )
         return _transformers_tokenizer(folder, None)
 
     generation = read_json(folder / "generation_config.json") or {}

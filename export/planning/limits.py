@@ -12,7 +12,7 @@ from ..onnx.graph import OPSET
 from ..quantize import calibration
 from ..recipe import LLM_ROLES
 from ..settings import Settings
-from . import kept, replaced
+from . import kept, replaced, vocabularies
 
 # Core ML has blocks, and a palette for each group of channels, since iOS 18.
 IOS18_QUANTS = ("int4", "pal6", "pal4")
@@ -22,7 +22,7 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
     """Lines about what the settings ask for and do not get (replaced.py, kept.py).
 
     Raises ExportError for a combination of settings that a target does not support, for a --keep that no
-    matrix follows, and for a bar of a component that is not exported.
+    matrix follows, for a bar of a component that is not exported, and for a tokenizer without a vocabulary.
     """
     lines = (*replaced.lines(settings, targets), *kept.check(settings, targets))
     if absent := [role for role, _ in settings.bars if role not in components.roles(settings)]:
@@ -46,6 +46,7 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
         )
     if "coreml" in targets and settings.deployment_target != "iOS18":
         _before_ios18(settings)
+    vocabularies.check(settings)
     return lines
 
 

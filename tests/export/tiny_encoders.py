@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def unigram() -> str:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     special = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
-    letters = [(letter, -5.0) for letter in "▁abcdefghijklmnopqrstuvwxyz,.'?0123456789"]
+    letters = [(letter, -5.0) for letter in "▁" + string.ascii_letters + ",.'?0123456789"]
     words = [("▁a", -3.0), ("▁the", -3.0), ("ing", -4.0)]
     made = Tokenizer(models.Unigram([*special, *letters, *words], unk_id=3))
     made.add_special_tokens([name for name, _ in special])

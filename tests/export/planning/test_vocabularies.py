@@ -1,0 +1,63 @@
+"""A checkpoint whose tokenizer is missing, or belongs to another model, is refused before it is exported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+
+from gamer.export.components import components
+from gamer.export.errors import ExportError
+from gamer.export.planning import limits
+from gamer.export.settings import Settings
+from tests.export import tiny, tiny_encoders
+
+MODELS: dict[str, tuple[Callable[[Path], Path], str, tuple[str, ...]]] = {
+    "bert": (tiny_encoders.bert, "sentence", ("text",)),
+    "xlm-roberta": (tiny_encoders.xlm_roberta, "sentence", ("text",)),
+    "clip": (tiny.clip, "towers", ("image", "text")),
+    "qwen2": (tiny.qwen2, "llm", ("llm",)),
+}
+
+
+@pytest.fixture(params=MODELS)
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Settings]:
+    make, recipe, parts = MODELS[request.param]
+    folder = make(tmp_path / request.param)
+    components.checkpoint.cache_clear()
+    components.llm_tokenizer.cache_clear()
+    return folder, Settings(recipe, "int8", tuple((part, str(folder)) for part in parts))
+
+
+def test_a_checkpoint_with_its_tokenizer_passes(model: tuple[Path, Settings]) -> None:
+    limits.check(model[1], ("onnx",))
+
+
+def test_a_checkpoint_without_a_tokenizer_is_refused(model: tuple[Path, Settings]) -> None:
+    folder, settings = model
+    for file in folder.glob("tokenizer*"):
+        file.unlink()
+    with pytest.raises(ExportError, match=r"no tokenizer: copy the checkpoint's tokenizer.json"):
+        limits.check(settings, ("onnx",))
+
+
+def test_a_tokenizer_that_knows_five_words_is_refused(model: tuple[Path, Settings]) -> None:
+    folder, settings = model
+    five = {"<unk>": 0, "the": 1, "cat": 2, "on": 3, "sofa": 4}
+    Tokenizer(WordLevel(five, unk_token="<unk>")).save(str(folder / "tokenizer.json"))
+    with pytest.raises(ExportError, match=r"does not know \d+ of \d+ common English words"):
+        limits.check(settings, ("onnx",))
+
+
+def test_a_tokenizer_of_a_larger_model_is_refused(model: tuple[Path, Settings]) -> None:
+    folder, settings = model
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config.get("text_config", config)["vocab_size"] = 20
+    path.write_text(json.dumps(config))
+    with pytest.raises(ExportError, match=r"gives the id \d+, and the model has 20 tokens"):
+        limits.check(settings, ("onnx",))
