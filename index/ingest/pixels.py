@@ -6,6 +6,7 @@ Pillow and pillow-heif are imported on first use. All errors are IngestError, on
 from __future__ import annotations
 
 import functools
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,13 @@ _COST_DEFAULT, _COST_JPEG, _COST_PROGRESSIVE = (
 _LARGE = (
     24_000_000  # pixels; above, JPEGs are decoded at 1/2, 1/4 or 1/8 and others thinned: no encoder sees more
 )
+# A JPEG may have any number of scans, and each passes over the whole picture: half a megabyte can hold
+# thousands. Pixels that all scans together may pass over (a camera's picture: ten scans at most).
+MAX_SCANNED = 4_000_000_000
+_LEAST_SCAN = 65_536  # pixels that a scan counts for at least
+_START_OF_SCAN, _END = 0xDA, 0xD9
+# A marker in coded data, where FF is followed by 00, by the number of a restart, or by another FF.
+_MARKER = re.compile(rb"\xff([\x01-\xcf\xd8-\xfe])")
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "HEIF", "GIF", "BMP")
 
 
@@ -93,6 +101,7 @@ def _check_size(path: Path, image: Any, max_pixels: int) -> None:
             "scale it down first"
         )
     if image.format in ("JPEG", "MPO"):
+        _check_scans(path, pixels)
         cost = (
             _COST_PROGRESSIVE
             if image.info.get("progressive")
@@ -108,6 +117,27 @@ def _check_size(path: Path, image: Any, max_pixels: int) -> None:
             f"{path}: decoding a {kind} takes about {pixels * cost >> 20} MB, "
             f"more than {MAX_DECODED >> 20}; scale it down first"
         )
+
+
+def _check_scans(path: Path, pixels: int) -> None:
+    most = MAX_SCANNED // max(pixels, _LEAST_SCAN)
+    data = path.read_bytes()
+    # What is counted first may also stand in a thumbnail, or in the video behind a picture.
+    if data.count(bytes((0xFF, _START_OF_SCAN))) > most and scans(data) > most:
+        raise IngestError(
+            f"{path}: a JPEG of more than {most} scans, each over the whole picture; save it anew first"
+        )
+
+
+def scans(jpeg: bytes) -> int:
+    """How many scans the first picture of a JPEG file has; the file may be cut short."""
+    count, at = 0, 2
+    while (marker := _MARKER.search(jpeg, at)) is not None and (kind := marker[1][0]) != _END:
+        count += kind == _START_OF_SCAN
+        at = marker.end()
+        if kind not in (0x01, 0xD8):  # all others have a length, which counts its own two bytes
+            at += max(int.from_bytes(jpeg[at : at + 2]), 2)
+    return count
 
 
 def _thinned(image: Any) -> Any:

@@ -5,6 +5,7 @@ memory.
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import struct
 import subprocess
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from gamer.index import IngestError, Memory, Photo, Skip, load_pixels, scan
-from gamer.index.ingest import chat, heif, jsonl, xmp
+from gamer.index.ingest import chat, heif, jsonl, pixels, xmp
 
 pillow_heif.register_heif_opener()
 SUFFIXES = ("jpg", "png", "webp", "tiff", "heic")
@@ -290,3 +291,32 @@ def test_a_file_of_empty_lines_is_not_read_to_its_end(tmp_path: Path) -> None:
     *photos, last = jsonl.scan(path)
     assert len(photos) == 20 and isinstance(last, Skip) and "lines are empty" in last.reason
     assert int(last.where.split(":")[1]) < 11_000
+
+
+def _progressive(repeats: int, side: int) -> bytes:
+    """A progressive JPEG whose last scan, a few bytes for an even picture, stands `repeats` times more."""
+    written = io.BytesIO()
+    Image.new("L", (side, side), 128).save(written, "JPEG", progressive=True)
+    data = written.getvalue()
+    last = data[data.rindex(b"\xff\xda") : -2]
+    return data[:-2] + last * repeats + data[-2:]
+
+
+def test_the_scans_of_a_jpeg_are_counted_without_those_of_its_thumbnail_and_video(tmp_path: Path) -> None:
+    plain = _progressive(0, 64)
+    count = pixels.scans(plain)
+    assert count == plain.count(b"\xff\xda") == pixels.scans(_progressive(40, 64)) - 40
+    thumbnail = b"\xff\xe1" + (2 + len(plain)).to_bytes(2) + plain
+    assert pixels.scans(plain[:2] + thumbnail + plain[2:] + b"\xff\xda" * 1_000) == count
+    for cut in range(len(plain)):
+        assert pixels.scans(plain[:cut]) <= count
+
+
+def test_a_small_jpeg_of_thousands_of_scans_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
+    side = 2_000
+    most = pixels.MAX_SCANNED // side**2
+    (tmp_path / "bomb.jpg").write_bytes(_progressive(most, side))
+    (tmp_path / "many.jpg").write_bytes(_progressive(200, side))
+    with pytest.raises(IngestError, match=rf"a JPEG of more than {most} scans"):
+        load_pixels(tmp_path / "bomb.jpg")
+    assert load_pixels(tmp_path / "many.jpg").shape == (side, side, 3)

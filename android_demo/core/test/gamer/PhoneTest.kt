@@ -15,6 +15,7 @@ import gamer.album.Mention
 import gamer.album.Space
 import gamer.image.Pixels
 import gamer.image.Sampling
+import gamer.image.Scans
 import gamer.indexing.Attempts
 import gamer.indexing.IndexReport
 import gamer.indexing.IndexRun
@@ -260,6 +261,23 @@ class PhoneTest {
         Album.open(path, JdbcDatabase).use { album ->
             assertEquals(listOf("cup"), album.matchEntities(FloatArray(16) { 0.25f }, IntArray(5) { it }, 0.5).map { it.name })
         }
+    }
+
+    @Test
+    fun `the scans of a JPEG are counted up to a limit, without those of its thumbnail and of what follows it`() {
+        fun bytes(vararg values: Int) = ByteArray(values.size) { values[it].toByte() }
+        val scan = bytes(0xFF, 0xDA, 0, 4, 1, 2, 7, 0xFF, 0, 0xFF, 0xD3, 9)
+        val thumbnail = bytes(0xFF, 0xE1, 0, 6, 0xFF, 0xDA, 0xFF, 0xDA)
+        fun jpeg(scans: Int): ByteArray {
+            var made = bytes(0xFF, 0xD8) + thumbnail
+            repeat(scans) { made += scan }
+            return made + bytes(0xFF, 0xD9) + scan
+        }
+        fun count(data: ByteArray, most: Long) = Scans.count(data.inputStream(), most)
+        assertEquals(listOf(0L, 1L, 7L, 10L, null), listOf(0, 1, 7, 10, 11).map { count(jpeg(it), 10) })
+        assertEquals(0L, count("no picture".toByteArray(), 10))
+        jpeg(3).let { whole -> for (cut in whole.indices) assertTrue((count(whole.copyOf(cut), 10) ?: 99) <= 3) }
+        assertTrue(Scans.mayBeDecoded(jpeg(300).inputStream(), 4000, 3000) && !Scans.mayBeDecoded(jpeg(400).inputStream(), 4000, 3000))
     }
 
     @Test

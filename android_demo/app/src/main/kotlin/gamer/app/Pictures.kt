@@ -6,6 +6,7 @@ import android.graphics.Matrix
 import android.net.Uri
 import gamer.image.Pixels
 import gamer.image.Sampling
+import gamer.image.Scans
 
 /**
  * Decodes photos to pixels in bounded memory: large pictures are decoded at 1/2, 1/4 … of their size
@@ -16,6 +17,7 @@ class Pictures(private val store: PhotoStore) {
         val bounds = BitmapFactory.Options().apply { inJustDecodeBounds = true }
         store.open(shot).use { BitmapFactory.decodeStream(it, null, bounds) }
         if (minOf(bounds.outWidth, bounds.outHeight) < 1) return null
+        if (!store.open(shot).use { Scans.mayBeDecoded(it, bounds.outWidth, bounds.outHeight) }) return null
         val options = BitmapFactory.Options().apply { inSampleSize = Sampling.factor(bounds.outWidth, bounds.outHeight, least) }
         val decoded = store.open(shot).use { BitmapFactory.decodeStream(it, null, options) } ?: return null
         if (turn == 0) return decoded
