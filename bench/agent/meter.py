@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Any, cast
 
-from gamer.runtime.agent.chat_endpoint import Endpoint
 from gamer.runtime.agent.context import tokens
 from gamer.runtime.agent.loop import Step
 from gamer.runtime.agent.recording import Cost, Tokens
+from gamer.runtime.models.endpoint import Endpoint
 from gamer.runtime.models.llm import Generation, LanguageModel, Request
 from gamer.runtime.models.models import Models
 

@@ -110,24 +110,23 @@ def solve(
     run_number: int = 0,
 ) -> list[Done]:
     """Every task by the player's minds, each with a toolbox of its own. `album`: its name in traces."""
-    ids, out = engine.album.ids(), []
+    out = []
     for number, task in enumerate(tasks, 1):
         label = f"{place_of(album, run_number)}:{task.id}"
-        done = _solved(engine, player, task, end, now, label, ids)
+        done = _solved(engine, player, task, end, now, label)
         _check_going(done, first=number == 1)
         out.append(done)
         tell(f"{player.name}: {number} of {len(tasks)}")
     return out
 
 
-def _solved(
-    engine: Engine, player: Player, task: Task, end: End, now: datetime, label: str, ids: list[str]
-) -> Done:
+def _solved(engine: Engine, player: Player, task: Task, end: End, now: datetime, label: str) -> Done:
     toolbox, meter, budget = player.opens(engine, now, player.leaving), Meter(), player.budget(label)
     begin = perf_counter_ns()
     mind = player.mind(toolbox, now, label, meter)
     outcome = run(mind, toolbox, task.text, end, budget, on_step=meter.on_step)
     ms = (perf_counter_ns() - begin) / 1e6
+    ids = tuple(photo.id for photo in toolbox.album.photos(outcome.answer.rows))
     trace = Recorder(toolbox, budget).trace(outcome, label, meter.costs(), meter.how)
     return _done(task, outcome, ids, ms, trace, mind)
 
@@ -142,11 +141,11 @@ def _check_going(done: Done, first: bool) -> None:
         raise RuntimeFailure(done.ended)
 
 
-def _done(task: Task, outcome: Outcome, ids: list[str], ms: float, trace: Trace, mind: Mind) -> Done:
+def _done(task: Task, outcome: Outcome, ids: tuple[str, ...], ms: float, trace: Trace, mind: Mind) -> Done:
     made = [step for step in outcome.steps if step.call is not None]
     return Done(
         task=task,
-        ids=tuple(ids[row] for row in outcome.answer.rows),
+        ids=ids,
         sentence=outcome.answer.sentence,
         found=outcome.answer.found,
         ended=outcome.ended,

@@ -25,6 +25,7 @@ MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
 # by memory id.
 _SPARSE = 4
 
+StoredVector = tuple[str, int, float, bytes, bytes | None]  # channel, chunk, scale, data, fine
 # How a photo shows an entity (`mentions.leaf`): it hangs on the first two; a CHILD describes another entity
 # that the photo shows, and the graph reaches it from there.
 PARENT, ALONE, CHILD = 0, 1, 2
@@ -220,6 +221,15 @@ class Rows:
             for chunk in range(len(codes))
         ]
         self._db.executemany("INSERT INTO vectors VALUES(?,?,?,?,?,?)", rows)
+
+    def copy_vectors(self, photo_id: str, vectors: Iterable[StoredVector]) -> None:
+        row = self.find(photo_id)
+        for channel, chunk, scale, data, fine in vectors:
+            self.dims.setdefault(channel, len(data))
+            self._db.execute(
+                "INSERT INTO vectors VALUES(?,?,?,?,?,?)", (channel, row, chunk, scale, data, fine)
+            )
+        self.seal(row)
 
     def _mentions(self, row: int, mentions: Iterable[Mention]) -> None:
         """Links a photo to the entities that its memories name, and adds the edges between these."""

@@ -25,6 +25,7 @@ from ..space import kdtree
 from ..vectors import engines, hnsw
 from . import (
     checksums,
+    choices,
     embedding,
     event_rows,
     loader,
@@ -36,8 +37,9 @@ from . import (
     words,
 )
 from .album_file import StepLimit
+from .choices import Choices
 from .results import AlbumMeta
-from .rows import Rows
+from .rows import Rows, StoredVector
 from .schema import UNREADABLE, check_replaceable, connect, damaged, means_damage, one_line
 from .tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
 
@@ -144,6 +146,19 @@ class AlbumWriter:
                 self._rows.insert(item, generation)
 
         self._commit(change)
+
+    def copy_vectors(self, stored: Sequence[tuple[str, Sequence[StoredVector]]]) -> None:
+        """Gives photos, identified by their id, vectors as another album of the same encoders stores them."""
+
+        def change(_: int) -> None:
+            for photo_id, vectors in stored:
+                self._rows.copy_vectors(photo_id, vectors)
+
+        self._commit(change)
+
+    def repeat_choices(self, made: Choices) -> None:
+        """Makes the choices of another album's owner; those of names that are not here are left out."""
+        self._commit(lambda _: choices.repeat(self._open(), self._final, made))
 
     def update(self, batch: Sequence[Encoded]) -> None:
         """Replaces photos, identified by their id.

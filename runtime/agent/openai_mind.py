@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import RuntimeFailure
+from ..models.endpoint import Endpoint, words_of
 from . import calls
 from .calls import ToolError
-from .chat_endpoint import Endpoint, words_of
 from .context import LEAST_CONTEXT, MAX_CONTEXT, Message, Session, condensed, tokens
 from .loop import NOTHING, Act, Answer, Budget, End, Observation, Turns
 from .results import one_line

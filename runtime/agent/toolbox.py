@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from gamer.index import Event, Photo, RowArray, RowSet, image_id, top
-from gamer.index.album.leaving_view import open_leaving
-from gamer.index.album.sharing import may_leave
+from gamer.index.album.leaving import open_leaving, partly_withheld
 from gamer.index.entities.words import query_terms
 
+from ..events.build import segment_album
+from ..indexing.encode import Encoder
 from ..search import membership
 from ..search.answer import Answer
 from ..search.engine import Engine
@@ -31,7 +32,7 @@ from .conditions import Conditions
 from .expression import evaluate, parse_condition
 from .results import Item, Result, one_line
 from .timeline import Timeline, iso
-from .vision import Viewer, quoted, read_what_is_known
+from .viewers import Viewer, quoted, read_what_is_known
 
 MAX_SUBSETS = 50
 MAX_VIEW = 8_000  # characters of a viewer's answer
@@ -44,8 +45,7 @@ class Toolbox:
     """The tools over one engine's album. `now`: wall time, from which "last spring" is counted.
 
     `viewer`: what answers `view`; without one, what is known of the photos. `leaving`: who asks runs
-    elsewhere; the tools then work over an album in which what must stay on the device does not exist. Its
-    rows are those of the engine's own album.
+    elsewhere; the tools then work over an album in which what must stay on the device does not exist.
     """
 
     def __init__(
@@ -55,10 +55,13 @@ class Toolbox:
         viewer: Viewer | None = None,
         leaving: bool = False,
     ) -> None:
-        view, rows = open_leaving(engine.album) if leaving else (engine.album, np.arange(len(engine.album)))
-        self.leaving, self._everything, self._whole = leaving, rows, engine.album
-        self.engine = Engine(engine.models, view, engine.ranking) if leaving else engine
-        self.album, self._now = view, now
+        self.leaving, self._unseen = leaving, frozenset[str]()
+        if leaving:
+            models, self._unseen = engine.models, partly_withheld(engine.album)
+            view = open_leaving(engine.album, Encoder(models), lambda path: segment_album(path, models))
+            engine = Engine(models, view, engine.ranking)
+        self.engine, self.album, self._now = engine, engine.album, now
+        self._everything = np.arange(len(self.album))
         self._viewer = viewer or read_what_is_known
         self.subsets: dict[str, RowArray] = {}
         self._seen: dict[str, int] = {}  # the rows of the short ids that a tool has shown
@@ -213,12 +216,7 @@ class Toolbox:
     def _to_view(self, rows: list[int]) -> list[Photo]:
         """The photos for the viewer; where answers leave, a picture with a withheld memory has no file."""
         photos = self.album.photos(rows)
-        if not self.leaving:
-            return photos
-        whole = [all(may_leave(memory) for memory in photo.memories) for photo in self._whole.photos(rows)]
-        return [
-            photo if shown else replace(photo, path=None) for photo, shown in zip(photos, whole, strict=True)
-        ]
+        return [replace(photo, path=None) if photo.id in self._unseen else photo for photo in photos]
 
     def _combine(self, call: calls.Combine) -> Result:
         if not call.save_as:
@@ -263,8 +261,7 @@ class Toolbox:
 
     @cached_property
     def _rows(self) -> dict[str, int]:
-        ids = self.album.ids()
-        shown = [(ids[row], row) for row in self._everything.tolist()]
+        shown = [(photo_id, row) for row, photo_id in enumerate(self.album.ids())]
         # A short id wins: a file may be named as another photo's short id is.
         return dict(shown) | {image_id(photo_id): row for photo_id, row in shown}
 

@@ -14,7 +14,7 @@ import click
 from ..agent import calls
 from ..agent.loop import ENDS, Budget, End, Outcome, Step
 from ..agent.results import one_line as shortened
-from ..agent.vision import Viewer
+from ..agent.viewers import Viewer
 from ..errors import RuntimeFailure
 from .console import one_line, plain
 from .options import (
@@ -144,7 +144,7 @@ def ask(
             Budget(most_calls, most_views, most_turns),
             on_step=_print_step_as_json if as_json else _print_step,
         )
-        files = [photo.path or photo.id for photo in engine.album.photos(outcome.answer.rows)]
+        files = [photo.path or photo.id for photo in toolbox.album.photos(outcome.answer.rows)]
         engine.close()
     if as_json:
         click.echo(json.dumps(outcome_json(outcome, files), ensure_ascii=False))
@@ -159,7 +159,8 @@ def _viewer(url: str | None, model: str | None, side: int) -> Viewer | None:
         if url is not None:
             raise RuntimeFailure("--vision needs the name of a model: give --vision-model")
         return None
-    from ..agent.vision import Vision, VisionViewer
+    from ..agent.viewers import VisionViewer
+    from ..models.vision import Vision
 
     return VisionViewer(Vision.open(url, model, side))
 

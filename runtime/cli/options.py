@@ -64,7 +64,7 @@ context_option = click.option(
 
 
 def side_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The size of the copies of pictures that are sent to a model which sees (agent/vision.py)."""
+    """The size of the copies of pictures that are sent to a model which sees (models/vision.py)."""
     return click.option(
         name,
         type=click.IntRange(64, 2_048),

@@ -1,7 +1,7 @@
 """Captions from the pixels, by a model behind an endpoint that sees pictures.
 
 It is sent a small copy of the picture and the captions of up to three photos before it, and nothing else of
-the photo; what must stay on the device is sent of neither (see agent/vision.py). Each answer is kept in one
+the photo; what must stay on the device is sent of neither (see models/vision.py). Each answer is kept in one
 SQLite file beside the album, so that a run that is interrupted, or an album that is built again, asks nothing
 twice: SHA-256 of model, prompt, captions and copy → the caption.
 """
@@ -13,8 +13,8 @@ from pathlib import Path
 
 from gamer.index import IngestError, Memory, Photo
 
-from ..agent.chat_endpoint import EndpointError
-from ..agent.vision import SIDE, Copy, Unseen, Vision, copied, may_be_seen
+from ..models.endpoint import EndpointError
+from ..models.vision import SIDE, Copy, Unseen, Vision, copied, may_be_seen
 from .answers import Answers
 from .captions import MAX_CAPTION, MAX_FACT, one_line
 

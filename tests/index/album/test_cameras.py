@@ -11,11 +11,12 @@ from PIL import Image
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Photo, scan
 from gamer.index.album.export_jsonl import export_jsonl
-from gamer.index.album.leaving_view import open_leaving
+from gamer.index.album.leaving import open_leaving
 from gamer.index.ingest.exif import camera_name
 from gamer.runtime.indexing import build
 from tests.fakes import fake_models
 from tests.index.conftest import BuildAlbum
+from tests.index.retelling import Retelling
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_an_album_of_an_earlier_program_learns_them_when_its_folder_is_added_aga
 
 def test_damage_is_named_and_what_must_stay_is_not_told(build_album: BuildAlbum, tmp_path: Path) -> None:
     path = build_album([Encoded(Photo("a.jpg", camera="Canon")), Encoded(Photo("b.jpg", camera="Leica"))])
-    with Album.open(path) as album, open_leaving(album)[0] as told:
+    with Album.open(path) as album, open_leaving(album, Retelling()) as told:
         assert told.cameras() == {} and album.cameras() == {"a.jpg": "Canon", "b.jpg": "Leica"}
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("UPDATE cameras SET name='Nikon' WHERE photo='a.jpg'")

@@ -11,11 +11,12 @@ import pytest
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Event, Memory, Photo, event_id
 from gamer.index.album.export_jsonl import export_jsonl
-from gamer.index.album.leaving_view import open_leaving
+from gamer.index.album.leaving import open_leaving
 from gamer.index.things import bank
 from gamer.index.things.extract import extract
 from gamer.index.things.records import Thing
 from tests.index.conftest import BuildAlbum
+from tests.index.retelling import Retelling
 
 DAY = 86_400_000
 TEXTS = {
@@ -161,7 +162,7 @@ def test_what_cannot_be_changed_is_said_and_nothing_is(
 
 def test_things_are_told_to_nobody_outside(path: Path, tmp_path: Path) -> None:
     with Album.open(path) as album:
-        view, _ = open_leaving(album)
+        view = open_leaving(album, Retelling())
         export_jsonl(album, tmp_path / "out.jsonl", everything=True)
     assert view.reading(bank.things) == []
     view.close()

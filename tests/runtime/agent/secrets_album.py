@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gamer.index import Album, image_id
+from gamer.runtime.events.build import segment_album
 from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from tests.fakes import fake_models
@@ -47,12 +48,25 @@ PHOTOS = "\n".join(
 SHOWN = ("harbour", "market", "half", "boat")
 
 
-def engine_in(folder: Path) -> Engine:
+def engine_in(folder: Path, photos: str = PHOTOS) -> Engine:
     """An engine of made-up models over the album, which it builds in the folder."""
-    (folder / "photos.jsonl").write_text(PHOTOS + "\n")
+    (folder / "photos.jsonl").write_text(photos + "\n")
     models = fake_models()
     path = build(folder / "photos.jsonl", models, folder / "a.gamer").path
+    segment_album(path, models)
     return Engine(models, Album.open(path))
+
+
+def without_what_must_stay() -> str:
+    """PHOTOS as they would be, had the owner never kept what must stay."""
+    records = [json.loads(line) for line in PHOTOS.splitlines()]
+    for record in records:
+        record["memories"] = [memory for memory in record["memories"] if _may_leave(memory)]
+    return "\n".join(json.dumps(record) for record in records if _may_leave(record))
+
+
+def _may_leave(record: dict[str, Any]) -> bool:
+    return record.get("sharing") != "low" and record.get("sensitivity") != "high"
 
 
 def leaks(text: str) -> list[str]:

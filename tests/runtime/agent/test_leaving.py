@@ -14,7 +14,13 @@ from gamer.index import image_id
 from gamer.runtime.agent.calls import ToolError, parse
 from gamer.runtime.agent.results import Result
 from gamer.runtime.agent.toolbox import Toolbox
-from tests.runtime.agent.secrets_album import HIDDEN_IDS, SHOWN, engine_in, leaks
+from tests.runtime.agent.secrets_album import (
+    HIDDEN_IDS,
+    SHOWN,
+    engine_in,
+    leaks,
+    without_what_must_stay,
+)
 
 NOW = datetime(2026, 11, 21, 12)
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -61,6 +67,23 @@ def test_no_tool_tells_what_must_stay(toolbox: Toolbox, name: str, arguments: di
     result = toolbox.call(parse(name, arguments))
     assert leaks(told(result)) == []
     assert ids(result) <= {image_id(shown) for shown in SHOWN}
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=lambda value: str(value)[:40])
+def test_what_is_told_is_what_an_album_without_the_secrets_tells(
+    toolbox: Toolbox, tmp_path: Path, name: str, arguments: dict[str, Any]
+) -> None:
+    (tmp_path / "plain").mkdir()
+    plain = Toolbox(engine_in(tmp_path / "plain", without_what_must_stay()), NOW, leaving=True)
+    answers = [attempted(box, name, arguments) for box in (toolbox, plain)]
+    assert answers[0] == answers[1]
+
+
+def attempted(box: Toolbox, name: str, arguments: dict[str, Any]) -> str:
+    try:
+        return told(box.call(parse(name, arguments)))
+    except ToolError as error:
+        return str(error)
 
 
 def test_the_whole_album_is_what_may_be_told_of_it(toolbox: Toolbox) -> None:

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from gamer.index import image_id
 from gamer.main import main
-from gamer.runtime.agent.chat_endpoint import KEY, Endpoint
 from gamer.runtime.agent.loop import Budget, Outcome
 from gamer.runtime.agent.openai_mind import MAX_CALLS, OFFERED, OpenAiMind
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models.endpoint import KEY, Endpoint
 from gamer.runtime.search.engine import Engine
 from tests.runtime.agent.fake_endpoint import FINAL, SECRET, Fake, raw, says, solve
 from tests.runtime.agent.secrets_album import SHOWN, engine_in, leaks

@@ -16,13 +16,15 @@ import pytest
 from PIL import Image
 
 from gamer.index import Memory, Photo, image_id
-from gamer.runtime.agent import chat_endpoint, loop
+from gamer.runtime.agent import loop
 from gamer.runtime.agent.calls import VIEWED_OF_SET, ToolError, View
-from gamer.runtime.agent.chat_endpoint import MAX_ANSWER, Endpoint
 from gamer.runtime.agent.openai_mind import OpenAiMind
 from gamer.runtime.agent.toolbox import Toolbox
-from gamer.runtime.agent.vision import KEY, MAX_SAID, SIDE, Copy, Unseen, Vision, VisionViewer, copied
+from gamer.runtime.agent.viewers import MAX_SAID, VisionViewer
 from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models import endpoint
+from gamer.runtime.models.endpoint import MAX_ANSWER, Endpoint
+from gamer.runtime.models.vision import KEY, SIDE, Copy, Unseen, Vision, copied
 from gamer.runtime.search.engine import Engine
 from tests.fakes import fake_models
 from tests.runtime.agent.fake_endpoint import FINAL, SECRET, Fake, Reply, drips, raw, says, serving, silent
@@ -153,7 +155,7 @@ def test_a_copy_has_a_side_between_bounds(side: int) -> None:
 def test_the_key_of_the_mind_is_not_sent_to_the_model_that_sees(
     engine: Engine, fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(chat_endpoint.KEY, "sk-of-the-mind")
+    monkeypatch.setenv(endpoint.KEY, "sk-of-the-mind")
     monkeypatch.delenv(KEY, raising=False)
     look(engine, fake, "boat")
     monkeypatch.setenv(KEY, SECRET)

@@ -17,13 +17,13 @@ from click.testing import CliRunner
 
 from gamer.index import Album, Memory, Photo
 from gamer.main import main
-from gamer.runtime.agent.chat_endpoint import Endpoint
-from gamer.runtime.agent.vision import KEY, Vision
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.indexing import captions
 from gamer.runtime.indexing.captions import MAX_CAPTION, Captioned, caption_album
 from gamer.runtime.indexing.captions_vision import MAX_REFUSED, VisionCaptioner
+from gamer.runtime.models.endpoint import Endpoint
 from gamer.runtime.models.models import Models
+from gamer.runtime.models.vision import KEY, Vision
 from tests.fakes import fake_models
 from tests.runtime.agent.fake_endpoint import Fake, Reply, drips, raw, says, silent
 from tests.runtime.agent.pictures import BLUE, GREY, SERIAL, album_of_pictures, camera_picture, colours, sent

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from gamer.index import Album, AlbumError, AlbumWriter, Clip, Encoded, Memory, Photo, Skip
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.records import Known
-from gamer.runtime.agent.vision import copied
 from gamer.runtime.indexing import build, faces
 from gamer.runtime.indexing.encode import Encoder
 from gamer.runtime.models.faces import Face, FaceReader
+from gamer.runtime.models.vision import copied
 from gamer.runtime.search.moments import clock, moments
 from gamer.runtime.search.similar import row_named, similar
 from tests.clips import BLUE, GREEN, RED, make

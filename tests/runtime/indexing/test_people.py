@@ -15,7 +15,7 @@ from PIL import Image
 
 from gamer.index import Album, AlbumError, AlbumWriter, Memory, OpenedLog
 from gamer.index.album.export_jsonl import export_jsonl
-from gamer.index.album.leaving_view import open_leaving
+from gamer.index.album.leaving import open_leaving
 from gamer.index.people import reading, writing
 from gamer.index.people.records import LookedAt, NewFace, People, checked_name
 from gamer.index.vectors.quantize import quantize
@@ -27,6 +27,7 @@ from gamer.runtime.indexing.encode import Encoder
 from gamer.runtime.models.faces import Face
 from gamer.runtime.models.models import Models
 from tests.fakes import fake_models
+from tests.index.retelling import Retelling
 
 RED, GREEN, BLUE, GREY = (200, 20, 20), (20, 200, 20), (20, 20, 200), (90, 90, 90)
 Colour = tuple[int, int, int]
@@ -336,7 +337,7 @@ def test_faces_go_into_no_export_and_to_no_other_program(album: Path, tmp_path: 
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert "face" not in " ".join(key for line in lines for key in line)
     with Album.open(album) as opened:
-        view, _ = open_leaving(opened)
+        view = open_leaving(opened, Retelling())
         count = view._file.load(lambda db: db.execute("SELECT count(*) FROM faces").fetchone())
         assert count == (0,)
         view.close()
