@@ -14,7 +14,8 @@ import click
 from gamer.index.errors import AlbumBusy
 
 from ..errors import RuntimeFailure
-from .console import fail, one_line, passage, plain
+from .console import fail, one_line, passage
+from .console import plain as printable
 from .options import PATH, album_bundle_option, decider_option, json_option, now_option, threads_option
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ _MAX_LINE = 1 << 20
 @click.argument("album", type=PATH)
 @album_bundle_option
 @click.option(
-    "--plain", "rules", is_flag=True, help="Answer by rules, also where the bundle has a language model."
+    "--worded",
+    is_flag=True,
+    help="Let the bundle's language model word answers; what its evidence does not hold is not said.",
 )
+@click.option("--plain", is_flag=True, hidden=True, help="What is done without --worded.")
 @click.option("--name", default=None, help="Go on with the conversation of this name. [default: a new one]")
 @click.option("-v", "--verbose", is_flag=True, help="Show what was retrieved for each answer.")
 @click.option(
@@ -43,7 +47,8 @@ _MAX_LINE = 1 << 20
 def chat(
     album: Path,
     bundle: Path | None,
-    rules: bool,
+    worded: bool,
+    plain: bool,
     name: str | None,
     verbose: bool,
     shown: tuple[str, ...],
@@ -69,7 +74,7 @@ def chat(
 
     with one_line("chat"), MemoryStore.open(album) as store:
         models = models_of(album, bundle, threads)
-        photos, model = photos_of(models, album), None if rules else model_of(models)
+        photos, model = photos_of(models, album), model_of(models) if worded and not plain else None
         talk = Conversation(store, encoder_of(models), photos, model, name, deciders.decider(decider, models))
         pictures = _pictures(photos, shown)
         path = (lambda photo: photo) if photos is None else photos.path
@@ -183,7 +188,7 @@ def reply_json(said: Said, path: Callable[[str], str]) -> dict[str, Any]:
 
 
 def _print(said: Said, path: Callable[[str], str], verbose: bool) -> None:
-    write: Callable[[str], None] = lambda line: click.echo(plain(line))  # noqa: E731
+    write: Callable[[str], None] = lambda line: click.echo(printable(line))  # noqa: E731
     reply = said.reply
     if said.waiting:
         write("  (another program writes the album: this is stored as soon as it is done)")

@@ -1,8 +1,8 @@
 """A conversation about what one said and photographed: each turn is stored, answered and learnt from.
 
-The bundle's language model, where there is one, words the answer from what was retrieved; the rules decide
-what that is. What it reads of memories stands in quotes, and nothing that a turn says is carried out. A model
-that runs elsewhere is never used here.
+The rules answer. The bundle's language model may word an answer from what they retrieved, where that is asked
+for, and is heard only if its evidence holds every word (evidence.py). What it reads of memories stands in
+quotes, and nothing that a turn says is carried out. A model that runs elsewhere is never used here.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from gamer.index.memory.store import MemoryStore
 from ..errors import RuntimeFailure
 from . import personality
 from .deciders import Decider
+from .evidence import supports
 from .facts import facts_of
 from .persona import Manner, manner_of
 from .pictures import Answered, Pictures, asks_for_photos
@@ -61,7 +62,7 @@ class Said:
 
 
 class Conversation:
-    """Not thread-safe. `model`: words the answers, else the rules do. `decider`: the rules if None."""
+    """Not thread-safe. `model`: may word answers, else the rules do. `decider`: the rules if None."""
 
     def __init__(
         self,
@@ -104,11 +105,10 @@ class Conversation:
         self._keep(turn)
         manner, answer = self._manner(text), ""
         if asked and self._model is not None and (reply.drawn or reply.says):
-            answer = self._worded(text, reply, manner, tell, cancel)
-        if not answer:
-            answer = manner.noted(reply.brief if manner.short else reply.text)
-            if tell is not None:
-                tell(answer)
+            answer = self._worded(text, reply, manner, cancel)
+        answer = answer or manner.noted(reply.brief if manner.short else reply.text)
+        if tell is not None:
+            tell(answer)
         drawn, says = _shown(reply)
         spoken = clip(answer, MAX_TURN)
         self._keep(Turn(uuid4().hex, self.name, ASSISTANT, at + 1, spoken, drawn=drawn, says=says))
@@ -145,32 +145,26 @@ class Conversation:
         wishes = dict(said) | {fact.key: fact.value for fact in facts_of(text)}
         return manner_of((key, value) for key, value in wishes.items() if key.startswith(PERSONA))
 
-    def _worded(
-        self, question: str, reply: Reply, manner: Manner, tell: Tell | None, cancel: Event | None
-    ) -> str:
-        """The model's answer from as many notes as fit its cache; "" if not even the question does."""
+    def _worded(self, question: str, reply: Reply, manner: Manner, cancel: Event | None) -> str:
+        """The model's answer from as many notes as fit its cache; "" if its evidence does not hold it."""
         notes = notes_of(reply)
-        while True:
+        while notes:
             try:
-                return self._generated(question, notes, manner, tell, cancel)
-            except RuntimeFailure:  # raised before the first word
-                if not notes:
-                    return ""
+                return self._generated(question, notes, manner, cancel)
+            except RuntimeFailure:  # they do not fit
                 notes = notes[: len(notes) // 2]
+        return ""
 
-    def _generated(
-        self, question: str, notes: list[str], manner: Manner, tell: Tell | None, cancel: Event | None
-    ) -> str:
+    def _generated(self, question: str, notes: list[str], manner: Manner, cancel: Event | None) -> str:
         from ..models.chat import Message, Wish
 
         assert self._model is not None
         who = personality.read(self.store).sentence() if personality.is_on(self.store) else ""
-        system = Message("system", "\n".join(filter(None, [_SYSTEM, manner.prompt(), who, *notes])))
+        orders = "\n".join(filter(None, [_SYSTEM, manner.prompt(), who]))
+        system = Message("system", "\n".join([orders, *notes]))
         ids = self._model.ids([system, Message("user", question[:1_000])])
-        done = self._model.generate(
-            ids, Wish(MAX_NEW), None if tell is None else (lambda piece: tell(piece.text)), cancel
-        )
-        return done.text.strip()
+        answer = self._model.generate(ids, Wish(MAX_NEW), None, cancel).text.strip()
+        return answer if supports(notes, question, orders, answer) else ""
 
 
 def model_of(models: Models | None) -> Chat | None:

@@ -45,7 +45,8 @@ ShownRow = Annotated[int, Field(ge=0, le=2**31 - 1, strict=False), BeforeValidat
 class TalkRequest(BaseModel):
     """`chat`: the conversation that an earlier answer named; a new one without it.
 
-    `plain`: answers by rules, also where the bundle has a language model. `photos`: rows of the photos that
+    `worded`: the bundle's language model may word the answer; what its evidence does not hold is not said.
+    `plain`: what is done without it. `photos`: rows of the photos that
     the turn is said of.
     """
 
@@ -55,6 +56,7 @@ class TalkRequest(BaseModel):
         str, Field(min_length=1, max_length=MAX_QUERY, pattern=VISIBLE, examples=["Where do I live?"])
     ]
     chat: Annotated[str, Field(pattern="^chat [0-9a-f]{12}$")] | None = None
+    worded: bool = False
     plain: bool = False
     photos: Annotated[list[ShownRow], Field(max_length=MAX_SHOWN)] = []
 
@@ -121,7 +123,7 @@ class Talks:
             tell(TalkPiece(text))
 
         with self._idle.answering(), MemoryStore.open(engine.album.path) as store:
-            model = None if asked.plain else self._model
+            model = self._model if asked.worded and not asked.plain else None
             talk = Conversation(store, encoder_of(engine.models), AlbumPictures(engine), model, asked.chat)
             shown = [photo.id for photo in engine.album.photos(asked.photos)]
             text, photos, memories, failed = "", tuple[int, ...](), tuple[TalkMemory, ...](), ""

@@ -39,7 +39,7 @@ export class Talk {
     log.append(turn);
     turn.scrollIntoView({ block: "nearest" });
     if (of) this.show(null);
-    const request = { text, chat: this.chat, plain: byId("talk-plain").checked, photos: of ? [of.row] : [] };
+    const request = { text, chat: this.chat, worded: byId("talk-worded").checked, photos: of ? [of.row] : [] };
     try {
       let last = null;
       await api.talk(request, this.running.signal, (line) => (line.piece === undefined ? (last = line) : answer.append(line.piece)));

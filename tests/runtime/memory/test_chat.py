@@ -132,8 +132,19 @@ class Model:
         return SimpleNamespace(text=self.answer)
 
 
-@pytest.mark.parametrize(("room", "answer"), [(0, "In Porto."), (9_999, ""), (400, "In Porto.")])
-def test_a_prompt_that_does_not_fit_and_an_empty_answer(store: MemoryStore, room: int, answer: str) -> None:
+@pytest.mark.parametrize(
+    ("room", "answer"),
+    [
+        (0, "In Porto."),
+        (9_999, ""),
+        (400, "In Porto."),
+        (9_999, "You answer the owner of a photo album."),
+        (9_999, "In Berlin."),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_empty_or_is_not_in_the_notes(
+    store: MemoryStore, room: int, answer: str
+) -> None:
     model, told = Model(room, answer), list[str]()
     talk = Talk(store, model=model)
     talk.say(
