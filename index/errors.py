@@ -6,7 +6,11 @@ Each message is one line: what is wrong, where, and what to do.
 from __future__ import annotations
 
 
-class AlbumError(Exception):
+class GamerError(Exception):
+    """What the caller can solve; `str(error)` is one line. The exceptions of all rooms derive from it."""
+
+
+class AlbumError(GamerError):
     """An album file that cannot be opened, read or written as asked."""
 
 
@@ -22,5 +26,5 @@ class UnfitMemory(AlbumError):
     """A memory or a turn that cannot be stored as it is given: empty, too long, or without its key."""
 
 
-class IngestError(Exception):
+class IngestError(GamerError):
     """A photo or album source that cannot be read."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from time import perf_counter_ns
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from gamer.index import AlbumError
 
 from ..errors import RuntimeFailure
+from ..search import notebook
 from . import calls
 from .calls import Call, ToolError, View
 from .results import Item, Result
@@ -83,7 +84,8 @@ class Outcome:
     """A finished task. `photos`: of `answer.rows`.
 
     `ended`: "answer", "budget" or "interrupted" (the answer is then what was found last), or the line of the
-    error that ended the mind.
+    error that ended the mind. `files`: of `photos`, their paths, or ids in the album where there is no file;
+    set by `gamer.Album.ask` alone, and told to no mind.
     """
 
     question: str
@@ -94,6 +96,16 @@ class Outcome:
     steps: tuple[Step, ...]
     ended: str
     left: Budget
+    files: tuple[str, ...] = ()
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A row for each photo of the answer, for a data frame."""
+        names = self.files or [item.id for item in self.photos]
+        return [asdict(item) | {"file": file} for item, file in zip(self.photos, names, strict=True)]
+
+    def _repr_html_(self) -> str:
+        captions = [f"{item.taken or ''} {item.memory or ''}" for item in self.photos]
+        return notebook.html(self.answer.sentence, list(zip(self.files, captions, strict=False)))
 
 
 Turns = Generator[Act, Observation, Answer]

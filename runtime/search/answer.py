@@ -5,9 +5,13 @@ Also what `similar` returns: the photos most like a given one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from gamer.index import Cube, EntityMatch
+
+from .notebook import html
 
 MODES = ("fused", "paper")  # how an engine ranks
 REFINEMENTS = ("off", "fast", "llm")
@@ -98,6 +102,25 @@ class Answer:
     presence: float
     count: int | None = None
 
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, rank: int) -> Hit:
+        return self.hits[rank]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A row for each hit, for a data frame."""
+        return [asdict(hit) for hit in self.hits]
+
+    def _repr_html_(self) -> str:
+        doubt = "probably not in this album; the nearest: " if self.doubtful else ""
+        captions = [f"{hit.probability:.0%} {hit.memory or ''}" for hit in self.hits]
+        paths = [hit.path for hit in self.hits]
+        return html(f"{doubt}{self.trace.query}", list(zip(paths, captions, strict=True)))
+
     @property
     def doubtful(self) -> bool:
         """Whether the album more likely does not hold what is meant."""
@@ -136,3 +159,18 @@ class SimilarPhotos:
     channel: str
     plan: str
     photos: tuple[SimilarPhoto, ...]
+
+    def __iter__(self) -> Iterator[SimilarPhoto]:
+        return iter(self.photos)
+
+    def __len__(self) -> int:
+        return len(self.photos)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A row for each photo, for a data frame."""
+        return [asdict(photo) for photo in self.photos]
+
+    def _repr_html_(self) -> str:
+        captions = [f"{photo.cosine:.2f} {photo.memory or ''}" for photo in self.photos]
+        paths = [photo.path for photo in self.photos]
+        return html(f"similar to {self.asked.id}", list(zip(paths, captions, strict=True)))

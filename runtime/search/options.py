@@ -71,5 +71,6 @@ class Observer:
         """The rows that mode "fused" ranks, and each unweighted feature, float32 [rows]."""
 
 
+DEFAULT = SearchOptions()
 _NOTHING: AbstractContextManager[None] = nullcontext()
 SILENT = Observer()

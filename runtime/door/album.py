@@ -1,0 +1,280 @@
+"""An album as a program uses it: opened once, searched, asked, added to. `gamer.open` returns one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from threading import Thread
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+from gamer.index import Album as Reader
+from gamer.index import AlbumWriter, OpenedLog
+
+from ..models.models import check_encoders
+from ..search import similar as similarity
+from ..search.options import DEFAULT as DEFAULT_SEARCH
+from ..search.options import SearchOptions
+from .bundle import DEFAULT, Bundle, Running, find_bundle
+from .encoding import AS_IT_IS, Reading, encoder
+from .events import Events
+from .memory import Memory
+from .people import People
+from .timeline import Period, Unit, periods
+
+if TYPE_CHECKING:
+    from ..agent.loop import Budget, End, Outcome, Step
+    from ..agent.toolbox import Toolbox
+    from ..agent.viewers import Viewer
+    from ..indexing.build import Added, Built, Progress, Updated
+    from ..indexing.captions import Captioned, Captioner
+    from ..search.answer import Answer, SimilarPhotos
+    from ..search.engine import Engine
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A language model behind an OpenAI-compatible endpoint: of this machine if `url` is None.
+
+    What is marked to stay on the device is not told to it. `context`: tokens that it takes at once.
+    """
+
+    model: str
+    url: str | None = None
+    context: int = 8_192
+
+
+class Album:
+    """An album file, with the bundle that encoded it.
+
+    Models are opened when a call first needs them. Threads may search at once; after a change the next search
+    opens the file again. Raises AlbumError for a file that is no album.
+    """
+
+    def __init__(
+        self, path: str | Path, bundle: str | Path | Bundle | None = None, running: Running = DEFAULT
+    ) -> None:
+        self.path, self._named, self._running = Path(path), bundle, running
+        self._engine: Engine | None = None
+        self._reader: Reader | None = Reader.open(self.path)
+        self.built: Built | None = None  # what `gamer.build` did
+
+    @cached_property
+    def bundle(self) -> Bundle:
+        """The bundle that was named, else the one that belongs to the album. Raises RuntimeFailure."""
+        if isinstance(self._named, Bundle):
+            return self._named
+        return Bundle(self._named or find_bundle(self.path), self._running)
+
+    @property
+    def reader(self) -> Reader:
+        """The album's rows, read as they are now."""
+        if self._reader is None:
+            self._reader = Reader.open(self.path)
+        return self._reader
+
+    @property
+    def engine(self) -> Engine:
+        """What searches. Raises RuntimeFailure if other encoders made the album's vectors."""
+        if self._engine is None:
+            # Loading the text tower releases Python's lock: the engine is imported meanwhile.
+            ahead = Thread(target=self.bundle.models.load_text)
+            ahead.start()
+            from ..search.engine import Engine
+
+            check_encoders(self.bundle.models, self.reader.meta, self.path)
+            self._engine = Engine(self.bundle.models, self.reader)
+            ahead.join()
+        return self._engine
+
+    # Searching
+
+    def search(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        now: datetime | None = None,
+        refine: str = "fast",
+        mode: str = "fused",
+        options: SearchOptions = DEFAULT_SEARCH,
+    ) -> Answer:
+        """The `k` photos (by default the bundle's K) that a sentence means, best first.
+
+        `now`: wall time from which "last spring" counts. `refine`: "off", "fast", or "llm", which asks the
+        bundle's language model. `mode`: "fused", or "paper". Raises RuntimeFailure for an empty query.
+        """
+        from ..search.find import find
+
+        return find(self.engine, query, k, refined_by=refine, mode=mode, now=now, options=options)
+
+    def similar(self, photo: str | int, k: int = similarity.K) -> SimilarPhotos:
+        """The photos most similar to one, named by its id, its row or its file. Needs no bundle."""
+        return similarity.similar(self.reader, similarity.row_named(self.reader, str(photo)), k)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        end: End = "sentence",
+        now: datetime | None = None,
+        mind: str = "rules",
+        endpoint: Endpoint | None = None,
+        viewer: Viewer | None = None,
+        budget: Budget | None = None,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> Outcome:
+        """Answers a question that takes several steps with a sentence, or a set of photos (`end`).
+
+        `mind`: who chooses the steps, "rules" or the bundle's "llm"; or a model behind an `endpoint`.
+        """
+        from ..agent import loop, minds
+
+        toolbox = self.toolbox(now, viewer, leaving=endpoint is not None)
+        who = (
+            minds.mind(mind, toolbox, now)
+            if endpoint is None
+            else minds.endpoint_mind(toolbox, endpoint.url, endpoint.model, endpoint.context)
+        )
+        outcome = loop.run(who, toolbox, question, end, budget or loop.Budget(), on_step)
+        photos = toolbox.album.photos(outcome.answer.rows)
+        return replace(outcome, files=tuple(photo.path or photo.id for photo in photos))
+
+    def toolbox(
+        self, now: datetime | None = None, viewer: Viewer | None = None, leaving: bool = False
+    ) -> Toolbox:
+        """The agents' tools over the album. `leaving`: without what must stay on the device."""
+        from ..agent.toolbox import Toolbox
+
+        return Toolbox(self.engine, now, viewer, leaving)
+
+    def timeline(self, by: Unit = "month") -> tuple[Period, ...]:
+        """The years, months or days of which there are photos, newest first, with the ids of these."""
+        return periods(self.reader, by)
+
+    @cached_property
+    def people(self) -> People:
+        """Who is in the photos."""
+        return People(self)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What the album knows about its owner."""
+        return Memory(self)
+
+    @cached_property
+    def events(self) -> Events:
+        """The occasions that the photos belong to."""
+        return Events(self)
+
+    # Changing
+
+    def add(
+        self,
+        source: str | Path,
+        *,
+        prune: bool = False,
+        again: bool = False,
+        people: bool | None = None,
+        reading: Reading = AS_IT_IS,
+        progress: Progress | None = None,
+    ) -> Added:
+        """Brings the album up to date with a folder of photos, or a JSONL: new, moved and edited ones.
+
+        `prune`: photos whose files are gone are removed. `again`: also what was removed before. `people`:
+        whether faces are searched for; None: as before.
+        """
+        from ..indexing import build
+
+        models = self.bundle.models
+        with self.changing() as path:
+            return build.add(
+                path,
+                Path(source),
+                models,
+                prune=prune,
+                again=again,
+                progress=progress,
+                encoder=encoder(models, path, reading),
+                with_people=people,
+            )
+
+    def update(
+        self,
+        photos: Sequence[str] = (),
+        *,
+        reading: Reading = AS_IT_IS,
+        progress: Progress | None = None,
+    ) -> Updated:
+        """Encodes photos again, all if none is named; with another bundle's encoders the whole album."""
+        from ..indexing import build
+
+        with self.changing():
+            models = self.bundle.models
+            return build.update(
+                self.path, models, photos, progress, encoder(self.bundle.models, self.path, reading)
+            )
+
+    def caption(
+        self,
+        captioner: Captioner | Literal["template", "llm"] = "template",
+        *,
+        reading: Reading = AS_IT_IS,
+        progress: Progress | None = None,
+    ) -> Captioned:
+        """Writes a memory for each photo that nobody has described."""
+        from ..indexing import captions
+
+        models = self.bundle.models
+        chosen = captions.captioner(captioner, models) if isinstance(captioner, str) else captioner
+        with self.changing():
+            return captions.caption_album(
+                self.path, models, chosen, progress, encoder(self.bundle.models, self.path, reading)
+            )
+
+    def remove(self, *photos: str) -> tuple[str, ...]:
+        """Removes photos by their ids, for good: a scan does not take them in again. Files stay."""
+        ids = tuple(dict.fromkeys(photos))
+        with self.changing() as path, AlbumWriter.extend(path) as writer:
+            writer.remove(ids, for_good=True)
+            OpenedLog(path).forget(photos=ids)
+        return ids
+
+    def verify(self) -> list[str]:
+        """What is wrong with the file, a line each; empty if nothing is."""
+        return self.reader.verify()
+
+    def changed(self) -> None:
+        """Forgets what was read: the next call reads the file as it is then."""
+        if self._reader is not None:
+            self._reader.close()
+        self._engine = self._reader = None
+
+    close = changed
+
+    @contextmanager
+    def changing(self) -> Iterator[Path]:
+        """The file, while others write it; what was read of it before is forgotten."""
+        self.changed()
+        try:
+            yield self.path
+        finally:
+            self.changed()
+
+    def __len__(self) -> int:
+        return len(self.reader)
+
+    def __enter__(self) -> Album:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<gamer.Album {self.path}: {len(self)} photos>"

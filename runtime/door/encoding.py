@@ -1,0 +1,64 @@
+"""What is read from photos when they are indexed, and building an album of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from .bundle import DEFAULT, Bundle, Running, find_bundle
+
+if TYPE_CHECKING:
+    from ..indexing.build import Built, Progress
+    from ..indexing.encode import Encoder
+    from ..models.models import Models
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`ocr`: text in pictures, of "all" or ("auto") of those that likely carry text. `extract`: who finds
+    entities in memories, the "rules" or, beside them, the bundle's language model ("llm").
+    """
+
+    ocr: Literal["off", "auto", "all"] = "off"
+    extract: Literal["rules", "llm"] = "rules"
+
+
+AS_IT_IS = Reading()
+
+
+def encoder(models: Models, album: Path, reading: Reading) -> Encoder:
+    """What encodes the photos of `album`; the language model's answers are kept in ALBUM.extract."""
+    from gamer.index import extract as by_rules
+
+    from ..indexing.encode import Encoder
+    from ..indexing.ocr import TextReader
+
+    reader = None if reading.ocr == "off" else TextReader(reading.ocr)
+    if reading.extract == "rules":
+        return Encoder(models, reader, by_rules)
+    from ..indexing.extract import LlmExtractor
+
+    return Encoder(models, reader, LlmExtractor.open(models, album.with_name(album.name + ".extract")))
+
+
+def build(
+    source: str | Path,
+    to: str | Path,
+    bundle: str | Path | Bundle | None = None,
+    *,
+    people: bool | None = None,
+    reading: Reading = AS_IT_IS,
+    running: Running = DEFAULT,
+    progress: Progress | None = None,
+) -> Built:
+    """Builds the album file `to` of a folder of photos, or of a JSONL; it replaces one only when it is whole.
+
+    Without `bundle`, the one near `to`. Raises RuntimeFailure if no photo could be taken.
+    """
+    from ..indexing import build as indexing
+
+    out = Path(to)
+    opened = bundle if isinstance(bundle, Bundle) else Bundle(bundle or find_bundle(out), running)
+    made_by = encoder(opened.models, out, reading)
+    return indexing.build(Path(source), opened.models, out, progress, made_by, people)

@@ -1,0 +1,55 @@
+"""The occasions that an album's photos belong to: listed, made, renamed, merged and split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from gamer.index import Event
+
+    from ..events.build import Counts
+    from .album import Album
+
+
+class Events:
+    """What is changed here stays when events are made again. Photos without a date are in none."""
+
+    def __init__(self, album: Album) -> None:
+        self._album = album
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self._album.reader.events())
+
+    def build(self, decider: Literal["rules", "llm"] = "rules") -> Counts:
+        """Makes the events again. `decider`: who says where one begins, the rules or the language model."""
+        from ..events.build import segment_album
+
+        models = self._album.bundle.models
+        if decider == "rules":
+            with self._album.changing() as path:
+                return segment_album(path, models)
+        from ..events.llm import LlmDecider
+
+        with self._album.changing() as path:
+            return segment_album(path, models, LlmDecider.open(models))
+
+    def rename(self, event: str, name: str) -> Event:
+        from ..events import build
+
+        with self._album.changing() as path:
+            return build.rename(path, self._album.bundle.models, event, name)
+
+    def merge(self, first: str, second: str) -> Event:
+        """Puts the photos of the second event into the first, whose name stays."""
+        from ..events import build
+
+        with self._album.changing() as path:
+            return build.merge(path, self._album.bundle.models, first, second)
+
+    def split(self, event: str, photo: str) -> tuple[Event, Event]:
+        """Makes a new event of the photos from `photo` on."""
+        from ..events import build
+
+        with self._album.changing() as path:
+            return build.split(path, self._album.bundle.models, event, photo)

@@ -1,0 +1,121 @@
+"""What an album knows about its owner: listed, added to, corrected, forgotten, and talked with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import NoBundle, RuntimeFailure
+
+if TYPE_CHECKING:
+    from gamer.index.memory.records import Forgotten, Item, Kind
+    from gamer.index.memory.store import MemoryStore
+
+    from ..memory.by_hand import Known
+    from ..memory.chat import Conversation, Said
+    from .album import Album
+    from .bundle import Bundle
+
+
+class Memory:
+    """Stays in the album's file; what is forgotten is erased from it. Memories are named by their number."""
+
+    def __init__(self, album: Album) -> None:
+        self._album = album
+
+    def __iter__(self) -> Iterator[Item]:
+        """The memories that hold, by time."""
+        return iter(self.items())
+
+    def items(self, kind: Kind | None = None, past: bool = False) -> list[Item]:
+        """`past`: also the values that later ones replaced."""
+        with self.store(write=False) as store:
+            return store.items(kind, past)
+
+    def show(self, memory: int) -> Known:
+        """A memory with the turns that it was drawn from, and its other values. Raises NoSuchMemory."""
+        from ..memory import by_hand
+
+        with self.store(write=False) as store:
+            return by_hand.show(store, memory)
+
+    def add(self, text: str, *, kind: Kind = "semantic", key: str = "", share: bool = False) -> int:
+        """Stores a memory in your words. `key`: what it is about, such as "home": a later value replaces it.
+
+        `share`: it may be exported. Returns its number.
+        """
+        from ..memory import by_hand
+
+        with self.store() as store:
+            return by_hand.add(store, kind, key, text, share)
+
+    def correct(self, memory: int, text: str) -> int:
+        """Stores the corrected words; what was there before is kept as past. Returns the new number."""
+        from ..memory import by_hand
+
+        with self.store() as store:
+            return by_hand.edit(store, memory, text)
+
+    def forget(self, *memories: int) -> Forgotten:
+        """Forgets memories with all that they were drawn from, and the bytes."""
+        from gamer.index import OpenedLog
+
+        from ..memory import by_hand
+
+        with self.store() as store:
+            return by_hand.forget(store, OpenedLog(self._album.path), (), memories)
+
+    @contextmanager
+    def talk(
+        self, name: str | None = None, *, worded: bool = False, decider: Literal["rules", "llm"] = "rules"
+    ) -> Iterator[Conversation]:
+        """A conversation, which remembers what is said. `name`: of one to go on with.
+
+        `worded`: the bundle's language model may word answers. Without a bundle, answers are found by words
+        alone, and no photos are searched.
+        """
+        from ..memory import deciders
+        from ..memory.chat import Conversation, model_of
+        from ..memory.pictures import AlbumPictures
+        from ..memory.recall import encoder_of
+
+        bundle = self._bundle()
+        models = None if bundle is None else bundle.models
+        photos = None
+        if bundle is not None and len(self._album):
+            try:
+                photos = AlbumPictures(self._album.engine)
+            except RuntimeFailure:  # other encoders made the album's vectors
+                photos = None
+        with self.store() as store:
+            yield Conversation(
+                store,
+                encoder_of(models),
+                photos,
+                model_of(models) if worded else None,
+                name,
+                deciders.decider(decider, models),
+            )
+
+    def say(self, text: str, now: datetime | None = None, tell: Callable[[str], None] | None = None) -> Said:
+        """One turn of a conversation of its own: stored, answered, learned from."""
+        with self.talk() as conversation:
+            said = conversation.say(text, now or datetime.now(), tell)
+            conversation.flush()
+        return said
+
+    @contextmanager
+    def store(self, write: bool = True) -> Iterator[MemoryStore]:
+        """The tables themselves."""
+        from gamer.index.memory.store import MemoryStore
+
+        with MemoryStore.open(self._album.path, write=write) as opened:
+            yield opened
+
+    def _bundle(self) -> Bundle | None:
+        try:
+            return self._album.bundle
+        except NoBundle:
+            return None
