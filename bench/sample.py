@@ -10,6 +10,8 @@ import importlib.util
 import json
 from pathlib import Path
 
+from gamer.index.errors import GamerError
+
 from .files import write_atomically
 
 FOLDERS = {"skimage": "data", "sklearn": "datasets/images"}
@@ -24,7 +26,7 @@ QUERIES = (
 )
 
 
-class SampleError(Exception):
+class SampleError(GamerError):
     """A package with the sample's photographs is not installed."""
 
 

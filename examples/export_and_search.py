@@ -10,26 +10,20 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gamer.export.bundle.write import export
+import gamer
 from gamer.export.settings import Settings
-from gamer.runtime.indexing.build import build
-from gamer.runtime.models.models import Models
-from gamer.runtime.search.engine import Engine
 
 
 def main(folder: Path, query: str, out: Path = Path("out")) -> None:
-    bundle = out / "example-bundle"
     # The two towers are enough for a search; an export that is up to date returns at once.
-    settings = Settings("pocket", parts=("image", "text"))
-    export(settings, ("onnx",), bundle, jobs=1, report=lambda step, artifact: print(f"export: {step}"))
+    towers = Settings("pocket", parts=("image", "text"))
+    bundle = gamer.export("pocket", to=out / "example-bundle", settings=towers, jobs=1)
 
-    album = build(folder, Models.open(bundle), out / "example.gamer")
-    print(f"index: {album.photos} photos, {len(album.skips)} skipped")
-
-    engine = Engine.open(bundle, album.path)
-    for hit in engine.search(query, k=5).hits:
-        print(f"{hit.probability:.2f}  {hit.path}")
-    engine.close()
+    with gamer.build(folder, to=out / "example.gamer", bundle=bundle) as album:
+        if album.built is not None:
+            print(f"index: {album.built.photos} photos, {len(album.built.skips)} skipped")
+        for hit in album.search(query, k=5):
+            print(f"{hit.probability:.2f}  {hit.path}")
 
 
 if __name__ == "__main__":

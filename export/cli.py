@@ -339,7 +339,7 @@ def export(
     except ExportError as error:
         raise click.BadParameter(str(error), param_hint="--targets") from None
     on_interrupt = "interrupted; finished parts are kept, run the same command to go on"
-    with one_line("export", ExportError, extra="export", interrupted=on_interrupt):
+    with one_line("export", extra="export", interrupted=on_interrupt):
         name = _recipe(recipe, model, trust_pickle)
         settings = Settings(
             recipe=name,
@@ -486,7 +486,7 @@ def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
 def verify(bundle_dir: Path, hashes_only: bool, weights: tuple[str, ...], as_json: bool) -> None:
     """Check every hash and size of BUNDLE, then run every artifact that this platform can execute against
     torch again and hold it to its threshold."""
-    with one_line("verify", ExportError, extra="export"):
+    with one_line("verify", extra="export"):
         manifest = mf.read(bundle_dir)
         mf.check(bundle_dir, manifest)
         if not hashes_only:

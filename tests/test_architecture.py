@@ -206,3 +206,51 @@ assert not idle, idle
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
     )
     assert done.returncode == 0, done.stderr
+
+
+def at_run_time(path: Path) -> Iterator[str]:
+    """The project's modules that a file imports when it runs, not for types alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            above = name_of(path).split(".")[: -node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+# What `gamer.Album` and `gamer.Bundle` offer, and what that is made of.
+OFFERED = {
+    "gamer.index.Album", "gamer.index.AlbumWriter", "gamer.index.OpenedLog", "gamer.index.memory.store",
+    *(f"gamer.runtime.{name}" for name in (
+        "search.engine", "search.find", "models.models", "agent.toolbox", "agent.minds", "agent.loop.run",
+        "indexing.build", "indexing.encode", "indexing.people", "indexing.captions", "events.build",
+        "events.llm", "memory.chat", "memory.recall", "memory.by_hand", "memory.update", "memory.deciders",
+    )),
+}  # fmt: skip
+MADE_ON_THE_DOOR = (
+    "search",
+    "similar",
+    "ask",
+    "mcp",
+    "chat",
+    "index",
+    "copies",
+    "events",
+    "people",
+    "memory",
+)
+
+
+@pytest.mark.parametrize("command", MADE_ON_THE_DOOR)
+def test_a_command_is_made_on_the_door_and_imports_nothing_deeper(command: str) -> None:
+    path = ROOT / "runtime" / "cli" / f"{command}.py"
+    assert OFFERED.isdisjoint(at_run_time(path))
+
+
+def test_the_server_opens_albums_and_bundles_at_the_door() -> None:
+    opening = {"gamer.runtime.models.models", "gamer.runtime.search.find"}
+    assert opening.isdisjoint(at_run_time(ROOT / "runtime" / "serve" / "cli.py"))

@@ -7,13 +7,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+from gamer.index import Album
 from tests.paths import ROOT
 
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")]
@@ -39,13 +42,23 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_python_in_the_readme_runs_and_finds_the_cat(bundle: Path, sample_album: Path) -> None:
+def test_the_python_in_the_readme_runs_and_finds_the_cat(
+    bundle: Path, sample_album: Path, tmp_path: Path
+) -> None:
+    album, pictures = Path(shutil.copy(sample_album, tmp_path)), tmp_path / "Pictures"
+    pictures.mkdir()
+    Image.new("RGB", (64, 48), "red").save(pictures / "red.png")
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert len(code.splitlines()) <= 11
-    code = code.replace("out/pocket", str(bundle)).replace("out/album.gamer", str(sample_album))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    code = code.replace("out/album.gamer", str(album))
+    names = os.environ | {"GAMER_BUNDLE": str(bundle), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=names
+    )
     assert done.returncode == 0, done.stderr
-    assert "chelsea" in done.stdout.splitlines()[1] and "'vectors'" in done.stdout
+    assert "chelsea" in done.stdout.splitlines()[1]
+    with Album.open(album) as grown, Album.open(sample_album) as before:
+        assert len(grown) == len(before) + 1
 
 
 @pytest.mark.slow

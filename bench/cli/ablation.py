@@ -14,8 +14,6 @@ from rich.table import Table
 from gamer.runtime.cli.console import one_line
 
 from ..files import write_atomically
-from ..retrieval.datasets import DatasetError
-from ..sample import SampleError
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ def ablation(
 
     if not all(part.strip().isdigit() and int(part) > 0 for part in sizes.split(",")):
         raise click.UsageError("--sizes: whole numbers with commas between")
-    with one_line("bench ablation", DatasetError, SampleError, extra="bench"), spinner() as progress:
+    with one_line("bench ablation", extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         cache.mkdir(parents=True, exist_ok=True)
         result = measuring.measure(
@@ -121,7 +119,7 @@ def delta(
     """Mode paper at each δ on DATASETS (the paper's Table 6), and with the δ that the other users choose."""
     from ..retrieval import delta as measuring
 
-    with one_line("bench delta", DatasetError, SampleError, extra="bench"), spinner() as progress:
+    with one_line("bench delta", extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         cache.mkdir(parents=True, exist_ok=True)
         result = measuring.measure(
@@ -150,7 +148,7 @@ def replay(bundle: Path, out: Outlet, threads: int) -> None:
     """Replay the paper's example queries (its Table 9) in a small album that was invented for them."""
     from ..retrieval import replay as measuring
 
-    with one_line("bench replay", DatasetError, SampleError, extra="bench"), spinner() as progress:
+    with one_line("bench replay", extra="bench"), spinner() as progress:
         progress.add_task("replaying", total=None)
         result = measuring.measure(bundle, threads)
         out.save(asdict(result))
@@ -178,7 +176,7 @@ def paper(results: Path, output: Path | None) -> None:
     """
     from ..retrieval import paper as paper_tables
 
-    with one_line("bench paper", DatasetError, extra="bench"):
+    with one_line("bench paper", extra="bench"):
         text = paper_tables.draw(results)
         if output:
             write_atomically(output, text)

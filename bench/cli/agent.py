@@ -12,7 +12,6 @@ from gamer.runtime.cli.console import one_line
 from gamer.runtime.cli.options import context_option
 from gamer.runtime.errors import RuntimeFailure
 
-from ..retrieval.datasets import DatasetError
 from .agent_tables import sheets
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 from .quality import shown_command
@@ -93,7 +92,7 @@ def agent(
     """
     from ..agent import measure as measuring
 
-    with one_line("bench agent", DatasetError, extra="bench"), spinner() as progress:
+    with one_line("bench agent", extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         _check(record, replay, ablate)
         plan = measuring.Plan(

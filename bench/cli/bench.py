@@ -13,8 +13,6 @@ from rich.table import Table
 from gamer.runtime.cli.console import one_line
 
 from .. import sample as sample_album
-from ..retrieval.datasets import DatasetError
-from ..sample import SampleError
 from . import (
     ablation,
     agent,
@@ -118,13 +116,12 @@ def llm(
     """Speed of the language model in BUNDLE (prefill, decode, first token, a refinement) and what its
     quantization cost in quality.
     """
-    from gamer.export.errors import ExportError
     from gamer.export.settings import parse_sources
     from gamer.runtime.bundle import manifest
 
     from .. import llm as measuring
 
-    with one_line("bench llm", DatasetError, ExportError, extra="export"), spinner() as progress:
+    with one_line("bench llm", extra="export"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         result = measuring.measure(
             bundle,
@@ -173,6 +170,6 @@ def sample(output: Path) -> None:
     """Write the sample album's JSONL to OUTPUT: packaged photographs with times, places and memories written
     for the sample.
     """
-    with one_line("bench sample", DatasetError, SampleError, extra="bench"):
+    with one_line("bench sample", extra="bench"):
         count = sample_album.write(output)
     click.echo(f"{output}: {count} photos")

@@ -13,7 +13,6 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..retrieval.datasets import DatasetError
 from .options import PATH, Outlet, result_options, spinner
 
 if TYPE_CHECKING:
@@ -32,11 +31,10 @@ def channels(checkpoints: tuple[Path, ...], album: Path, queries: Path | None, o
 
     CHECKPOINTS: directories of `gamer train --until DATE`, whose withheld memories are asked.
     """
-    from gamer.export.errors import ExportError
 
     from .. import channels as measuring
 
-    with one_line("bench channels", DatasetError, ExportError, extra="export"), spinner() as progress:
+    with one_line("bench channels", extra="export"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         result = measuring.measure(
             album, checkpoints, queries, lambda text: progress.update(task, description=text)

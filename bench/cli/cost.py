@@ -14,9 +14,6 @@ from gamer.runtime.cli.options import backend_option
 from gamer.runtime.search.answer import REFINEMENTS
 
 from .. import sample as sample_album
-from ..cost.nodes import GraphError
-from ..retrieval.datasets import DatasetError
-from ..sample import SampleError
 from .options import PATH, Outlet, bundle_option, sheet_options, spinner, threads_option
 
 if TYPE_CHECKING:
@@ -111,7 +108,7 @@ def latency(
     if html and album is None:
         raise click.UsageError("--html draws searches: give an ALBUM")
     with (
-        one_line("bench latency", DatasetError, GraphError, SampleError, extra="bench"),
+        one_line("bench latency", extra="bench"),
         spinner() as progress,
     ):
         task = progress.add_task("opening", total=None)
@@ -214,7 +211,7 @@ def flops(
     from ..cost import flops as counting
     from ..cost import flops_tables as tables
 
-    with one_line("bench flops", GraphError, SampleError, extra="bench"), spinner() as progress:
+    with one_line("bench flops", extra="bench"), spinner() as progress:
         task = progress.add_task("counting", total=None)
         query_texts = queries or sample_album.QUERIES
         result = counting.measure(
@@ -358,7 +355,7 @@ def device(
     from ..phones import device as predicting
     from ..phones import device_tables as tables
 
-    with one_line("bench device", GraphError, SampleError, extra="bench"), spinner() as progress:
+    with one_line("bench device", extra="bench"), spinner() as progress:
         known = devices.load(profiles or devices.PROFILES)
         chosen = devices.choose(known, names)
         measured = [imported.read(path) for path in imports]
@@ -415,7 +412,7 @@ def ops(
     from ..cost import ops as profiling
     from ..cost import ops_tables as tables
 
-    with one_line("bench ops", GraphError, extra="bench"), spinner() as progress:
+    with one_line("bench ops", extra="bench"), spinner() as progress:
         task = progress.add_task("profiling", total=None)
         result = profiling.measure(
             bundle,

@@ -12,7 +12,6 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..retrieval.datasets import DatasetError
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 from .quality import shown_command
 
@@ -43,7 +42,7 @@ def events(
 
     names = [name.strip() for name in users.split(",") if name.strip()]
     options = ("--users", ",".join(names)) if names else ()
-    with one_line("bench events", DatasetError, extra="bench"), spinner() as progress:
+    with one_line("bench events", extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         result = measuring.measure(
             bundle,

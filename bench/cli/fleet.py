@@ -13,7 +13,6 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..retrieval.datasets import DatasetError
 from ..retrieval.methods import METHODS
 from .options import PATH, Outlet, bundle_option, result_options, spinner
 
@@ -107,7 +106,7 @@ def fleet(
     if address and engine != "ray":
         raise click.UsageError("--address needs --engine ray")
     with (
-        one_line("bench fleet", DatasetError, extra="fleet" if engine == "ray" else "bench"),
+        one_line("bench fleet", extra="fleet" if engine == "ray" else "bench"),
         spinner() as progress,
     ):
         task, begin = progress.add_task("opening", total=None), perf_counter()

@@ -14,8 +14,6 @@ from rich.table import Table
 from gamer.runtime.cli.console import fail, one_line
 
 from ..files import write_atomically
-from ..retrieval.datasets import DatasetError
-from ..sample import SampleError
 from .options import ERR, PATH, Outlet, bundle_option, result_options, spinner
 
 if TYPE_CHECKING:
@@ -78,7 +76,7 @@ def ann(
     for one in left_out:
         ERR.print(f"{one.algorithm} is left out: {one.why}", markup=False, soft_wrap=True)
     with (
-        one_line("bench ann", DatasetError, SampleError, extra="bench"),
+        one_line("bench ann", extra="bench"),
         spinner() as progress,
         tempfile.TemporaryDirectory() as folder,
     ):
@@ -149,7 +147,7 @@ def index(bundle: Path, photos: str, cache: Path, repetitions: int, out: Outlet,
 
     if not all(part.strip().isdigit() and int(part) >= 100 for part in photos.split(",")):
         raise click.UsageError("--photos: whole numbers of 100 or more with commas between")
-    with one_line("bench index", DatasetError, SampleError, extra="bench"), spinner() as progress:
+    with one_line("bench index", extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         cache.mkdir(parents=True, exist_ok=True)
         counts = sorted({int(part) for part in photos.split(",")})

@@ -11,7 +11,6 @@ import click
 from gamer.runtime.cli.console import one_line
 
 from ..retrieval import paper_training
-from ..retrieval.datasets import DatasetError
 from .options import PATH, Outlet, bundle_option, result_options
 
 
@@ -49,14 +48,13 @@ def update(
     first three quarters are learned from and the last is measured.
     """
     from gamer.export.cli import bar
-    from gamer.export.errors import ExportError
     from gamer.export.settings import Settings
     from gamer.export.training.cli import talk
     from gamer.export.training.options import Options
 
     from .. import learning
 
-    with one_line("bench update", DatasetError, ExportError, extra="export"), bar() as progress:
+    with one_line("bench update", extra="export"), bar() as progress:
         options = Options(epochs=epochs, rate=rate)
         result = learning.update(Settings(recipe), album, base, queries, work, options, talk(progress))
         out.save(asdict(result))
@@ -91,14 +89,13 @@ def alpha(
     The queries are {"query", "photos"}; the first three quarters are learned from and the last is measured.
     """
     from gamer.export.cli import bar
-    from gamer.export.errors import ExportError
     from gamer.export.settings import Settings
     from gamer.export.training.cli import talk
     from gamer.export.training.options import Options, Reinforcement
 
     from .. import learning
 
-    with one_line("bench alpha", DatasetError, ExportError, extra="export"), bar() as progress:
+    with one_line("bench alpha", extra="export"), bar() as progress:
         result = learning.alphas(
             Settings(recipe),
             album,

@@ -10,7 +10,6 @@ import click
 
 from gamer.runtime.cli.console import one_line
 
-from ..retrieval.datasets import DatasetError
 from .options import PATH, Outlet, result_options, spinner, threads_option
 
 
@@ -36,7 +35,7 @@ def llm_tasks(
     """
     from ..llm_tasks import measure as measuring
 
-    with one_line("bench llm-tasks", DatasetError, extra="bench"), spinner() as progress:
+    with one_line("bench llm-tasks", extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         with tempfile.TemporaryDirectory() as aside:
             home = cache or Path(aside)

@@ -14,7 +14,6 @@ from rich.table import Table
 from gamer.runtime.cli.console import one_line
 from gamer.runtime.cli.options import decider_option
 
-from ..retrieval.datasets import DatasetError
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 from .quality import shown_command
 
@@ -43,7 +42,7 @@ def memory(
 
     if fit and data is None:
         raise click.UsageError("--fit needs --data")
-    with one_line("bench memory", DatasetError, extra="bench"), spinner() as progress:
+    with one_line("bench memory", extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
 
         def tell(text: str) -> None:
@@ -102,7 +101,7 @@ def things(data: tuple[Path, ...], bundle: Path, cache: Path, out: Outlet, threa
     """
     from ..memory import things as measuring
 
-    with one_line("bench things", DatasetError, extra="bench"), spinner() as progress:
+    with one_line("bench things", extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         shown = shown_command("things " + " ".join(folder.name for folder in data), bundle, ())
         cache.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,6 @@ from rich.table import Table
 from gamer.runtime.cli.console import one_line
 
 from ..newcomer import Newcomer
-from ..sample import SampleError
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 from .quality import shown_command
 
@@ -31,7 +30,7 @@ def newcomer(bundle: Path, keep: Path | None, out: Outlet, threads: int) -> None
     """
     from .. import newcomer as album
 
-    with one_line("bench newcomer", SampleError, extra="ocr"), spinner() as progress:
+    with one_line("bench newcomer", extra="ocr"), spinner() as progress:
         progress.add_task("building the album and asking", total=None)
         with tempfile.TemporaryDirectory() as aside:
             command = shown_command("newcomer", bundle, ())

@@ -14,7 +14,6 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..sample import SampleError
 from .options import PATH, Outlet, bundle_option, result_options, spinner
 from .quality import shown_command
 
@@ -40,7 +39,7 @@ def page(bundle: Path, photos: int, keep: Path | None, repetitions: int, out: Ou
 
     Needs Chromium, and the `serve` and `dev` extras.
     """
-    with one_line("bench page", SampleError, extra="dev"), spinner() as progress:
+    with one_line("bench page", extra="dev"), spinner() as progress:
         from .. import page as measuring
 
         progress.add_task("making the album, opening and scrolling", total=None)

@@ -12,7 +12,6 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..retrieval.datasets import DatasetError
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 from .quality import shown_command
 
@@ -32,7 +31,7 @@ def people(folder: Path, bundle: Path, out: Outlet, threads: int) -> None:
     """
     from ..people import measure as measuring
 
-    with one_line("bench people", DatasetError, extra="bench"), spinner() as progress:
+    with one_line("bench people", extra="bench"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         result = measuring.measure(
             bundle,

@@ -15,9 +15,7 @@ from rich.table import Table
 from gamer.runtime.cli.console import one_line
 
 from ..files import write_atomically
-from ..retrieval.datasets import DatasetError
 from ..retrieval.methods import METHODS
-from ..sample import SampleError
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
 if TYPE_CHECKING:
@@ -93,7 +91,7 @@ def quality(
         raise click.UsageError(
             "--runs with --parts: users that were asked before have no runs; give one of the two"
         )
-    with one_line("bench quality", DatasetError, SampleError, extra="bench"):
+    with one_line("bench quality", extra="bench"):
         with spinner() as progress:
             task = progress.add_task("opening", total=None)
             result, ranked = measuring.evaluate(
@@ -170,7 +168,7 @@ def fit(datasets: tuple[Path, ...], bundle: Path, cache: Path, out: Outlet, thre
     """
     from ..retrieval import fit_ranking as fitting
 
-    with one_line("bench fit", DatasetError, SampleError, extra="bench"), spinner() as progress:
+    with one_line("bench fit", extra="bench"), spinner() as progress:
         cache.mkdir(parents=True, exist_ok=True)
         task = progress.add_task("opening", total=None)
         result = fitting.fit(
@@ -214,7 +212,7 @@ def calibrate(
     """
     from ..retrieval import calibrate as calibrating
 
-    with one_line("bench calibrate", DatasetError, SampleError, extra="bench"), spinner() as progress:
+    with one_line("bench calibrate", extra="bench"), spinner() as progress:
         cache.mkdir(parents=True, exist_ok=True)
         task = progress.add_task("opening", total=None)
         result = calibrating.calibrate(

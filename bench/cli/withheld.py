@@ -14,7 +14,6 @@ from rich.table import Table
 
 from gamer.runtime.cli.console import one_line
 
-from ..retrieval.datasets import DatasetError
 from .options import PATH, Outlet, bundle_option, result_options, spinner, threads_option
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def withheld(
     """Recall of photos whose memories are withheld, and of photos beside them that keep theirs."""
     from ..retrieval import withheld as measuring
 
-    with one_line("bench withheld", DatasetError), spinner() as progress:
+    with one_line("bench withheld"), spinner() as progress:
         task = progress.add_task("opening", total=None)
         cache.mkdir(parents=True, exist_ok=True)
         day = since.date().isoformat() if since else None

@@ -10,6 +10,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from gamer.index.errors import GamerError
+
 MS = "com.microsoft"
 # Bits of one element by onnx.TensorProto's data types; strings are left out, as they have no fixed size.
 BITS = {
@@ -36,7 +38,7 @@ BITS = {
 Attribute = int | float | str | tuple[int, ...] | tuple[float, ...]
 
 
-class GraphError(Exception):
+class GraphError(GamerError):
     """A graph that cannot be counted. The message names the file, the node, and what to do."""
 
 

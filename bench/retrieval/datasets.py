@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from gamer.index.errors import GamerError
 from gamer.index.records import FAVOURITE
 
 
-class DatasetError(Exception):
+class DatasetError(GamerError):
     """A data set is missing, is not of the expected format, or cannot be measured."""
 
 

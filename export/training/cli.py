@@ -222,7 +222,7 @@ def train(
     """
     last = None if until is None else int(until.replace(tzinfo=UTC).timestamp() * 1000)
     on_interrupt = "interrupted; finished epochs are kept, run the same command to go on"
-    with one_line("train", ExportError, extra="export", interrupted=on_interrupt):
+    with one_line("train", extra="export", interrupted=on_interrupt):
         _refuse_ignored(base, policy)
         settings = Settings(recipe, sources=parse_sources(recipe, None, weights))
         if whole:

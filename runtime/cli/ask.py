@@ -6,38 +6,27 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..agent import calls
 from ..agent.loop import ENDS, Budget, End, Outcome, Step
 from ..agent.results import one_line as shortened
-from ..agent.viewers import Viewer
 from ..errors import RuntimeFailure
-from .console import one_line, plain
-from .options import (
-    PATH,
-    album_bundle_option,
-    backend_option,
-    context_option,
-    json_option,
-    memory_option,
-    now_option,
-    random_option,
-    side_option,
-    threads_option,
-)
-from .search import find_bundle
+from .console import plain
+from .options import album_command, context_option, json_option, now_option, side_option
+
+if TYPE_CHECKING:
+    from ..agent.viewers import Viewer
+    from ..door.album import Album
 
 MINDS = ("rules", "llm")
 
 
 @click.command()
-@click.argument("album", type=PATH)
+@album_command("ask")
 @click.argument("question")
-@album_bundle_option
 @click.option(
     "--as",
     "end",
@@ -80,15 +69,10 @@ MINDS = ("rules", "llm")
 @click.option("--views", "most_views", type=click.IntRange(0, 100), default=5, show_default=True)
 @click.option("--turns", "most_turns", type=click.IntRange(1, 1000), default=30, show_default=True)
 @now_option
-@backend_option
-@threads_option
-@memory_option
-@random_option
 @json_option
 def ask(
-    album: Path,
+    album: Album,
     question: str,
-    bundle: Path | None,
     end: End,
     mind_name: str,
     model: str | None,
@@ -101,10 +85,6 @@ def ask(
     most_views: int,
     most_turns: int,
     now: datetime | None,
-    backend: str,
-    threads: int,
-    max_memory: int | None,
-    allow_random: bool,
     as_json: bool,
 ) -> None:
     """Answer a QUESTION about ALBUM that takes several steps, and show the steps.
@@ -118,38 +98,24 @@ def ask(
     Ctrl-C ends the task and keeps what was found. With --json each step is one line of JSON, and the outcome
     the last line.
     """
-    from ..agent.loop import run
-    from ..agent.minds import endpoint_mind, mind
-    from ..agent.toolbox import Toolbox
-    from ..search.engine import Engine
+    from ..door.album import Endpoint
 
-    with one_line("ask"):
-        engine = Engine.open(
-            bundle or find_bundle(album),
-            album,
-            backend,
-            threads,
-            max_memory and max_memory * 1_000_000,
-            allow_random,
-        )
-        if endpoint is not None and model is None:
-            raise RuntimeFailure("--endpoint needs the name of a model: give --model")
-        viewer = _viewer(vision, vision_model, vision_side)
-        toolbox = Toolbox(engine, now, viewer, leaving=bool(model))
-        outcome = run(
-            endpoint_mind(toolbox, endpoint, model, context) if model else mind(mind_name, toolbox, now),
-            toolbox,
-            question,
-            end,
-            Budget(most_calls, most_views, most_turns),
-            on_step=_print_step_as_json if as_json else _print_step,
-        )
-        files = [photo.path or photo.id for photo in toolbox.album.photos(outcome.answer.rows)]
-        engine.close()
+    if endpoint is not None and model is None:
+        raise RuntimeFailure("--endpoint needs the name of a model: give --model")
+    outcome = album.ask(
+        question,
+        end=end,
+        now=now,
+        mind=mind_name,
+        endpoint=Endpoint(model, endpoint, context) if model else None,
+        viewer=_viewer(vision, vision_model, vision_side),
+        budget=Budget(most_calls, most_views, most_turns),
+        on_step=_print_step_as_json if as_json else _print_step,
+    )
     if as_json:
-        click.echo(json.dumps(outcome_json(outcome, files), ensure_ascii=False))
+        click.echo(json.dumps(outcome_json(outcome, outcome.files), ensure_ascii=False))
     else:
-        _print_outcome(outcome, files)
+        _print_outcome(outcome, outcome.files)
     if outcome.ended not in ("answer", "budget"):
         raise SystemExit(130 if outcome.ended == "interrupted" else 1)
 

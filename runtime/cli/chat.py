@@ -6,29 +6,26 @@ import json
 import sys
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from gamer.index.errors import AlbumBusy
 
 from ..errors import RuntimeFailure
-from .console import fail, one_line, passage
+from .console import fail, passage
 from .console import plain as printable
-from .options import PATH, album_bundle_option, decider_option, json_option, now_option, threads_option
+from .options import album_command, decider_option, json_option, now_option
 
 if TYPE_CHECKING:
+    from ..door.album import Album
     from ..memory.chat import Conversation, Said
-    from ..memory.pictures import AlbumPictures
-    from ..models.models import Models
 
 _MAX_LINE = 1 << 20
 
 
 @click.command()
-@click.argument("album", type=PATH)
-@album_bundle_option
+@album_command("chat")
 @click.option(
     "--worded",
     is_flag=True,
@@ -41,19 +38,16 @@ _MAX_LINE = 1 << 20
     "--picture", "shown", multiple=True, help="A photo that the first turn is said of, by id or file."
 )
 @decider_option
-@threads_option
 @now_option
 @json_option
 def chat(
-    album: Path,
-    bundle: Path | None,
+    album: Album,
     worded: bool,
     plain: bool,
     name: str | None,
     verbose: bool,
     shown: tuple[str, ...],
-    decider: str,
-    threads: int,
+    decider: Literal["rules", "llm"],
     now: datetime | None,
     as_json: bool,
 ) -> None:
@@ -66,18 +60,9 @@ def chat(
     What you say stays in the album's file; `gamer memory` shows it, corrects it and forgets it. End with
     Ctrl-D. Without a bundle the answers are found by words alone, and no photos are searched.
     """
-    from gamer.index.memory.store import MemoryStore
-
-    from ..memory import deciders
-    from ..memory.chat import Conversation, model_of
-    from ..memory.recall import encoder_of
-
-    with one_line("chat"), MemoryStore.open(album) as store:
-        models = models_of(album, bundle, threads)
-        photos, model = photos_of(models, album), model_of(models) if worded and not plain else None
-        talk = Conversation(store, encoder_of(models), photos, model, name, deciders.decider(decider, models))
-        pictures = _pictures(photos, shown)
-        path = (lambda photo: photo) if photos is None else photos.path
+    with album.memory.talk(name, worded=worded and not plain, decider=decider) as talk:
+        pictures = _pictures(talk, shown)
+        path = talk.path_of
         try:
             for line in _lines():
                 if not line.strip():
@@ -94,10 +79,10 @@ def chat(
             _finish(talk)
 
 
-def _pictures(photos: AlbumPictures | None, named: tuple[str, ...]) -> tuple[str, ...]:
-    if named and photos is None:
+def _pictures(talk: Conversation, named: tuple[str, ...]) -> tuple[str, ...]:
+    if named and talk.photos is None:
         raise RuntimeFailure("--picture needs a bundle that fits the album: name one with -b")
-    return tuple(photos.named(one) for one in named) if photos is not None else ()
+    return tuple(talk.photos.named(one) for one in named) if talk.photos is not None else ()
 
 
 def _finish(talk: Conversation) -> None:
@@ -126,36 +111,6 @@ def _lines() -> Any:
         if len(raw) > _MAX_LINE:
             fail("chat", "a turn is longer than a megabyte; say it in parts")
         yield raw.decode("utf-8", "replace").rstrip("\r\n")
-
-
-def models_of(album: Path, bundle: Path | None, threads: int = 2) -> Models | None:
-    """The bundle's models; None where none is near the album and none was named."""
-    from ..models.models import Models
-    from .search import find_bundle
-
-    try:
-        found = bundle or find_bundle(album)
-    except RuntimeFailure:
-        return None
-    return Models.open(found, threads=threads)
-
-
-def photos_of(models: Models | None, album: Path) -> AlbumPictures | None:
-    """The album's photos; None without a bundle, and for an album without photos."""
-    if models is None:
-        return None
-    from gamer.index import Album
-
-    with Album.open(album) as opened:
-        if not len(opened):
-            return None
-    from ..memory.pictures import AlbumPictures
-    from ..search.engine import Engine
-
-    try:
-        return AlbumPictures(Engine.over(models, album))
-    except RuntimeFailure:  # other encoders made the album's vectors
-        return None
 
 
 def reply_json(said: Said, path: Callable[[str], str]) -> dict[str, Any]:

@@ -6,10 +6,8 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gamer.index import AlbumError, IngestError
 from gamer.index.console import fail, plain
-
-from ..errors import RuntimeFailure
+from gamer.index.errors import GamerError
 
 __all__ = ["fail", "one_line", "passage", "plain"]
 
@@ -20,20 +18,18 @@ def passage(text: str) -> str:
 
 
 @contextmanager
-def one_line(
-    command: str, *errors: type[Exception], extra: str = "all", interrupted: str = "interrupted"
-) -> Iterator[None]:
+def one_line(command: str, *, extra: str = "all", interrupted: str = "interrupted") -> Iterator[None]:
     """Prints an expected error as one line and exits: code 1, or 130 for Ctrl-C.
 
-    `errors`: exceptions of the calling package, beside the runtime's and the index's. `extra`: the extra to
-    install if a package is missing.
+    `extra`: the extra to install if a package is missing.
     """
-    caught: tuple[type[Exception], ...] = (RuntimeFailure, AlbumError, IngestError, OSError, *errors)
     try:
         yield
     except ImportError as error:
         fail(command, f"{error.name or error} is not installed: pip install 'gamer-on-device[{extra}]'")
-    except caught as error:
+    except BrokenPipeError:  # of `gamer … | head`, which is no failure
+        raise
+    except (GamerError, OSError) as error:
         fail(command, str(error))
     except KeyboardInterrupt:
         fail(command, interrupted, 130)

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from gamer.index import Album
+from .console import plain
+from .options import album_command, json_option
 
-from .console import one_line, plain
-from .options import PATH, json_option
+if TYPE_CHECKING:
+    from ..door.album import Album
 
 
 @click.command()
-@click.argument("album", type=PATH)
+@album_command("index copies", models=False, bundle=False)
 @json_option
-def copies(album: Path, as_json: bool) -> None:
+def copies(album: Album, as_json: bool) -> None:
     """List the copies and bursts in ALBUM: the photo taken first, and below it those that look the same.
 
     A search shows a group as one hit. Nothing is removed: `gamer index remove ALBUM ID` takes a photo out.
     """
-    from ..search.copies import groups
-
-    with one_line("index copies"), Album.open(album) as opened:
-        listed = [[opened.photo(row).id for row in group] for group in groups(opened)]
+    listed = album.copies()
     if as_json:
         click.echo(json.dumps({"groups": listed}, ensure_ascii=False))
         return
@@ -34,4 +32,4 @@ def copies(album: Path, as_json: bool) -> None:
             click.echo(plain(f"  {other}"))
     more = sum(map(len, listed)) - len(listed)
     found = f"copies and burst shots: {more}, of {len(listed)} photos" if more else "no copies or burst shots"
-    click.echo(f"{album}: {found}")
+    click.echo(f"{album.path}: {found}")

@@ -5,27 +5,23 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from gamer.index import Album, Event
 from gamer.index.console import plain
 
-from ..errors import RuntimeFailure
-from .console import one_line
-from .options import PATH, album_bundle_option, backend_option, json_option, random_option, threads_option
-from .search import find_bundle
+from .options import album_command, json_option
 
 if TYPE_CHECKING:
+    from gamer.index import Event
+
+    from ..door.album import Album
     from ..events.build import Counts
-    from ..models.models import Models
 
 
 @click.command()
-@click.argument("album", type=PATH)
-@click.option("-b", "--bundle", type=PATH, default=None, help="Bundle of the album, to make events with.")
+@album_command("index events", interrupted="interrupted; run the same command again")
 @click.option("--build", is_flag=True, help="Make the events again; those that a person edited stay.")
 @click.option(
     "--decider",
@@ -34,34 +30,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="Who says where an event begins. llm: the bundle's language model, a second or so a photo.",
 )
-@backend_option
-@threads_option
-@random_option
 @json_option
-def events(
-    album: Path,
-    bundle: Path | None,
-    build: bool,
-    decider: str,
-    backend: str,
-    threads: int,
-    allow_random: bool,
-    as_json: bool,
-) -> None:
-    """List the events of the album file ALBUM, and make them if it has none, which needs --bundle.
+def events(album: Album, build: bool, decider: Literal["rules", "llm"], as_json: bool) -> None:
+    """List the events of the album file ALBUM, and make them with its bundle if it has none.
 
     Photos without a date are in no event.
     """
     counts = None
-    with one_line("index events", interrupted="interrupted; run the same command again"):
-        with Album.open(album) as opened:
-            listed = opened.events()
-        if build or not listed:
-            if bundle is None:
-                raise RuntimeFailure(f"{album}: events are made with a bundle: give --bundle")
-            counts = _build(album, _open(bundle, backend, threads, allow_random), decider)
-            with Album.open(album) as opened:
-                listed = opened.events()
+    if build or not [*album.events]:
+        counts = album.events.build(decider)
+    listed = [*album.events]
     if as_json:
         click.echo(json.dumps({"events": [_figures(e) for e in listed], "built": _made(counts)}))
         return
@@ -69,7 +47,7 @@ def events(
         click.echo(_line(event))
     if counts:
         click.echo(
-            f"{album}: {counts.events} events of {counts.photos} photos; {counts.kept} edited, "
+            f"{album.path}: {counts.events} events of {counts.photos} photos; {counts.kept} edited, "
             f"{counts.unchanged} unchanged; {counts.undated} photos without a date",
             err=True,
         )
@@ -81,64 +59,33 @@ def event() -> None:
 
 
 @event.command()
-@click.argument("album", type=PATH)
+@album_command("index event rename", models=False)
 @click.argument("event_id")
 @click.argument("name")
-@album_bundle_option
 @json_option
-def rename(album: Path, event_id: str, name: str, bundle: Path | None, as_json: bool) -> None:
+def rename(album: Album, event_id: str, name: str, as_json: bool) -> None:
     """Give the event EVENT_ID of ALBUM a NAME."""
-    with one_line("index event rename"):
-        from ..events import build as building
-
-        done = building.rename(album, _open(bundle or find_bundle(album)), event_id, name)
-    _say(as_json, done)
+    _say(as_json, album.events.rename(event_id, name))
 
 
 @event.command()
-@click.argument("album", type=PATH)
+@album_command("index event merge", models=False)
 @click.argument("first")
 @click.argument("second")
-@album_bundle_option
 @json_option
-def merge(album: Path, first: str, second: str, bundle: Path | None, as_json: bool) -> None:
+def merge(album: Album, first: str, second: str, as_json: bool) -> None:
     """Put the photos of the event SECOND into the event FIRST, whose name stays."""
-    with one_line("index event merge"):
-        from ..events import build as building
-
-        done = building.merge(album, _open(bundle or find_bundle(album)), first, second)
-    _say(as_json, done)
+    _say(as_json, album.events.merge(first, second))
 
 
 @event.command()
-@click.argument("album", type=PATH)
+@album_command("index event split", models=False)
 @click.argument("event_id")
 @click.argument("photo")
-@album_bundle_option
 @json_option
-def split(album: Path, event_id: str, photo: str, bundle: Path | None, as_json: bool) -> None:
+def split(album: Album, event_id: str, photo: str, as_json: bool) -> None:
     """Make a new event of the photos of EVENT_ID from PHOTO (an id) on."""
-    with one_line("index event split"):
-        from ..events import build as building
-
-        done = building.split(album, _open(bundle or find_bundle(album)), event_id, photo)
-    _say(as_json, *done)
-
-
-def _open(bundle: Path, backend: str = "onnx", threads: int = 2, allow_random: bool = False) -> Models:
-    from ..models.models import Models
-
-    return Models.open(bundle, backend, threads, allow_random=allow_random)
-
-
-def _build(album: Path, models: Models, decider: str) -> Counts:
-    from ..events.build import segment_album
-
-    if decider == "rules":
-        return segment_album(album, models)
-    from ..events.llm import LlmDecider
-
-    return segment_album(album, models, LlmDecider.open(models))
+    _say(as_json, *album.events.split(event_id, photo))
 
 
 def _say(as_json: bool, *changed: Event) -> None:

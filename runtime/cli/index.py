@@ -10,35 +10,36 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..door import encoding
+from ..door.encoding import Reading
 from ..errors import RuntimeFailure
 from .console import one_line, plain
 from .options import (
     PATH,
     album_bundle_option,
-    backend_option,
+    album_command,
     json_option,
-    random_option,
+    running_of,
+    running_options,
     side_option,
-    threads_option,
 )
-from .search import find_bundle
 
 if TYPE_CHECKING:
     from gamer.index import Skip
 
+    from ..door.album import Album
     from ..indexing.build import Progress
     from ..indexing.captions import Captioner
-    from ..indexing.encode import Encoder
     from ..indexing.faces import Found
-    from ..models.models import Models
 
+AGAIN = "interrupted; run the same command again to go on"
 strict_option = click.option(
     "--strict", is_flag=True, help="Exit with 1 if anything was skipped; the album is written all the same."
 )
@@ -67,39 +68,14 @@ people_option = click.option(
 )
 
 
-@dataclass(frozen=True)
-class EncodingOptions:
-    """The options that `build`, `add` and `update` share."""
-
-    bundle: Path | None
-    strict: bool
-    ocr: str
-    extract: str
-    backend: str
-    threads: int
-    allow_random: bool
-    as_json: bool
-
-
-def encoding(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options of EncodingOptions to a command, which receives them as one argument `asked`."""
+def reading(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options of what is read from photos; the command receives them as one argument."""
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        asked = EncodingOptions(*(given.pop(field.name) for field in fields(EncodingOptions)))
-        command(**given, asked=asked)
+    def run(*opened: Any, ocr: Any, extract: Any, **given: Any) -> None:
+        command(*opened, reading=Reading(ocr, extract), **given)
 
-    options = (
-        album_bundle_option,
-        strict_option,
-        ocr_option,
-        extract_option,
-        backend_option,
-        threads_option,
-        random_option,
-        json_option,
-    )
-    for option in reversed(options):
+    for option in (json_option, extract_option, ocr_option, strict_option):
         run = option(run)
     return run
 
@@ -108,8 +84,19 @@ def encoding(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("album", type=PATH)
 @click.option("-o", "--output", type=PATH, required=True, help="Album file to write, e.g. out/album.gamer.")
 @people_option
-@encoding
-def build(album: Path, output: Path, people: bool | None, asked: EncodingOptions) -> None:
+@album_bundle_option
+@reading
+@running_options
+def build(
+    album: Path,
+    output: Path,
+    bundle: Path | None,
+    people: bool | None,
+    strict: bool,
+    reading: Reading,
+    as_json: bool,
+    **how: Any,
+) -> None:
     """Index ALBUM: a folder of photos (JPEG, PNG, WebP, TIFF, HEIC), or a .jsonl with one photo a line.
 
     Read with the photos: XMP sidecars, Google Takeout's and osxphotos' JSON, WhatsApp's and plain chat logs
@@ -121,12 +108,12 @@ def build(album: Path, output: Path, people: bool | None, asked: EncodingOptions
     A JSONL line: {"id": "a1", "path": "a1.jpg", "taken_at": "2011-04-25T10:30:00", "lat": 48.2, "lon": 16.4,
                    "memories": [{"source": "note", "text": "breakfast with Anna"}]}
     """
-    with one_line("index build", interrupted="interrupted; run the same command again to go on"):
-        from ..indexing import build as indexing
-
-        models, encoder = _open(asked, output)
+    with one_line("index build", interrupted=AGAIN):
+        running = running_of(how)
         with _progress() as progress:
-            built = indexing.build(album, models, output, progress, encoder, people)
+            built = encoding.build(
+                album, output, bundle, people=people, reading=reading, running=running, progress=progress
+            )
     size = built.path.stat().st_size / 1e6
     line = (
         f"{built.path}: {built.photos} photos indexed, {built.seen} looked at, {len(built.skips)} skipped, "
@@ -140,12 +127,15 @@ def build(album: Path, output: Path, people: bool | None, asked: EncodingOptions
         + (f", {built.kept_out} kept out as removed before (index add --again)" if built.kept_out else "")
         + _people(built.people, output),
         built.skips,
-        asked,
+        strict,
+        as_json,
     )
 
 
 @click.command()
-@click.argument("album", type=PATH)
+@album_command(
+    "index add", interrupted="interrupted; what was committed stays, run the same command again to go on"
+)
 @click.argument("source", type=PATH)
 @click.option(
     "--prune",
@@ -154,9 +144,16 @@ def build(album: Path, output: Path, people: bool | None, asked: EncodingOptions
 )
 @click.option("--again", is_flag=True, help="Take back what `gamer index remove` took out.")
 @people_option
-@encoding
+@reading
 def add(
-    album: Path, source: Path, prune: bool, again: bool, people: bool | None, asked: EncodingOptions
+    album: Album,
+    source: Path,
+    prune: bool,
+    again: bool,
+    people: bool | None,
+    strict: bool,
+    reading: Reading,
+    as_json: bool,
 ) -> None:
     """Bring the album file ALBUM up to date with SOURCE: a folder of photos, or a .jsonl.
 
@@ -164,32 +161,17 @@ def add(
     their identity and memories, edited ones are encoded again, new ones are added. Batches are committed;
     interrupted, the same command goes on where it stopped.
     """
-    with one_line(
-        "index add", interrupted="interrupted; what was committed stays, run the same command again to go on"
-    ):
-        from ..indexing import build as indexing
-
-        models, encoder = _open(asked, album)
-        with _progress() as progress:
-            done = indexing.add(
-                album,
-                source,
-                models,
-                prune=prune,
-                again=again,
-                progress=progress,
-                encoder=encoder,
-                with_people=people,
-            )
+    with _progress() as progress:
+        done = album.add(source, prune=prune, again=again, people=people, reading=reading, progress=progress)
     gone = f"{len(done.missing)} {'removed' if done.pruned else 'gone'}"
     counts = (
         f"{done.added} added, {done.edited} encoded again, {done.moved} moved, {done.unchanged} unchanged, "
         f"{gone}, {len(done.skips)} skipped"
-        + _copies(done.copies, album)
+        + _copies(done.copies, album.path)
         + (f", {done.kept_out} kept out as removed before (--again takes them back)" if done.kept_out else "")
-        + _people(done.people, album)
+        + _people(done.people, album.path)
     )
-    if not asked.as_json and not done.pruned:
+    if not as_json and not done.pruned:
         for photo_id in done.missing:
             click.echo(
                 plain(
@@ -198,26 +180,22 @@ def add(
                 ),
                 err=True,
             )
-    _report(asdict(done), f"{done.path}: {counts}; {done.photos} photos", done.skips, asked)
+    _report(asdict(done), f"{done.path}: {counts}; {done.photos} photos", done.skips, strict, as_json)
 
 
 @click.command()
-@click.argument("album", type=PATH)
+@album_command("index update", interrupted=AGAIN)
 @click.argument("photos", nargs=-1)
-@encoding
-def update(album: Path, photos: tuple[str, ...], asked: EncodingOptions) -> None:
+@reading
+def update(album: Album, photos: tuple[str, ...], strict: bool, reading: Reading, as_json: bool) -> None:
     """Encode PHOTOS (ids) of the album file ALBUM again, or all of them, e.g. with another bundle's encoders.
 
     Ids, memories, labels, merges and preferences stay. With other encoders the album is written beside the
     old one and takes its place when it is whole; interrupted, the same command goes on where it stopped.
     """
-    with one_line("index update", interrupted="interrupted; run the same command again to go on"):
-        from ..indexing import build as indexing
-
-        models, encoder = _open(asked, album)
-        with _progress() as progress:
-            done = indexing.update(album, models, photos, progress, encoder)
-    how = f"encoded again with {models.bundle}" + (
+    with _progress() as progress:
+        done = album.update(photos, reading=reading, progress=progress)
+    how = f"encoded again with {album.bundle.path}" + (
         ", whose encoders are new to this album" if done.renewed else ""
     )
     lost = done.renewed and done.skips
@@ -226,12 +204,13 @@ def update(album: Path, photos: tuple[str, ...], asked: EncodingOptions) -> None
         f"{done.path}: {done.photos} photos {how}, {len(done.skips)} not readable"
         + (" and without image vectors: `gamer index add` sees them when they are back" if lost else ""),
         done.skips,
-        asked,
+        strict,
+        as_json,
     )
 
 
 @click.command()
-@click.argument("album", type=PATH)
+@album_command("index caption", interrupted=AGAIN)
 @click.option(
     "--by",
     type=click.Choice(("template", "llm", "vision")),
@@ -250,9 +229,16 @@ def update(album: Path, photos: tuple[str, ...], asked: EncodingOptions) -> None
     "[default: port 11434 of this machine]",
 )
 @side_option("--side")
-@encoding
+@reading
 def caption(
-    album: Path, by: str, model: str | None, endpoint: str | None, side: int, asked: EncodingOptions
+    album: Album,
+    by: str,
+    model: str | None,
+    endpoint: str | None,
+    side: int,
+    strict: bool,
+    reading: Reading,
+    as_json: bool,
 ) -> None:
     """Write a caption for each photo of ALBUM that nobody has described, from labels, text in the picture,
     people, place and time, or with --by vision from the picture and the three captions before it.
@@ -260,21 +246,16 @@ def caption(
     What a person wrote is never changed. Batches are committed; interrupted, the same command goes on where
     it stopped. Answers of --by vision are kept in ALBUM.captions.
     """
-    with one_line("index caption", interrupted="interrupted; run the same command again to go on"):
-        from ..indexing import captions
-
-        models, encoder = _open(asked, album)
-        if by == "vision":
-            captioner = _vision(album, model, endpoint, side)
-        elif model or endpoint:
-            raise RuntimeFailure("--model and --endpoint are asked by --by vision alone: give it, too")
-        else:
-            captioner = captions.captioner(by, models)
-        with _progress() as progress:
-            done = captions.caption_album(album, models, captioner, progress, encoder)
+    captioner: Any = by
+    if by == "vision":
+        captioner = _vision(album.path, model, endpoint, side)
+    elif model or endpoint:
+        raise RuntimeFailure("--model and --endpoint are asked by --by vision alone: give it, too")
+    with _progress() as progress:
+        done = album.caption(captioner, reading=reading, progress=progress)
     nothing = "were not seen" if by == "vision" else "show nothing that is known"
     counts = f"{done.captioned} photos captioned, {done.written} had a text, {done.nothing_known} {nothing}"
-    _report(asdict(done), f"{album}: {counts}", done.skips, asked)
+    _report(asdict(done), f"{album.path}: {counts}", done.skips, strict, as_json)
 
 
 def _copies(number: int, album: Path) -> str:
@@ -293,33 +274,11 @@ def _people(found: Found | None, album: Path) -> str:
 
 
 def _vision(album: Path, model: str | None, endpoint: str | None, side: int) -> Captioner:
-    from gamer.index import Album
-
     from ..indexing.captions_vision import VisionCaptioner
 
     if not model:
         raise RuntimeFailure("--by vision needs the name of a model: give --model")
-    Album.open(album).close()  # before a file is made beside it
     return VisionCaptioner.open(endpoint, model, album, side)
-
-
-def _open(asked: EncodingOptions, album: Path) -> tuple[Models, Encoder]:
-    from gamer.index import extract as by_rules
-
-    from ..indexing.encode import Encoder
-    from ..indexing.ocr import TextReader
-    from ..models.models import Models
-
-    bundle = asked.bundle or find_bundle(album)
-    models = Models.open(bundle, asked.backend, asked.threads, allow_random=asked.allow_random)
-    reader = None if asked.ocr == "off" else TextReader(asked.ocr)
-    if asked.extract == "rules":
-        return models, Encoder(models, reader, by_rules)
-    from ..indexing.extract import LlmExtractor
-
-    return models, Encoder(
-        models, reader, LlmExtractor.open(models, album.with_name(album.name + ".extract"))
-    )
 
 
 @contextmanager
@@ -345,12 +304,14 @@ def _progress() -> Iterator[Progress]:
         )
 
 
-def _report(figures: dict[str, object], line: str, skips: tuple[Skip, ...], asked: EncodingOptions) -> None:
-    if asked.as_json:
+def _report(
+    figures: dict[str, object], line: str, skips: tuple[Skip, ...], strict: bool, as_json: bool
+) -> None:
+    if as_json:
         click.echo(json.dumps({**figures, "path": str(figures["path"])}, ensure_ascii=False))
     else:
         for skip in skips:
             click.echo(plain(f"skipped {skip.where}: {skip.reason}"), err=True)
         click.echo(line)
-    if asked.strict and skips:
+    if strict and skips:
         sys.exit(1)

@@ -6,14 +6,20 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from gamer.index import AlbumError
 
 from ..memory.as_json import item_json, turn_json
-from .console import fail, one_line, plain
-from .options import PATH, album_bundle_option, decider_option, json_option
+from .console import fail, plain
+from .options import PATH, album_command, decider_option, json_option
+
+if TYPE_CHECKING:
+    from gamer.index.memory.records import Kind
+
+    from ..door.album import Album
 
 KINDS = ("core", "semantic", "episodic", "procedural")
 
@@ -24,17 +30,15 @@ def memory() -> None:
 
 
 @memory.command("list")
-@click.argument("album", type=PATH)
+@album_command("memory list", models=False, bundle=False)
 @click.option(
     "--kind", type=click.Choice((*KINDS, "turns")), default=None, help="One kind. [default: all four]"
 )
 @click.option("--past", is_flag=True, help="Also values that later ones replaced.")
 @json_option
-def list_(album: Path, kind: str | None, past: bool, as_json: bool) -> None:
+def list_(album: Album, kind: str | None, past: bool, as_json: bool) -> None:
     """List the memories in ALBUM, by time; with --kind turns, what was said."""
-    from gamer.index.memory.store import MemoryStore
-
-    with one_line("memory list"), MemoryStore.open(album, write=False) as store:
+    with album.memory.store(write=False) as store:
         if kind == "turns":
             rows = [turn_json(stored) for stored in store.all_turns()]
         else:
@@ -46,30 +50,27 @@ def list_(album: Path, kind: str | None, past: bool, as_json: bool) -> None:
         said = row.get("speaker") or f"{row['kind']} {row['key']}" + (" (past)" if row["past"] else "")
         click.echo(plain(f"{row['id']:6} {row['at'][:16]}  {said}: {_short(row['text'])}"))
     if not rows:
-        click.echo(plain(f"{album}: no memories"))
+        click.echo(plain(f"{album.path}: no memories"))
 
 
 @memory.command()
-@click.argument("album", type=PATH)
+@album_command("memory show", models=False, bundle=False)
 @click.argument("memory_id", metavar="ID")
 @json_option
-def show(album: Path, memory_id: str, as_json: bool) -> None:
+def show(album: Album, memory_id: str, as_json: bool) -> None:
     """Show one memory (m12) with the turns it was drawn from and its earlier values, or one turn (t34)."""
-    from gamer.index.memory.store import MemoryStore
-
-    from ..memory import by_hand
-
-    with one_line("memory show"), MemoryStore.open(album, write=False) as store:
-        letter, number = parse_id(memory_id)
-        if letter == "m":
-            known = by_hand.show(store, number)
-            figures = item_json(known.item)
-            figures["said"] = [turn_json(stored) for stored in known.said]
-            figures["other_values"] = [item_json(other) for other in known.others]
-        elif turns := store.turns([number]):
-            figures = turn_json(turns[0])
-        else:
-            raise AlbumError(f"{album}: there is no {memory_id}; `gamer memory list` shows what there is")
+    letter, number = parse_id(memory_id)
+    if letter == "m":
+        known = album.memory.show(number)
+        figures = item_json(known.item)
+        figures["said"] = [turn_json(stored) for stored in known.said]
+        figures["other_values"] = [item_json(other) for other in known.others]
+    else:
+        with album.memory.store(write=False) as store:
+            turns = store.turns([number])
+        if not turns:
+            raise AlbumError(f"{album.path}: no {memory_id}; `gamer memory list` shows what there is")
+        figures = turn_json(turns[0])
     if as_json:
         click.echo(json.dumps(figures, ensure_ascii=False))
         return
@@ -80,77 +81,56 @@ def show(album: Path, memory_id: str, as_json: bool) -> None:
 
 
 @memory.command()
-@click.argument("album", type=PATH)
+@album_command("memory add", models=False, bundle=False)
 @click.argument("text")
 @click.option("--kind", type=click.Choice(KINDS), default="semantic", show_default=True)
 @click.option("--key", default="", help="What it is about, such as home: a later value takes its place.")
 @click.option("--share", is_flag=True, help="May be exported; without it the memory stays on the device.")
 @json_option
-def add(album: Path, text: str, kind: str, key: str, share: bool, as_json: bool) -> None:
+def add(album: Album, text: str, kind: Kind, key: str, share: bool, as_json: bool) -> None:
     """Add a memory in your own words."""
-    from gamer.index.memory.store import MemoryStore
-
-    from ..memory import by_hand
-
-    with one_line("memory add"), MemoryStore.open(album) as store:
-        row = by_hand.add(store, kind, key, text, share)  # type: ignore[arg-type]
+    row = album.memory.add(text, kind=kind, key=key, share=share)
     click.echo(json.dumps({"id": f"m{row}"}) if as_json else f"m{row}")
 
 
 @memory.command()
-@click.argument("album", type=PATH)
+@album_command("memory edit", models=False, bundle=False)
 @click.argument("memory_id", metavar="ID")
 @click.argument("text")
 @json_option
-def edit(album: Path, memory_id: str, text: str, as_json: bool) -> None:
+def edit(album: Album, memory_id: str, text: str, as_json: bool) -> None:
     """Correct a memory; its earlier value is kept as past. To lose that too, forget it and add a new one."""
-    from gamer.index.memory.store import MemoryStore
-
-    from ..memory import by_hand
-
-    with one_line("memory edit"), MemoryStore.open(album) as store:
-        letter, number = parse_id(memory_id)
-        if letter != "m":
-            raise AlbumError(
-                f"{album}: there is no memory {memory_id}; `gamer memory list` shows what there is"
-            )
-        row = by_hand.edit(store, number, text)
+    letter, number = parse_id(memory_id)
+    if letter != "m":
+        raise AlbumError(
+            f"{album.path}: there is no memory {memory_id}; `gamer memory list` shows what there is"
+        )
+    row = album.memory.correct(number, text)
     click.echo(json.dumps({"id": f"m{row}"}) if as_json else f"m{row}")
 
 
 @memory.command()
-@click.argument("album", type=PATH)
+@album_command("memory forget", models=False, bundle=False)
 @click.argument("ids", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Everything that was said, and all memories.")
 @click.option("--personality", "who", is_flag=True, help="Only the personality, and stop learning it.")
 @json_option
-def forget(album: Path, ids: tuple[str, ...], everything: bool, who: bool, as_json: bool) -> None:
+def forget(album: Album, ids: tuple[str, ...], everything: bool, who: bool, as_json: bool) -> None:
     """Forget memories (m12) and turns (t34): also what they were drawn from, what was drawn from them, and
     the bytes in the file. A search with the same words is deleted from ALBUM.opened, with --all every search.
 
     Without ids, only the bytes of what was forgotten before are looked after.
     """
-    from gamer.index import OpenedLog
-    from gamer.index.memory.records import Forgotten
-    from gamer.index.memory.store import MemoryStore
-
     if (bool(ids) + everything + who) > 1:
         raise click.UsageError("give ids, or --all, or --personality")
-    with one_line("memory forget"), MemoryStore.open(album) as store:
-        from ..memory import by_hand, personality
-
-        if who:
-            personality.turn_on(store, False)
-            gone = Forgotten((), (), (), store.sweep())
-        elif not ids and not everything:
-            gone = Forgotten((), (), (), store.sweep())
-        elif everything:
-            gone = by_hand.forget_all(store, OpenedLog(album))
-        else:
-            parsed = [parse_id(one) for one in dict.fromkeys(ids)]
-            turns = [number for letter, number in parsed if letter == "t"]
-            items = [number for letter, number in parsed if letter == "m"]
-            gone = by_hand.forget(store, OpenedLog(album), turns, items)
+    if who:
+        album.memory.learn_personality(False)
+    if everything:
+        gone = album.memory.forget_all()
+    else:
+        parsed = [parse_id(one) for one in dict.fromkeys(ids)]
+        items = [number for letter, number in parsed if letter == "m"]
+        gone = album.memory.forget(*items, turns=[number for letter, number in parsed if letter == "t"])
     turns_gone, items_gone = [f"t{row}" for row in gone.turns], [f"m{row}" for row in gone.items]
     if as_json:
         click.echo(json.dumps({"turns": turns_gone, "memories": items_gone, "erased": gone.erased}))
@@ -161,18 +141,17 @@ def forget(album: Path, ids: tuple[str, ...], everything: bool, who: bool, as_js
 
 
 @memory.command()
-@click.argument("album", type=PATH)
+@album_command("memory export", models=False, bundle=False)
 @click.argument("output", type=PATH)
 @click.option("--all", "everything", is_flag=True, help="Also what must stay on the device: a private copy.")
-def export(album: Path, output: Path, everything: bool) -> None:
+def export(album: Album, output: Path, everything: bool) -> None:
     """Write the memories that may be shared to OUTPUT, as JSON lines; none may unless you say so.
 
     Only you can read the file.
     """
     from gamer.index.album.schema import check_output
-    from gamer.index.memory.store import MemoryStore
 
-    with one_line("memory export"), MemoryStore.open(album, write=False) as store:
+    with album.memory.store(write=False) as store:
         check_output(output)
         rows = [item_json(item) for item in store.items() if everything or item.value.sharing == "high"]
         rows += [turn_json(t) for t in store.all_turns() if everything or t.turn.sharing == "high"]
@@ -181,47 +160,32 @@ def export(album: Path, output: Path, everything: bool) -> None:
 
 
 @memory.command()
-@click.argument("album", type=PATH)
+@album_command("memory personality", models=False, bundle=False)
 @click.argument("switch", type=click.Choice(("on", "off", "show")), default="show")
-def personality(album: Path, switch: str) -> None:
+def personality(album: Album, switch: str) -> None:
     """Turn learning of your personality on or off (off also forgets it), or show what was learnt."""
-    from gamer.index.memory.store import MemoryStore
+    from ..memory.personality import TRAITS
 
-    from ..memory import personality as learnt
-
-    with one_line("memory personality"), MemoryStore.open(album, write=switch != "show") as store:
-        if switch != "show":
-            learnt.turn_on(store, switch == "on")
-        state = learnt.read(store)
-        click.echo("on" if learnt.is_on(store) else "off")
-        if learnt.is_on(store):
-            for name, value in zip(learnt.TRAITS, state.traits, strict=True):
-                click.echo(f"{name:18} {value:.2f}")
-            click.echo(state.sentence())
+    if switch != "show":
+        album.memory.learn_personality(switch == "on")
+    state = album.memory.personality()
+    click.echo("off" if state is None else "on")
+    if state is not None:
+        for name, value in zip(TRAITS, state.traits, strict=True):
+            click.echo(f"{name:18} {value:.2f}")
+        click.echo(state.sentence())
 
 
 @memory.command()
-@click.argument("album", type=PATH)
-@album_bundle_option
+@album_command("memory update", models=False)
 @decider_option
 @json_option
-def update(album: Path, bundle: Path | None, decider: str, as_json: bool) -> None:
+def update(album: Album, decider: Literal["rules", "llm"], as_json: bool) -> None:
     """Draw memories from what was said since the last time; goes on where it was interrupted.
 
     With a bundle, turns that were said without it, or with another one's text encoder, are encoded too.
     """
-    from gamer.index.memory.store import MemoryStore
-
-    from ..memory import deciders
-    from ..memory.by_hand import now
-    from ..memory.recall import encoder_of
-    from ..memory.update import Updater
-    from .chat import models_of
-
-    with one_line("memory update"), MemoryStore.open(album) as store:
-        models = models_of(album, bundle)
-        updater = Updater(store, encoder_of(models), decider=deciders.decider(decider, models))
-        done, encoded = updater.run(now()), updater.encode_missing()
+    done, encoded = album.memory.update(decider)
     if as_json:
         click.echo(json.dumps({**asdict(done), "encoded": encoded}))
     else:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from dataclasses import fields
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..backends import CHOICES
+from ..door.bundle import THREADS, Running
+from .console import one_line
 
 PATH = click.Path(path_type=Path)
-THREADS = min(2, os.cpu_count() or 1)
 BACKEND_HELP = "Engine that runs the bundle. coreml: on a Mac, by all processors or by those named."
 backend_option = click.option(
     "--backend", type=click.Choice(CHOICES), default="onnx", show_default=True, help=BACKEND_HELP
@@ -61,6 +63,52 @@ context_option = click.option(
     show_default=True,
     help="Tokens that --model takes at once.",
 )
+
+
+def album_command(
+    name: str,
+    *,
+    models: bool = True,
+    bundle: bool = True,
+    extra: str = "all",
+    interrupted: str = "interrupted",
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Adds the argument ALBUM to a command, which receives it opened, and prints errors as one line.
+
+    `models`: with the options of how models run. `bundle`: with -b. `name`, `extra`, `interrupted`: see
+    one_line.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def opening(album: Path, **given: Any) -> None:
+            with one_line(name, extra=extra, interrupted=interrupted):
+                from ..door.album import Album
+
+                named, running = given.pop("bundle", None), running_of(given)
+                with Album(album, named, running) as opened:
+                    command(opened, **given)
+
+        parameters = [click.argument("album", type=PATH)] + [album_bundle_option] * bundle
+        run: Callable[..., None] = opening
+        for parameter in ([running_options] if models else []) + parameters[::-1]:
+            run = parameter(run)
+        return run
+
+    return decorate
+
+
+def running_options(command: Callable[..., None]) -> Callable[..., None]:
+    """How a bundle's models run; `running_of` reads them."""
+    for option in (random_option, memory_option, threads_option, backend_option):
+        command = option(command)
+    return command
+
+
+def running_of(given: dict[str, Any]) -> Running:
+    """Takes the options of `running_options` out of what click gives."""
+    named = {field.name: given.pop(field.name) for field in fields(Running) if field.name in given}
+    return Running(**named)
 
 
 def side_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

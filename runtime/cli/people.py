@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import RuntimeFailure
-from .console import one_line, plain
-from .options import PATH, album_bundle_option, json_option
-from .search import find_bundle
+from .console import plain
+from .options import album_command, json_option
 
 if TYPE_CHECKING:
     from gamer.index.people.records import Person
 
-    from ..indexing.people import Forgotten, OpenEncoder
-    from ..models.models import Models
+    from ..door.album import Album
 
-album_argument = click.argument("album", type=PATH)
 person_argument = click.argument("person")
 
 
@@ -34,15 +29,12 @@ def people() -> None:
 
 
 @people.command("list")
-@album_argument
+@album_command("people list", models=False, bundle=False)
 @click.option("--all", "everyone", is_flag=True, help="Also those without a name who were seen once.")
 @json_option
-def list_(album: Path, everyone: bool, as_json: bool) -> None:
+def list_(album: Album, everyone: bool, as_json: bool) -> None:
     """List the people in ALBUM: those with a name first, then those who were seen most."""
-    from ..indexing import people as naming
-
-    with one_line("people list"):
-        found = naming.people_of(album).people
+    found = [*album.people]
     shown = [person for person in found if everyone or person.name or len(person.faces) > 1]
     if as_json:
         click.echo(json.dumps([_figures(person) for person in shown], ensure_ascii=False))
@@ -54,15 +46,12 @@ def list_(album: Path, everyone: bool, as_json: bool) -> None:
 
 
 @people.command()
-@album_argument
+@album_command("people show", models=False, bundle=False)
 @person_argument
 @json_option
-def show(album: Path, person: str, as_json: bool) -> None:
+def show(album: Album, person: str, as_json: bool) -> None:
     """Show the photos of PERSON in ALBUM, with the number of each face and where it is."""
-    from ..indexing import people as naming
-
-    with one_line("people show"):
-        found = naming.people_of(album).person(person)
+    found = album.people[person]
     if as_json:
         faces = [{**vars(face), "row": f"f{face.row}", "person": f"p{face.person}"} for face in found.faces]
         click.echo(json.dumps({**_figures(found), "faces": faces}, ensure_ascii=False))
@@ -75,89 +64,54 @@ def show(album: Path, person: str, as_json: bool) -> None:
 
 
 @people.command()
-@album_argument
+@album_command("people name", models=False)
 @person_argument
 @click.argument("name")
-@album_bundle_option
 @json_option
-def name(album: Path, person: str, name: str, bundle: Path | None, as_json: bool) -> None:
+def name(album: Album, person: str, name: str, as_json: bool) -> None:
     """Call PERSON of ALBUM NAME. Their photos are then found by it: "Anna at the lake"."""
-    from ..indexing import people as naming
-
-    with one_line("people name"):
-        done = naming.name(album, _encoder(album, bundle), person, name)
-    _say(as_json, done)
+    _say(as_json, album.people.name(person, name))
 
 
 @people.command()
-@album_argument
+@album_command("people merge", models=False)
 @person_argument
 @click.argument("others", nargs=-1, required=True)
-@album_bundle_option
 @json_option
-def merge(album: Path, person: str, others: tuple[str, ...], bundle: Path | None, as_json: bool) -> None:
+def merge(album: Album, person: str, others: tuple[str, ...], as_json: bool) -> None:
     """Make PERSON of ALBUM and OTHERS one, who keeps the name of PERSON."""
-    from ..indexing import people as naming
-
-    with one_line("people merge"):
-        done = naming.merge(album, _encoder(album, bundle), person, others)
-    _say(as_json, done)
+    _say(as_json, album.people.merge(person, *others))
 
 
 @people.command()
-@album_argument
+@album_command("people split", models=False)
 @person_argument
 @click.argument("faces", nargs=-1, required=True)
-@album_bundle_option
 @json_option
-def split(album: Path, person: str, faces: tuple[str, ...], bundle: Path | None, as_json: bool) -> None:
+def split(album: Album, person: str, faces: tuple[str, ...], as_json: bool) -> None:
     """Make another person of FACES (f34) of PERSON of ALBUM."""
-    from ..indexing import people as naming
-
-    with one_line("people split"):
-        rows = [_face(face) for face in faces]
-        done = naming.split(album, _encoder(album, bundle), person, rows)
-    _say(as_json, done)
+    _say(as_json, album.people.split(person, [_face(face) for face in faces]))
 
 
 @people.command()
-@album_argument
+@album_command("people forget", models=False)
 @click.argument("persons", nargs=-1)
 @click.option("--all", "everyone", is_flag=True, help="All people, and that they were searched for.")
-@album_bundle_option
 @json_option
-def forget(album: Path, persons: tuple[str, ...], everyone: bool, bundle: Path | None, as_json: bool) -> None:
+def forget(album: Album, persons: tuple[str, ...], everyone: bool, as_json: bool) -> None:
     """Forget PERSONS of ALBUM: their faces, the numbers these are compared by, and their names in memories.
 
     Their photos are not searched for faces again. What you or others wrote yourselves stays.
     """
-    from ..indexing import people as naming
-
-    with one_line("people forget"):
-        if everyone == bool(persons):
-            raise RuntimeFailure("say whom to forget, or --all")
-        opened = _encoder(album, bundle)
-        done: Forgotten = (
-            naming.forget_all(album, opened) if everyone else naming.forget(album, opened, persons)
-        )
+    if everyone == bool(persons):
+        raise RuntimeFailure("say whom to forget, or --all")
+    done = album.people.forget(*persons)
     if as_json:
         click.echo(json.dumps(vars(done)))
         return
     click.echo(f"forgotten: {done.people} people, {done.faces} faces")
     if done.left:
         click.echo(plain(f"their bytes may still be in the file: {done.left}"), err=True)
-
-
-def _encoder(album: Path, bundle: Path | None) -> OpenEncoder:
-    from ..indexing import people as naming
-
-    def models() -> Models:
-        from ..models.models import Models
-
-        return Models.open(bundle or find_bundle(album))
-
-    opened: Callable[[], Any] = naming.encoder_of(models, album)
-    return opened
 
 
 def _face(text: str) -> int:

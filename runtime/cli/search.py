@@ -10,37 +10,24 @@ import os
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import click
 
-from gamer.index import AlbumError
-
-from ..errors import RuntimeFailure
-from ..models.models import Models
 from ..search.answer import LAYERS, MODES, REFINEMENTS, Answer, Hit, SimilarPhoto
 from ..search.options import THINGS, SearchOptions
-from .console import one_line, plain
-from .options import (
-    PATH,
-    album_bundle_option,
-    backend_option,
-    json_option,
-    memory_option,
-    now_option,
-    random_option,
-    threads_option,
-)
+from .console import plain
+from .options import album_command, json_option, now_option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..door.album import Album
+
 
 @click.command()
-@click.argument("album", type=PATH)
+@album_command("search")
 @click.argument("query")
-@album_bundle_option
 @click.option(
     "-k", type=click.IntRange(1, 1000), default=None, help="How many photos. [default: the bundle's K]"
 )
@@ -68,25 +55,16 @@ if TYPE_CHECKING:
     help="Who describes what is looked for, where QUERY is about a thing of yours (gamer things).",
 )
 @now_option
-@backend_option
-@threads_option
-@memory_option
-@random_option
 @json_option
 def search(
-    album: Path,
+    album: Album,
     query: str,
-    bundle: Path | None,
     k: int | None,
     explain: bool,
     refined_by: str,
     mode: str,
     things: str,
     now: datetime | None,
-    backend: str,
-    threads: int,
-    max_memory: int | None,
-    allow_random: bool,
     as_json: bool,
 ) -> None:
     """Find the photos in ALBUM that QUERY means.
@@ -94,30 +72,14 @@ def search(
     \b
     gamer search out/album.gamer "coffee I photographed last spring" -k 5 --explain
     """
-    with one_line("search"):
-        models = Models.open(
-            bundle or find_bundle(album),
-            backend,
-            threads,
-            max_memory and max_memory * 1_000_000,
-            allow_random,
-        )
-        # Loading the text tower releases Python's lock, so it runs while the engine is imported and the album
-        # opened.
-        ahead = Thread(target=models.load_text)
-        ahead.start()
-        from ..search.engine import Engine
-        from ..search.find import find
+    album.ahead()
+    if not as_json:
+        import rich.console
+        import rich.table  # noqa: F401 - needed to print; imported while the text tower loads
 
-        if not as_json:
-            import rich.console
-            import rich.table  # noqa: F401 - needed to print; imported while the text tower loads
-
-        engine = Engine.over(models, album)
-        ahead.join()
-        options = SearchOptions(things=things)
-        answer = find(engine, query, k, refined_by=refined_by, mode=mode, now=now, options=options)
-    warn_of_missing_files("search", album, [hit.path for hit in answer.hits])
+    options = SearchOptions(things=things)
+    answer = album.search(query, k, refine=refined_by, mode=mode, now=now, options=options)
+    warn_of_missing_files("search", album.path, [hit.path for hit in answer.hits])
     if as_json:
         click.echo(json.dumps(asdict(answer), ensure_ascii=False))
         return
@@ -146,30 +108,6 @@ def warn_of_missing_files(command: str, album: Path, paths: list[str | None]) ->
             f"index add {album} FOLDER`"
         )
         click.echo(plain(warning), err=True)
-
-
-def find_bundle(album: Path) -> Path:
-    """The bundle for an album if none was given. Raises RuntimeFailure, which says how to name one."""
-    if named := os.environ.get("GAMER_BUNDLE"):
-        return Path(named)
-    if (noted := _noted(album)) is not None and (noted / "manifest.json").is_file():
-        return noted
-    for folder in (album.resolve().parent, *album.resolve().parents[1:3], Path.cwd()):
-        for place in (folder / "pocket", folder / "out" / "pocket"):
-            if (place / "manifest.json").is_file():
-                return place
-    raise RuntimeFailure("no bundle found near the album: name it with -b, or set GAMER_BUNDLE")
-
-
-def _noted(album: Path) -> Path | None:
-    """The bundle that the album notes. Whether its encoders are the album's is checked when it is opened."""
-    from gamer.index import Album
-
-    try:
-        with Album.open(album) as opened:
-            return opened.bundle
-    except AlbumError:
-        return None  # said when the album itself is opened
 
 
 def print_trace(console: Console, answer: Answer) -> None:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from gamer.index import Album
-
 from ..search import similar as similarity
 from ..search.answer import SimilarPhotos
-from ..search.engine import MAX_K
-from .console import one_line, plain
-from .options import PATH, json_option
+from ..search.options import MAX_K
+from .console import plain
+from .options import album_command, json_option
 from .search import named_and_dated, warn_of_missing_files
+
+if TYPE_CHECKING:
+    from ..door.album import Album
 
 
 @click.command()
-@click.argument("album", type=PATH)
+@album_command("similar", models=False, bundle=False)
 @click.argument("photo")
 @click.option(
     "-k",
@@ -29,7 +30,7 @@ from .search import named_and_dated, warn_of_missing_files
     help="How many photos.",
 )
 @json_option
-def similar(album: Path, photo: str, k: int, as_json: bool) -> None:
+def similar(album: Album, photo: str, k: int, as_json: bool) -> None:
     """Find the photos in ALBUM that are most similar to PHOTO: its id, its row, or its file's name.
 
     Pictures are compared with pictures; a photo without a picture's vector by what is said of it.
@@ -37,9 +38,8 @@ def similar(album: Path, photo: str, k: int, as_json: bool) -> None:
     \b
     gamer similar out/album.gamer chelsea -k 5
     """
-    with one_line("similar"), Album.open(album) as opened:
-        answer = similarity.similar(opened, similarity.row_named(opened, photo), k)
-    warn_of_missing_files("similar", album, [found.path for found in answer.photos])
+    answer = album.similar(photo, k)
+    warn_of_missing_files("similar", album.path, [found.path for found in answer.photos])
     if as_json:
         click.echo(json.dumps(asdict(answer), ensure_ascii=False))
     else:

@@ -14,9 +14,9 @@ from gamer.index.things import bank
 from gamer.index.things.extract import ThingExtractor, extract
 from gamer.index.things.records import Thing
 
+from ..door.bundle import Bundle, find_bundle
 from .console import one_line, plain
 from .options import PATH, album_bundle_option, json_option
-from .search import find_bundle
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -150,9 +150,8 @@ def _grow(album: Path, extractor: str, bundle: Path | None) -> None:
     by: ThingExtractor = extract
     if extractor == "llm":
         from ..indexing.things import LlmThings
-        from ..models.models import Models
 
-        models = Models.open(bundle or find_bundle(album), "onnx", 2)
+        models = Bundle(bundle or find_bundle(album)).models
         by = LlmThings.open(models, album.with_name(album.name + ".extract"))
     with AlbumWriter.extend(album) as writer:
         writer.change_optional(lambda db, path: bank.grow(db, path, by, again=True))

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from threading import Thread
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from gamer.index import Album as Reader
 from gamer.index import AlbumWriter, OpenedLog
 
-from ..models.models import check_encoders
 from ..search import similar as similarity
 from ..search.options import DEFAULT as DEFAULT_SEARCH
 from ..search.options import SearchOptions
-from .bundle import DEFAULT, Bundle, Running, find_bundle
 from .encoding import AS_IT_IS, Reading, encoder
 from .events import Events
 from .memory import Memory
+from .opened import OpenAlbum
 from .people import People
 from .timeline import Period, Unit, periods
 
@@ -33,7 +28,6 @@ if TYPE_CHECKING:
     from ..indexing.build import Added, Built, Progress, Updated
     from ..indexing.captions import Captioned, Captioner
     from ..search.answer import Answer, SimilarPhotos
-    from ..search.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -48,48 +42,13 @@ class Endpoint:
     context: int = 8_192
 
 
-class Album:
-    """An album file, with the bundle that encoded it.
+class Album(OpenAlbum):
+    """An album, searched, asked, and changed.
 
-    Models are opened when a call first needs them. Threads may search at once; after a change the next search
-    opens the file again. Raises AlbumError for a file that is no album.
+    `built`: what `gamer.build` did, if it made the album.
     """
 
-    def __init__(
-        self, path: str | Path, bundle: str | Path | Bundle | None = None, running: Running = DEFAULT
-    ) -> None:
-        self.path, self._named, self._running = Path(path), bundle, running
-        self._engine: Engine | None = None
-        self._reader: Reader | None = Reader.open(self.path)
-        self.built: Built | None = None  # what `gamer.build` did
-
-    @cached_property
-    def bundle(self) -> Bundle:
-        """The bundle that was named, else the one that belongs to the album. Raises RuntimeFailure."""
-        if isinstance(self._named, Bundle):
-            return self._named
-        return Bundle(self._named or find_bundle(self.path), self._running)
-
-    @property
-    def reader(self) -> Reader:
-        """The album's rows, read as they are now."""
-        if self._reader is None:
-            self._reader = Reader.open(self.path)
-        return self._reader
-
-    @property
-    def engine(self) -> Engine:
-        """What searches. Raises RuntimeFailure if other encoders made the album's vectors."""
-        if self._engine is None:
-            # Loading the text tower releases Python's lock: the engine is imported meanwhile.
-            ahead = Thread(target=self.bundle.models.load_text)
-            ahead.start()
-            from ..search.engine import Engine
-
-            check_encoders(self.bundle.models, self.reader.meta, self.path)
-            self._engine = Engine(self.bundle.models, self.reader)
-            ahead.join()
-        return self._engine
+    built: Built | None = None
 
     # Searching
 
@@ -152,6 +111,12 @@ class Album:
 
         return Toolbox(self.engine, now, viewer, leaving)
 
+    def copies(self) -> list[list[str]]:
+        """The ids of photos that look the same, copies and bursts, the one taken first in front."""
+        from ..search.copies import groups
+
+        return [[self.reader.photo(row).id for row in group] for group in groups(self.reader)]
+
     def timeline(self, by: Unit = "month") -> tuple[Period, ...]:
         """The years, months or days of which there are photos, newest first, with the ids of these."""
         return periods(self.reader, by)
@@ -194,7 +159,7 @@ class Album:
         with self.changing() as path:
             return build.add(
                 path,
-                Path(source),
+                Path(source).expanduser(),
                 models,
                 prune=prune,
                 again=again,
@@ -247,34 +212,3 @@ class Album:
     def verify(self) -> list[str]:
         """What is wrong with the file, a line each; empty if nothing is."""
         return self.reader.verify()
-
-    def changed(self) -> None:
-        """Forgets what was read: the next call reads the file as it is then."""
-        if self._reader is not None:
-            self._reader.close()
-        self._engine = self._reader = None
-
-    close = changed
-
-    @contextmanager
-    def changing(self) -> Iterator[Path]:
-        """The file, while others write it; what was read of it before is forgotten."""
-        self.changed()
-        try:
-            yield self.path
-        finally:
-            self.changed()
-
-    def __len__(self) -> int:
-        return len(self.reader)
-
-    def __enter__(self) -> Album:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<gamer.Album {self.path}: {len(self)} photos>"

@@ -45,7 +45,7 @@ class Bundle:
     """
 
     def __init__(self, path: str | Path, running: Running = DEFAULT) -> None:
-        self.path, self.running = Path(path), running
+        self.path, self.running = Path(path).expanduser(), running
         memory = running.max_memory and running.max_memory * 1_000_000
         self.models = Models.open(self.path, running.backend, running.threads, memory, running.allow_random)
 

@@ -58,7 +58,7 @@ def build(
     """
     from ..indexing import build as indexing
 
-    out = Path(to)
+    out = Path(to).expanduser()
     opened = bundle if isinstance(bundle, Bundle) else Bundle(bundle or find_bundle(out), running)
     made_by = encoder(opened.models, out, reading)
-    return indexing.build(Path(source), opened.models, out, progress, made_by, people)
+    return indexing.build(Path(source).expanduser(), opened.models, out, progress, made_by, people)

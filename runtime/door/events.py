@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from gamer.index import Event
 
     from ..events.build import Counts
-    from .album import Album
+    from .opened import OpenAlbum
 
 
 class Events:
     """What is changed here stays when events are made again. Photos without a date are in none."""
 
-    def __init__(self, album: Album) -> None:
+    def __init__(self, album: OpenAlbum) -> None:
         self._album = album
 
     def __iter__(self) -> Iterator[Event]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
     from ..memory.by_hand import Known
     from ..memory.chat import Conversation, Said
-    from .album import Album
+    from ..memory.personality import Personality
+    from ..memory.update import Updated
     from .bundle import Bundle
+    from .opened import OpenAlbum
 
 
 class Memory:
     """Stays in the album's file; what is forgotten is erased from it. Memories are named by their number."""
 
-    def __init__(self, album: Album) -> None:
+    def __init__(self, album: OpenAlbum) -> None:
         self._album = album
 
     def __iter__(self) -> Iterator[Item]:
@@ -58,14 +60,55 @@ class Memory:
         with self.store() as store:
             return by_hand.edit(store, memory, text)
 
-    def forget(self, *memories: int) -> Forgotten:
-        """Forgets memories with all that they were drawn from, and the bytes."""
+    def forget(self, *memories: int, turns: Sequence[int] = ()) -> Forgotten:
+        """Forgets memories and turns with all that hangs on them, and the bytes.
+
+        Without any, only the bytes of what was forgotten before are looked after.
+        """
         from gamer.index import OpenedLog
 
         from ..memory import by_hand
 
         with self.store() as store:
-            return by_hand.forget(store, OpenedLog(self._album.path), (), memories)
+            return by_hand.forget(store, OpenedLog(self._album.path), turns, memories)
+
+    def forget_all(self) -> Forgotten:
+        """Forgets everything that was said, all memories, and every search that was kept."""
+        from gamer.index import OpenedLog
+
+        from ..memory import by_hand
+
+        with self.store() as store:
+            return by_hand.forget_all(store, OpenedLog(self._album.path))
+
+    def personality(self) -> Personality | None:
+        """What was learnt of the owner's manner; None where that is off."""
+        from ..memory import personality
+
+        with self.store(write=False) as store:
+            return personality.read(store) if personality.is_on(store) else None
+
+    def learn_personality(self, on: bool) -> None:
+        """Turns learning on or off; off also forgets what was learnt."""
+        from ..memory import personality
+
+        with self.store() as store:
+            personality.turn_on(store, on)
+
+    def update(self, decider: Literal["rules", "llm"] = "rules") -> tuple[Updated, int]:
+        """Draws memories from what was said since the last time; also encodes turns that were not yet.
+
+        Returns what was drawn, and how many turns were encoded.
+        """
+        from ..memory import by_hand, deciders
+        from ..memory.recall import encoder_of
+        from ..memory.update import Updater
+
+        bundle = self._bundle()
+        models = None if bundle is None else bundle.models
+        with self.store() as store:
+            updater = Updater(store, encoder_of(models), decider=deciders.decider(decider, models))
+            return updater.run(by_hand.now()), updater.encode_missing()
 
     @contextmanager
     def talk(
@@ -76,6 +119,8 @@ class Memory:
         `worded`: the bundle's language model may word answers. Without a bundle, answers are found by words
         alone, and no photos are searched.
         """
+        from gamer.index.memory.store import MemoryStore
+
         from ..memory import deciders
         from ..memory.chat import Conversation, model_of
         from ..memory.pictures import AlbumPictures
@@ -89,7 +134,7 @@ class Memory:
                 photos = AlbumPictures(self._album.engine)
             except RuntimeFailure:  # other encoders made the album's vectors
                 photos = None
-        with self.store() as store:
+        with MemoryStore.open(self._album.path) as store:
             yield Conversation(
                 store,
                 encoder_of(models),
@@ -111,7 +156,11 @@ class Memory:
         """The tables themselves."""
         from gamer.index.memory.store import MemoryStore
 
-        with MemoryStore.open(self._album.path, write=write) as opened:
+        if not write:
+            with MemoryStore.open(self._album.path, write=False) as opened:
+                yield opened
+            return
+        with self._album.changing() as path, MemoryStore.open(path) as opened:
             yield opened
 
     def _bundle(self) -> Bundle | None:

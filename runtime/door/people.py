@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gamer.index.people.records import Person
 
     from ..indexing.people import Forgotten, OpenEncoder
-    from .album import Album
+    from .opened import OpenAlbum
 
 
 class People:
@@ -20,7 +20,7 @@ class People:
     All raise AlbumError for an album in which nobody was searched for, and for an unknown person.
     """
 
-    def __init__(self, album: Album) -> None:
+    def __init__(self, album: OpenAlbum) -> None:
         self._album = album
 
     def __iter__(self) -> Iterator[Person]:

@@ -82,8 +82,11 @@ def forget(
 ) -> Forgotten:
     """Forgets turns and memories with all that hangs on them, and the log's searches with the same words.
 
-    `keep_bytes`: as in `MemoryStore.forget`. Raises NoSuchMemory, and then forgets nothing.
+    `keep_bytes`: as in `MemoryStore.forget`. Without turns and items, only the bytes of what was forgotten
+    before are looked after. Raises NoSuchMemory, and then forgets nothing.
     """
+    if not turns and not items:
+        return Forgotten((), (), (), store.sweep())
     gone = store.forget(turns, items, now(), keep_bytes)
     log.forget(queries=gone.texts)
     return gone

@@ -73,7 +73,7 @@ class Conversation:
         name: str | None = None,
         decider: Decider | None = None,
     ) -> None:
-        self.store, self._model, self._photos = store, model, photos
+        self.store, self._model, self.photos = store, model, photos
         self.updater = Updater(store, encoder, decider=decider, pictures=photos)
         self._responder = Responder(store, Recall(store, encoder), self.updater, photos, decider)
         self._waiting: list[Turn] = []
@@ -120,11 +120,15 @@ class Conversation:
 
     def _by_tools(self, question: str, now: datetime) -> Answered | None:
         """What the agents' tools answer to a question about photos; None to one about something else."""
-        if self._photos is None or not asks_for_photos(question):
+        if self.photos is None or not asks_for_photos(question):
             return None
         if self._responder.names_object(question):
             return None
-        return self._photos.answer(question, now)
+        return self.photos.answer(question, now)
+
+    def path_of(self, photo: str) -> str:
+        """How a person finds a photo: its file, or its id where that is not known."""
+        return photo if self.photos is None else self.photos.path(photo)
 
     def flush(self) -> None:
         """Stores the turns that wait. Raises AlbumBusy if they cannot be stored yet."""

@@ -59,6 +59,14 @@ class Pictures(Protocol):
         """What the agents' tools find for a question about photos."""
         ...
 
+    def named(self, name: str) -> str:
+        """The id of the photo that a person names. Raises RuntimeFailure."""
+        ...
+
+    def path(self, photo: str) -> str:
+        """How a person finds a photo: its file, or its id where that is not known."""
+        ...
+
     def holds(self, photo: str) -> bool:
         """Whether a photo is in the album, which it may have left."""
         ...

@@ -30,7 +30,7 @@ from .album_facts import AlbumFacts
 from .answer import LAYERS, MODES, REFINEMENTS, Answer, Trace
 from .explain import cube_lines, cue_lines
 from .fused import SHARED, FusedRanker, Ranked, Scope, searched
-from .options import DEFAULT, SILENT, Observer, SearchOptions
+from .options import DEFAULT, MAX_K, SILENT, Observer, SearchOptions
 from .query_reader import QueryReader
 from .replacement import Dictionary
 from .things import WEIGHT, Reflection, Target, Things, written
@@ -38,7 +38,6 @@ from .things import WEIGHT, Reflection, Target, Things, written
 # The vector of the query is blended with the vector of a sentence that contains it, with weight PHRASED:
 # memories are sentences, so a sentence embeds nearer to them than a bare title does.
 PHRASING, PHRASED = "This photo shows {}.", 1 / 3
-MAX_K = 1000
 MAX_QUERY = 100_000
 
 

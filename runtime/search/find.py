@@ -19,8 +19,8 @@ from ..cues.places import PlaceCue
 from . import copies, membership, refine, spelling
 from .answer import Answer
 from .confidence import calibrated
-from .engine import MAX_K, Engine
-from .options import DEFAULT, SILENT, Observer, SearchOptions
+from .engine import Engine
+from .options import DEFAULT, MAX_K, SILENT, Observer, SearchOptions
 from .wishes import Wishes, read_wishes
 
 ROUNDS = 20  # searches of MAX_K photos each in which a set is gathered

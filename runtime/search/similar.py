@@ -16,9 +16,9 @@ from gamer.index import Album, AlbumError, FloatArray
 from ..errors import RuntimeFailure
 from .answer import SimilarPhoto, SimilarPhotos
 from .copies import MOST, together
-from .engine import MAX_K
 from .hits import shown_memory
 from .moments import moments
+from .options import MAX_K
 
 K = 12  # photos, unless asked otherwise
 # Channel → what is compared in it; the first that has the photo's vector is used.

@@ -8,14 +8,15 @@ from __future__ import annotations
 import signal
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..bundle.manifest import MANIFEST_NAME
 from ..cli.console import one_line
-from ..cli.options import album_bundle_option, backend_option, memory_option, random_option, threads_option
-from ..cli.search import find_bundle
+from ..cli.options import album_bundle_option, running_of, running_options
+from ..door.album import Album
+from ..door.bundle import Bundle, Running, find_bundle
 from ..errors import RuntimeFailure
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from .settings import ServerSettings
 
 
-Options = tuple[str, int, int | None, bool]  # backend, threads, bytes of models, whether random ones may be
 Served = list[tuple[str, str]]  # what is served, and its address on the server
 
 
@@ -57,10 +57,7 @@ Served = list[tuple[str, str]]  # what is served, and its address on the server
     metavar="DIR",
     help="Take photos from the page into this folder, and index it. [default: take none]",
 )
-@backend_option
-@threads_option
-@memory_option
-@random_option
+@running_options
 def serve(
     albums: tuple[Path, ...],
     bundle: Path | None,
@@ -68,10 +65,7 @@ def serve(
     port: int,
     token: str | None,
     upload: Path | None,
-    backend: str,
-    threads: int,
-    max_memory: int | None,
-    allow_random: bool,
+    **how: Any,
 ) -> None:
     """Search ALBUM from a web page, and over a local HTTP API (its schema: /api/v1/openapi.json).
 
@@ -97,15 +91,15 @@ def serve(
             if len(albums) > 1:
                 raise RuntimeFailure(f"{album} is a bundle, not an album: name it with -b")
             albums, bundle = (), album
-        options = (backend, threads, max_memory and max_memory * 1_000_000, allow_random)
+        running = running_of(how)
         with ExitStack() as closing:
             if upload is not None and len(albums) != 1:
                 raise RuntimeFailure("--upload: no album, or several, to index photos into; name one")
             app: Albums | Guard
             if albums:
-                app, served = _albums(albums, bundle, options, settings, upload, closing)
+                app, served = _albums(albums, bundle, running, settings, upload, closing)
             else:
-                app, served = _model(bundle, options, settings)
+                app, served = _model(bundle, running, settings)
             listening = bind(host, port)
             at = url(host, listening.getsockname()[1])
             lines = [f"{what} at {at}{address.removeprefix('/')}" for what, address in served]
@@ -126,25 +120,23 @@ def serve(
 def _albums(
     albums: Sequence[Path],
     bundle: Path | None,
-    options: Options,
+    running: Running,
     settings: ServerSettings,
     upload: Path | None,
     closing: ExitStack,
 ) -> tuple[Albums | Guard, Served]:
     """Albums of one bundle share its models. Each album is opened once, however often it is named."""
-    from ..models.models import Models
-    from ..search.engine import Engine
     from .albums import Albums, placed
     from .guard import Guard
     from .live import LiveAlbum
     from .memories import Memories
 
-    models, opened = dict[Path, Models](), list[tuple[LiveAlbum, Memories]]()
+    bundles, opened = dict[Path, Bundle](), list[tuple[LiveAlbum, Memories]]()
     for album in {album.resolve(): album for album in albums}.values():
         folder = bundle or find_bundle(album)
-        if folder not in models:
-            models[folder] = Models.open(folder, *options)
-        live, memories = LiveAlbum(Engine.over(models[folder], album)), Memories(album)
+        if folder not in bundles:
+            bundles[folder] = Bundle(folder, running)
+        live, memories = LiveAlbum(Album(album, bundles[folder]).engine), Memories(album)
         closing.callback(_sweep, memories)
         closing.callback(live.close)
         opened.append((live, memories))
@@ -187,15 +179,14 @@ def _sweep(memories: Memories) -> None:
         click.echo(f"gamer serve: forgotten, but {why}, then run `gamer memory forget ALBUM`", err=True)
 
 
-def _model(bundle: Path | None, options: Options, settings: ServerSettings) -> tuple[Guard, Served]:
+def _model(bundle: Path | None, running: Running, settings: ServerSettings) -> tuple[Guard, Served]:
     """Raises RuntimeFailure for a bundle whose language model cannot be talked to."""
     from ..models.chat import Chat
-    from ..models.models import Models
     from .app import create_model_app
 
     if bundle is None:
         raise RuntimeFailure("name an album, or a bundle to serve its language model")
-    models = Models.open(bundle, *options)
+    models = Bundle(bundle, running).models
     chat = Chat(models)
     if not chat.has_template:
         raise RuntimeFailure(f"{bundle}: no chat template: export a model for dialogues again")

@@ -77,7 +77,7 @@ def build(
     from gamer.runtime.door.bundle import Bundle as Opened
     from gamer.runtime.door.bundle import find_bundle
 
-    opened = bundle if isinstance(bundle, Opened) else Opened(bundle or find_bundle(Path(to)))
+    opened = bundle if isinstance(bundle, Opened) else Opened(bundle or find_bundle(Path(to).expanduser()))
     chosen = reading or encoding.AS_IT_IS
     built = encoding.build(source, to, opened, people=people, reading=chosen, progress=progress)
     made = album.Album(to, opened)

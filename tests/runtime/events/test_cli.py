@@ -30,9 +30,14 @@ def run(*arguments: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-def test_events_are_made_listed_and_changed(album: str) -> None:
+def test_events_are_made_listed_and_changed(
+    album: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("GAMER_BUNDLE", raising=False)
+    monkeypatch.chdir(tmp_path)
     code, said = run("events", album)
-    assert code == 1 and "give --bundle" in said and len(said.splitlines()) == 1
+    assert code == 1 and "no bundle found near the album: name it with -b" in said
+    assert len(said.splitlines()) == 1
     code, said = run("events", album, "-b", "x", "--json")
     (made,) = json.loads(said)["events"]
     assert code == 0 and made["photos"] == ["a", "b"] and "vector" not in made

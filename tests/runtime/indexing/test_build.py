@@ -24,7 +24,7 @@ from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Memory, Photo, 
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.index.records import Known
-from gamer.runtime.cli.search import find_bundle
+from gamer.runtime.door.bundle import find_bundle
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.indexing import build
 from gamer.runtime.indexing import encode as encoding

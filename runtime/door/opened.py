@@ -1,0 +1,102 @@
+"""An open album file and its bundle: what is opened when, and closed when the file changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from threading import RLock, Thread
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from gamer.index import Album as Reader
+
+from ..models.models import check_encoders
+from .bundle import DEFAULT, Bundle, Running, find_bundle
+
+if TYPE_CHECKING:
+    from ..search.engine import Engine
+
+
+class OpenAlbum:
+    """An album file, with the bundle that encoded it.
+
+    Models are opened when a call first needs them. Threads may search at once; after a change the next search
+    opens the file again. Raises AlbumError for a file that is no album.
+    """
+
+    def __init__(
+        self, path: str | Path, bundle: str | Path | Bundle | None = None, running: Running = DEFAULT
+    ) -> None:
+        self.path, self._named, self._running = Path(path).expanduser(), bundle, running
+        self._engine: Engine | None = None
+        self._reader: Reader | None = Reader.open(self.path)
+        self._ahead: Thread | None = None
+        self._lock = RLock()
+
+    @cached_property
+    def bundle(self) -> Bundle:
+        """The bundle that was named, else the one that belongs to the album. Raises RuntimeFailure."""
+        if isinstance(self._named, Bundle):
+            return self._named
+        return Bundle(self._named or find_bundle(self.path), self._running)
+
+    @property
+    def reader(self) -> Reader:
+        """The album's rows, read as they are now."""
+        with self._lock:
+            if self._reader is None:
+                self._reader = Reader.open(self.path)
+            return self._reader
+
+    @property
+    def engine(self) -> Engine:
+        """What searches. Raises RuntimeFailure if other encoders made the album's vectors."""
+        with self._lock:
+            if self._engine is None:
+                ahead = self.ahead()
+                from ..search.engine import Engine
+
+                check_encoders(self.bundle.models, self.reader.meta, self.path)
+                self._engine = Engine(self.bundle.models, self.reader)
+                ahead.join()
+            return self._engine
+
+    def ahead(self) -> Thread:
+        """Opens the text tower in a thread, once: this releases Python's lock, so that imports go on."""
+        if self._ahead is None:
+            self._ahead = Thread(target=self.bundle.models.load_text)
+            self._ahead.start()
+        return self._ahead
+
+    def changed(self) -> None:
+        """Forgets what was read: the next call reads the file as it is then."""
+        if self._reader is not None:
+            self._reader.close()
+        self._engine = self._reader = None
+
+    close = changed
+
+    @contextmanager
+    def changing(self) -> Iterator[Path]:
+        """The file, while others write it; what was read of it before is forgotten."""
+        self.changed()
+        try:
+            yield self.path
+        finally:
+            self.changed()
+
+    def __len__(self) -> int:
+        return len(self.reader)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<gamer.Album {self.path}: {len(self)} photos>"
