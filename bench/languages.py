@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gamer.runtime.search.find import find
+from gamer.runtime.search.options import AS_ASKED
 
 from . import machine
 
@@ -110,7 +110,7 @@ def measure(bundle: Path, folder: Path, threads: int, command: str) -> Languages
 def _rows(engine: Engine, asked: Sequence[Asked], now: datetime) -> tuple[Row, ...]:
     groups: dict[tuple[str, str], list[tuple[int | None, int | None]]] = {}
     for one in asked:
-        found = [hit.id for hit in find(engine, one.query, K, now=now).hits]
+        found = [hit.id for hit in engine.search(one.query, K, now=now, options=AS_ASKED).hits]
         places = _place(one.photo, found), _place(one.photo, by_words(engine.album, one.query))
         groups.setdefault((one.language, one.kind), []).append(places)
     return tuple(

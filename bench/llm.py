@@ -289,7 +289,7 @@ def _refine(models: Models, repetitions: int) -> Timing:
     for step in range(repetitions + 1):
         for query in QUERIES:
             begin = time.perf_counter_ns()
-            refine.by_llm(models, query, refine.fast(query))
+            refine.by_llm(models, refine.RefinementRequest(query, refine.fast(query)))
             samples += [time.perf_counter_ns() - begin] if step else []
     return timing("refine", "one refinement by the model", samples)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from gamer.runtime.search.find import find
+from gamer.runtime.search.options import AS_ASKED
 
 from . import machine
 from .sample import FOLDERS, SampleError
@@ -142,7 +142,9 @@ def measure(bundle: Path, folder: Path, threads: int, command: str) -> Newcomer:
 
 def ask(engine: Engine) -> tuple[Verdict, ...]:
     """Asks everything, as `gamer search` does without options."""
-    return tuple(verdict(wish, find(engine, wish.query, SHOWN, now=now())) for wish in wishes())
+    return tuple(
+        verdict(wish, engine.search(wish.query, SHOWN, now=now(), options=AS_ASKED)) for wish in wishes()
+    )
 
 
 def verdict(wish: Wish, answer: Answer) -> Verdict:

@@ -20,7 +20,7 @@ from gamer.runtime.bundle.manifest import Artifact, Manifest
 from gamer.runtime.errors import BundleError
 from gamer.runtime.models.models import Models
 from gamer.runtime.models.router import choose
-from gamer.runtime.search.engine import PHRASING
+from gamer.runtime.search.refinement import PHRASING
 
 from .. import machine
 from ..published import PAPER

@@ -86,7 +86,7 @@ class _Method:
     spent: list[int] = field(default_factory=list)
 
     def rank(self, user: User, query: str) -> list[str]:
-        plain = user.engine.asked(query, user.now).plain
+        plain = user.engine.refinement_request(query, user.now).plain
         text, taken = self._refined(user, query, plain)
         self.taken.append(taken)
         self.changed.append(taken and text != plain)
@@ -98,7 +98,7 @@ class _Method:
             return plain, True
         if self.name == "told":
             return told(user, query, plain, self.kept, self.spent)
-        asked = user.engine.asked(query, user.now)
+        asked = user.engine.refinement_request(query, user.now)
         ids, prefix = refine.prompt(user.models, query, asked.context)
         text, objection = refine.judged(
             _answer(user.models, ids, self.kept, self.spent, self.name, prefix), asked

@@ -272,6 +272,6 @@ def _here(best_hits: dict[str, list[tuple[float, float, float]]]) -> dict[str, f
 
 
 def _doubts(fitted: Ranking, cosine: float, coverage: float, cue: float) -> bool:
-    from gamer.runtime.search.ranking import presence
+    from gamer.runtime.search.hits import presence
 
     return presence(fitted, cosine, coverage, cue) < 0.5

@@ -100,7 +100,7 @@ class Reward:
         """`fit`: r1."""
         self._engine, self._fit, self._alpha = engine, fit, alpha
         self._now = datetime.now()  # one time for all, or "last week" would move
-        self._asked: dict[str, refine.Asked] = {}
+        self._asked: dict[str, refine.RefinementRequest] = {}
         self._recalls: dict[tuple[str, str | None], float] = {}
         photos = engine.album.photos(range(len(engine.album)))
         self._paths = {photo.id: Path(photo.path) for photo in photos if photo.path is not None}
@@ -123,10 +123,10 @@ class Reward:
         fits = max(self._fit(text, self._paths[photo]) for photo in asked.photos)
         return Earned(self._alpha * fits + (1 - self._alpha) * found, found, plain, 1.0)
 
-    def asked(self, asked: Search) -> refine.Asked:
+    def asked(self, asked: Search) -> refine.RefinementRequest:
         """What the runtime would refine the query with; kept, because it does not change."""
         if asked.query not in self._asked:
-            self._asked[asked.query] = self._engine.asked(asked.query, self._now)
+            self._asked[asked.query] = self._engine.refinement_request(asked.query, self._now)
         return self._asked[asked.query]
 
     def recall(self, asked: Search, text: str | None) -> float:

@@ -26,7 +26,7 @@ class SpanReader:
         self._engine, self._now = engine, now
 
     def __call__(self, text: str) -> Span:
-        cues = self._engine.read(text, self._now)
+        cues = self._engine.cues(text, self._now)
         places = [place for place in cues.places if place.photos != 0]
         if cues.negated or cues.recurring or not (cues.times or places):
             return Span("", False)

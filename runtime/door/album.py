@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from gamer.index import AlbumWriter, OpenedLog
 
 from ..search import similar as similarity
-from ..search.options import DEFAULT as DEFAULT_SEARCH
-from ..search.options import SearchOptions
+from ..search.options import AS_ASKED, SearchOptions
 from .encoding import AS_IT_IS, Reading, encoder
 from .events import Events
 from .memory import Memory
@@ -60,16 +59,15 @@ class Album(OpenAlbum):
         now: datetime | None = None,
         refine: str = "fast",
         mode: str = "fused",
-        options: SearchOptions = DEFAULT_SEARCH,
+        options: SearchOptions = AS_ASKED,
     ) -> Answer:
         """The `k` photos (by default the bundle's K) that a sentence means, best first.
 
         `now`: wall time from which "last spring" counts. `refine`: "off", "fast", or "llm", which asks the
         bundle's language model. `mode`: "fused", or "paper". Raises RuntimeFailure for an empty query.
         """
-        from ..search.find import find
-
-        return find(self.engine, query, k, refined_by=refine, mode=mode, now=now, options=options)
+        asked = replace(options, wishes=True)
+        return self.engine.search(query, k, refined_by=refine, mode=mode, now=now, options=asked)
 
     def similar(self, photo: str | int, k: int = similarity.K) -> SimilarPhotos:
         """The photos most similar to one, named by its id, its row or its file. Needs no bundle."""

@@ -6,25 +6,21 @@ excludes ("not in Paris").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from gamer.index import Album, Cube, FloatArray, RowArray, RowSet, distinct, greatest
+from gamer.index import Cube, FloatArray, RowArray, distinct, greatest
 from gamer.index.album.lexical import WordScores
 
 from ..bundle.manifest import Ranking
-from ..cues.parse import Cues
 from ..cues.times import merged
-from . import ranking, refine, unknown
-from .album_facts import AlbumFacts
+from . import channels, ranking, refine, unknown
+from .channels import Vectors
 from .options import SILENT, Observer
-from .things import Target
+from .state import SHARED, Parts, Ranked, State
+from .things import WEIGHT, Target
 
-SHARED = ("text", "image")  # the channels whose queries are the text tower's vector
-# Channel → the vector of a query in it, float32 [dim].
-Vectors = Mapping[str, FloatArray]
 EXACT_ROWS = 20_000  # up to this many photos, scanning all costs less than choosing candidates
 # How many photos each layer proposes when there are more than EXACT_ROWS. On the development users, 60, 100
 # and 200 give the same recall@5 as ranking all photos does, to within 0.0002.
@@ -33,201 +29,139 @@ TYPICAL = 1000  # photos that stand for a larger album where the evidence of mis
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
-    """Rows with the summands of their scores.
-
-    `features`: unweighted, `parts`: weighted; each name → float32 [rows]. `plan`: how the vectors were
-    searched, in one line.
-    """
-
-    rows: RowArray
-    features: dict[str, FloatArray]
-    parts: dict[str, FloatArray]
-    plan: str
-
-
-@dataclass(frozen=True, eq=False)
-class Scope:
-    """What the earlier layers leave of an album.
-
-    `photos`: all photos that the query does not exclude; `cube`: those of them inside the cube; `linked`:
-    float32 [photos of the album] in 0..1, the strength of the best entity node that each photo's own memories
-    name; `related`: of the best that the graph reaches from what the photo hangs on. `then`: photos that fit
-    the query's times whatever their own.
-    """
-
-    photos: RowSet
-    cube: RowSet
-    linked: FloatArray
-    related: FloatArray
-    then: RowSet
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A query as the features need it: its words, vectors by channel, scope and clues."""
+class _Query:
+    """A query as the features need it: its words, vectors by channel, and clues."""
 
     words: WordScores
     vectors: Vectors
-    scope: Scope
     clues: list[ranking.Clue]
 
 
-def cosines(album: Album, vectors: Vectors, rows: RowArray) -> dict[str, FloatArray]:
-    """Feature → float32 [rows]: the cosine of a channel's query with each row's best vector in it.
+def rank(parts: Parts, state: State) -> Ranked:
+    """The photos with their summands, unordered."""
+    refined, observer, weights = state.refined, state.request.observer, state.request.weights
+    with observer.step("vectors", "words (BM25)"):
+        words = parts.album.words(refined.text)
+    query = _Query(words, refined.vectors(refined.phrased), _clues(parts, state))
+    with observer.step("vectors", "candidates"):
+        rows, plan = _candidates(parts, state, query)
+    with observer.step("vectors", "features"):
+        features, scores = _features(parts, state, query, rows, observer)
+    target = _target(parts, state)
+    thing = {} if target is None else {"thing": target.feature(parts.album, rows)}
+    observer.ranked(rows, features | thing)
+    with observer.step("vectors", "weights"):
+        known = _known(features, scores, rows, weights)
+        summands = dict(known.parts)
+        if not known.told.all():
+            summands["unknown"] = unknown.expected(known, _typical(parts, state, query, known))
+        if target is not None:
+            summands["thing"] = thing["thing"] * np.float32(target.weight)
+        if query.clues and refine.says_nothing(refined.text):
+            summands = ranking.by_cues(summands)
+    return Ranked(rows, features, summands, plan)
 
-    A feature is called as its channel, up to the first ":". 0 where a row has no vector.
+
+def _target(parts: Parts, state: State) -> Target | None:
+    """T_t of the thing that the query is about, if the bank of things was asked."""
+    reflection, weight = state.refined.reflection, state.request.options.thing_weight
+    if reflection is None:
+        return None
+    return Target(parts.models.text.encode([reflection.target])[0], WEIGHT if weight is None else weight)
+
+
+def _typical(parts: Parts, state: State, query: _Query, ranked: unknown.Known) -> unknown.Known:
+    """The summands of photos that stand for all that the query does not exclude.
+
+    These are the ranked photos, or where those are chosen candidates, photos at even distances.
     """
-    return _finite(_scores(album, vectors, rows))
+    photos = state.scope.photos
+    if len(photos) <= EXACT_ROWS:
+        return ranked
+    rows = photos.rows[:: -(-len(photos) // TYPICAL)]
+    features, scores = _features(parts, state, query, rows, SILENT)
+    return _known(features, scores, rows, state.request.weights)
 
 
-def _scores(album: Album, vectors: Vectors, rows: RowArray) -> dict[str, FloatArray]:
-    """As `cosines`, but -inf where a row has no vector."""
-    return {
-        name.partition(":")[0]: album.scores(name, vectors[name], rows) for name in searched(album, vectors)
-    }
+def _clues(parts: Parts, state: State) -> list[ranking.Clue]:
+    """The query's times and places as separate clues.
+
+    Looked up one by one, so that an unknown or mistaken cue does not affect the weight of the others.
+    """
+    album, facts, cues, then = parts.album, parts.facts, state.cues, state.scope.then
+    clues: list[ranking.Clue] = []
+    if cues.times:
+        inside = album.within([Cube(start=start, end=end) for start, end in merged(cues.times)])
+        trust = max(cue.confidence for cue in cues.times)
+        clues.append(ranking.Clue(facts.dated | then.mask, inside.mask | then.mask, trust))
+    if places := [place for place in cues.places if place.photos != 0]:
+        inside = album.within([box for place in places for box in place.boxes])
+        clues.append(ranking.Clue(facts.placed, inside.mask, max(place.confidence for place in places)))
+    for cue in cues.recurring:
+        fits = np.asarray(cue.fits(facts.into_week if cue.weekdays else facts.into_day))
+        clues.append(ranking.Clue(facts.dated, fits & facts.dated, cue.confidence))
+    # A cue that fits no photo is misread or wrong: it would only favour the photos without a date.
+    return [clue for clue in clues if clue.inside.any()]
 
 
-def _finite(scores: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    return {
-        name: np.where(np.isfinite(values), values, np.float32(0.0)).astype(np.float32)
-        for name, values in scores.items()
-    }
+def _candidates(parts: Parts, state: State, query: _Query) -> tuple[RowArray, str]:
+    """The rows to score, and how they were chosen, in one line.
+
+    Up to EXACT_ROWS photos: all of them. Beyond: the best that each layer proposes, inside the cube and
+    in the whole scope; there the index's planner chooses an HNSW search or a filtered scan for each
+    channel.
+    """
+    album, photos, cube, vectors = parts.album, state.scope.photos, state.scope.cube, query.vectors
+    searched = channels.searched(album, vectors)
+    if len(photos) <= EXACT_ROWS:
+        named = " + ".join(searched) or "none"
+        return photos.rows, f"exact scan of {len(photos)} photos, channels {named}"
+    among = None if photos.is_full else photos.rows
+    results = {name: album.search_vectors(name, vectors[name], CANDIDATES, among) for name in searched}
+    proposed = [result.rows for result in results.values()]
+    if len(cube) < len(photos):
+        proposed += [
+            album.search_vectors(name, vectors[name], CANDIDATES, cube.rows).rows for name in searched
+        ]
+    for scores in (query.words.bm25, state.nodes.linked, state.nodes.related):
+        positive = np.flatnonzero(scores > 0)
+        for rows in (photos.keep(positive), cube.keep(positive)):
+            proposed.append(rows[greatest(scores[rows], CANDIDATES)])
+    proposed += _messages_around(parts, proposed)
+    candidates = photos.keep(distinct(np.concatenate(proposed), len(album)))
+    plans = ", ".join(f"{name} by {result.plan}" for name, result in results.items())
+    return candidates, f"{len(candidates)} candidates of {len(photos)} photos ({plans}), re-ranked exactly"
 
 
-def searched(album: Album, vectors: Vectors) -> list[str]:
-    """The channels that both the album and the query have, in the query's order."""
-    have = album.channels()
-    return [name for name in vectors if name in have]
+def _messages_around(parts: Parts, proposed: list[RowArray]) -> list[RowArray]:
+    conversations = parts.facts.conversations
+    if not conversations.any:
+        return []
+    rows = distinct(np.concatenate(proposed), len(parts.album))
+    neighbours = [conversations.neighbour(rows, step) for step in ranking.NEAR]
+    return [other[joined] for other, joined in neighbours]
 
 
-class FusedRanker:
-    """Ranks one album's photos by the features of all layers."""
+def _features(
+    parts: Parts, state: State, query: _Query, rows: RowArray, observer: Observer
+) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    """Each layer's features of `rows`, unweighted: name of a field of Ranking → float32 [rows].
 
-    def __init__(self, album: Album, facts: AlbumFacts) -> None:
-        self._album, self._facts = album, facts
-
-    def rank(
-        self,
-        text: str,
-        vectors: Vectors,
-        cues: Cues,
-        scope: Scope,
-        weights: Ranking,
-        observer: Observer,
-        target: Target | None = None,
-    ) -> Ranked:
-        """`text`: the refined query; `vectors`: its embeddings; `target`: T_t of the thing it is about."""
-        with observer.step("vectors", "words (BM25)"):
-            words = self._album.words(text)
-        with observer.step("vectors", "candidates"):
-            rows, plan = self._candidates(words, vectors, scope)
-        clues = self._clues(cues, scope.then)
-        asked = _Asked(words, vectors, scope, clues)
-        with observer.step("vectors", "features"):
-            features, scores = self._features(asked, rows, observer)
-        thing = {} if target is None else {"thing": target.feature(self._album, rows)}
-        observer.ranked(rows, features | thing)
-        with observer.step("vectors", "weights"):
-            known = _known(features, scores, rows, weights)
-            parts = dict(known.parts)
-            if not known.told.all():
-                parts["unknown"] = unknown.expected(known, self._typical(asked, known, weights))
-            if target is not None:
-                parts["thing"] = thing["thing"] * np.float32(target.weight)
-            if clues and refine.says_nothing(text):
-                parts = ranking.by_cues(parts)
-        return Ranked(rows, features, parts, plan)
-
-    def _typical(self, asked: _Asked, ranked: unknown.Known, weights: Ranking) -> unknown.Known:
-        """The summands of photos that stand for all that the query does not exclude.
-
-        These are the ranked photos, or where those are chosen candidates, photos at even distances.
-        """
-        photos = asked.scope.photos
-        if len(photos) <= EXACT_ROWS:
-            return ranked
-        rows = photos.rows[:: -(-len(photos) // TYPICAL)]
-        features, scores = self._features(asked, rows, SILENT)
-        return _known(features, scores, rows, weights)
-
-    def _clues(self, cues: Cues, then: RowSet) -> list[ranking.Clue]:
-        """The query's times and places as separate clues.
-
-        Looked up one by one, so that an unknown or mistaken cue does not affect the weight of the others.
-        """
-        dated, placed, clues = self._facts.dated, self._facts.placed, []
-        if cues.times:
-            inside = self._album.within([Cube(start=start, end=end) for start, end in merged(cues.times)])
-            trust = max(cue.confidence for cue in cues.times)
-            clues.append(ranking.Clue(dated | then.mask, inside.mask | then.mask, trust))
-        if places := [place for place in cues.places if place.photos != 0]:
-            inside = self._album.within([box for place in places for box in place.boxes])
-            clues.append(ranking.Clue(placed, inside.mask, max(place.confidence for place in places)))
-        for cue in cues.recurring:
-            fits = np.asarray(cue.fits(self._facts.into_week if cue.weekdays else self._facts.into_day))
-            clues.append(ranking.Clue(dated, fits & dated, cue.confidence))
-        # A cue that fits no photo is misread or wrong: it would only favour the photos without a date.
-        return [clue for clue in clues if clue.inside.any()]
-
-    def _candidates(self, words: WordScores, vectors: Vectors, scope: Scope) -> tuple[RowArray, str]:
-        """The rows to score, and how they were chosen, in one line.
-
-        Up to EXACT_ROWS photos: all of them. Beyond: the best that each layer proposes, inside the cube and
-        in the whole scope; there the index's planner chooses an HNSW search or a filtered scan for each
-        channel.
-        """
-        photos, cube = scope.photos, scope.cube
-        channels = searched(self._album, vectors)
-        if len(photos) <= EXACT_ROWS:
-            named = " + ".join(channels) or "none"
-            return photos.rows, f"exact scan of {len(photos)} photos, channels {named}"
-        among = None if photos.is_full else photos.rows
-        search = self._album.search_vectors
-        results = {name: search(name, vectors[name], CANDIDATES, among) for name in channels}
-        proposed = [result.rows for result in results.values()]
-        if len(cube) < len(photos):
-            proposed += [search(name, vectors[name], CANDIDATES, cube.rows).rows for name in channels]
-        for scores in (words.bm25, scope.linked, scope.related):
-            positive = np.flatnonzero(scores > 0)
-            for rows in (photos.keep(positive), cube.keep(positive)):
-                proposed.append(rows[greatest(scores[rows], CANDIDATES)])
-        proposed += self._messages_around(proposed)
-        candidates = photos.keep(distinct(np.concatenate(proposed), len(self._album)))
-        plans = ", ".join(f"{name} by {result.plan}" for name, result in results.items())
-        return (
-            candidates,
-            f"{len(candidates)} candidates of {len(photos)} photos ({plans}), re-ranked exactly",
-        )
-
-    def _messages_around(self, proposed: list[RowArray]) -> list[RowArray]:
-        conversations = self._facts.conversations
-        if not conversations.any:
-            return []
-        rows = distinct(np.concatenate(proposed), len(self._album))
-        neighbours = [conversations.neighbour(rows, step) for step in ranking.NEAR]
-        return [other[joined] for other, joined in neighbours]
-
-    def _features(
-        self, asked: _Asked, rows: RowArray, observer: Observer
-    ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-        """Each layer's features of `rows`, unweighted: name of a field of Ranking → float32 [rows].
-
-        Also the cosines, -inf where a row has no vector.
-        """
-        words, scope = asked.words, asked.scope
-        context_words, context_coverage = ranking.context(words, self._facts.conversations, rows)
-        with observer.step("vectors", "cosines, in features"):
-            scores = _scores(self._album, asked.vectors, rows)
-        return _finite(scores) | {
-            "words": words.bm25[rows],
-            "coverage": words.coverage[rows],
-            "context_words": context_words,
-            "context_coverage": context_coverage,
-            "entity": scope.linked[rows],
-            "related": scope.related[rows],
-            "cue": ranking.evidence(asked.clues, rows),
-        }, scores
+    Also the cosines, -inf where a row has no vector.
+    """
+    words, nodes = query.words, state.nodes
+    context_words, context_coverage = ranking.context(words, parts.facts.conversations, rows)
+    with observer.step("vectors", "cosines, in features"):
+        scores = channels.scores(parts.album, query.vectors, rows)
+    return channels.finite(scores) | {
+        "words": words.bm25[rows],
+        "coverage": words.coverage[rows],
+        "context_words": context_words,
+        "context_coverage": context_coverage,
+        "entity": nodes.linked[rows],
+        "related": nodes.related[rows],
+        "cue": ranking.evidence(query.clues, rows),
+    }, scores
 
 
 def _known(

@@ -1,63 +1,72 @@
-"""Turns scores into an answer: the order of the hits, the probability of presence, and the Hit objects."""
+"""Turns a ranking into an answer: the probability of presence, the Hit objects, and the trace."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gamer.index import Album, EntityMatch, FloatArray, Photo, top
+from gamer.index import FloatArray, Photo
 
 from ..bundle.manifest import Ranking
-from . import ranking
-from .answer import Hit
-from .fused import SHARED, Ranked
+from .answer import LAYERS, Answer, Hit, Trace
+from .explain import cube_lines, cue_lines
 from .moments import moments
-
-Positions = NDArray[np.int64]  # indices into Ranked.rows
-PREFERRED = 50  # the user's preferences may reorder this many of the best, or k if that is more
+from .state import SHARED, Parts, Ranked, State
 
 
-def order(album: Album, ranked: Ranked, k: int) -> Positions:
-    """Positions in `ranked.rows` of the k best, best first.
+def answer(parts: Parts, state: State, milliseconds: Mapping[str, float]) -> Answer:
+    """`milliseconds`: by layer, and of "load"."""
+    observer = state.request.observer
+    with observer.step("answer", "presence"):
+        present = _presence(state.ranked, state.request.weights)
+    with observer.step("answer", "rows of hits"):
+        hits = _hits(parts, state, present)
+    return Answer(hits, _trace(parts, state, milliseconds), round(present, 4))
 
-    A photo that the user preferred to another is moved before it, among the best max(k, PREFERRED).
+
+def _presence(ranked: Ranked, weights: Ranking) -> float:
+    """The probability that the album holds what is meant: logistic regression on the first hit's features.
+
+    On its cosine, word coverage and cue evidence, unweighted.
     """
-    best = top(np.sum(list(ranked.parts.values()), axis=0), max(k, PREFERRED))
-    position_of = {int(row): position for row, position in zip(ranked.rows[best], best, strict=True)}
-    return np.array([position_of[row] for row in album.preferred(list(position_of))][:k], np.int64)
-
-
-def presence(ranked: Ranked, positions: Positions, weights: Ranking) -> float:
-    """The probability that the album holds what is meant, from the first hit's unweighted features."""
-    if not len(positions):
+    if not len(ranked.best):
         return 0.0
-    first = {name: float(values[positions[0]]) for name, values in ranked.features.items()}
+    first = {name: float(values[ranked.best[0]]) for name, values in ranked.features.items()}
     cosine = max(first.get(name, 0.0) for name in SHARED)
     coverage = max(first.get("coverage", 0.0), first.get("context_coverage", 0.0))
-    return ranking.presence(weights, cosine, coverage, first.get("cue", 0.0))
+    return presence(weights, cosine, coverage, first.get("cue", 0.0))
 
 
-def hits(
-    album: Album,
-    ranked: Ranked,
-    positions: Positions,
-    matches: Sequence[EntityMatch],
-    present: float,
-    image_query: FloatArray,
-) -> tuple[Hit, ...]:
-    """One Hit for each of `positions`.
+def presence(weights: Ranking, cosine: float, coverage: float, evidence: float) -> float:
+    log_odds = (
+        weights.here
+        + weights.here_cosine * cosine
+        + weights.here_coverage * coverage
+        + weights.here_cue * evidence
+    )
+    return float(1 / (1 + np.exp(min(-log_odds, 700.0))))  # e^710 overflows
 
-    `present`: the result of `presence`. `image_query`: the query's vector in the channel "image".
-    """
-    likelihoods = ranking.likelihoods(ranked.parts)
-    photos, rows = album.photos(ranked.rows[positions]), ranked.rows[positions].tolist()
-    clips = moments(album, {photo.id: row for photo, row in zip(photos, rows, strict=True)}, image_query)
+
+def likelihoods(parts: Mapping[str, FloatArray]) -> FloatArray:
+    """float32 [rows]: softmax of the scores, each photo's probability given that one of them is meant."""
+    total = np.sum(list(parts.values()), axis=0, dtype=np.float64)
+    exponentials = np.exp(total - total.max()) if total.size else total
+    return np.asarray(exponentials / max(exponentials.sum(), 1e-300), np.float32)
+
+
+def _hits(parts: Parts, state: State, present: float) -> tuple[Hit, ...]:
+    """One Hit for each of the best rows."""
+    ranked, matches = state.ranked, state.nodes.matches
+    shares, rows = likelihoods(ranked.parts), ranked.rows[ranked.best]
+    photos = parts.album.photos(rows)
+    row_of = {photo.id: row for photo, row in zip(photos, rows.tolist(), strict=True)}
+    shared = state.refined.plain if state.request.mode == "paper" else state.refined.phrased
+    clips = moments(parts.album, row_of, shared)
     out = []
-    for position, photo in zip(positions, photos, strict=True):
-        row = int(ranked.rows[position])
-        parts = {name: round(float(values[position]), 4) for name, values in ranked.parts.items()}
+    for position, photo in zip(ranked.best, photos, strict=True):
+        summands = {name: round(float(values[position]), 4) for name, values in ranked.parts.items()}
+        row = row_of[photo.id]
         out.append(
             Hit(
                 row=row,
@@ -66,9 +75,9 @@ def hits(
                 taken_at=photo.wall,
                 lat=photo.lat,
                 lon=photo.lon,
-                score=round(sum(parts.values()), 4),
-                probability=round(present * float(likelihoods[position]), 4),
-                parts=parts,
+                score=round(sum(summands.values()), 4),
+                probability=round(present * float(shares[position]), 4),
+                parts=summands,
                 memory=shown_memory(photo),
                 matched=tuple(match.name for match in matches if match.leads_to(row))[:4],
                 clip=clips.get(photo.id),
@@ -81,3 +90,30 @@ def shown_memory(photo: Photo) -> str | None:
     """The memory to show with a hit: written by a person or read in the picture, else a label or place."""
     texts = [m.text for m in photo.memories if m.source not in ("label", "place")]
     return next(iter(texts or [m.text for m in photo.memories]), None)
+
+
+def _trace(parts: Parts, state: State, milliseconds: Mapping[str, float]) -> Trace:
+    request, scope, nodes, reflection = state.request, state.scope, state.nodes, state.refined.reflection
+    return Trace(
+        query=request.query,
+        cues=cue_lines(state.cues) + (reflection.lines if reflection else ()),
+        cube_lines=cube_lines(state.cues),
+        cubes=state.cues.cubes,
+        refined=state.refined.text,
+        refined_by=state.refined.how,
+        delta=request.delta,
+        entities=nodes.matches[:8],
+        left={
+            "album": len(parts.album),
+            "cube": len(scope.cube),
+            "graph": len(nodes.reached) if state.narrowed else len(scope.cube),
+            "vectors": len(state.ranked.best),
+        },
+        linked=len(nodes.reached),
+        widened=scope.widened,
+        load_ms=milliseconds["load"],
+        milliseconds={layer: milliseconds[layer] for layer in LAYERS},
+        plan=state.ranked.plan,
+        mode=request.mode,
+        models=parts.models.describe(),
+    )

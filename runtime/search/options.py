@@ -27,7 +27,8 @@ class SearchOptions:
     """How one search differs from the default.
 
     `within`: only these photos. `then`: photos that fit the query's times whatever their own time, because a
-    date is printed on them. `weights`: of the fused ranking, instead of the bundle's. `delta`: the entity
+    date is printed on them. `wishes`: whether what resemblance cannot say is read from the query as well
+    (wishes_met.py). `weights`: of the fused ranking, instead of the bundle's. `delta`: the entity
     threshold δ, instead of the album's. `skip`: layers of SKIPPABLE to leave out; ValueError for others.
     `vector`: the query's embedding, float32 [D], if already computed. `reuse_refinements`: whether the
     language model's earlier answer to the same query is used again. `refined`: the refined query Q̂, if it is
@@ -38,6 +39,7 @@ class SearchOptions:
 
     within: RowSet | None = None
     then: RowSet | None = None
+    wishes: bool = False
     weights: Ranking | None = None
     delta: float | None = None
     skip: frozenset[str] = frozenset()
@@ -73,5 +75,6 @@ class Observer:
 
 
 DEFAULT = SearchOptions()
+AS_ASKED = SearchOptions(wishes=True)  # as the command and the page search
 _NOTHING: AbstractContextManager[None] = nullcontext()
 SILENT = Observer()

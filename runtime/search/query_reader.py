@@ -1,21 +1,20 @@
-"""Reads the time and place that a query names (the first half of layer 1), in relation to one album."""
+"""The first stage: reads the time and place that a query names (layer 1), in relation to one album."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
-from threading import Lock
+from functools import partial
 
-from gamer.index import Album, Cube, FloatArray, RowSet
+from gamer.index import Album, Cube
 
 from ..bundle.gazetteer import Place
 from ..cues.anchors import AlbumEvents
 from ..cues.dates import TimeContext
 from ..cues.parse import Cues, parse, resolve, with_quotes
-from ..models.models import Models
-from .album_facts import AlbumFacts
-from .options import Observer, SearchOptions
+from .state import Parts, State
 
 # Words that may name a time or place that the rules cannot read: they justify asking the language model,
 # which takes half a second.
@@ -25,59 +24,61 @@ HINT = re.compile(
 )
 
 
-class QueryReader:
-    """Reads queries in relation to one album's dates, places and events."""
+def read(parts: Parts, state: State) -> State:
+    """Adds the query's cues, with event anchors resolved; the other words are in `Cues.rest`.
 
-    def __init__(self, models: Models, album: Album, facts: AlbumFacts, llm_lock: Lock) -> None:
-        self._models, self._album, self._facts, self._llm_lock = models, album, facts, llm_lock
+    With `refined_by` "llm" the language model is asked if the rules read nothing although the query matches
+    HINT.
+    """
+    request = state.request
+    query, step = request.query, request.observer.step
+    with step("cube", "cue parse"):
+        skipped = "cube" in request.options.skip
+        cues = Cues(rest=query, query=query) if skipped else by_rules(parts, query, request.now)
+    no_cues = not (cues.times or cues.places or cues.negated or cues.anchors)
+    if request.refined_by == "llm" and no_cues and HINT.search(query):
+        with step("cube", "cues by language model"):
+            cues = _quoted(parts, query, cues, request.now)
+    with step("cube", "anchors"):
+        return replace(state, cues=resolved(parts, cues))
 
-    def read(
-        self, query: str, refined_by: str, wall: datetime, options: SearchOptions, observer: Observer
-    ) -> Cues:
-        """The query's cues, with event anchors resolved; the other words are in `Cues.rest`.
 
-        `wall`: the user's wall-clock time, from which "last spring" is counted. With `refined_by` "llm" the
-        language model is asked if the rules read nothing although the query matches HINT.
-        """
-        with observer.step("cube", "cue parse"):
-            cues = Cues(rest=query, query=query) if "cube" in options.skip else self.parse(query, wall)
-        no_cues = not (cues.times or cues.places or cues.negated or cues.anchors)
-        if refined_by == "llm" and no_cues and HINT.search(query):
-            with observer.step("cube", "cues by language model"):
-                cues = self._quoted(query, cues, wall)
-        with observer.step("cube", "anchors"):
-            return resolve(cues, AlbumEvents(self._album, self.encode))
+def by_rules(parts: Parts, query: str, wall: datetime) -> Cues:
+    """The query's cues by rules alone; event anchors stay unresolved.
 
-    def excluded(self, cues: Cues) -> RowSet:
-        """The photos whose known time or place the query excludes ("not in Paris")."""
-        boxes = [Cube(start=t.start, end=t.end) for t in cues.negated_times]
-        return self._album.within(boxes + [box for place in cues.negated_places for box in place.boxes])
+    `wall`: the user's wall-clock time, from which "last spring" is counted.
+    """
+    facts = parts.facts
+    home: Callable[[], Cube | None] = lambda: facts.home  # noqa: E731 - computed only if needed
+    photos_at = partial(_photos_at, parts.album)
+    return parse(query, wall, parts.models.gazetteer, facts.extent, photos_at, home, facts.southern)
 
-    def encode(self, phrase: str) -> FloatArray:
-        """The unit vector float32 [D] of a phrase of a query by the text tower."""
-        return self._models.text.encode_query(phrase)
 
-    def parse(self, query: str, wall: datetime) -> Cues:
-        """The query's cues by rules alone; event anchors stay unresolved."""
-        home: Callable[[], Cube | None] = lambda: self._facts.home  # noqa: E731 - computed only if needed
-        facts, gazetteer = self._facts, self._models.gazetteer
-        return parse(query, wall, gazetteer, facts.extent, self._photos_at, home, facts.southern)
+def resolved(parts: Parts, cues: Cues) -> Cues:
+    """`cues` with the album's events looked up."""
+    return resolve(cues, AlbumEvents(parts.album, parts.models.text.encode_query))
 
-    def _photos_at(self, place: Place) -> int:
-        """The number of photos in a place."""
-        parts = place.parts or ((place.south, place.north, place.west, place.east),)
-        boxes = [Cube(south=south, north=north, west=west, east=east) for south, north, west, east in parts]
-        return len(self._album.within(boxes))
 
-    def _quoted(self, query: str, cues: Cues, wall: datetime) -> Cues:
-        """`cues` with the time and place that the language model quotes from the query."""
-        from ..cues.quoted import cues_by_llm  # a search without the language model must not import its code
+def _photos_at(album: Album, place: Place) -> int:
+    """The number of photos in a place."""
+    boxes = place.parts or ((place.south, place.north, place.west, place.east),)
+    return len(
+        album.within(
+            [Cube(south=south, north=north, west=west, east=east) for south, north, west, east in boxes]
+        )
+    )
 
-        if "cues" not in self._models.manifest.prompts:
-            return cues
-        with self._llm_lock:
-            quotes = cues_by_llm(self._models, query)
-        if not quotes:
-            return cues
-        context = TimeContext(wall, self._facts.extent, self._facts.southern)
-        return with_quotes(cues, quotes.time, quotes.place, context, self._models.gazetteer, self._photos_at)
+
+def _quoted(parts: Parts, query: str, cues: Cues, wall: datetime) -> Cues:
+    """`cues` with the time and place that the language model quotes from the query."""
+    from ..cues.quoted import cues_by_llm  # a search without the language model must not import its code
+
+    if "cues" not in parts.models.manifest.prompts:
+        return cues
+    with parts.llm_lock:
+        quotes = cues_by_llm(parts.models, query)
+    if not quotes:
+        return cues
+    context = TimeContext(wall, parts.facts.extent, parts.facts.southern)
+    photos_at = partial(_photos_at, parts.album)
+    return with_quotes(cues, quotes.time, quotes.place, context, parts.models.gazetteer, photos_at)

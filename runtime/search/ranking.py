@@ -127,24 +127,3 @@ def by_cues(parts: dict[str, FloatArray]) -> dict[str, FloatArray]:
     They would only measure how much a photo resembles the word "photo".
     """
     return {name: values if name == "cue" else np.zeros_like(values) for name, values in parts.items()}
-
-
-def likelihoods(parts: dict[str, FloatArray]) -> FloatArray:
-    """float32 [rows]: softmax of the scores, each photo's probability given that one of them is meant."""
-    total = np.sum(list(parts.values()), axis=0, dtype=np.float64)
-    exponentials = np.exp(total - total.max()) if total.size else total
-    return np.asarray(exponentials / max(exponentials.sum(), 1e-300), np.float32)
-
-
-def presence(ranking: Ranking, cosine: float, coverage: float, evidence: float) -> float:
-    """The probability that the album holds what is meant, by logistic regression.
-
-    From the best hit's text cosine, word coverage and cue evidence.
-    """
-    log_odds = (
-        ranking.here
-        + ranking.here_cosine * cosine
-        + ranking.here_coverage * coverage
-        + ranking.here_cue * evidence
-    )
-    return float(1 / (1 + np.exp(min(-log_odds, 700.0))))  # e^710 overflows

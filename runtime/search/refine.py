@@ -108,13 +108,16 @@ def fitting(names: Iterable[str], query: str) -> Context:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """What a refinement of `query` is made with and judged by; `plain` is used where it is rejected."""
+class RefinementRequest:
+    """What a refinement of `query` is made with and judged by; `plain` is used where it is rejected.
+
+    `dictionary`: what tells corrections and translations; without it a refinement may replace no word.
+    """
 
     query: str
     plain: str
-    context: Context
-    dictionary: Dictionary | None
+    context: Context = NOTHING
+    dictionary: Dictionary | None = None
 
 
 class Refinements:
@@ -168,47 +171,39 @@ def content_words(text: str) -> frozenset[str]:
 
 def by_llm(
     models: Models,
-    query: str,
-    plain: str,
-    context: Context = NOTHING,
+    asked: RefinementRequest,
     cache: Refinements | None = None,
     generation: int = 0,
     observe: Callable[[Generation], None] | None = None,
-    dictionary: Dictionary | None = None,
 ) -> tuple[str, str]:
-    """(Q̂, "llm"), or (`plain`, "llm (rejected: reason)") if the model's answer fails the checks.
+    """(Q̂, "llm"), or (`asked.plain`, "llm (rejected: reason)") if the model's answer fails the checks.
 
     `cache`: a cache of earlier answers, used for the same query on the same `generation` of the album.
-    `observe`: called with what the model generated. `dictionary`: what tells corrections and translations;
-    without it a refinement may replace no word.
+    `observe`: called with what the model generated.
     """
-    key = (query, plain, context, generation, models.manifest.artifact("llm_decoder", models.backend).sha256)
+    decoder = models.manifest.artifact("llm_decoder", models.backend).sha256
+    key = (asked.query, asked.plain, asked.context, generation, decoder)
     answer = cache.get(key) if cache else None
     if answer is None:
-        answer = _ask(models, query, plain, context, observe, dictionary)
+        answer = _ask(models, asked, observe)
         if cache is not None:
             cache.put(key, answer)
     return answer
 
 
 def _ask(
-    models: Models,
-    query: str,
-    plain: str,
-    context: Context,
-    observe: Callable[[Generation], None] | None,
-    dictionary: Dictionary | None,
+    models: Models, asked: RefinementRequest, observe: Callable[[Generation], None] | None
 ) -> tuple[str, str]:
     from ..models.llm import Request  # a search without the language model must not import its code
 
-    ids, prefix = prompt(models, query, context)
+    ids, prefix = prompt(models, asked.query, asked.context)
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
-        return plain, "llm (rejected: the query is too long)"
+        return asked.plain, "llm (rejected: the query is too long)"
     answer = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), prefix=prefix))
     if observe is not None:
         observe(answer)
-    text, reason = judged(answer.text, Asked(query, plain, context, dictionary))
-    return (plain, f"llm (rejected: {reason})") if reason else (text, "llm")
+    text, reason = judged(answer.text, asked)
+    return (asked.plain, f"llm (rejected: {reason})") if reason else (text, "llm")
 
 
 def prompt(models: Models, query: str, context: Context) -> tuple[tuple[int, ...], Prefix | None]:
@@ -216,7 +211,7 @@ def prompt(models: Models, query: str, context: Context) -> tuple[tuple[int, ...
     return models.prompt("refine", clean(query, 300), context.notes())
 
 
-def judged(answer: str, asked: Asked) -> tuple[str, str]:
+def judged(answer: str, asked: RefinementRequest) -> tuple[str, str]:
     """(the language model's answer as one line, why it is rejected, "" if it is not)."""
     text, plain = _SPACE.sub(" ", answer).strip(' "'), asked.plain
     kept, new = (plain, "") if asked.dictionary is None else replaced(text, plain, asked.dictionary)

@@ -1,7 +1,7 @@
 """Reads from a query what resemblance cannot say: what to leave out, favourites, "how many", soon after.
 
-Rules alone, on the words; find.py acts on them. What is not read for certain stays in the query's text, since
-a title such as "Man without a hat" is also a wish.
+Rules alone, on the words; wishes_met.py acts on them. What is not read for certain stays in the query's text,
+since a title such as "Man without a hat" is also a wish.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ from ..errors import BundleError, RuntimeFailure
 from ..models.models import Models
 from ..search.answer import SimilarPhotos
 from ..search.engine import Engine
-from ..search.find import find
 from ..search.options import SearchOptions
 from ..search.similar import K, similar
 from . import overview as glance
@@ -251,14 +250,13 @@ def _search(api: FastAPI, live: LiveAlbum) -> None:
 def _found(live: LiveAlbum, asked: SearchRequest) -> SearchResult:
     now = None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
     with live.edition() as edition:
-        answer = find(
-            edition.engine,
+        answer = edition.engine.search(
             asked.query,
             asked.k,
             refined_by=asked.refine,
             mode=asked.mode,
             now=now,
-            options=SearchOptions(within=edition.catalogue.within(asked.only)),
+            options=SearchOptions(within=edition.catalogue.within(asked.only), wishes=True),
         )
         return glance.result(edition.engine, answer)
 

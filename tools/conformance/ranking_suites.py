@@ -13,14 +13,13 @@ from gamer.index.album.lexical import Word, WordScores
 from gamer.index.album.preferences import between_photos, reorder
 from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.search.confidence import judged
+from gamer.runtime.search.hits import likelihoods, presence
 from gamer.runtime.search.ranking import (
     SESSION_MS,
     Clue,
     Conversations,
     context,
     evidence,
-    likelihoods,
-    presence,
     weighted,
 )
 from gamer.runtime.search.unknown import Known, expected

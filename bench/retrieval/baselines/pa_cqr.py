@@ -33,7 +33,9 @@ class Rewriter:
         """The rewritten query, or `query` if the model's answer fails the checks."""
         if query not in self._known:
             context = refine.Context(memories=tuple(self._texts[name] for name in nearest))
-            self._known[query] = refine.by_llm(user.models, query, query, context)[0]
+            self._known[query] = refine.by_llm(user.models, refine.RefinementRequest(query, query, context))[
+                0
+            ]
         return self._known[query]
 
 

@@ -173,9 +173,10 @@ def test_a_query_is_rewritten_once_with_the_nearest_memories(
 ) -> None:
     shown: list[tuple[str, ...]] = []
 
-    def by_llm(models: object, query: str, plain: str, context: refine.Context) -> tuple[str, str]:
-        shown.append(context.memories)
-        return (plain, "llm (rejected: too long)") if query == "cat" else ("a red bicycle", "llm")
+    def by_llm(models: object, asked: refine.RefinementRequest) -> tuple[str, str]:
+        shown.append(asked.context.memories)
+        rejected = asked.plain, "llm (rejected: too long)"
+        return rejected if asked.query == "cat" else ("a red bicycle", "llm")
 
     monkeypatch.setattr(refine, "by_llm", by_llm)
     user._kept.pop(pa_cqr.Rewriter, None)

@@ -13,7 +13,7 @@ import pytest
 
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
-from gamer.runtime.search.ranking import presence
+from gamer.runtime.search.hits import presence
 from tests.paths import GOLDEN, ROOT
 
 MANIFEST = GOLDEN / "manifest_v1.json"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gamer.runtime.search.engine import Engine
-from gamer.runtime.search.find import find
+from gamer.runtime.search.options import AS_ASKED
 
 pytestmark = pytest.mark.slow
 NOW = datetime(2026, 11, 21)
@@ -23,26 +23,29 @@ def engine(bundle: Path, sample_album: Path) -> Iterator[Engine]:
 
 
 def test_a_place_without_photos_makes_an_answer_doubtful(engine: Engine) -> None:
-    there = find(engine, "motorcycle in Berlin", now=NOW)
+    there = engine.search("motorcycle in Berlin", now=NOW, options=AS_ASKED)
     assert not there.doubtful and there.hits[0].id.startswith("motorcycle")
-    elsewhere = find(engine, "motorcycle in Hamburg", now=NOW)
+    elsewhere = engine.search("motorcycle in Hamburg", now=NOW, options=AS_ASKED)
     assert elsewhere.doubtful and "no photo in Hamburg" in elsewhere.trace.cues
     assert elsewhere.hits[0].probability < 0.5
 
 
 def test_what_is_not_wanted_is_left_out_and_the_engine_itself_is_unchanged(engine: Engine) -> None:
     assert "coffee" in [hit.id for hit in engine.search("Anna but not coffee", now=NOW).hits]
-    answer = find(engine, "Anna but not coffee", now=NOW)
+    answer = engine.search("Anna but not coffee", now=NOW, options=AS_ASKED)
     assert "coffee" not in [hit.id for hit in answer.hits]
     assert answer.trace.query == "Anna but not coffee"
 
 
 def test_misspelt_words_are_mended_only_where_nothing_was_found(engine: Engine) -> None:
-    answer = find(engine, "motorcyle in Berln", now=NOW)
+    answer = engine.search("motorcyle in Berln", now=NOW, options=AS_ASKED)
     assert answer.hits[0].id.startswith("motorcycle") and not answer.doubtful
-    assert find(engine, "my cat", now=NOW).trace.cues == engine.search("my cat", now=NOW).trace.cues
+    assert (
+        engine.search("my cat", now=NOW, options=AS_ASKED).trace.cues
+        == engine.search("my cat", now=NOW).trace.cues
+    )
 
 
 def test_photos_are_counted(engine: Engine) -> None:
-    assert find(engine, "how many photos from Berlin do I have", now=NOW).count == 2
-    assert find(engine, "photos from Berlin", now=NOW).count is None
+    assert engine.search("how many photos from Berlin do I have", now=NOW, options=AS_ASKED).count == 2
+    assert engine.search("photos from Berlin", now=NOW, options=AS_ASKED).count is None

@@ -13,11 +13,10 @@ import pytest
 
 from gamer.index import Album, RowSet
 from gamer.runtime.indexing.build import build
-from gamer.runtime.search import find as finding
 from gamer.runtime.search import membership
+from gamer.runtime.search import wishes_met as finding
 from gamer.runtime.search.engine import Engine
-from gamer.runtime.search.find import find
-from gamer.runtime.search.options import SearchOptions
+from gamer.runtime.search.options import AS_ASKED, SearchOptions
 from tests.fakes import fake_models
 
 NOW = datetime(2026, 11, 21, 12)
@@ -52,12 +51,12 @@ def cats(tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.mark.parametrize("query", ["the cat except 2024", "the cat but not 2024", "the cat, but not in 2024"])
 def test_a_year_that_is_left_out_is_excluded_exactly(cats: Engine, query: str) -> None:
-    assert "a" not in [hit.id for hit in find(cats, query, now=NOW).hits]
+    assert "a" not in [hit.id for hit in cats.search(query, now=NOW, options=AS_ASKED).hits]
 
 
 def test_a_search_within_nothing_finds_nothing(cats: Engine) -> None:
     nothing = SearchOptions(within=RowSet.of(np.zeros(0, np.int64), 3))
-    assert find(cats, "the cat", now=NOW, options=nothing).hits == ()
+    assert cats.search("the cat", now=NOW, options=nothing).hits == ()
 
 
 def test_a_count_does_not_end_with_one_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +66,7 @@ def test_a_count_does_not_end_with_one_search(tmp_path: Path, monkeypatch: pytes
     )
     engine.ranking = replace(engine.ranking, words=9.0)
     monkeypatch.setattr(membership, "presence", lambda answer, weights: 1.0)
-    assert find(engine, "how many photos of the dog in snow", now=NOW).count == 31
+    assert engine.search("how many photos of the dog in snow", now=NOW, options=AS_ASKED).count == 31
     engine.close()
 
 
@@ -77,8 +76,8 @@ def test_a_receipt_is_found_by_the_date_that_is_printed_on_it(tmp_path: Path) ->
         (f"r{day}", f"2026-05-0{day}T08:00:00", text.format(f"{day + 8:02}.04.2026")) for day in range(1, 6)
     ]
     engine = _opened(tmp_path, photos)
-    answer = find(engine, "receipt of 11 April 2026", now=NOW)
+    answer = engine.search("receipt of 11 April 2026", now=NOW, options=AS_ASKED)
     assert answer.hits[0].id == "r3"
     assert "dated by what is printed on them: 1" in answer.trace.cues
-    assert find(engine, "the receipt from April 11th, 2026", now=NOW).hits[0].id == "r3"
+    assert engine.search("the receipt from April 11th, 2026", now=NOW, options=AS_ASKED).hits[0].id == "r3"
     engine.close()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gamer.index.album.lexical import Word, WordScores
 from gamer.runtime.bundle.manifest import Ranking
+from gamer.runtime.search.hits import likelihoods, presence
 from gamer.runtime.search.ranking import (
     LEAST,
     MOST,
@@ -23,8 +24,6 @@ from gamer.runtime.search.ranking import (
     Conversations,
     context,
     evidence,
-    likelihoods,
-    presence,
     weighted,
 )
 

@@ -1,58 +1,75 @@
-"""Finds photos as a person asks for them: an engine's search, and around it what resemblance cannot say.
+"""A search as a person means it: around the five stages, what resemblance cannot say.
 
 What a query wants left out, favourites, "how many", and "after the wedding" are read by wishes.py; a doubtful
-answer is tried again with the query's spelling mended (spelling.py). The ranking itself is the engine's, and
-is the same on every platform.
+answer is tried again with the query's spelling mended (spelling.py). Each further search stands in the trace.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Protocol
 
 import numpy as np
 
-from gamer.index import RowSet
+from gamer.index import Album, RowSet
 
+from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..cues.places import PlaceCue
+from ..models.models import Models
 from . import copies, membership, refine, spelling
+from .album_facts import AlbumFacts
 from .answer import Answer
 from .confidence import calibrated
-from .engine import Engine
 from .options import DEFAULT, MAX_K, SILENT, Observer, SearchOptions
+from .state import Request
 from .wishes import Wishes, read_wishes
 
 ROUNDS = 20  # searches of MAX_K photos each in which a set is gathered
 
 
-def find(
-    engine: Engine,
-    query: str,
-    k: int | None = None,
-    *,
-    refined_by: str = "fast",
-    mode: str = "fused",
-    now: datetime | None = None,
-    options: SearchOptions = DEFAULT,
-    observer: Observer = SILENT,
-) -> Answer:
-    """As `Engine.search`, with the query's wishes. Raises as it does."""
-    return _Finder(engine, query, refined_by, mode, now, observer).answer(k, options)
+class Engine(Protocol):
+    """What answers the single searches: gamer.runtime.search.engine.Engine."""
+
+    models: Models
+    album: Album
+    facts: AlbumFacts
+    ranking: Ranking
+
+    def search(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        refined_by: str = "fast",
+        mode: str = "fused",
+        now: datetime | None = None,
+        options: SearchOptions = DEFAULT,
+        observer: Observer = SILENT,
+    ) -> Answer: ...
+
+    def cues(self, text: str, now: datetime | None = None) -> Cues: ...
+
+    def cues_with_events(self, text: str, now: datetime | None = None) -> Cues: ...
 
 
-class _Finder:
-    def __init__(
-        self, engine: Engine, query: str, refined_by: str, mode: str, now: datetime | None, observer: Observer
-    ) -> None:
-        self._engine, self._query, self._refined_by, self._mode = engine, query, refined_by, mode
-        self._now, self._observer = now, observer
+def answer(engine: Engine, request: Request) -> Answer:
+    """Raises as Engine.search does."""
+    return _Search(engine, request).answer()
+
+
+class _Search:
+    def __init__(self, engine: Engine, request: Request) -> None:
+        self._engine, self._request, self._now = engine, request, request.now
         self._read_before: dict[str, Cues] = {}
-        self._wishes: Wishes = read_wishes(query, bool(len(engine.facts.favourites)), self._is_excluded)
-        self._said: list[str] = []  # lines for the trace
+        marked = bool(len(engine.facts.favourites))
+        self._wishes: Wishes = read_wishes(request.query, marked, self._is_excluded)
+        self._lines: list[str] = []  # for the trace
 
-    def answer(self, k: int | None, options: SearchOptions) -> Answer:
-        wishes, most = self._wishes, k or self._engine.models.manifest.thresholds.k
+    def answer(self) -> Answer:
+        wishes, most = self._wishes, self._request.k
+        options = replace(self._request.options, wishes=False)
         within = self._within(options.within)
         text = self._soon(wishes.text)
         asked = replace(options, within=within, then=self._printed(text))
@@ -64,8 +81,8 @@ class _Finder:
         present = answer.presence
         if wishes.favourites and refine.says_nothing(refine.fast(answer.trace.refined)):
             present = 1.0  # favourites are there, and nothing else was asked
-        lines = (*answer.trace.cues, *self._said)
-        trace = replace(answer.trace, query=self._query, cues=lines)
+        lines = (*answer.trace.cues, *self._lines)
+        trace = replace(answer.trace, query=self._request.query, cues=lines)
         hits = copies.together(self._engine.album, answer.hits)[:most]
         return replace(answer, hits=hits, trace=trace, presence=present, count=count)
 
@@ -73,11 +90,11 @@ class _Finder:
         return self._engine.search(
             text,
             min(k, MAX_K),
-            refined_by=self._refined_by,
-            mode=self._mode,
+            refined_by=self._request.refined_by,
+            mode=self._request.mode,
             now=self._now,
             options=options,
-            observer=self._observer,
+            observer=self._request.observer,
         )
 
     def _mended(self, text: str, answer: Answer, k: int, options: SearchOptions) -> Answer:
@@ -90,7 +107,7 @@ class _Finder:
         again = self._search(mended, k, options)
         if again.doubtful:
             return answer
-        self._said.append(f"spelt {mended!r}")
+        self._lines.append(f"spelt {mended!r}")
         return again
 
     def _elsewhere(self, text: str, answer: Answer) -> Answer:
@@ -110,7 +127,7 @@ class _Finder:
         if not wrong:
             return answer
         left = 1 - max(place.confidence for place in wrong)
-        self._said.append(f"no photo in {wrong[0].name}")
+        self._lines.append(f"no photo in {wrong[0].name}")
         hits = tuple(replace(hit, probability=round(hit.probability * left, 4)) for hit in answer.hits)
         return replace(answer, hits=hits, presence=round(answer.presence * left, 4))
 
@@ -122,10 +139,10 @@ class _Finder:
             allowed = allowed.among(self._engine.facts.pictured)
         if wishes.favourites:
             allowed = allowed.among(self._engine.facts.favourites)
-            self._said.append(f"favourites only: {len(allowed)}")
+            self._lines.append(f"favourites only: {len(allowed)}")
         for phrase in wishes.without:
             unwanted = self._unwanted(phrase)
-            self._said.append(f"without {phrase!r}: {len(unwanted)} left out")
+            self._lines.append(f"without {phrase!r}: {len(unwanted)} left out")
             allowed = allowed.without(unwanted)
         return None if allowed.is_full else allowed
 
@@ -136,7 +153,7 @@ class _Finder:
     def _cues(self, text: str) -> Cues:
         """What the rules read in `text`, each text once."""
         if text not in self._read_before:
-            self._read_before[text] = self._engine.read(text, self._now)
+            self._read_before[text] = self._engine.cues(text, self._now)
         return self._read_before[text]
 
     def _printed(self, text: str) -> RowSet | None:
@@ -145,12 +162,12 @@ class _Finder:
         then = self._engine.facts.printed_within([(cue.start, cue.end) for cue in times])
         if not len(then):
             return None
-        self._said.append(f"dated by what is printed on them: {len(then)}")
+        self._lines.append(f"dated by what is printed on them: {len(then)}")
         return then
 
     def _is_excluded(self, phrase: str) -> bool:
         """Whether the query's rules of cues exclude what `phrase` names: a time or a place."""
-        told = [cue.text.casefold() for cue in self._cues(self._query).negated]
+        told = [cue.text.casefold() for cue in self._cues(self._request.query).negated]
         return any(text in phrase.casefold() or phrase.casefold() in text for text in told)
 
     def _names_only(self, text: str, places: list[PlaceCue]) -> bool:
@@ -183,7 +200,7 @@ class _Finder:
         While all MAX_K hits of a search do, the others are searched again. `first`: the answer to `text`.
         """
         album, ranking = self._engine.album, self._engine.ranking
-        answer, rows = first, list[int]()
+        answer, rows, searches = first, list[int](), 1
         for _ in range(ROUNDS):
             members = membership.members(album, answer, ranking)
             rows += [hit.row for hit in members]
@@ -192,7 +209,9 @@ class _Finder:
             left = self._all_of(options.within).without(RowSet.of(np.asarray(rows, np.int64), len(album)))
             if not len(left):
                 break
-            answer = self._search(text, MAX_K, replace(options, within=left))
+            answer, searches = self._search(text, MAX_K, replace(options, within=left)), searches + 1
+        if searches > 1:
+            self._lines.append(f"searched {searches} times for all that show {text[:80]!r}")
         return rows
 
     def _soon(self, text: str) -> str:
@@ -203,7 +222,7 @@ class _Finder:
         read = self._cues(text)
         if read.times or read.negated_times:  # "after the summer of 2011"
             return text
-        resolved = self._engine.resolved(soon, self._now)
+        resolved = self._engine.cues_with_events(soon, self._now)
         return soon if any(cue.kind == "anchor" for cue in resolved.times) else text
 
     def _count(self, answer: Answer, options: SearchOptions) -> int:
