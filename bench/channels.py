@@ -33,7 +33,7 @@ Answers = Sequence[frozenset[int]]  # for each query, the rows of the photos tha
 
 
 @dataclass(frozen=True)
-class Found:
+class ChannelResult:
     """Recall by K, the mean over queries; `none` of them gives zeros."""
 
     withheld: dict[str, float]
@@ -53,9 +53,9 @@ class Row:
     checkpoint: str
     settings: dict[str, Any]
     trained_on: int
-    trained: Found
-    fused: Found
-    fitted: Found
+    trained: ChannelResult
+    fused: ChannelResult
+    fitted: ChannelResult
     weight: float
     weight_by_fold: tuple[float, ...]
     by_weight: dict[str, float]
@@ -76,14 +76,14 @@ class Channels:
     withheld: int
     queries: int
     weights: dict[str, float]
-    labels: Found
-    names: Found | None
+    labels: ChannelResult
+    names: ChannelResult | None
     rows: tuple[Row, ...]
     when: str
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ChannelQuery:
     """Cosines float32 [Q, N] of queries and photos in both spaces; the first `withheld` are memories.
 
     `names`: scores float32 [Q, N] from the classifier's names alone (Vectors.by_names).
@@ -95,10 +95,10 @@ class Asked:
     answers: Answers
     withheld: int
 
-    def found(self, scores: FloatArray) -> Found:
+    def found(self, scores: FloatArray) -> ChannelResult:
         """Recall of scores float32 [Q, N]."""
         cut = self.withheld
-        return Found(
+        return ChannelResult(
             {str(k): recall(scores[:cut], self.answers[:cut], k) for k in K},
             {str(k): recall(scores[cut:], self.answers[cut:], k) for k in K},
         )
@@ -119,8 +119,8 @@ def measure(
     from gamer.export.training import vectors
 
     told = [] if queries is None else read_answered(queries)
-    rows, labels, shown = list[Row](), Found({}, {}), (0, 0, 0, 0)
-    names: Found | None = None
+    rows, labels, shown = list[Row](), ChannelResult({}, {}), (0, 0, 0, 0)
+    names: ChannelResult | None = None
     for folder in checkpoints:
         begun = time.monotonic()
         found = vectors.of_checkpoint(album, folder, [query for query, _ in told], say)
@@ -155,7 +155,7 @@ def measure(
     )
 
 
-def asked_of(found: Vectors, relevant: Sequence[Sequence[str]]) -> Asked:
+def asked_of(found: Vectors, relevant: Sequence[Sequence[str]]) -> ChannelQuery:
     """The cosines of what counts. `relevant`: ids for each query that is not a memory."""
     cut, at = len(found.owners), {name: row for row, name in enumerate(found.ids)}
     late = {found.ids[row] for row in found.owners}
@@ -167,10 +167,10 @@ def asked_of(found: Vectors, relevant: Sequence[Sequence[str]]) -> Asked:
     ]
     labels = found.label_queries[chosen] @ found.label_photos.T
     names = None if found.by_names is None else found.by_names[chosen]
-    return Asked(labels, found.queries[chosen] @ found.photos.T, names, answers, cut)
+    return ChannelQuery(labels, found.queries[chosen] @ found.photos.T, names, answers, cut)
 
 
-def row_of(name: str, found: Vectors, asked: Asked, seconds: float) -> Row:
+def row_of(name: str, found: Vectors, asked: ChannelQuery, seconds: float) -> Row:
     """The figures of one checkpoint."""
     cut = asked.withheld
     fused = {weight: asked.fused(weight) for weight in WEIGHTS}

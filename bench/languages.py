@@ -31,7 +31,7 @@ _WORD = re.compile(rf"[^\W\d_]{{{LEAST},}}")
 
 
 @dataclass(frozen=True)
-class Asked:
+class LanguageQuery:
     """A query and the photo that it means. `kind`: "asked" or "words"."""
 
     kind: str
@@ -65,19 +65,19 @@ class Languages:
     when: str
 
 
-def queries() -> tuple[Asked, ...]:
+def queries() -> tuple[LanguageQuery, ...]:
     """The queries that a person would ask, then those made of the memories' words."""
     data = _read()
-    asked = [Asked("asked", row["language"], row["query"], row["photo"]) for row in data["queries"]]
+    asked = [LanguageQuery("asked", row["language"], row["query"], row["photo"]) for row in data["queries"]]
     language_of = {row.photo[:2]: row.language for row in asked}
     return (*asked, *(made for photo in data["photos"] for made in _words(photo, language_of)))
 
 
-def _words(photo: dict[str, Any], language_of: dict[str, str]) -> Iterator[Asked]:
+def _words(photo: dict[str, Any], language_of: dict[str, str]) -> Iterator[LanguageQuery]:
     words = _WORD.findall(photo["memories"][0]["text"])
     for at, word in enumerate(words):
         for query in (word, *(f"{later} {word}" for later in words[at + 1 : at + 2])):
-            yield Asked("words", language_of[photo["id"][:2]], query, photo["id"])
+            yield LanguageQuery("words", language_of[photo["id"][:2]], query, photo["id"])
 
 
 def measure(bundle: Path, folder: Path, threads: int, command: str) -> Languages:
@@ -107,7 +107,7 @@ def measure(bundle: Path, folder: Path, threads: int, command: str) -> Languages
     )
 
 
-def _rows(engine: Engine, asked: Sequence[Asked], now: datetime) -> tuple[Row, ...]:
+def _rows(engine: Engine, asked: Sequence[LanguageQuery], now: datetime) -> tuple[Row, ...]:
     groups: dict[tuple[str, str], list[tuple[int | None, int | None]]] = {}
     for one in asked:
         found = [hit.id for hit in engine.search(one.query, K, now=now, options=AS_ASKED).hits]

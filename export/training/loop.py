@@ -18,7 +18,7 @@ from . import losses
 from .features import Features
 from .options import Options
 from .projection import Projection, gate
-from .start import Known
+from .start import StartData
 
 _NOT_FINITE = "the loss is not a number: the last state is kept"
 CHUNK = 16  # memories whose likelihood is computed at once; their gradients are summed
@@ -57,7 +57,7 @@ class Loop:
         model: Projection,
         optimiser: torch.optim.Optimizer,
         seen: Features,
-        known: Known,
+        known: StartData,
         options: Options,
         language: Language | None = None,
     ) -> None:

@@ -126,7 +126,7 @@ def language_of(settings: Settings, options: Options) -> Language | None:
 def fit(
     model: Projection,
     seen: features.Features,
-    known: start.Known,
+    known: start.StartData,
     options: Options,
     run: RunFolder,
     report: Report,
@@ -165,7 +165,7 @@ def _side(settings: Settings, options: Options) -> QuerySide:
 
 def _known(
     settings: Settings, data: Pairs, options: Options, seen: features.Features, stage: Stage
-) -> start.Known:
+) -> start.StartData:
     """The states of the memories, and of the labels' names where the tower has labels.
 
     Memories of photos that cannot be read are left out.
@@ -179,7 +179,7 @@ def _known(
     if seen.labels is not None:
         named = [LABELS.format(name.split(",")[0].strip()) for name in pocket.class_names()]
         names = states.of_queries(settings, options.query, named, lambda a, b: stage("labels", a, b))
-    return start.Known(told, [data.owners[n] for n in kept], names, tuple(texts))
+    return start.StartData(told, [data.owners[n] for n in kept], names, tuple(texts))
 
 
 def _withheld(

@@ -36,7 +36,7 @@ _BATCH = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class StartData:
     """What the start is made of.
 
     `states`: float32 [M, W], the query encoder's states of the memories; `owners`: [M], their photos' rows.
@@ -50,7 +50,7 @@ class Known:
     texts: tuple[str, ...] = ()
 
 
-def initialise(model: Projection, features: Features, known: Known) -> None:
+def initialise(model: Projection, features: Features, known: StartData) -> None:
     """Sets all parameters of `model` in place, from `features` of the photos and what is known of them."""
     usable = np.flatnonzero(features.readable)
     with torch.no_grad():
@@ -103,7 +103,7 @@ def _inner(expert: Expert, patches: torch.Tensor) -> torch.Tensor:
 
 
 def _blocks(
-    model: Projection, features: Features, known: Known, seen: Matrix, usable: NDArray[np.intp]
+    model: Projection, features: Features, known: StartData, seen: Matrix, usable: NDArray[np.intp]
 ) -> tuple[Matrix, Matrix, Matrix, Matrix | None]:
     """(photo side [E · width, H], query side [H, W], its bias [H], label values [H, C] or None)."""
     hidden, slots = model.sizes.hidden, model.side.slots
@@ -185,7 +185,9 @@ def _set_experts(model: Projection, photo_side: Matrix, mean: Matrix) -> None:
         expert.project_out.bias.copy_(torch.from_numpy(-mean[own] @ weight))
 
 
-def _set_head(head: QueryHead, query_side: Matrix, bias: Matrix, known: Known, values: Matrix | None) -> None:
+def _set_head(
+    head: QueryHead, query_side: Matrix, bias: Matrix, known: StartData, values: Matrix | None
+) -> None:
     head.direct.weight.copy_(torch.from_numpy(query_side))
     head.direct.bias.copy_(torch.from_numpy(np.asarray(bias, np.float32)))
     if head.keys is None or head.values is None:

@@ -111,10 +111,10 @@ def update(
             raise ExportError(f"{album}: no photo with a memory can be read: nothing keeps what is known")
         encode = sft.query_encoder(settings, options, loaded.language)
 
-        def asked(of: Sequence[tuple[str, int]]) -> start.Known:
+        def asked(of: Sequence[tuple[str, int]]) -> start.StartData:
             texts, owners = (tuple(part) for part in zip(*of, strict=True))
             found = states.in_batches(encode, texts, lambda a, b: stage("memories and searches", a, b))
-            return start.Known(found, owners, None, texts)
+            return start.StartData(found, owners, None, texts)
 
         known, new = asked(withheld or memories), asked([(e.query, rows[e.photo]) for e in later])
         before = _skills(loaded, seen, known, new)
@@ -163,6 +163,6 @@ def row_of_photo(album: Path, data: pairs.Pairs, seen: features.Features) -> dic
         return {photo.id: where[photo.path] for photo in photos if photo.path in where}
 
 
-def _skills(loaded: Loaded, seen: features.Features, known: start.Known, new: start.Known) -> Skills:
+def _skills(loaded: Loaded, seen: features.Features, known: start.StartData, new: start.StartData) -> Skills:
     among = np.flatnonzero(seen.readable)
     return Skills(*(recall(loaded.model, seen, part.states, part.owners, among) for part in (known, new)))

@@ -1,4 +1,4 @@
-"""Reads album JSONL files, one photo per line (format: see README). A malformed line yields a Skip.
+"""Reads album JSONL files, one photo per line (its fields: docs/album.md). A malformed line yields a Skip.
 
 Time and place that a line does not give are read from the picture, if there is one.
 """

@@ -19,7 +19,7 @@ from .options import album_command, decider_option, json_option, now_option
 
 if TYPE_CHECKING:
     from ..door.album import Album
-    from ..memory.chat import Conversation, Said
+    from ..memory.chat import Conversation, Exchange
 
 _MAX_LINE = 1 << 20
 
@@ -113,7 +113,7 @@ def _lines() -> Any:
         yield raw.decode("utf-8", "replace").rstrip("\r\n")
 
 
-def reply_json(said: Said, path: Callable[[str], str]) -> dict[str, Any]:
+def reply_json(said: Exchange, path: Callable[[str], str]) -> dict[str, Any]:
     """An answer as JSON, with what each round retrieved. `path`: a photo's id → how it is printed."""
     from ..memory.as_json import item_json, turn_json
 
@@ -142,7 +142,7 @@ def reply_json(said: Said, path: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
-def _print(said: Said, path: Callable[[str], str], verbose: bool) -> None:
+def _print(said: Exchange, path: Callable[[str], str], verbose: bool) -> None:
     write: Callable[[str], None] = lambda line: click.echo(printable(line))  # noqa: E731
     reply = said.reply
     if said.waiting:

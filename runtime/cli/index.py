@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..door.album import Album
     from ..indexing.build import Progress
     from ..indexing.captions import Captioner
-    from ..indexing.faces import Found
+    from ..indexing.faces import FaceSearch
 
 AGAIN = "interrupted; run the same command again to go on"
 strict_option = click.option(
@@ -265,7 +265,7 @@ def _copies(number: int, album: Path) -> str:
     )
 
 
-def _people(found: Found | None, album: Path) -> str:
+def _people(found: FaceSearch | None, album: Path) -> str:
     """What a report adds of the people in an album."""
     if found is None:
         return ""

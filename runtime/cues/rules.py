@@ -166,7 +166,7 @@ def _capital_months(text: str, flat: str) -> list[Atom]:
             r"with|and|of|to|by|my|for|about|the|aunt|miss|mr|mrs|is|as|like|[a-z]*'s", before[-1]
         ):
             continue
-        start = m.start() - len(flat[: m.start()]) + len(flat[: m.start()].rstrip()) - len(before[-1])
+        start = len(flat[: m.start()].rstrip()) - len(before[-1])  # of the word before the month
         if text[start].isupper():
             continue  # "the Million Mo March" is an event
         n = tables().months[m[1]]

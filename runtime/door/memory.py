@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from gamer.index.memory.records import Forgotten, Item, Kind
     from gamer.index.memory.store import MemoryStore
 
-    from ..memory.by_hand import Known
-    from ..memory.chat import Conversation, Said
+    from ..memory.by_hand import MemoryDetail
+    from ..memory.chat import Conversation, Exchange
     from ..memory.personality import Personality
     from ..memory.update import Updated
     from .bundle import Bundle
@@ -36,7 +36,7 @@ class Memory:
         with self.store(write=False) as store:
             return store.items(kind, past)
 
-    def show(self, memory: int) -> Known:
+    def show(self, memory: int) -> MemoryDetail:
         """A memory with the turns that it was drawn from, and its other values. Raises NoSuchMemory."""
         from ..memory import by_hand
 
@@ -144,7 +144,9 @@ class Memory:
                 deciders.decider(decider, models),
             )
 
-    def say(self, text: str, now: datetime | None = None, tell: Callable[[str], None] | None = None) -> Said:
+    def say(
+        self, text: str, now: datetime | None = None, tell: Callable[[str], None] | None = None
+    ) -> Exchange:
         """One turn of a conversation of its own: stored, answered, learned from."""
         with self.talk() as conversation:
             said = conversation.say(text, now or datetime.now(), tell)

@@ -51,7 +51,7 @@ class Built:
     kept_out: int
     copies: int
     skips: tuple[Skip, ...]
-    people: faces.Found | None = None
+    people: faces.FaceSearch | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Added:
     photos: int
     copies: int
     skips: tuple[Skip, ...]
-    people: faces.Found | None = None
+    people: faces.FaceSearch | None = None
 
 
 @dataclass(frozen=True)
@@ -361,7 +361,7 @@ class _Run:
         return len(encoded)
 
 
-def _people(album: Path, run: _Run, asked: bool | None) -> faces.Found | None:
+def _people(album: Path, run: _Run, asked: bool | None) -> faces.FaceSearch | None:
     """Searches for people where that is asked, or was before and the bundle can; deletes them on False."""
     models, encoder = run.encoder.models, run.encoder
     if asked is False:

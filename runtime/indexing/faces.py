@@ -24,7 +24,7 @@ Progress = Callable[[int, int, str], None]  # done, total, name
 
 
 @dataclass(frozen=True)
-class Found:
+class FaceSearch:
     """What a search for people did: photos searched now; faces and people (of more than one face) in all."""
 
     searched: int
@@ -34,7 +34,7 @@ class Found:
 
 def search(
     album: Path, writer: AlbumWriter, models: Models, skips: list[Skip], progress: Progress | None = None
-) -> Found:
+) -> FaceSearch:
     """Searches the photos of the album at `album`, which `writer` holds, that were not searched yet.
 
     Appends to `skips` the pictures that cannot be read. Raises BundleError for a bundle without face
@@ -53,7 +53,7 @@ def search(
             progress(start + len(batch), len(todo), batch[-1].id)
     writer.change_optional(lambda db, _: writing.regroup(db, album))
     found = reading.read(album) or People()
-    return Found(searched, len(found.faces), sum(len(person.faces) > 1 for person in found.people))
+    return FaceSearch(searched, len(found.faces), sum(len(person.faces) > 1 for person in found.people))
 
 
 def check(models: Models, asked: bool | None) -> None:

@@ -20,7 +20,7 @@ from .words import content
 
 
 @dataclass(frozen=True)
-class Known:
+class MemoryDetail:
     """One memory. `said`: the turns it was drawn from. `others`: the other values of its key, by time.
 
     `drawn`: the other memories that were drawn from these turns, which are forgotten together with it.
@@ -32,12 +32,12 @@ class Known:
     drawn: tuple[Item, ...]
 
 
-def show(store: MemoryStore, row: int) -> Known:
+def show(store: MemoryStore, row: int) -> MemoryDetail:
     """Raises NoSuchMemory, and AlbumError where the memory or one of its turns is damaged."""
     item = _item(store, row)
     value = item.value
     same = store.values_of(value.kind, value.key) if value.key else []
-    return Known(
+    return MemoryDetail(
         item,
         tuple(store.turns(value.sources)),
         tuple(other for other in same if other.id != row),

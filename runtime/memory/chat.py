@@ -47,7 +47,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Said:
+class Exchange:
     """One exchange. `reply`: what the rules found. `text`: what was answered.
 
     `photos`: ids of those that go with it. `steps`: a line for each call of a tool. `waiting`: turns that are
@@ -86,7 +86,7 @@ class Conversation:
         tell: Tell | None = None,
         cancel: Event | None = None,
         pictures: Sequence[str] = (),
-    ) -> Said:
+    ) -> Exchange:
         """Stores a turn of the owner's, answers it, and learns from it. `tell` hears the answer as it comes.
 
         `pictures`: ids of photos that it is said of.
@@ -116,7 +116,7 @@ class Conversation:
             with suppress(AlbumBusy):  # the next turn goes on with it
                 self.updater.run(at)
         found = by_tools or Answered(reply.text, reply.photos, ())
-        return Said(reply, answer, len(self._waiting), found.photos, found.steps)
+        return Exchange(reply, answer, len(self._waiting), found.photos, found.steps)
 
     def _by_tools(self, question: str, now: datetime) -> Answered | None:
         """What the agents' tools answer to a question about photos; None to one about something else."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from ..errors import BundleError, RuntimeFailure
 from . import facts, thinking
 from .facts import Fact
-from .thinking import Asked, Seen, Step
+from .thinking import RoundQuestion, Seen, Step
 
 if TYPE_CHECKING:
     from ..models.models import Models
@@ -29,7 +29,7 @@ class Decider(Protocol):
         """The one of these sentences that tells what a topic was about; None to leave it to the counts."""
         ...
 
-    def think(self, asked: Asked, seen: Sequence[Seen]) -> Step | None:
+    def think(self, asked: RoundQuestion, seen: Sequence[Seen]) -> Step | None:
         """The next retrieval; None where the answer can be given."""
         ...
 
@@ -43,7 +43,7 @@ class RulesDecider:
     def topic(self, said: Sequence[str]) -> str | None:
         return None
 
-    def think(self, asked: Asked, seen: Sequence[Seen]) -> Step | None:
+    def think(self, asked: RoundQuestion, seen: Sequence[Seen]) -> Step | None:
         return thinking.think(asked, seen)
 
 

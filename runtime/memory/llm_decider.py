@@ -21,7 +21,7 @@ from ..search.refine import clean
 from . import facts, thinking
 from .facts import MAX_FACTS, Fact
 from .recall import Period
-from .thinking import Asked, Seen, Step
+from .thinking import RoundQuestion, Seen, Step
 from .words import asks, content, sentences
 
 MAX_NEW = 48  # tokens of a span
@@ -108,7 +108,7 @@ class LlmDecider:
         number = self._choose(TOPIC.replace("{query}", listed), Grammar().one_of(numbers).done())
         return shown[int(number) - 1] if number in numbers else None
 
-    def think(self, asked: Asked, seen: Sequence[Seen]) -> Step | None:
+    def think(self, asked: RoundQuestion, seen: Sequence[Seen]) -> Step | None:
         if seen and not seen[-1].empty:
             return None
         step = self._retrieval(asked) if not seen else None
@@ -143,7 +143,7 @@ class LlmDecider:
         told = shown.rstrip(".!") if kind == "likes" else value
         return facts.fact(key, told, "procedural" if kind in ("goal", "habit") else "core", "llm")
 
-    def _retrieval(self, asked: Asked) -> Step | None:
+    def _retrieval(self, asked: RoundQuestion) -> Step | None:
         """The first retrieval as the model wants it; None if it wants none that can be made."""
         question = clean(asked.question, _MAX_SENTENCE)
         prompt = THINK.replace("{query}", question) + "retrieve: "

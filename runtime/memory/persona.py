@@ -49,12 +49,16 @@ _WISHES = tuple(
         ("tone", rf"{_TALK}{_ME} {_VERY}{_TONE}(?:ly)?\b"),
     )
 )  # fmt: skip
+# A name as a wish may give it; nothing else of a stored value is followed.
+_NAME = (
+    r"(?!(?:a|an|the|back|later|again|when|if|at|on|in|by|to|for|after|before|now|any|anytime|every|maybe|"
+    r"crazy|old|next|this|whatever|what|tomorrow|tonight|today|soon|once|as|from)\b)"
+    r"[^\W\d_][\w'’.-]{0,23}(?: (?!(?:and|or|not|instead|from|now|please|then|because)\b)"
+    r"[^\W\d_][\w'’.-]{0,23})?"
+)
 _NAMED = re.compile(
     r"^(?:call me|address me as|i prefer to be called|i'd like to be called|i go by)"
-    r" (?!(?:a|an|the|back|later|again|when|if|at|on|in|by|to|for|after|before|now|any|anytime|every|maybe|"
-    r"crazy|old|next|this|whatever|what|tomorrow|tonight|today|soon|once|as|from)\b)"
-    r"(?P<name>[^\W\d_][\w'’.-]{0,23}(?: (?!(?:and|or|not|instead|from|now|please|then|because)\b)"
-    r"[^\W\d_][\w'’.-]{0,23})?)(?: (?:please|from now on|instead|now))?,?[.! ]*$",
+    rf" (?P<name>{_NAME})(?: (?:please|from now on|instead|now))?,?[.! ]*$",
     re.IGNORECASE,
 )
 _NOT_NAMED = re.compile(r"^(?:never|don't|do not|stop) call(?:ing)? me .+", re.IGNORECASE)
@@ -109,8 +113,7 @@ def manner_of(wishes: Iterable[tuple[str, str]]) -> Manner:
     name, short, styles = "", False, []
     for key, value in wishes:
         if key == f"{PERSONA}name":
-            given = _NAMED.match(f"call me {value}")
-            name = given["name"] if given else ""
+            name = value if re.fullmatch(_NAME, value, re.IGNORECASE) else ""
             continue
         plain = value[_begin(value) :]
         for aspect, pattern in _WISHES:

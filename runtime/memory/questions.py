@@ -58,7 +58,7 @@ _LIKING = re.compile(r"\b(?:like|love|enjoy|fond|fan|favor|into|hate|dislike|fee
 
 
 @dataclass(frozen=True)
-class Asked:
+class FactQuestion:
     """`past`: whether the value before the current one is asked for. `mine`: it is about the person.
 
     `owned`: of each thing that is called "my …", the stem of its first word.
@@ -71,12 +71,14 @@ class Asked:
     owned: tuple[str, ...]
 
 
-def read(question: str) -> Asked:
+def read(question: str) -> FactQuestion:
     """Reads a question, of which the first 2,000 characters count."""
     text = question[:2_000].replace("’", "'")
     past = bool(_BEFORE.search(text) or _DID.search(text)) and not _NOW.search(text)
     mine = bool(_I.search(_DO_I_KNOW.sub(" ", text)))
-    return Asked(frozenset(map(stem, _words(text))), past, bool(_LIKING.search(text)), mine, _owned(text))
+    return FactQuestion(
+        frozenset(map(stem, _words(text))), past, bool(_LIKING.search(text)), mine, _owned(text)
+    )
 
 
 def _owned(text: str) -> tuple[str, ...]:
@@ -86,7 +88,7 @@ def _owned(text: str) -> tuple[str, ...]:
     return tuple(stem(words[0].removesuffix("'s")) for words in named if words)
 
 
-def fitting(asked: Asked, items: list[Item]) -> list[Item]:
+def fitting(asked: FactQuestion, items: list[Item]) -> list[Item]:
     """The core memories whose key the question names, best first; of each key the value that is asked for."""
     keys: dict[str, list[Item]] = {}
     for item in items:
@@ -100,7 +102,7 @@ def fitting(asked: Asked, items: list[Item]) -> list[Item]:
     return [value for key in named if (value := _asked_for(keys[key], asked)) is not None]
 
 
-def _fit(asked: Asked, key: str) -> float:
+def _fit(asked: FactQuestion, key: str) -> float:
     """0..1: the share of the key's words that the question holds."""
     head, _, rest = key.partition(" ")
     if head == "likes" or head.startswith("allergy"):
@@ -123,12 +125,12 @@ def _fit(asked: Asked, key: str) -> float:
     return hits / len(words) if 2 * hits > len(words) else 0.0
 
 
-def _is_owners(asked: Asked, meant: set[str]) -> bool:
+def _is_owners(asked: FactQuestion, meant: set[str]) -> bool:
     """Whether a question is about the person's own home, name, likes: "where does my sister live?" is not."""
     return any(name in meant for name in asked.owned) if asked.owned else asked.mine
 
 
-def _asked_for(values: list[Item], asked: Asked) -> Item | None:
+def _asked_for(values: list[Item], asked: FactQuestion) -> Item | None:
     """The current value, or the one that the question names; with `past`, the last other one before it.
 
     None if there is none.

@@ -24,7 +24,7 @@ from .deciders import Decider, RulesDecider
 from .objects import is_named
 from .pictures import FOUND, Pictures
 from .recall import Period, Recall
-from .thinking import Asked, Seen, Step
+from .thinking import RoundQuestion, Seen, Step
 from .update import Updater
 from .words import content, sentences, stem
 
@@ -128,7 +128,9 @@ class Responder:
         known = questions.fitting(questions.read(question), self.core())
         rounds: list[Round] = []
         while len(rounds) < ROUNDS:
-            step = self._decider.think(Asked(question, now, bool(known), self._recall.months), _seen(rounds))
+            step = self._decider.think(
+                RoundQuestion(question, now, bool(known), self._recall.months), _seen(rounds)
+            )
             if step is None:
                 break
             found = self.retrieve(step.text, step.period)

@@ -19,7 +19,7 @@ _AFTERWARDS_MS = 14 * 86_400_000  # people talk about a day for some time after 
 
 
 @dataclass(frozen=True)
-class Asked:
+class RoundQuestion:
     """A question. `now`: the clock on the wall. `known`: whether a core memory answers it.
 
     `months`: gives the months in which something was said, "2026-01", ascending.
@@ -49,7 +49,7 @@ class Seen:
     empty: bool
 
 
-def think(asked: Asked, seen: Sequence[Seen]) -> Step | None:
+def think(asked: RoundQuestion, seen: Sequence[Seen]) -> Step | None:
     """The next retrieval; None where the answer can be given."""
     keywords = tuple(content(asked.question))
     if not seen and (period := period_of(asked.question, asked.now)) is not None:

@@ -56,7 +56,7 @@ class Face:
 
 
 @dataclass(frozen=True)
-class Found:
+class DetectedFace:
     """A window of the detector: its score, and its box in pixels of the photo."""
 
     score: float
@@ -91,13 +91,13 @@ class FaceReader:
             for f, vector in zip(found, self.encode(chips), strict=True)
         )
 
-    def detect(self, pixels: Pixels) -> list[Found]:
+    def detect(self, pixels: Pixels) -> list[DetectedFace]:
         """The windows that show a face, the best of those that overlap, the clearest first."""
         height, width = pixels.shape[:2]
         windows = [w for picture in pyramid(pixels) for w in self._windows(picture, width, height)]
         return suppressed(sorted(windows, key=lambda w: -w.score)[:MAX_WINDOWS])
 
-    def _windows(self, picture: Pixels, width: int, height: int) -> Iterator[Found]:
+    def _windows(self, picture: Pixels, width: int, height: int) -> Iterator[DetectedFace]:
         tensor = self._detector.artifact.inputs[0]
         canvas = _on_canvas(picture.astype(np.float32), tensor.shape[1:3])
         scores = self._detector.run({tensor.name: canvas[None]})[self._detector.artifact.outputs[0].name][0]
@@ -107,7 +107,7 @@ class FaceReader:
             left, top = (STRIDE * int(cell) + FIRST - WINDOW / 2 for cell in (column, row))
             if left + WINDOW / 2 < picture.shape[1] + MARGIN and top + WINDOW / 2 < picture.shape[0] + MARGIN:
                 box = (left * across, top * down, WINDOW * across, WINDOW * down)
-                yield Found(float(scores[row, column]), box)
+                yield DetectedFace(float(scores[row, column]), box)
 
     def encode(self, chips: list[Pixels]) -> FloatArray:
         """float32 [n, 128] of upright faces, uint8 [150, 150, 3] each."""
@@ -136,7 +136,7 @@ def pyramid(pixels: Pixels) -> Iterator[Pixels]:
         scale *= SHRINK
 
 
-def suppressed(windows: list[Found]) -> list[Found]:
+def suppressed(windows: list[DetectedFace]) -> list[DetectedFace]:
     """Of windows, the best first, those that do not overlap with a better one; at most MAX_FACES."""
     boxes = np.array([w.box for w in windows]).reshape(-1, 4)
     kept: list[int] = []

@@ -70,7 +70,7 @@ def _target(parts: Parts, state: State) -> Target | None:
     return Target(parts.models.text.encode([reflection.target])[0], WEIGHT if weight is None else weight)
 
 
-def _typical(parts: Parts, state: State, query: _Query, ranked: unknown.Known) -> unknown.Known:
+def _typical(parts: Parts, state: State, query: _Query, ranked: unknown.Evidence) -> unknown.Evidence:
     """The summands of photos that stand for all that the query does not exclude.
 
     These are the ranked photos, or where those are chosen candidates, photos at even distances.
@@ -166,8 +166,8 @@ def _features(
 
 def _known(
     features: dict[str, FloatArray], scores: dict[str, FloatArray], rows: RowArray, weights: Ranking
-) -> unknown.Known:
+) -> unknown.Evidence:
     """The summands of `rows`; the cosines `scores` say which photos have a text and an image vector."""
     none = np.full(len(rows), -np.inf, np.float32)
     told, seen = (np.isfinite(scores.get(name, none)) for name in SHARED)
-    return unknown.Known(ranking.weighted(features, weights), told, seen)
+    return unknown.Evidence(ranking.weighted(features, weights), told, seen)

@@ -42,7 +42,7 @@ DEFAULT = Weights()
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class Evidence:
     """Summands of rows, each name → float32 [rows], and bool [rows]: `told`, whether somebody described the
     photo (it has a text vector); `seen`, whether it has an image vector.
     """
@@ -52,7 +52,7 @@ class Known:
     seen: NDArray[np.bool_]
 
 
-def expected(of: Known, among: Known, weights: Weights = DEFAULT) -> FloatArray:
+def expected(of: Evidence, among: Evidence, weights: Weights = DEFAULT) -> FloatArray:
     """float32 [rows of `of`]: the evidence expected of each photo that is not told; 0 for the others.
 
     At most the mean or, if that is more, `most` of what the best memory's meaning adds: what is known to fit

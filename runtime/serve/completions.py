@@ -122,7 +122,7 @@ class ChatRequest(BaseModel):
 
 
 @dataclass(frozen=True)
-class Said:
+class ChatTurn:
     content: str
     role: Literal["assistant"] = "assistant"
 
@@ -131,7 +131,7 @@ class Said:
 class Choice:
     """`finish_reason`: "stop" if the model or a stop string ended it, "length" if there was no more room."""
 
-    message: Said
+    message: ChatTurn
     finish_reason: str
     index: int = 0
     logprobs: None = None
@@ -181,7 +181,7 @@ class _Answering:
     created: int = field(default_factory=lambda: int(time.time()))
 
     def whole(self, done: Generation) -> bytes:
-        choice = Choice(Said(done.text), _finish(done))
+        choice = Choice(ChatTurn(done.text), _finish(done))
         completion = Completion(self.id, self.created, self.model, (choice,), _usage(done))
         return json.dumps(asdict(completion)).encode()
 

@@ -36,7 +36,7 @@ def made_up(good: str) -> vectors.Vectors:
     )
 
 
-def row(good: str) -> tuple[channels.Asked, channels.Row]:
+def row(good: str) -> tuple[channels.ChannelQuery, channels.Row]:
     found = made_up(good)
     asked = channels.asked_of(found, [["p25"], ["p3"]])
     return asked, channels.row_of("a", found, asked, 0.0)

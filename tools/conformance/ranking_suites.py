@@ -22,7 +22,7 @@ from gamer.runtime.search.ranking import (
     evidence,
     weighted,
 )
-from gamer.runtime.search.unknown import Known, expected
+from gamer.runtime.search.unknown import Evidence, expected
 from tools.conformance.fixture import Case, Suite, floats
 
 FEATURES = (
@@ -90,16 +90,16 @@ def _ranked(n: int, rng: np.random.Generator) -> Case:
 def _unknown(n: int, rng: np.random.Generator) -> Case:
     """Photos without memories among others; in some cases without a described one, or without pictures."""
 
-    def known(count: int) -> Known:
+    def known(count: int) -> Evidence:
         names = [name for name in ("text", "image", "coverage", "cue") if name != "image" or n % 4]
         parts = {name: np.round(rng.normal(1, 2, count), 1).astype(np.float32) for name in names}
         told = rng.random(count) < (0.0 if n % 5 == 0 else 0.5)
-        return Known(parts, told, (rng.random(count) < 0.8) & (n % 4 > 0))
+        return Evidence(parts, told, (rng.random(count) < 0.8) & (n % 4 > 0))
 
     of = known((3, 9)[n % 2])
     among = of if n % 3 else known(12)
 
-    def shown(rows: Known) -> dict[str, Any]:
+    def shown(rows: Evidence) -> dict[str, Any]:
         parts = {name: floats(values) for name, values in rows.parts.items()}
         return {"parts": parts, "told": rows.told.tolist(), "seen": rows.seen.tolist()}
 

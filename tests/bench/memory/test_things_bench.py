@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from gamer.bench.memory import things
-from gamer.bench.memory.things import Asked
+from gamer.bench.memory.things import ThingQuery
 
 
-def asked(user: str, own: list[float], other: list[float], meant: int, owned: bool = False) -> Asked:
-    return Asked(
+def asked(user: str, own: list[float], other: list[float], meant: int, owned: bool = False) -> ThingQuery:
+    return ThingQuery(
         dataset="made",
         user=user,
         base=np.array([3.0, 2.9, 2.8, 2.7, 2.6, 2.5], np.float32),

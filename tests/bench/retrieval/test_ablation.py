@@ -31,8 +31,8 @@ def test_a_choice_of_queries_starts_at_the_first_and_never_exceeds_its_limit() -
 
 
 def test_recall_by_k_gives_each_user_the_same_weight() -> None:
-    one = quality.AskedUser("a", 1, (quality.Asked("1", "a", 2, {"m": (1, 4)}),), {}, {})
-    two = quality.AskedUser("b", 1, (quality.Asked("2", "b", 1, {"m": ()}),) * 3, {}, {})
+    one = quality.ScoredUser("a", 1, (quality.ScoredQuery("1", "a", 2, {"m": (1, 4)}),), {}, {})
+    two = quality.ScoredUser("b", 1, (quality.ScoredQuery("2", "b", 1, {"m": ()}),) * 3, {}, {})
     assert ablation.recall_by_k([one, two], "m") == {"1": 0.25, "2": 0.25, "3": 0.25, "5": 0.5, "10": 0.5}
 
 

@@ -27,7 +27,7 @@ from gamer.bench.cli.bench import bench
 from gamer.bench.retrieval import fleet, synthetic
 from gamer.bench.retrieval.datasets import DatasetError
 from gamer.bench.retrieval.fleet_engines import ENGINES
-from gamer.bench.retrieval.quality import Asked, AskedUser
+from gamer.bench.retrieval.quality import ScoredQuery, ScoredUser
 from gamer.index import Photo, scan
 from tests.bench.retrieval.data_sets import write
 
@@ -65,7 +65,7 @@ def test_synthetic_users_differ_and_can_be_scanned_as_photos(tmp_path: Path) -> 
 def test_the_plan_multiplies_the_mean_user_by_the_number_of_users(tmp_path: Path) -> None:
     jobs = [fleet.Job(name, None, "") for name in ("a", "b")]
     for job, seconds in zip(jobs, (1.0, 3.0), strict=True):
-        asked = AskedUser(job.name, 10, (Asked("q", job.name, 1, {"ours": (1,)}),), {"ours": 1.0}, {})
+        asked = ScoredUser(job.name, 10, (ScoredQuery("q", job.name, 1, {"ours": (1,)}),), {"ours": 1.0}, {})
         result = fleet.UserResult("k", asked, seconds, 0.5, 1_000_000)
         (tmp_path / f"{job.name}.json").write_text(json.dumps(asdict(result)))
     total = fleet.summed(

@@ -29,9 +29,9 @@ def test_places_hold_everything_that_the_scores_need(ranked: list[str], relevant
     assert metrics.from_places(places, len(relevant)) == metrics.score(ranked, sorted(relevant))
 
 
-def asked(user: str, places: list[dict[str, tuple[int, ...]]]) -> quality.AskedUser:
-    queries = tuple(quality.Asked(f"{user}{n}", user, 1, hits) for n, hits in enumerate(places))
-    return quality.AskedUser(user, 9, queries, {"ours": 1.0, "bm25": 1.0, "dense": 1.0}, {})
+def asked(user: str, places: list[dict[str, tuple[int, ...]]]) -> quality.ScoredUser:
+    queries = tuple(quality.ScoredQuery(f"{user}{n}", user, 1, hits) for n, hits in enumerate(places))
+    return quality.ScoredUser(user, 9, queries, {"ours": 1.0, "bm25": 1.0, "dense": 1.0}, {})
 
 
 def test_judging_weighs_users_equally_and_corrects_for_the_number_of_methods() -> None:

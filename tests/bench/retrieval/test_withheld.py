@@ -11,17 +11,17 @@ import pytest
 
 from gamer.bench.retrieval import datasets
 from gamer.bench.retrieval.albums import album_of
-from gamer.bench.retrieval.withheld import Asked, _best, _hidden, _recall
+from gamer.bench.retrieval.withheld import WithheldQuery, _best, _hidden, _recall
 from gamer.index import Album
 from gamer.index.records import FAVOURITE
 from gamer.runtime.models.models import Models
-from gamer.runtime.search.unknown import DEFAULT, Known, Weights
+from gamer.runtime.search.unknown import DEFAULT, Evidence, Weights
 from tests.bench.retrieval import data_sets
 
 TOLD, UNTOLD, PHOTOS = 100, 201, 202  # a described photo that fits; the one that is asked for; all
 
 
-def asked(meant: int, *, cues_only: bool = False, fold: int = 0) -> Asked:
+def asked(meant: int, *, cues_only: bool = False, fold: int = 0) -> WithheldQuery:
     """200 described photos, the last hundred of which fit well, and two that nobody described, of which the
     picture of the second fits.
     """
@@ -31,8 +31,8 @@ def asked(meant: int, *, cues_only: bool = False, fold: int = 0) -> Asked:
         "cue": np.zeros(PHOTOS, np.float32),
     }
     told = np.arange(PHOTOS) < 200
-    known = Known(parts, told, np.ones(PHOTOS, np.bool_))
-    return Asked("ann", fold, known, np.arange(PHOTOS) == meant, 1, cues_only)
+    known = Evidence(parts, told, np.ones(PHOTOS, np.bool_))
+    return WithheldQuery("ann", fold, known, np.arange(PHOTOS) == meant, 1, cues_only)
 
 
 def test_an_untold_photo_is_found_by_its_picture_and_a_told_one_as_before() -> None:

@@ -52,7 +52,7 @@ def photos() -> Features:
     return Features(patches.astype(np.float16), None, np.ones(len(TEXTS), np.bool_))
 
 
-KNOWN = start.Known(np.zeros((len(TEXTS), 64), np.float32), list(range(len(TEXTS))), None, TEXTS)
+KNOWN = start.StartData(np.zeros((len(TEXTS), 64), np.float32), list(range(len(TEXTS))), None, TEXTS)
 
 
 @pytest.mark.parametrize("chunk", [2, 16])
@@ -161,7 +161,7 @@ def test_three_steps_at_full_size(tmp_path: Path) -> None:
     count, width = components.features(settings)
     patches = np.random.default_rng(2).standard_normal((2, count, width)).astype(np.float16)
     seen = Features(patches, None, np.ones(2, np.bool_))
-    known = start.Known(np.zeros((2, sizes.hidden), np.float32), [0, 1], None, texts)
+    known = start.StartData(np.zeros((2, sizes.hidden), np.float32), [0, 1], None, texts)
 
     def whole() -> tuple[Projection, Language]:
         torch.manual_seed(3)

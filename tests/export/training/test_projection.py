@@ -80,7 +80,7 @@ def test_the_start_finds_photos_that_it_was_not_shown_a_memory_of(slots: int) ->
     torch.manual_seed(3)
     model = Projection(SIZES, QuerySide("text", WIDTH, slots), rho=0.7)
     before = found(model, features, states, kinds)
-    known = start.Known(states[:30], list(range(30)), names if slots else None)
+    known = start.StartData(states[:30], list(range(30)), names if slots else None)
     start.initialise(model, features, known)
     after = found(model, features, states, kinds)
     assert before < 0.5 and after > 0.9, (before, after)
@@ -91,7 +91,7 @@ def test_the_start_finds_photos_that_it_was_not_shown_a_memory_of(slots: int) ->
 
 def test_photos_that_cannot_be_read_change_nothing() -> None:
     features, states, names, _ = made_up()
-    known = start.Known(states[:30], list(range(30)), names)
+    known = start.StartData(states[:30], list(range(30)), names)
     readable = features.readable.copy()
     readable[40:] = False
     assert features.labels is not None

@@ -33,7 +33,7 @@ def run(
     folder: Path, options: Options = OPTIONS, report: sft.Report = lambda epoch: None
 ) -> tuple[Projection, int, tuple[Epoch, ...]]:
     features, states, names, _ = made_up()
-    known = start.Known(states[:30], list(range(30)), names)
+    known = start.StartData(states[:30], list(range(30)), names)
     torch.manual_seed(options.seed)
     model = Projection(SIZES, QuerySide("text", WIDTH, CLASSES), rho=0.7)
     kept = RunFolder(folder, {"recipe": "made up", "rate": options.rate})
@@ -132,7 +132,7 @@ def test_a_loss_that_is_not_a_number_keeps_the_last_state(tmp_path: Path) -> Non
 
     models: list[Projection] = []
     features, states, names, _ = made_up()
-    known = start.Known(states[:30], list(range(30)), names)
+    known = start.StartData(states[:30], list(range(30)), names)
     model = Projection(SIZES, QuerySide("text", WIDTH, CLASSES), rho=0.7)
     models.append(model)
     kept = RunFolder(tmp_path / "dpe", {})
@@ -242,7 +242,7 @@ def test_accumulated_gradients_are_those_of_one_batch(
             model,
             torch.optim.SGD(model.parameters(), lr=1.0),
             seen,
-            start.Known(states[:30], list(range(30)), names),
+            start.StartData(states[:30], list(range(30)), names),
             options,
         )
         monkeypatch.setattr(loop, "_set_rate", lambda share: None)
@@ -256,7 +256,7 @@ def test_the_rate_falls_to_the_end_of_the_steps(monkeypatch: pytest.MonkeyPatch)
     seen, states, names, _ = made_up()
     model = Projection(SIZES, QuerySide("text", WIDTH, CLASSES), rho=0.7)
     options = replace(OPTIONS, batch=10, epochs=50, steps=4)
-    known = start.Known(states[:30], list(range(30)), names)
+    known = start.StartData(states[:30], list(range(30)), names)
     loop, shares = Loop(model, torch.optim.SGD(model.parameters()), seen, known, options), list[float]()
     monkeypatch.setattr(loop, "_set_rate", shares.append)
     told = [loop.epoch(n, 0) for n in range(loop.epochs)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gamer.index.memory.store import MemoryStore
-from gamer.runtime.memory.chat import Conversation, Said
+from gamer.runtime.memory.chat import Conversation, Exchange
 from tests.paths import GOLDEN
 
 START = datetime(2026, 1, 1, 9)
@@ -23,7 +23,7 @@ class Talk:
         self.store, self.now = store, START
         self.chat = Conversation(store, **options)  # type: ignore[arg-type]
 
-    def say(self, *lines: str) -> Said:
+    def say(self, *lines: str) -> Exchange:
         for line in lines:
             said = self.chat.say(line, self.now)
             self.now += timedelta(hours=2)

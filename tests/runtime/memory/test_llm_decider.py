@@ -12,7 +12,7 @@ from gamer.index.memory.store import MemoryStore
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.memory.deciders import RulesDecider, decider
 from gamer.runtime.memory.llm_decider import LlmDecider
-from gamer.runtime.memory.thinking import Asked, Seen, Step
+from gamer.runtime.memory.thinking import RoundQuestion, Seen, Step
 from gamer.runtime.memory.words import content
 from gamer.runtime.models.grammar import Grammar
 from gamer.runtime.models.models import Models
@@ -90,7 +90,7 @@ def test_wishes_are_read_by_the_rules_alone_and_a_turn_cannot_end_its_quotation(
 
 def test_the_model_chooses_what_to_look_up_and_when() -> None:
     months = ["2025-11", "2025-12", "2026-01"]
-    asked = Asked("What did I say of the ferry?", START, False, lambda: months)
+    asked = RoundQuestion("What did I say of the ferry?", START, False, lambda: months)
     step = LlmDecider(Script("the ferry\n", "2025-11", "2025-12")).think(asked, [])
     assert step is not None and step.text == "the ferry" and step.keywords == ("ferry",)
     period = step.period
@@ -141,5 +141,5 @@ def test_a_real_model_stores_only_what_was_said(bundle: Path) -> None:
     ):
         for fact in llm.facts(said):
             assert set(content(fact.value)) <= set(content(said)), (said, fact)
-    step = llm.think(Asked("Where did I put the tent?", START, False), [])
+    step = llm.think(RoundQuestion("Where did I put the tent?", START, False), [])
     assert step is not None and set(step.keywords) <= {"put", "tent"}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gamer.runtime.backends import Session
 from gamer.runtime.errors import BundleError, RuntimeFailure
 from gamer.runtime.models import faces, landmarks
-from gamer.runtime.models.faces import FaceReader, Found
+from gamer.runtime.models.faces import DetectedFace, FaceReader
 from gamer.runtime.models.landmarks import Forest
 
 RED = (250, 10, 10)
@@ -112,7 +112,11 @@ def test_an_encoder_of_one_face_a_call_gives_the_same_vectors() -> None:
 
 
 def test_of_windows_that_overlap_the_best_stays() -> None:
-    windows = [Found(3, (0, 0, 10, 10)), Found(2, (1, 1, 10, 10)), Found(1, (9, 9, 10, 10))]
+    windows = [
+        DetectedFace(3, (0, 0, 10, 10)),
+        DetectedFace(2, (1, 1, 10, 10)),
+        DetectedFace(1, (9, 9, 10, 10)),
+    ]
     assert [w.score for w in faces.suppressed(windows)] == [3, 1]
 
 

@@ -13,16 +13,16 @@ from gamer.index import Album
 from gamer.runtime.indexing.build import build
 from gamer.runtime.search import fused
 from gamer.runtime.search.engine import Engine
-from gamer.runtime.search.unknown import DEFAULT, Known, expected
+from gamer.runtime.search.unknown import DEFAULT, Evidence, expected
 from tests.fakes import fake_models
 
 SPREAD, PICTURE, MOST = DEFAULT.spread, DEFAULT.picture, DEFAULT.most
 TWO = 2 / (2 + DEFAULT.few)  # the share of two described photos
 
 
-def known(told: list[int], seen: list[int], **parts: list[float]) -> Known:
+def known(told: list[int], seen: list[int], **parts: list[float]) -> Evidence:
     values = {name: np.array(numbers, np.float32) for name, numbers in parts.items()}
-    return Known(values, np.array(told, np.bool_), np.array(seen, np.bool_))
+    return Evidence(values, np.array(told, np.bool_), np.array(seen, np.bool_))
 
 
 def test_it_is_what_the_described_photos_memories_add_and_a_share_of_their_spread() -> None:
