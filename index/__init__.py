@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .album.writer import AlbumWriter
     from .entities.extract import Extractor, canonical, extract
     from .errors import AlbumError, IngestError
-    from .ingest import load_photo, load_pixels, scan
+    from .ingest import Size, load_photo, load_pixels, scan
     from .opened import Opened, OpenedLog
     from .records import (
         MEMORY_SOURCES,
@@ -73,6 +73,7 @@ __all__ = [
     "RowArray",
     "RowSet",
     "SegmentStats",
+    "Size",
     "Skip",
     "TextResult",
     "VectorResult",
@@ -123,6 +124,7 @@ _HOME = {
     "RowArray": "records",
     "RowSet": "row_sets",
     "SegmentStats": "album.results",
+    "Size": "ingest",
     "Skip": "records",
     "TextResult": "album.results",
     "VectorResult": "vectors.nearest",

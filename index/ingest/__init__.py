@@ -5,8 +5,8 @@ Scanning reads headers and text; pixels are read only by `load_pixels` and `load
 """
 
 from .picture import rendered
-from .pixels import load_pixels
+from .pixels import Size, load_pixels
 from .shown import load_photo
 from .source import count, scan
 
-__all__ = ["count", "load_photo", "load_pixels", "rendered", "scan"]
+__all__ = ["Size", "count", "load_photo", "load_pixels", "rendered", "scan"]

@@ -10,7 +10,9 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Condition
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,8 @@ _LARGE = (
 MAX_SCANNED = 4_000_000_000
 _LEAST_SCAN = 65_536  # pixels that a scan counts for at least
 _START_OF_SCAN, _END = 0xDA, 0xD9
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers of kinds of pictures
+_SEQUENTIAL = frozenset({0xC0, 0xC1})
 # A marker in coded data, where FF is followed by 00, by the number of a restart, or by another FF.
 _MARKER = re.compile(rb"\xff([\x01-\xcf\xd8-\xfe])")
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "HEIF", "GIF", "BMP")
@@ -70,30 +74,47 @@ def opened(path: Path) -> Iterator[Any]:
         raise IngestError(f"{path}: cannot be read as a picture ({_reason(error, path)})") from None
 
 
-def load_pixels(path: Path, max_pixels: int = MAX_PIXELS, least: int | None = None) -> NDArray[np.uint8]:
+@dataclass(frozen=True)
+class Size:
+    """How many pixels of a picture are wanted, at least: on its shorter and on its longer side."""
+
+    shorter: int = 0
+    longer: int = 0
+
+    def factor(self, width: int, height: int) -> int:
+        """By how much a picture may be reduced, a whole number; 1 for one that is smaller."""
+        sides = zip(sorted((width, height)), (self.shorter, self.longer), strict=True)
+        room = [side // wanted for side, wanted in sides if wanted]
+        return max(1, min(room, default=1))
+
+
+def load_pixels(path: Path, max_pixels: int = MAX_PIXELS, least: Size | None = None) -> NDArray[np.uint8]:
     """uint8 [H, W, 3], RGB, upright. A picture of more than 24 megapixels is returned at reduced size.
 
-    `least`: a JPEG may be decoded at 1/2, 1/4 or 1/8, with so many pixels a side at least: for a preview, it
-    takes a third of the time. Raises IngestError.
+    `least`: the picture may be returned with fewer pixels, as long as it has so many: a JPEG is decoded at
+    1/2, 1/4 or 1/8, which takes a fraction of the time, others are averaged over squares. Raises IngestError.
     """
     from PIL import ImageOps
 
     path = Path(path)
     with opened(path) as image:
-        _check_size(path, image, max_pixels)
+        cost = _check_size(path, image, max_pixels)
         if image.format == "HEIF":
             heif.check_complete(path)
-        if image.format in ("JPEG", "MPO") and image.width * image.height > _LARGE:
+        factor = 1 if least is None else least.factor(image.width, image.height)
+        if image.format in ("JPEG", "MPO") and factor > 1:
+            image.draft("RGB", (image.width // factor, image.height // factor))
+        elif image.format in ("JPEG", "MPO") and image.width * image.height > _LARGE:
             shrink = (image.width * image.height / _LARGE) ** 0.5
             image.draft("RGB", (int(image.width / shrink / 1.5), int(image.height / shrink / 1.5)))
-        elif image.format in ("JPEG", "MPO") and least is not None:
-            image.draft("RGB", (least, least))
-        image.load()
-        # pillow-heif turns HEIC upright itself and resets the orientation tag, so it is not turned twice.
-        return np.array(_flat(_turned(_thinned(image), ImageOps)), np.uint8)
+        with _DECODING.spending(cost):
+            image.load()
+            # pillow-heif turns HEIC upright itself and resets the orientation tag: it is not turned twice.
+            return np.array(_flat(_turned(_thinned(_reduced(image, least)), ImageOps)), np.uint8)
 
 
-def _check_size(path: Path, image: Any, max_pixels: int) -> None:
+def _check_size(path: Path, image: Any, max_pixels: int) -> int:
+    """Bytes that decoding takes at most. Raises IngestError for a picture that is too large."""
     pixels = image.width * image.height
     if pixels > max_pixels:
         raise IngestError(
@@ -102,31 +123,88 @@ def _check_size(path: Path, image: Any, max_pixels: int) -> None:
         )
     if image.format in ("JPEG", "MPO"):
         _check_scans(path, pixels)
-        cost = (
-            _COST_PROGRESSIVE
-            if image.info.get("progressive")
-            else _COST_JPEG
-            if pixels > _LARGE
-            else _COST_DEFAULT
-        )
-    else:
-        cost = _COST.get(image.format, _COST_DEFAULT)
-    if pixels * cost > MAX_DECODED:
+    if (cost := _cost(image)) > MAX_DECODED:
         kind = f"{image.width} x {image.height} {image.format}"
         raise IngestError(
-            f"{path}: decoding a {kind} takes about {pixels * cost >> 20} MB, "
+            f"{path}: decoding a {kind} takes about {cost >> 20} MB, "
             f"more than {MAX_DECODED >> 20}; scale it down first"
         )
+    return cost
+
+
+def _cost(image: Any) -> int:
+    """Bytes that decoding a picture takes at most."""
+    pixels: int = image.width * image.height
+    if image.format not in ("JPEG", "MPO"):
+        return pixels * _COST.get(image.format, _COST_DEFAULT)
+    if image.info.get("progressive"):
+        return pixels * _COST_PROGRESSIVE
+    return pixels * (_COST_JPEG if pixels > _LARGE else _COST_DEFAULT)
+
+
+class _Budget:
+    """Lets as many pictures be decoded at once as fit into so many bytes, and always one."""
+
+    def __init__(self, room: int) -> None:
+        self._room, self._spent, self._freed = room, 0, Condition()
+
+    @contextmanager
+    def spending(self, cost: int) -> Iterator[None]:
+        with self._freed:
+            self._freed.wait_for(lambda: not self._spent or self._spent + cost <= self._room)
+            self._spent += cost
+        try:
+            yield
+        finally:
+            with self._freed:
+                self._spent -= cost
+                self._freed.notify_all()
+
+
+_DECODING = _Budget(MAX_DECODED)
+
+
+def _reduced(image: Any, least: Size | None) -> Any:
+    """The picture averaged over squares, as far as `least` allows and its kind of pixels can be averaged."""
+    factor = 1 if least is None else least.factor(image.width, image.height)
+    if factor < 2 or image.mode not in ("RGB", "L"):
+        return image
+    tags, small = image.getexif(), image.reduce(factor)
+    small.getexif().update({0x0112: tags.get(0x0112, 1)})  # the orientation goes with the picture
+    return small
 
 
 def _check_scans(path: Path, pixels: int) -> None:
     most = MAX_SCANNED // max(pixels, _LEAST_SCAN)
+    if not _has_many_scans(path):
+        return
     data = path.read_bytes()
     # What is counted first may also stand in a thumbnail, or in the video behind a picture.
     if data.count(bytes((0xFF, _START_OF_SCAN))) > most and scans(data) > most:
         raise IngestError(
             f"{path}: a JPEG of more than {most} scans, each over the whole picture; save it anew first"
         )
+
+
+def _has_many_scans(path: Path) -> bool:
+    """Whether a JPEG may have more than one scan: it is progressive, or its first has not all components.
+
+    A decoder ends after the only scan of all others, whatever follows it.
+    """
+    components = 0
+    with path.open("rb") as file:
+        file.seek(2)
+        while len(head := file.read(4)) == 4 and head[0] == 0xFF:
+            length = int.from_bytes(head[2:])
+            if head[1] == _START_OF_SCAN:
+                return file.read(1) != bytes((components,))
+            if head[1] in _FRAMES:
+                if head[1] not in _SEQUENTIAL:
+                    return True
+                components = (file.read(length - 2) + bytes(6))[5]
+            else:
+                file.seek(length - 2, 1)
+    return True  # what this does not read, the decoder may
 
 
 def scans(jpeg: bytes) -> int:
@@ -158,7 +236,8 @@ def _thinned(image: Any) -> Any:
 
 def _turned(image: Any, image_ops: Any) -> Any:
     try:
-        return image_ops.exif_transpose(image)
+        image_ops.exif_transpose(image, in_place=True)
+        return image
     except Exception:  # an EXIF block too broken to rewrite: the pixels are still good
         return image
 
@@ -176,7 +255,7 @@ def _flat(image: Any) -> Any:
             .fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))
             .convert("RGB")
         )
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 @functools.cache

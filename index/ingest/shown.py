@@ -11,10 +11,10 @@ from .. import clips
 from ..errors import IngestError
 from ..records import Known, Photo
 from . import clip_frames
-from .pixels import load_pixels
+from .pixels import Size, load_pixels
 
 
-def load_photo(photo: Photo | Known, least: int | None = None) -> NDArray[np.uint8]:
+def load_photo(photo: Photo | Known, least: Size | None = None) -> NDArray[np.uint8]:
     """uint8 [H, W, 3], RGB, upright. Raises IngestError, also for a photo without a file.
 
     `least`: as load_pixels.

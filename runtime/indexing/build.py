@@ -27,6 +27,7 @@ from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
 from ..search import copies
 from . import faces, people
+from .ahead import iterated
 from .encode import Encoder
 from .reconcile import Decision, Reconciler, differs, merge_scanned
 
@@ -253,7 +254,7 @@ class _Run:
 
     def take(self, scanned: Iterator[Photo | Skip]) -> None:
         try:
-            for item in scanned:
+            for item in iterated(scanned, BATCH):
                 if isinstance(item, Skip):
                     self.skips.append(item)
                     continue
@@ -277,6 +278,7 @@ class _Run:
             self.writer.remove(removed)
 
     def close(self) -> None:
+        self.encoder.close()
         self._album.close()
 
     def _take_one(self, decision: Decision) -> None:
@@ -293,6 +295,7 @@ class _Run:
     def _decide(self, decision: Decision) -> None:
         if decision.row is None:
             self._fresh.append(decision.photo)
+            self._will_be_seen(decision.photo)
             return
         stored = self._album.photo(decision.row)
         if decision.kind == "edited" and clips.is_clip(decision.photo.path):
@@ -311,12 +314,17 @@ class _Run:
             self.writer.move(decision.photo.id, decision.photo.path)
         if decision.kind == "edited" or differs(merged, stored):
             self._again.append(merged)
+            self._will_be_seen(merged)
         elif merged.path is not None and self._lacking[decision.row]:
             self._unseen.append(merged)
         elif decision.kind == "same":
             self.same += 1
         if merged.camera is not None and merged.camera != stored.camera:
             self._cameras[stored.id] = merged.camera
+
+    def _will_be_seen(self, photo: Photo) -> None:
+        if photo.path is not None and not clips.is_clip(photo.path):  # a long clip is cut first
+            self.encoder.ahead(photo)
 
     def _flush(self) -> None:
         if self._cameras:

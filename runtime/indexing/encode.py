@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from gamer.index import (
     Memory,
     Mention,
     Photo,
+    Size,
     Skip,
     canonical,
     clips,
@@ -36,13 +38,15 @@ from gamer.index.things.extract import ThingExtractor
 
 from ..errors import RuntimeFailure
 from ..models.models import ImageCode, Models
+from .ahead import Ahead
 from .likeness import likeness
-from .ocr import TextReader
+from .ocr import MAX_SIDE, TextReader
 
 # A label of lower probability is a guess: it counts in the image's vector, but gives no memory and no entity.
 LABEL_FLOOR = 0.10
 # Sources of memories that are generated at each encoding; they get no text vectors.
 DERIVED = ("label", "place")
+WINDOW = 64  # pictures that may have been looked at ahead of their turn
 # Chunks of one photo's memories that are encoded, 65,000 words; longer text is found by its words only.
 MAX_CHUNKS = 1024
 
@@ -54,6 +58,15 @@ class _Picture:
     labels: tuple[tuple[str, float], ...]
     channels: dict[str, FloatArray]
     clip: Clip | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """A photo's picture and the text in it, or why there is none of these."""
+
+    picture: _Picture | None
+    words: str = ""
+    problem: Exception | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +91,16 @@ class Encoder:
         things: ThingExtractor = thing_rules.extract,
     ) -> None:
         self.models, self._reader, self._extract, self.things = models, reader, extractor, things
+        # A picture that is read is held in full until its turn.
+        self._ahead = Ahead(self._looked, WINDOW if reader is None else 2)
+
+    def ahead(self, photo: Photo) -> None:
+        """Says that a photo will be encoded: its picture is looked at by a thread meanwhile."""
+        self._ahead.add(photo)
+
+    def close(self) -> None:
+        """Gives up looking ahead; photos are encoded all the same."""
+        self._ahead.close()
 
     def encode(self, photos: Sequence[Photo], skips: list[Skip], *, keep: bool = False) -> list[Encoded]:
         """Encodes the photos that can be read; appends to `skips` those that cannot.
@@ -142,28 +165,36 @@ class Encoder:
         return out
 
     def _look(self, photo: Photo, skips: list[Skip], keep: bool) -> _Seen | None:
-        picture, words = None, ""
-        if photo.path is not None:
-            try:
-                if not Path(photo.path).is_file():  # reading a pipe or a terminal would block
-                    raise IngestError(f"{photo.path}: no such file")
-                if clips.is_clip(photo.path):
-                    picture, pixels = self._watched(photo, Path(photo.path))
-                else:
-                    pixels = load_pixels(Path(photo.path))
-                    code = self.models.encode_image(pixels)
-                    channels = {"image": code.embedding[None]} | self._projected(code)
-                    picture = _Picture(code.labels, channels | {COPIES: likeness(pixels)[None]})
-                words = (
-                    ""
-                    if self._reader is None
-                    else self._reader.read(Path(photo.path), pixels, picture.labels)
-                )
-            except (IngestError, RuntimeFailure) as error:
-                skips.append(_skip(photo, error))
-                if picture is None and not photo.memories and not keep:
-                    return None
-        return _Seen(self._completed(photo, picture, words), picture)
+        look = _Look(None) if photo.path is None else self._ahead.result(photo)
+        if look.problem is not None:
+            skips.append(_skip(photo, look.problem))
+            if look.picture is None and not photo.memories and not keep:
+                return None
+        return _Seen(self._completed(photo, look.picture, look.words), look.picture)
+
+    def _looked(self, photo: Photo) -> _Look:
+        """Decodes a picture once, for the encoder, the likeness and OCR. Called by threads."""
+        path, picture = Path(photo.path or ""), None
+        try:
+            if not path.is_file():  # reading a pipe or a terminal would block
+                raise IngestError(f"{path}: no such file")
+            if clips.is_clip(photo.path):
+                picture, pixels = self._watched(photo, path)
+            else:
+                pixels = load_pixels(path, least=self._least)
+                code = self.models.encode_image(pixels)
+                channels = {"image": code.embedding[None]} | self._projected(code)
+                picture = _Picture(code.labels, channels | {COPIES: likeness(pixels)[None]})
+            words = "" if self._reader is None else self._reader.read(path, pixels, picture.labels)
+            return _Look(picture, words)
+        except (IngestError, RuntimeFailure) as error:
+            return _Look(picture, "", error)
+
+    @cached_property
+    def _least(self) -> Size:
+        """The size that a picture is decoded at, at least: twice the encoder's, and what OCR reads."""
+        spec = self.models.manifest.pixels()
+        return Size(2 * max(spec.resize, spec.crop), 0 if self._reader is None else MAX_SIDE)
 
     def _watched(self, photo: Photo, path: Path) -> tuple[_Picture, NDArray[np.uint8]]:
         """What the frames of a clip say, and the pixels in which text is read."""

@@ -66,7 +66,7 @@ _MIN_FLAT = 0.60
 # which is then read in vain.
 _MIN_PRINT = 0.02
 _MIN_CONFIDENCE = 0.70  # a line read with less confidence is noise
-_MAX_SIDE, _MAX_TEXT = 1_600, 4_000
+MAX_SIDE, _MAX_TEXT = 1_600, 4_000
 
 
 class TextReader:
@@ -90,7 +90,7 @@ class TextReader:
         if self._engine is None:
             self._engine = _open()
         try:
-            result = self._engine(np.ascontiguousarray(_at_most(pixels, _MAX_SIDE)[:, :, ::-1]))  # BGR
+            result = self._engine(np.ascontiguousarray(_at_most(pixels, MAX_SIDE)[:, :, ::-1]))  # BGR
         # rapidocr can fail on a picture; that must not end a build
         except Exception as error:
             raise RuntimeFailure(f"{path}: rapidocr failed ({' '.join(str(error).split())[:120]})") from None

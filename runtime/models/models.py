@@ -7,7 +7,7 @@ language model.
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gamer.index.records import FloatArray
 
-from ..backends import Session, processor, split
+from ..backends import Array, Session, processor, split
 from ..bundle import manifest as mf
 from ..errors import BundleError, RuntimeFailure
 from ..vectors import unit
@@ -92,6 +92,8 @@ class Models:
         self.verdicts: dict[str, Verdict] = {}
         self._prefixes: dict[str, Prefix | None] = {}
         self._lock = Lock()
+        # Threads index photos; only ONNX Runtime promises that they may share a session.
+        self._alone: AbstractContextManager[object] = nullcontext() if self.backend == "onnx" else Lock()
 
     @classmethod
     def open(
@@ -301,7 +303,9 @@ class Models:
         from .image import tower_input
 
         tower = self.session("image_tower")
-        out = tower.run(tower_input(tower, pixels, self.manifest.pixels()))
+        given = tower_input(tower, pixels, self.manifest.pixels())
+        with self._alone:
+            out = tower.run(given)
         embedding = out["embedding"][0].astype(np.float32)
         labels = self._best(out["label_probs"][0].astype(np.float32)) if "label_probs" in out else ()
         return ImageCode(
@@ -322,12 +326,15 @@ class Models:
         from .router import choose
 
         rho = self.manifest.thresholds.rho if rho is None else rho
-        weights = self.session("dpe_router").run({"patches": patches[None]})["weights"][0].astype(np.float32)
+        router = self.session("dpe_router")
+        given: dict[str, Array] = {"patches": patches[None]}
+        with self._alone:
+            weights = router.run(given)["weights"][0].astype(np.float32)
         experts, shares = choose(weights, rho)
-        prompts = sum(
-            w * self.session(f"dpe_expert_{e}").run({"patches": patches[None]})["prompts"][0]
-            for e, w in zip(experts, shares, strict=True)
-        )
+        chosen = [self.session(f"dpe_expert_{e}") for e in experts]
+        with self._alone:
+            outputs = [expert.run(given)["prompts"][0] for expert in chosen]
+        prompts = sum(w * output for w, output in zip(shares, outputs, strict=True))
         saved = sum(
             self.manifest.component(f"dpe_expert_{e}").macs for e in range(len(weights)) if e not in experts
         )

@@ -28,12 +28,12 @@ def html(title: str, photos: Sequence[tuple[str | None, str]]) -> str:
 def _image(path: str | None) -> str:
     from PIL import Image
 
-    from gamer.index import IngestError, Photo, load_photo
+    from gamer.index import IngestError, Photo, Size, load_photo
 
     if path is None or not Path(path).is_file():
         return ""
     try:
-        image, written = Image.fromarray(load_photo(Photo(path, path), least=SIDE)), io.BytesIO()
+        image, written = Image.fromarray(load_photo(Photo(path, path), least=Size(SIDE))), io.BytesIO()
     except IngestError:
         return ""
     image.thumbnail((SIDE, SIDE))

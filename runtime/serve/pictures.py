@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from gamer.index import Album, IngestError, Photo, load_photo
+from gamer.index import Album, IngestError, Photo, Size, load_photo
 from gamer.index.ingest import live
 
 CACHE_BYTES = 64 << 20
@@ -190,7 +190,7 @@ def _by_brand(brand: bytes) -> str | None:
 def _shrunk(photo: Photo, size: int) -> bytes:
     from PIL import Image
 
-    image = Image.fromarray(load_photo(photo, least=2 * size))
+    image = Image.fromarray(load_photo(photo, least=Size(2 * size)))
     image.thumbnail((size, size), Image.Resampling.LANCZOS, reducing_gap=2.0)
     out = io.BytesIO()
     image.save(out, "WEBP", quality=QUALITY, method=2)

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from gamer.index import IngestError, Memory, Photo, Skip, load_pixels, scan
+from gamer.index import IngestError, Memory, Photo, Size, Skip, load_pixels, scan
 from gamer.index.ingest import chat, heif, jsonl, pixels, xmp
 
 pillow_heif.register_heif_opener()
@@ -320,3 +320,37 @@ def test_a_small_jpeg_of_thousands_of_scans_is_refused_before_it_is_decoded(tmp_
     with pytest.raises(IngestError, match=rf"a JPEG of more than {most} scans"):
         load_pixels(tmp_path / "bomb.jpg")
     assert load_pixels(tmp_path / "many.jpg").shape == (side, side, 3)
+
+
+@pytest.mark.parametrize("orientation", [1, 6])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_picture_is_returned_smaller_but_no_smaller_than_wanted(
+    tmp_path: Path, suffix: str, orientation: int
+) -> None:
+    if suffix == "heic" and orientation != 1:
+        pytest.skip("pillow-heif writes no rotation")
+    path = tmp_path / f"p.{suffix}"
+    gradient(1300, 900).save(path, exif=exif(orientation).tobytes(), quality=95)
+    full = load_pixels(path)
+    for least in (Size(100), Size(200), Size(0, 600), Size(100, 900), Size(1000)):
+        small = load_pixels(path, least=least)
+        short, long = sorted(small.shape[:2])
+        assert short >= min(least.shorter, 900) and long >= min(least.longer, 1300)
+        assert (small.shape[0] > small.shape[1]) == (full.shape[0] > full.shape[1])
+        if least == Size(100):
+            assert short < 300  # a JPEG is decoded at an eighth, others are averaged
+        step = tuple(a // b for a, b in zip(full.shape[:2], small.shape[:2], strict=True))
+        assert abs(small.mean(dtype=float) - full[:: step[0], :: step[1]].mean(dtype=float)) < 3
+
+
+def test_the_first_scan_says_whether_a_jpeg_may_have_more(tmp_path: Path) -> None:
+    image, path = gradient(64, 48), tmp_path / "p.jpg"
+    for progressive in (False, True):
+        image.save(path, progressive=progressive)
+        assert pixels._has_many_scans(path) is progressive
+    image.convert("L").save(path)
+    assert not pixels._has_many_scans(path)
+    data = path.read_bytes()
+    for cut in range(0, len(data), 7):
+        path.write_bytes(data[:cut])
+        assert pixels._has_many_scans(path) in (True, False)

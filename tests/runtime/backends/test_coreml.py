@@ -22,6 +22,7 @@ from gamer.runtime.bundle.manifest import Artifact, Parity, TensorSpec
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.kv_cache import StateSession
 from gamer.runtime.models.models import Models
+from tests.paths import GOLDEN
 
 NOW = datetime(2026, 11, 21)
 
@@ -131,9 +132,8 @@ def test_the_search_command_refuses_the_core_ml_backend_in_one_line(tmp_path: Pa
 
     from gamer.runtime.cli.search import search
 
-    done = CliRunner().invoke(
-        search, [str(tmp_path / "a.gamer"), "cat", "-b", str(tmp_path), "--backend", "coreml"]
-    )
+    album = GOLDEN / "album_v3.gamer"
+    done = CliRunner().invoke(search, [str(album), "cat", "-b", str(tmp_path), "--backend", "coreml"])
     assert done.exit_code == 1 and done.stderr.count("\n") == 1 and "macOS alone" in done.stderr
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from gamer.index import Album, AlbumError, load_pixels
+from gamer.index import Album, AlbumError, Size, load_pixels
 from gamer.runtime.serve.pictures import PictureGone, Pictures, media_type
 
 TURNED, PLAIN, SECRET, CUT, FOLDER, MOVED, TOLD, ABSURD = range(8)
@@ -38,7 +38,7 @@ def test_a_large_photo_is_decoded_small_and_looks_the_same(album: Album, files: 
     seen = Image.open(io.BytesIO(Pictures(album).thumbnail(TURNED, 320).data)).convert("RGB")
     assert seen.size == (320, 240)
     whole = Image.fromarray(load_pixels(files / "turned.jpg")).resize((320, 240), Image.Resampling.LANCZOS)
-    assert load_pixels(files / "turned.jpg", least=640).shape == (900, 1200, 3)
+    assert load_pixels(files / "turned.jpg", least=Size(640)).shape == (900, 1200, 3)
     assert np.abs(np.asarray(seen, float) - np.asarray(whole, float)).mean() < 3
 
 

@@ -1,0 +1,155 @@
+"""How many photos a second are indexed, by format, beside twenty lines that decode and encode with threads.
+
+The pictures are made of packaged photographs, enlarged to twelve megapixels, with grain; copies of one file
+cost what other files do. The twenty lines decode at reduced scale, resize and run the bundle's own image
+encoder, a thread a core; they hash nothing, read no metadata and write no album.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from gamer.export.components import fixtures
+from gamer.index import FloatArray, Size, load_pixels
+from gamer.runtime.door.bundle import Bundle, Running
+from gamer.runtime.door.encoding import build
+from gamer.runtime.models.image import prepare
+
+from . import machine
+
+FORMATS: dict[str, dict[str, Any]] = {
+    "jpg": {"quality": 88},
+    "png": {"compress_level": 1},
+    "webp": {"quality": 80, "method": 0},
+    "heic": {"quality": 70, "enc_params": {"preset": "ultrafast"}},
+}
+DISTINCT = 8  # encoding HEIC takes seconds
+SIZE = (4000, 3000)
+GRAIN = 6  # levels up and down
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Format:
+    """`indexed`, `plain`: photos a second by this project, and by the twenty lines in the same run.
+
+    `worst`, `mean`: cosine of a photo's vector with that of the picture decoded in full.
+    """
+
+    name: str
+    photos: int
+    megabytes: float
+    indexed: float
+    plain: float
+    worst: float
+    mean: float
+
+    @property
+    def ratio(self) -> float:
+        return self.indexed / self.plain
+
+
+@dataclass(frozen=True)
+class Indexing:
+    machine: machine.Machine
+    command: str
+    load: float
+    size: tuple[int, int]
+    formats: tuple[Format, ...]
+
+
+def measure(bundle: Path, photos: int, formats: Sequence[str], command: str, tell: Tell) -> Indexing:
+    """Raises ExportError without the packages that hold the photographs, and as Bundle does."""
+    load, opened = os.getloadavg()[0], Bundle(bundle)
+    with tempfile.TemporaryDirectory() as aside:
+        rows = [_format(opened, Path(aside) / name, name, photos, tell) for name in formats]
+    return Indexing(machine.read(), command, load, SIZE, tuple(rows))
+
+
+def _format(bundle: Bundle, folder: Path, name: str, photos: int, tell: Tell) -> Format:
+    tell(f"making {photos} pictures: {name}")
+    files = made(folder, name, photos)
+    tell(f"indexing {photos} pictures: {name}")
+    bundle.models.load_text()
+    bundle.models.session("image_tower")
+    begin = time.perf_counter()
+    build(folder, folder.with_suffix(".gamer"), bundle)
+    ours = time.perf_counter() - begin
+    tell(f"twenty lines: {name}")
+    plain = _twenty_lines(bundle, files)
+    tell(f"comparing: {name}")
+    spec = bundle.manifest.pixels()
+    least = Size(2 * max(spec.resize, spec.crop))
+    cosines = [_cosine(bundle, file, least) for file in files[:DISTINCT]]
+    return Format(
+        name=name,
+        photos=photos,
+        megabytes=round(sum(file.stat().st_size for file in files) / photos / 1e6, 2),
+        indexed=round(photos / ours, 1),
+        plain=round(photos / plain, 1),
+        worst=round(min(cosines), 4),
+        mean=round(sum(cosines) / len(cosines), 4),
+    )
+
+
+def made(folder: Path, name: str, photos: int) -> list[Path]:
+    """Writes so many pictures of SIZE to the folder, upright and across; DISTINCT, and copies of these."""
+    import pillow_heif
+
+    pillow_heif.register_heif_opener()
+    folder.mkdir(parents=True)
+    sources = [Image.open(path).convert("RGB") for path in fixtures.paths()]
+    rng = np.random.default_rng(0)
+    files = [folder / f"{number:04}.{name}" for number in range(photos)]
+    for number, file in enumerate(files):
+        if number >= DISTINCT:
+            shutil.copy(files[number % DISTINCT], file)
+            continue
+        large = _detail(sources[number % len(sources)], SIZE if number % 3 else SIZE[::-1], rng)
+        large.save(file, "HEIF" if name == "heic" else None, **FORMATS[name])
+    return files
+
+
+def _detail(source: Image.Image, size: tuple[int, int], rng: np.random.Generator) -> Image.Image:
+    """A part of a photograph, enlarged, with grain."""
+    width, height = (int(side * rng.uniform(0.7, 1)) for side in source.size)
+    left, top = int(rng.integers(source.width - width + 1)), int(rng.integers(source.height - height + 1))
+    box = (left, top, left + width, top + height)
+    large = np.asarray(source.resize(size, Image.Resampling.BICUBIC, box), np.int16)
+    grain = rng.integers(-GRAIN, GRAIN + 1, (*large.shape[:2], 1), np.int16)
+    return Image.fromarray((large + grain).clip(0, 255).astype(np.uint8))
+
+
+def _twenty_lines(bundle: Bundle, files: Sequence[Path]) -> float:
+    """Seconds."""
+    single = Bundle(bundle.path, Running(threads=1))
+    spec, tower = single.manifest.pixels(), single.models.session("image_tower")
+    given = tower.artifact.inputs[0].name
+
+    def encode(file: Path) -> FloatArray:
+        with Image.open(file) as image:
+            image.draft("RGB", (2 * spec.resize, 2 * spec.resize))
+            pixels = np.asarray(image.convert("RGB"))
+        return tower.run({given: prepare(pixels, spec)})["embedding"].astype(np.float32)
+
+    encode(files[0])
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        begin = time.perf_counter()
+        list(pool.map(encode, files))
+        return time.perf_counter() - begin
+
+
+def _cosine(bundle: Bundle, file: Path, least: Size) -> float:
+    reduced, full = (bundle.models.encode_image(load_pixels(file, least=size)) for size in (least, None))
+    return float(reduced.embedding @ full.embedding)
