@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from gamer.runtime import defaults
+
 from .errors import ExportError
 
 PARTS = ("image", "text", "dpe", "llm", "faces")
@@ -148,8 +150,8 @@ class Recipe:
     dpe: DpeShape | None = None
     max_text: int = 0
     max_seq: int = 512
-    rho: float = 0.7
-    k: int = 5
+    rho: float = defaults.RHO
+    k: int = defaults.HITS
     thresholds: dict[str, dict[str, Threshold]] = field(default_factory=dict)
     instead: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
 

@@ -17,10 +17,10 @@ import numpy as np
 from gamer.index import Album, FloatArray, Photo, load_pixels, scan
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.manifest import Artifact, Manifest
+from gamer.runtime.defaults import PHRASING
 from gamer.runtime.errors import BundleError
 from gamer.runtime.models.models import Models
 from gamer.runtime.models.router import choose
-from gamer.runtime.search.refinement import PHRASING
 
 from .. import machine
 from ..published import PAPER

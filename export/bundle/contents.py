@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gamer.runtime import defaults
 from gamer.runtime.bundle import manifest as mf
 
 from ..checkpoints import catalogue, pocket
@@ -30,17 +31,19 @@ _NOT_PORTED = (
     "the text encoder's tokenizer is of kind {}: the phone apps do not have it and refuse the bundle"
 )
 _PORTED = ("WordPiece", "BPE", "Unigram")  # kinds of tokenizers that the ports have
-PAPER_DELTA = 0.8  # GTE-large's (paper section 4.1)
 
 
 def calibrate_delta(settings: Settings) -> tuple[float, str]:
     """(δ of layer 2 for this text encoder, how it was determined).
 
     δ is the cosine that 0.5 % of the pairs of 1,000 unrelated class names exceed. The paper's 0.8 is for
-    GTE-large (section 4.1); another encoder has another distribution of cosines.
+    GTE-large (Appendix E); another encoder has another distribution of cosines.
     """
     if "text" not in settings.chosen.parts() or "text" in settings.random_parts:
-        return PAPER_DELTA, "the paper's, for GTE-large: there is no trained text encoder to calibrate it on"
+        return (
+            defaults.DELTA,
+            "the paper's, for GTE-large: there is no trained text encoder to calibrate it on",
+        )
     # Bare names, like those of entities: a shared "a photo of" would raise every cosine.
     prompts = text_prompts(settings) or mf.TextPrompts()
     asked, named = (

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from .. import defaults
 from ..errors import BundleError
 from .contract import Contract
 from .json_decode import read_as, without_duplicates
@@ -182,26 +183,21 @@ class Ranking:
     that estimates whether the album holds what is meant. `fitted`: the data and the method of the fit.
     """
 
-    text: float = 7.6
-    image: float = 4.6
-    dpe: float = 12.0
-    words: float = 0.16
-    coverage: float = 1.34
-    context_words: float = 0.063
-    context_coverage: float = 4.58
-    entity: float = 1.51
-    related: float = 0.5
-    cue: float = 0.84
-    here: float = -4.19
-    here_cosine: float = 10.14
-    here_coverage: float = 2.93
-    here_cue: float = 0.55
-    fitted: str = (
-        "listwise softmax likelihood (`gamer bench fit`, bench/results/ranking-fit.json) on camroll-mpr, "
-        "lihua and locomo, the three weighing the same and each user within one; image is text's weight "
-        "times 0.6, related a third of entity's, both set by eye; here*: logistic, users' own queries "
-        "against queries put to another user's album, at odds of 4 to 1"
-    )
+    text: float = defaults.RANKING["text"]
+    image: float = defaults.RANKING["image"]
+    dpe: float = defaults.RANKING["dpe"]
+    words: float = defaults.RANKING["words"]
+    coverage: float = defaults.RANKING["coverage"]
+    context_words: float = defaults.RANKING["context_words"]
+    context_coverage: float = defaults.RANKING["context_coverage"]
+    entity: float = defaults.RANKING["entity"]
+    related: float = defaults.RANKING["related"]
+    cue: float = defaults.RANKING["cue"]
+    here: float = defaults.RANKING["here"]
+    here_cosine: float = defaults.RANKING["here_cosine"]
+    here_coverage: float = defaults.RANKING["here_coverage"]
+    here_cue: float = defaults.RANKING["here_cue"]
+    fitted: str = defaults.RANKING_FITTED
 
 
 @dataclass(frozen=True)

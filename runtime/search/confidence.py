@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, log
 
+from .. import defaults
 from .answer import Answer
 
 # Fitted on the twenty best hits of each query about the development album of pictures and, at a quarter of
 # the weight, of two photographers. Left out in ten parts, the mean log loss falls from 0.48 to 0.31 where a
 # set is meant, from 0.128 to 0.121 where one photo is; the first hit's expected calibration error from 0.19
 # to 0.08.
-SHARE, SCORE, BEHIND, NONE = 1.02, 0.11, 0.12, 0.92
+SHARE, SCORE, BEHIND, NONE = defaults.HIT_SHARE, defaults.HIT_SCORE, defaults.HIT_BEHIND, defaults.HIT_NONE
 LEAST = 1e-6  # share of the probability below which all are alike
 
 

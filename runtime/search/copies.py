@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from gamer.index import Album, FloatArray
 from gamer.index.records import COPIES, UNKNOWN_TIME
 
+from ..defaults import BURST_MS, NEARLY, SAME
 from .answer import Hit, SimilarPhoto
 
 Shown = TypeVar("Shown", Hit, SimilarPhoto)
 
 # Cosines. Over 547 photographs of one person, in which there is no copy, the likest two have 0.987, and the
 # two of the same second 0.976; a picture saved again at another size has 0.9995.
-SAME, NEARLY = 0.995, 0.95
-BURST_MS = 3_000
 MOST = 3_000  # photos of an answer of which copies are looked for: every two are compared
 BLOCK = 256  # photos compared with all before them at once
 

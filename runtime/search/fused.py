@@ -15,17 +15,12 @@ from gamer.index.album.lexical import WordScores
 
 from ..bundle.manifest import Ranking
 from ..cues.times import merged
+from ..defaults import EXACT_ROWS, PROPOSED, THING, TYPICAL
 from . import channels, ranking, refine, unknown
 from .channels import Vectors
 from .options import SILENT, Observer
 from .state import SHARED, Parts, Ranked, State
-from .things import WEIGHT, Target
-
-EXACT_ROWS = 20_000  # up to this many photos, scanning all costs less than choosing candidates
-# How many photos each layer proposes when there are more than EXACT_ROWS. On the development users, 60, 100
-# and 200 give the same recall@5 as ranking all photos does, to within 0.0002.
-CANDIDATES = 100
-TYPICAL = 1000  # photos that stand for a larger album where the evidence of missing memories is estimated
+from .things import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +62,7 @@ def _target(parts: Parts, state: State) -> Target | None:
     reflection, weight = state.refined.reflection, state.request.options.thing_weight
     if reflection is None:
         return None
-    return Target(parts.models.text.encode([reflection.target])[0], WEIGHT if weight is None else weight)
+    return Target(parts.models.text.encode([reflection.target])[0], THING if weight is None else weight)
 
 
 def _typical(parts: Parts, state: State, query: _Query, ranked: unknown.Evidence) -> unknown.Evidence:
@@ -117,16 +112,14 @@ def _candidates(parts: Parts, state: State, query: _Query) -> tuple[RowArray, st
         named = " + ".join(searched) or "none"
         return photos.rows, f"exact scan of {len(photos)} photos, channels {named}"
     among = None if photos.is_full else photos.rows
-    results = {name: album.search_vectors(name, vectors[name], CANDIDATES, among) for name in searched}
+    results = {name: album.search_vectors(name, vectors[name], PROPOSED, among) for name in searched}
     proposed = [result.rows for result in results.values()]
     if len(cube) < len(photos):
-        proposed += [
-            album.search_vectors(name, vectors[name], CANDIDATES, cube.rows).rows for name in searched
-        ]
+        proposed += [album.search_vectors(name, vectors[name], PROPOSED, cube.rows).rows for name in searched]
     for scores in (query.words.bm25, state.nodes.linked, state.nodes.related):
         positive = np.flatnonzero(scores > 0)
         for rows in (photos.keep(positive), cube.keep(positive)):
-            proposed.append(rows[greatest(scores[rows], CANDIDATES)])
+            proposed.append(rows[greatest(scores[rows], PROPOSED)])
     proposed += _messages_around(parts, proposed)
     candidates = photos.keep(distinct(np.concatenate(proposed), len(album)))
     plans = ", ".join(f"{name} by {result.plan}" for name, result in results.items())

@@ -10,9 +10,8 @@ import numpy as np
 
 from gamer.index import EntityMatch, FloatArray
 
+from ..defaults import LEAST_LINK
 from .state import Nodes, Parts, State
-
-LEAST = 0.05  # strength of a node that is just over δ
 
 
 def matched(parts: Parts, state: State) -> State:
@@ -30,11 +29,12 @@ def _strengths(
 ) -> FloatArray:
     """float32 [photos] in 0..1: how similar each photo's best entity node of that kind is to the query.
 
-    Scaled so that δ is 0 and a similarity of 1 is 1, but at least LEAST for a linked photo; 0 for all others.
+    Scaled so that δ is 0 and a similarity of 1 is 1, but at least LEAST_LINK for a linked photo; 0 for
+    all others.
     """
     shares = np.zeros(photos, np.float32)
     for match in matches:
         rows = np.asarray(getattr(match, kind), np.int64)
-        share = np.float32(max(LEAST, (match.similarity - delta) / max(1e-6, 1.0 - delta)))
+        share = np.float32(max(LEAST_LINK, (match.similarity - delta) / max(1e-6, 1.0 - delta)))
         shares[rows] = np.maximum(shares[rows], share)
     return shares

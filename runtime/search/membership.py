@@ -11,19 +11,17 @@ from math import exp
 
 from gamer.index import Album
 
+from .. import defaults
 from ..bundle.manifest import Ranking
 from .answer import Answer, Hit
 
-CANDIDATES = 40  # hits that are looked at
-# The best point of a grid on the 26 visual sets of the development album (mean F1 0.67, left out one by one
-# 0.64; with the best number of hits for each query it would be 0.78).
-ALL_WORDS = 0.99  # share of the query's words, by rarity, that a hit's memories hold
-BEST, BEHIND, LEAST = 0.4, 1.0, 0.4
-# Whether the album holds what is meant, judged by the best hit: logistic regression on the development
-# albums' own queries against those put to another person's album, half of each. Fitted without the album of
-# pictures, it refuses 75 % of that album's absent queries where it refuses 10 % of the others.
-COSINE, COVERAGE, CONTEXT, CUE, NONE = 11.4, 1.43, 1.31, 0.45, -5.5
-PRESENT = 0.47  # probability below which nothing in the album is said to fit
+CANDIDATES, PRESENT = defaults.SET_LOOKED_AT, defaults.SET_PRESENT
+# SET_ALL_WORDS, SET_SCORE, SET_BEHIND and SET_LEAST are the best point of a grid on the 26 visual sets of the
+# development album (mean F1 0.67, left out one by one 0.64; with the best number of hits for each query it
+# would be 0.78). The others say whether the album holds what is meant, judged by the best hit: logistic
+# regression on the development albums' own queries against those put to another person's album, half of each.
+# Fitted without the album of pictures, it refuses 75 % of that album's absent queries where it refuses 10 %
+# of the others.
 
 
 def presence(answer: Answer, weights: Ranking) -> float:
@@ -39,11 +37,11 @@ def presence(answer: Answer, weights: Ranking) -> float:
     if not feature("text"):
         return answer.presence
     odds = (
-        COSINE * max(feature("text"), feature("image"))
-        + COVERAGE * feature("coverage")
-        + CONTEXT * feature("context_coverage")
-        + CUE * feature("cue")
-        + NONE
+        defaults.SET_COSINE * max(feature("text"), feature("image"))
+        + defaults.SET_COVERAGE * feature("coverage")
+        + defaults.SET_CONTEXT * feature("context_coverage")
+        + defaults.SET_CUE * feature("cue")
+        + defaults.SET_NONE
     )
     return 1 / (1 + exp(-odds))
 
@@ -61,6 +59,6 @@ def members(album: Album, answer: Answer, weights: Ranking) -> tuple[Hit, ...]:
         hit
         for hit in hits
         if hit is hits[0]
-        or BEST * hit.score + BEHIND * (hit.score - best) >= LEAST
-        or (weights.coverage and hit.parts.get("coverage", 0.0) / weights.coverage >= ALL_WORDS)
+        or defaults.SET_SCORE * hit.score + defaults.SET_BEHIND * (hit.score - best) >= defaults.SET_LEAST
+        or (weights.coverage and hit.parts.get("coverage", 0.0) / weights.coverage >= defaults.SET_ALL_WORDS)
     )

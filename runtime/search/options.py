@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from gamer.index import FloatArray, RowArray, RowSet
 
+from .. import defaults
 from ..bundle.manifest import Ranking
 
 if TYPE_CHECKING:  # a search without the language model must not import its code
     from ..models.llm import Generation
 
-MAX_K = 1000  # photos of one search
+MAX_K = defaults.MAX_HITS
 # Layers that can be left out. Without "cube" no time or place is read from the query; without "vectors" mode
 # "paper" ranks by entity nodes alone.
 SKIPPABLE = frozenset({"cube", "vectors"})

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from gamer.index import FloatArray, RowArray, distinct
 from gamer.index.album.lexical import WordScores
 
+from .. import defaults
 from ..bundle.manifest import Ranking
 
-NEAR = (-2, -1, 1, 2)  # offsets of the messages that count as a message's context
-SESSION_MS = 3 * 3_600_000  # a conversation ends at a gap longer than this
-LEAST, MOST = -4.0, 6.0  # bounds of the cues' evidence, so that cues cannot outweigh all other features
+NEAR = defaults.CONTEXT
+SESSION_MS = defaults.SESSION_HOURS * 3_600_000
+LEAST, MOST = defaults.CUE_EVIDENCE
 
 
 @dataclass(frozen=True, eq=False)

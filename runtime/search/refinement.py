@@ -10,15 +10,12 @@ import numpy as np
 from gamer.index import FloatArray
 
 from ..cues.parse import Cues
+from ..defaults import PHRASED, PHRASING
 from . import refine
 from .options import Observer
 from .replacement import Dictionary
 from .state import Parts, Refined, State
 from .things import Reflection, written
-
-# The vector of the query is blended with the vector of a sentence that contains it, with weight PHRASED:
-# memories are sentences, so a sentence embeds nearer to them than a bare title does.
-PHRASING, PHRASED = "This photo shows {}.", 1 / 3
 
 
 def refined(parts: Parts, state: State) -> State:

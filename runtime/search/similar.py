@@ -13,6 +13,7 @@ import numpy as np
 
 from gamer.index import Album, AlbumError, FloatArray
 
+from .. import defaults
 from ..errors import RuntimeFailure
 from .answer import SimilarPhoto, SimilarPhotos
 from .copies import MOST, together
@@ -20,7 +21,7 @@ from .hits import shown_memory
 from .moments import moments
 from .options import MAX_K
 
-K = 12  # photos, unless asked otherwise
+K = defaults.SIMILAR
 # Channel → what is compared in it; the first that has the photo's vector is used.
 CHANNELS = {"image": "what the pictures show", "text": "what is said of them, as it has no picture's vector"}
 

@@ -25,14 +25,14 @@ from gamer.index.entities.words import WORD
 from gamer.index.things.records import UNSPECIFIED, Thing
 from gamer.index.things.words import words
 
+from ..defaults import THING_PHRASING
 from . import refine
 
 if TYPE_CHECKING:  # a search without the language model must not import its code
     from ..models.models import Models
 
 # A sentence, as the engine's other phrasing: memories are sentences, so it embeds nearer to them.
-TEMPLATE = "This photo shows {}, my {}."
-WEIGHT = 7.0  # of the feature "thing"; `gamer bench things` fits it
+TEMPLATE = THING_PHRASING
 RECURS = 2  # days or events over which a thing recurs that a query need not call the owner's
 _LOOKS = ("color", "pattern", "material", "texture", "shape", "style")
 _MOST = 3  # values of a summary

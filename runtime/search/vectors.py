@@ -8,11 +8,10 @@ import numpy as np
 
 from gamer.index import Album, top
 
+from ..defaults import PREFERRED
 from . import fused
 from .channels import finite, scores
 from .state import Parts, Positions, Ranked, State
-
-PREFERRED = 50  # the user's preferences may reorder this many of the best, or k if that is more
 
 
 def ranked(parts: Parts, state: State) -> State:

@@ -17,6 +17,7 @@ from gamer.index import Album, RowSet
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..cues.places import PlaceCue
+from ..defaults import SET_SEARCHES
 from ..models.models import Models
 from . import copies, membership, refine, spelling
 from .album_facts import AlbumFacts
@@ -25,8 +26,6 @@ from .confidence import calibrated
 from .options import DEFAULT, MAX_K, SILENT, Observer, SearchOptions
 from .state import Request
 from .wishes import Wishes, read_wishes
-
-ROUNDS = 20  # searches of MAX_K photos each in which a set is gathered
 
 
 class Engine(Protocol):
@@ -201,7 +200,7 @@ class _Search:
         """
         album, ranking = self._engine.album, self._engine.ranking
         answer, rows, searches = first, list[int](), 1
-        for _ in range(ROUNDS):
+        for _ in range(SET_SEARCHES):
             members = membership.members(album, answer, ranking)
             rows += [hit.row for hit in members]
             if len(members) < MAX_K:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gamer.runtime.memory.chat import _SYSTEM
+from gamer.runtime.defaults import ANSWER_SYSTEM as _SYSTEM
 from gamer.runtime.memory.evidence import supports
 
 NOTES = ["home: “Porto”", "2026-05-02: “The wifi password in Lisbon is 8841, said Marta”"]

@@ -94,7 +94,7 @@ def test_chosen_candidates_of_a_large_album_score_as_if_all_were_ranked(
     with engine.album:
         everything = {hit.id: hit.parts["unknown"] for hit in engine.search("a walk", 24).hits}
         monkeypatch.setattr(fused, "EXACT_ROWS", 10)
-        monkeypatch.setattr(fused, "CANDIDATES", 3)
+        monkeypatch.setattr(fused, "PROPOSED", 3)
         hits = engine.search("a walk", 24).hits
         assert 3 <= len(hits) < 24 and any(hit.parts["unknown"] for hit in hits)
         for hit in hits:
