@@ -30,6 +30,7 @@ from . import (
     newcomer,
     page,
     people,
+    questions,
     withheld,
 )
 from . import quality as cli_quality
@@ -62,6 +63,7 @@ for _command in (
     *llm_tasks.COMMANDS,
     *page.COMMANDS,
     *people.COMMANDS,
+    *questions.COMMANDS,
     *withheld.COMMANDS,
 ):
     bench.add_command(_command)
