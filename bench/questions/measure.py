@@ -26,41 +26,9 @@ STRUCTURE = (
 )  # fmt: skip
 PHRASES = ("target", "anchor", "other", "without")
 # Words that two people leave out or put in as they like.
-_SMALL = frozenset(
-    [
-        *[
-            "the",
-            "a",
-            "an",
-            "my",
-            "our",
-            "of",
-            "in",
-            "on",
-            "at",
-            "with",
-            "from",
-            "and",
-            "i",
-            "we",
-            "to",
-            "for",
-            "this",
-            "that",
-            "it",
-            "is",
-            "was",
-            "were",
-            "are",
-            "did",
-            "do",
-            "me",
-            "us",
-        ],
-        "",
-    ]
-    + [word + plural for word in ("photo", "picture", "pic", "shot", "image") for plural in ("", "s")]
-)
+_ARTICLES = "the a an my our of in on at with from and i we to for this that it is was were are did do me us"
+_PICTURES = [word + plural for word in ("photo", "picture", "pic", "shot", "image") for plural in ("", "s")]
+_SMALL = frozenset((*_ARTICLES.split(), *_PICTURES, ""))
 Reader = Callable[[str], "Reading"]
 
 
