@@ -1,6 +1,7 @@
 """Clips made of photographs: whether a sentence finds the second that shows it, and what a clip costs.
 
-Also whether the mean of the frames' vectors, which the paper ranks by, finds more than the best frame.
+Also whether the mean of the frames' vectors, as EgoMemory takes it of CLIP (section 4), finds more than the
+best frame.
 
 The photographs are scikit-image's. A photograph is one scene, over which the camera moves.
 """

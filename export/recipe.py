@@ -34,7 +34,7 @@ QUANTS = ("fp32", "fp16", "int8", "int4", "pal6", "pal4")
 
 @dataclass(frozen=True)
 class DpeShape:
-    """Sizes of the Dynamic Projection Experts (paper section 3.3.1), each with `blocks` transformer blocks.
+    """Sizes of the Dynamic Projection Experts (paper section 3.3), each with `blocks` transformer blocks.
 
     `width`: features of a block, and of the router's hidden layer. `seed`: of the random weights.
     """

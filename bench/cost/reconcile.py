@@ -35,9 +35,10 @@ def expert_width(parameters: int, blocks: int) -> float:
 
 def lines() -> tuple[Line, ...]:
     """GAMER less its language model, then the model that remains; the nearest count of each first."""
-    left = round(PAPER.gamer_g - PAPER.less_llm_g, 1)
+    without = PAPER.less_llm_g["Qwen2"]
+    left = round(PAPER.gamer_g - without, 1)
     parts = (
-        (f"less its LLM, {PAPER.llms_equal} of {PAPER.llms}", _without_llm(), PAPER.less_llm_g),
+        ("less its LLM, Qwen2", _without_llm(), without),
         ("Qwen2-1.5B, if it is one of these", _language_model(left), left),
     )
     return tuple(
@@ -48,7 +49,7 @@ def lines() -> tuple[Line, ...]:
 
 
 def _without_llm() -> dict[str, int]:
-    width = round(expert_width(PAPER.expert_parameters, PAPER.settings["expert_blocks"]))
+    width = round(expert_width(PAPER.settings["expert_parameters"], PAPER.settings["expert_blocks"]))
     expert = Encoder(width, PAPER.settings["expert_blocks"], 4 * width)
     words = formulas.CLIP_L_WORDS
     run = f"{PAPER.experts} experts of width {width}"
@@ -73,13 +74,17 @@ def _language_model(giga: float) -> dict[str, int]:
 
 def notes() -> str:
     """What the table says, in one paragraph."""
-    parameters, blocks = PAPER.expert_parameters, PAPER.settings["expert_blocks"]
+    parameters, blocks = PAPER.settings["expert_parameters"], PAPER.settings["expert_blocks"]
+    without = ", ".join(f"{giga} ({llm})" for llm, giga in PAPER.less_llm_g.items())
+    few, many = (PAPER.at(7, "rho", rho) for rho in (0.4, 0.8))
+    expert = (many["flops_10m"] - few["flops_10m"]) / (many["experts"] - few["experts"]) * 10
     width = expert_width(parameters, blocks)
     ours = formulas.PAPER_EXPERT.body
     return (
-        f"Less its language model GAMER costs {PAPER.less_llm_g} G for {PAPER.llms_equal} of {PAPER.llms} "
-        "models, which is about a CLIP's; one image through CLIP-ViT-L/14 alone is several times that, and "
-        f"so are the experts on {formulas.PAPER_PATCHES} patches: these cannot be in it. An expert of "
+        f"Less its language model GAMER costs {without} G, about a CLIP's; one image through CLIP-ViT-L/14 "
+        f"alone is several times that, and so are the experts on {formulas.PAPER_PATCHES} patches: these "
+        f"cannot be in it. By the paper's Table 7 an expert costs {expert:.0f} MFLOPs, which is one vector "
+        "through its weights. An expert of "
         f"{blocks} blocks has {12 * blocks}·d² weights: {parameters / 1e6:.0f} M give d ≈ {width:.0f}, ours "
         f"of width {ours.width} has {12 * blocks * ours.width**2 / 1e6:.0f} M."
     )

@@ -22,7 +22,7 @@ from gamer.runtime.events.segment import Decision, Draft, Moment, segment
 from .photos import Labelled
 from .scores import Cuts, boundaries, macro, score
 
-ROUNDS = 2  # fits on the rule's own events, after the one on the true events
+ROUNDS = 2  # fits on the rule's own events, after the one on the data set's events
 THRESHOLDS = tuple(round(0.35 + 0.05 * step, 2) for step in range(8))
 
 

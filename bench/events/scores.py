@@ -24,10 +24,10 @@ class EventScores:
 
 
 def score(cuts: Cuts, events: Sequence[Hashable]) -> EventScores:
-    """`cuts`: bool [n - 1], whether an event begins after photo i. `events`: the true one of each of n
-    photos.
+    """`cuts`: bool [n - 1], whether an event begins after photo i. `events`: the data set's one of each of
+    n photos, which counts as true.
 
-    True events may interleave in time; cuts cannot, so that a perfect pairwise F1 is not always possible.
+    Those events may interleave in time; cuts cannot, so that a perfect pairwise F1 is not always possible.
     """
     true = boundaries(events)
     return EventScores(

@@ -8,21 +8,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..published import PAPER
-from .paper_ablation import NOT_QUOTED, table
+from ..published import ABSENT, PAPER, pair
+from .paper_ablation import table
 
 
 def losses(channels: Any) -> str:
     """Markdown. Raises KeyError or TypeError for a result of another version."""
-    rows = [["labels (ConSE), nothing trained", *_figures(channels["labels"]), NOT_QUOTED]]
+    rows = [["labels (ConSE), nothing trained", *_figures(channels["labels"])]]
     if channels["names"] is not None:
-        rows.append(["the labels' names alone, nothing trained", *_figures(channels["names"]), NOT_QUOTED])
-    rows += [[_what(row["settings"]), *_figures(row["trained"]), NOT_QUOTED] for row in channels["rows"]]
-    head = ["trained with", "recall@5", "recall@20", "recall@5, queries", "recall@20, queries", "the paper"]
+        rows.append(["the labels' names alone, nothing trained", *_figures(channels["names"])])
+    rows += [[_what(row["settings"]), *_figures(row["trained"])] for row in channels["rows"]]
+    printed = ", ".join(
+        f"{name} {pair(PAPER.ablation[name])} %"
+        for name in ("GAMER", "w/o L_Layer-2", "w/o L_Layer-3", "w/o L_RLHF")
+    )
+    head = ["trained with", "recall@5", "recall@20", "recall@5, queries", "recall@20, queries"]
     return (
         "# Table 4, the losses\n\n"
         + table(head, rows)
-        + f"\n\nWhat differs: one person's {channels['photos']} photos in place of Flickr, found by their "
+        + f"\n\nThe paper's whole system, Flickr: {printed}. What differs: one person's "
+        f"{channels['photos']} photos in place of Flickr, found by their "
         f"pixels alone with the {channels['withheld']} memories from {channels['until']} on, which the "
         f"training did not see, and with {channels['queries']} queries by somebody else; the image tower and "
         "the text tower are the pocket's, and the losses follow a start in closed form, which the paper does "
@@ -33,17 +38,17 @@ def losses(channels: Any) -> str:
 def alphas(result: Any) -> str:
     """Markdown. Raises KeyError or TypeError for a result of another version."""
     first = result["rows"][0]["before"]
-    rows = [["before", *_earned(first, reward=False), "", NOT_QUOTED]]
+    rows = [["before", *_earned(first, reward=False), "", ABSENT]]
     rows += [
         [
             f"α {row['alpha']:g}",
             *_earned(row["after"]),
             f"{max((found['divergence'] for found in row['rounds']), default=0.0):.3f}",
-            "chosen" if row["alpha"] == PAPER.settings["alpha"] else NOT_QUOTED,
+            _recall_at(row["alpha"]),
         ]
         for row in result["rows"]
     ]
-    head = ["", "reward before", "reward", "recall@5", "refinements accepted", "divergence", "the paper"]
+    head = ["", "reward before", "reward", "recall@5", "refinements accepted", "divergence", "the paper, %"]
     rows = [
         [row[0], f"{weighed['before']['reward']:.3f}" if weighed else "", *row[1:]]
         for row, weighed in zip(rows, [None, *result["rows"]], strict=True)
@@ -66,8 +71,15 @@ def _earned(earned: Any, reward: bool = True) -> list[str]:
     return [*shown, f"{earned['found']:.3f}", f"{earned['accepted']:.0%}"]
 
 
+def _recall_at(alpha: float) -> str:
+    found = PAPER.at(8, "alpha", alpha)
+    return f"{found['recall']}" if found else ABSENT
+
+
 def updates(results: Sequence[Any]) -> str:
     """Markdown. Raises KeyError or TypeError for a result of another version."""
+    printed = PAPER.raw["table_11"]
+    by_time, by_user = (printed[mode]["recall"] for mode in ("time_based", "user_based"))
     rows = [
         [
             f"{result['album']}, {result['queries']}",
@@ -79,7 +91,6 @@ def updates(results: Sequence[Any]) -> str:
                 for when in ("before", "after")
             ),
             "yes" if result["installed"] else "no",
-            NOT_QUOTED,
         ]
         for result in results
     ]
@@ -92,15 +103,15 @@ def updates(results: Sequence[Any]) -> str:
         "memories before",
         "after",
         "installed",
-        "the paper",
     ]
     return (
         "# Table 11: continuous learning\n\n"
         + table(head, rows)
         + "\n\nRecall@5 by the trained channel alone, among all photos of the album. Searches are learned "
-        "from and measured by time, three quarters and one, as the paper's 30 and 10 days; a model that "
-        f"finds no more of the later ones, or forgets, is not installed. What differs: the paper has "
-        f"{PAPER.settings['users']:,} users and here is one photographer, so the unseen user is a stand-in: "
+        "from and measured by time, three quarters and one, as the paper's 30 and 10 of a user's 40 queries; "
+        "a model that finds no more of the later ones, or forgets, is not installed. What differs: the paper "
+        f"has {printed['users']} users, whose recall rises from {by_time[0]} to {by_time[1]} %, of unseen "
+        f"users from {by_user[0]} to {by_user[1]} %; here is one photographer, and the unseen user is "
         "the same photographer's later years in an album of their own, with a checkpoint that was trained "
         "on the earlier years alone; and the searches are queries or memories that others wrote."
     )

@@ -81,7 +81,7 @@ class Language:
         return [[*self._tokenizer.encode(text).ids[:room], self._end] for text in texts]
 
     def states(self, ids: Ids) -> Tensor:
-        """float32 [B, H]: the normalised hidden state at [EOS] of each text (paper section 3.3.2)."""
+        """float32 [B, H]: the normalised hidden state at [EOS] of each text (paper section 3.4)."""
         embeds, lengths = self._embedded(ids)
         hidden = hidden_states(self.step, embeds, lengths, recompute=True)
         return hidden[torch.arange(len(ids)), lengths - 1]

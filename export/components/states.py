@@ -32,7 +32,7 @@ def encoder(settings: Settings, query: str) -> Encode:
     """A batch of texts → float32 [texts, W], by models that are built once.
 
     "text": the text tower's vector, of unit length. "llm": the decoder's normalised hidden state at [EOS],
-    which follows the text's tokens (paper section 3.3.2). Raises ExportError for an encoder-decoder.
+    which follows the text's tokens (paper section 3.4). Raises ExportError for an encoder-decoder.
     """
     if query == "llm":
         return of_language(Language.of(settings))

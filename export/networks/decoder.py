@@ -175,7 +175,7 @@ class DecoderStep(nn.Module):
     Inputs: embeds [1, H]; cos, sin [1, 1, Dh/2]; place [T, 1] (1 at this position's slot, else 0); mask
     [1, 1, T] (0 at slots to attend to, else -1e4); with local layers, their cos, sin and mask; then past_k.N,
     past_v.N [KV, T, Dh] for each layer, zero at this position. Returns logits [1, V], hidden [1, H] (v_Q
-    where the token is [EOS], paper section 3.3.2), then k.N, v.N [KV, 1, Dh].
+    where the token is [EOS], paper section 3.4), then k.N, v.N [KV, 1, Dh].
     """
 
     def __init__(self, shape: DecoderShape) -> None:

@@ -1,4 +1,4 @@
-"""Dynamic Projection Experts (paper section 3.3.1): transformer experts and an MLP router.
+"""Dynamic Projection Experts (paper section 3.3): transformer experts and an MLP router.
 
 The experts project patch features to soft prompts for the language model; their mean over the patches is the
 photo's vector v_I (the paper does not say how it pools). The query head makes v_Q of a query encoder's state;

@@ -1,4 +1,4 @@
-"""Training of the projection experts on a person's own album (paper section 3.3): `gamer train`.
+"""Training of the projection experts on a person's own album (paper section 3.4): `gamer train`.
 
 `pairs` reads ⟨photo, memory⟩ from an album, `features` runs the frozen image tower over the photos once,
 `projection` is what is trained, `start` its closed-form beginning, `sft` the loop over the `losses`, and

@@ -1,4 +1,4 @@
-"""The losses of supervised fine-tuning (paper section 3.3): the router's part of Eq. 2, and Eq. 3-4."""
+"""The losses of supervised fine-tuning (paper section 3.4): the router's part of Eq. 2, and Eq. 3-4."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ALPHA, BETA = 0.5, 0.1  # the paper's α; β of the divergence from the policy b
 
 @dataclass(frozen=True)
 class Options:
-    """Defaults are the paper's (Appendix E).
+    """Epochs, batch, rate and τ are by default the paper's (Appendix E), which prints none of the others.
 
     `accumulate`: batches whose gradients are summed before a step; negatives are those of one batch.
     `warmup`: the share of the steps in which the rate rises; then it falls linearly. `entropy`: weight of

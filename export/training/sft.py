@@ -1,4 +1,4 @@
-"""Supervised fine-tuning of the experts on an album's ⟨photo, memory⟩ pairs (paper section 3.3).
+"""Supervised fine-tuning of the experts on an album's ⟨photo, memory⟩ pairs (paper section 3.4).
 
 The loss is Eq. 3-4 over v_I and v_Q, plus Eq. 2: the entropy of the router's distribution, so that few
 experts are used, and where it is asked for the likelihood of the memory after the soft prompts. The image

@@ -1,7 +1,8 @@
 """Continuous learning (paper Appendix L): a checkpoint goes on from what a person searched and opened.
 
-The searches are split by time, as in the paper's 30 and 10 days: the first three quarters are learned from,
-beside the album's memories so that these are not forgotten, and the last quarter shows whether it helped.
+The searches are split by time, as the paper splits a user's 40 queries into 30 and 10: the first three
+quarters are learned from, beside the album's memories so that these are not forgotten, and the last quarter
+shows whether it helped.
 What was known before and what is new are measured before and after; a worse model is not published.
 """
 

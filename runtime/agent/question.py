@@ -1,4 +1,6 @@
-"""Splits a question into episode, breakdown and target (ImageSeeker's first step), by rules.
+"""Splits a question into anchors, their relation and the target, by rules.
+
+The prompt of DeepImageSearch's agent asks a language model for such a decomposition (appendix D.3).
 
 "The next cat after the one sitting on the bed" asks for a cat; the bed belongs to the anchor alone, and must
 not be asked of the target. A question without an anchor is its own target.

@@ -2,7 +2,7 @@
 
 It knows no album and no model. A `Decider` decides by what lies before the photo, never by what comes
 after it, so that a photo that is added later changes no earlier decision. The three actions are those of the
-sequential event memory that camroll describes (thaoshibe/camroll on GitHub): ADD, UPDATE, NO_OP.
+sequential event memory of camroll (section 4.1): ADD, UPDATE, NO_OP.
 """
 
 from __future__ import annotations

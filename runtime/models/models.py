@@ -358,7 +358,7 @@ class Models:
         return unit(state)
 
     def end_state(self, text: str) -> FloatArray:
-        """The decoder's hidden state at [EOS] after a text, float32 [H] (paper section 3.3.2).
+        """The decoder's hidden state at [EOS] after a text, float32 [H] (paper section 3.4).
 
         [EOS] is the last of the tokens that end an answer; of a text too long for the cache, the beginning
         is read.

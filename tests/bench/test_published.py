@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gamer.bench import published
 from gamer.bench.published import PAPER, PAPER_MS, beside
+from tests.paths import ROOT
 
 
 def test_the_papers_layers_add_up_to_its_total() -> None:
@@ -18,7 +21,51 @@ def test_the_papers_layers_add_up_to_its_total() -> None:
 
 def test_every_figure_is_written_in_the_file_alone() -> None:
     raw = json.loads((Path(published.__file__).parent / "published.json").read_text(encoding="utf-8"))
-    assert raw["table_3"]["ms"] == PAPER.layer_ms and raw["settings"] == PAPER.settings
+    assert raw["table_3"]["flickr"] == PAPER.layer_ms and raw["settings"] == PAPER.settings
+
+
+TEXT = ROOT.parent / "shared" / "papers" / "gamer.txt"
+
+
+@pytest.mark.skipif(not TEXT.is_file(), reason="the paper's text is not here")
+def test_every_figure_is_printed_in_the_paper() -> None:
+    """Each table's numbers stand in the lines between its title and the next one's."""
+    raw = json.loads((Path(published.__file__).parent / "published.json").read_text(encoding="utf-8"))
+    lines = TEXT.read_text(encoding="utf-8").splitlines()
+    for table in (1, 2, 3, 4, 5, 6, 7, 8, 10, 11):
+        start = next(n for n, line in enumerate(lines) if line.startswith(f"Table {table}:"))
+        after = (n for n, line in enumerate(lines) if n > start and line.startswith(("Table ", "REFERENCES")))
+        printed = set(re.findall(r"\d+(?:\.\d+)?", " ".join(lines[start : next(after, start + 80)])))
+        printed |= {str(float(number)) for number in printed}
+        milliseconds = 1000 if table == 3 else 1
+        for number in numbers(raw[f"table_{table}"]):
+            if (table, number) in ((11, 500), (11, 40), (11, 30), (11, 10)):  # in the text of Appendix L
+                continue
+            shown = {f"{number / milliseconds:g}", str(number / milliseconds), f"{number / milliseconds:.3f}"}
+            assert shown & printed, (table, number)
+
+
+def numbers(value: object) -> Iterator[float]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from numbers(one)
+    elif isinstance(value, int | float):
+        yield value
+
+
+def test_what_is_computed_from_the_tables() -> None:
+    assert PAPER.less_llm_g == {
+        "GPT-2": 15.5,
+        "Flan-T5": 14.2,
+        "Qwen2": 14.1,
+        "Qwen2.5": 14.1,
+        "Gemma3": 14.4,
+    }
+    assert (PAPER.gamer_g, PAPER.experts, len(PAPER.seen), len(PAPER.unseen)) == (32.1, 2.2, 42, 13)
+    assert published.quality_of("bm25") == "86.6 / 69.4" and published.quality_of("rrf") == published.ABSENT
+    assert published.ablation_of("paper, no layer 2") == "84.5 / 81.5"
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """PA-CQR-like retrieval: the language model rewrites the query in the light of the person's own memories.
 
-The paper's baseline is known to us by its name and its idea alone: a query is rewritten with what is known of
-the person, and the rewritten query is searched densely. Here, what is known of the person are the NEAREST
-memories by cosine, which the bundle's model is shown with its own prompt for refinement and the same checks
-of its answer (gamer.runtime.search.refine); a rejected answer leaves the query as it was typed. The lists of
-the query and of its rewriting are fused by reciprocal rank.
+The paper fine-tunes a language model to rewrite queries, by dynamic direct preference optimization with its
+own reward network as the judge (Appendix C), and searches the rewritten query densely. Here no model is
+trained; instead the model is told what is known of the person. These are the NEAREST memories by cosine,
+which the bundle's model is shown with its own prompt for refinement and the same checks of its answer
+(gamer.runtime.search.refine); a rejected answer leaves the query as it was typed. The lists of the query and
+of its rewriting are fused by reciprocal rank.
 
-What differs: no profile is learned, no model is trained for it, and there is no conversation before a query.
+What differs, then: no preference is learned, and there is no conversation before a query.
 """
 
 from __future__ import annotations

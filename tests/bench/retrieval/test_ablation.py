@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from gamer.bench.cli.bench import bench
 from gamer.bench.retrieval import ablation, album_rows, compose, datasets, metrics, quality
 from gamer.bench.retrieval.albums import album_of
-from gamer.bench.retrieval.paper_ablation import NOT_QUOTED
 from gamer.bench.retrieval.user import User
 from gamer.index import Album
 from tests.bench.retrieval.data_sets import QUERIES, write
@@ -150,12 +149,10 @@ def test_bench_ablation_measures_every_variant_and_bench_paper_prints_the_tables
         "32.1 G",
         "2,717 ms",
         "2.2 of 3",
-        NOT_QUOTED,
+        "84.5 / 81.5",
+        "15 → 12 → 6",
     ):
         assert part in text.output
-    for title in ("Table 10", "Figure 3"):  # none of these figures is in our documents
-        rows = text.output.split(f"## {title}")[1].split("\n\n")[1].splitlines()[2:]
-        assert rows and all(row.endswith(f"{NOT_QUOTED} |") for row in rows)
 
 
 @pytest.mark.parametrize("text", [None, "{", "{}"])

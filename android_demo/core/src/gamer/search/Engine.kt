@@ -30,7 +30,7 @@ import java.time.LocalDateTime
 
 /**
  * Searches an album with the models of a bundle (paper section 3.2). Mode "fused" ranks by the features of
- * all layers. Mode "paper" follows the paper: the cube, then entity nodes over δ, then v_Q · v_I alone.
+ * all layers. Mode "paper" goes by the cube, then entity nodes over δ, then the greatest cosine of a channel.
  * Searches run one at a time.
  */
 class Engine(val models: Models, val album: Album, private val rules: CueTables) : AutoCloseable {

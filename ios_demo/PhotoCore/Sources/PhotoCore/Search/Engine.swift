@@ -26,8 +26,8 @@ public struct SearchRequest: Sendable {
 /// Searches an album with the models of a bundle (runtime/search/engine.py, paper section 3.2).
 ///
 /// Mode "fused" ranks by the features of all layers: a cue only counts as evidence, and the only photos
-/// removed are those that the query excludes ("not in Paris"). Mode "paper" follows the paper: the cube, then
-/// entity nodes over δ, then v_Q · v_I alone. Searches run one at a time.
+/// removed are those that the query excludes ("not in Paris"). Mode "paper" goes by the cube, then
+/// entity nodes over δ, then the greatest cosine of a channel. Searches run one at a time.
 public final class Engine {
     public let models: Models
     public let album: Album
