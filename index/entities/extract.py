@@ -193,14 +193,11 @@ def _linked(text: str, entities: list[Span]) -> tuple[Mention, ...]:
 def _parents(text: str, ordered: list[Span]) -> dict[str, tuple[Span, str]]:
     """Canonical name → the parent, and the relation. Of several the first counts that closes no circle."""
     parents: dict[str, tuple[Span, str]] = {}
-
-    def parent_of(name: str) -> str | None:
-        return canonical(parents[name][0].name) if name in parents else None
-
+    above_of: dict[str, str] = {}
     for at, link in sorted(related(text, ordered).items()):
         name, above = canonical(ordered[at].name), canonical(ordered[link.parent].name)
-        if name not in upwards(above, parent_of):
-            parents.setdefault(name, (ordered[link.parent], link.relation))
+        if name not in above_of and name not in upwards(above, above_of.get):
+            parents[name], above_of[name] = (ordered[link.parent], link.relation), above
     return parents
 
 

@@ -25,6 +25,7 @@ from .words import STOP_WORDS, VERBS, WORD, looks_verbal
 
 COSTS, OF = "costs", "of"
 _PRICE_REACH = 48  # characters between a price and the thing it belongs to
+_MAX_SPANS = 64  # entities of a sentence that are compared with each other
 _MAX_BETWEEN = 60  # characters between two entities that words relate
 _SENTENCE = re.compile(r"[.!?…\n;]")
 _WHERE = """
@@ -80,10 +81,12 @@ def related(text: str, spans: Sequence[Span]) -> dict[int, Link]:
 
 
 def _sentences(text: str, spans: Sequence[Span]) -> list[list[int]]:
-    """The positions of the spans of each sentence."""
+    """The positions of the spans of each sentence; after _MAX_SPANS a new one begins, since each is compared
+    with all before it.
+    """
     out: list[list[int]] = []
     for at, span in enumerate(spans):
-        if not out or _SENTENCE.search(text, spans[at - 1].end, span.start):
+        if not out or len(out[-1]) == _MAX_SPANS or _SENTENCE.search(text, spans[at - 1].end, span.start):
             out.append([])
         out[-1].append(at)
     return out

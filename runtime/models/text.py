@@ -53,12 +53,13 @@ class TextEncoder:
     def encode(self, texts: Sequence[str]) -> FloatArray:
         """Unit vectors float32 [len(texts), D] of memories or names; each is cut at `max_tokens`.
 
-        The tower runs once per text: int8 activations are scaled per call, so that in a batch a text's vector
-        would depend on the other texts.
+        The tower runs once for each different text: int8 activations are scaled per call, so that in a batch
+        a text's vector would depend on the other texts.
         """
         if not texts:
             return np.zeros((0, int(self._session.artifact.outputs[0].shape[-1])), np.float32)
-        return np.stack([self.embed(self._ids(self._prompts.memory + text)) for text in texts])
+        vectors = {text: self.embed(self._ids(self._prompts.memory + text)) for text in dict.fromkeys(texts)}
+        return np.stack([vectors[text] for text in texts])
 
     def _ids(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text).ids)[: self.max_tokens]
