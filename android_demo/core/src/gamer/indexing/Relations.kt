@@ -32,6 +32,7 @@ internal object Relations {
     private const val COSTS = "costs"
     private const val OF = "of"
     private const val PRICE_REACH = 48 // characters between a price and the thing it belongs to
+    private const val MAX_SPANS = 64 // entities of a sentence that are compared with each other
     private const val MAX_BETWEEN = 60 // characters between two entities that words relate
     private const val SENTENCE = ".!?…\n;"
     private val LOCATIVE = words("at in near on inside outside")
@@ -62,11 +63,12 @@ internal object Relations {
             return links
         }
 
-        /** The positions of the spans of each sentence. */
+        /** The positions of the spans of each sentence, which ends after MAX_SPANS of them. */
         private fun sentences(): List<List<Int>> {
             val out = ArrayList<ArrayList<Int>>()
             for ((at, span) in spans.withIndex()) {
-                if (out.isEmpty() || text.substring(spans[at - 1].end, span.start).any { it in SENTENCE }) out.add(ArrayList())
+                val begins = out.isEmpty() || out.last().size == MAX_SPANS
+                if (begins || text.substring(spans[at - 1].end, span.start).any { it in SENTENCE }) out.add(ArrayList())
                 out.last().add(at)
             }
             return out

@@ -37,6 +37,8 @@ enum Relations {
     private static let within = "in".scalars
     // Characters between a price and the thing it belongs to.
     private static let priceReach = 48
+    // Entities of a sentence that are compared with each other.
+    private static let maxSpans = 64
     // Characters between two entities that words relate.
     private static let maxBetween = 60
     private static let sentence = Set(".!?…\n;".unicodeScalars)
@@ -75,7 +77,8 @@ enum Relations {
         func sentences() -> [[Int]] {
             var out: [[Int]] = []
             for (at, span) in spans.enumerated() {
-                if at == 0 || text[spans[at - 1].end..<span.start].contains(where: Relations.sentence.contains) { out.append([]) }
+                let begins = out.last.map { $0.count == Relations.maxSpans } ?? true
+                if begins || text[spans[at - 1].end..<span.start].contains(where: Relations.sentence.contains) { out.append([]) }
                 out[out.count - 1].append(at)
             }
             return out
