@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import AlbumError
 from ..records import FloatArray
 from . import loader
-from .schema import UNREADABLE, damaged
+from .schema import UNREADABLE, unusable
 
 _T = TypeVar("_T")
 # Steps of SQLite's virtual machine between two checks of the step count; then the steps that one read may
@@ -43,7 +43,7 @@ class AlbumFile:
             try:
                 return read(self.connection)
             except UNREADABLE as error:
-                raise damaged(self.path, error) from None
+                raise unusable(self.path, error) from None
 
     def sql(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         """All rows of one statement."""

@@ -88,7 +88,7 @@ def _unmarked(path: Path) -> Album:
         return Album(db, path)
     except schema.UNREADABLE as error:
         db.close()
-        raise schema.damaged(path, error) from None
+        raise schema.unusable(path, error) from None
     except BaseException:
         db.close()
         raise

@@ -16,7 +16,7 @@ from . import event_rows, loader, storage
 from .album_file import StepLimit
 from .results import AlbumMeta
 from .rows import Rows, seal_entity
-from .schema import UNREADABLE, connect, damaged, one_line
+from .schema import UNREADABLE, connect, one_line, unusable
 from .tables import check_tables, version_of
 
 _OF = "renews"  # the key in the copy's meta table that says which state of the album it is a copy of
@@ -67,7 +67,7 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
             copy.close()
     except UNREADABLE as error:
         if not isinstance(error, apsw.Error):
-            raise damaged(album, error) from None
+            raise unusable(album, error) from None
         raise AlbumError(
             f"{partial}: cannot be written ({one_line(error)}); check the folder and the free space"
         ) from None
@@ -127,4 +127,4 @@ def _reading(path: Path) -> Iterator[apsw.Connection]:
         finally:
             db.close()
     except UNREADABLE as error:
-        raise damaged(path, error) from None
+        raise unusable(path, error) from None

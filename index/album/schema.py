@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import AlbumError
+from ..errors import AlbumBusy, AlbumError
 from . import words
 from .tables import APPLICATION_ID, USER_VERSION, VIEWS, check_tables, version_of
 
@@ -39,12 +39,12 @@ def open_reader(path: Path) -> apsw.Connection:
             connection.close()
             return _immutable(path, "nobody may write the album")
     except apsw.Error as error:
-        raise damaged(path, error) from None
+        raise unusable(path, error) from None
     try:
         _pin(connection, path)
     except UNREADABLE as error:
         if not lacks_shared_memory(error):
-            raise damaged(path, error) from None
+            raise unusable(path, error) from None
         is_full = isinstance(error, apsw.IOError | apsw.FullError)
         return _immutable(path, "the disk is full" if is_full else "the folder cannot be written")
     return connection
@@ -162,7 +162,7 @@ def _immutable(path: Path, why: str) -> apsw.Connection:
         connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
         _pin(connection, path)
     except UNREADABLE as error:
-        raise damaged(path, error) from None
+        raise unusable(path, error) from None
     return connection
 
 
@@ -230,10 +230,16 @@ def check_replaceable(path: Path) -> None:
         )
 
 
-def damaged(path: Path, error: Exception) -> AlbumError:
-    """The error for an album that could not be read through; a disk that fails or is full is not damage."""
-    if isinstance(error, apsw.IOError | apsw.FullError):
-        return AlbumError(f"{path}: cannot be read ({one_line(error)}); check the disk and its free space")
+def unusable(path: Path, error: Exception) -> AlbumError:
+    """The error for an album that could not be used, and why: another program has it, the disk or its
+    permissions refuse, or it is damaged.
+    """
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return AlbumBusy(f"{path}: another program has this album open; close it there, then run this again")
+    if isinstance(error, apsw.IOError | apsw.FullError | apsw.ReadOnlyError | apsw.CantOpenError):
+        return AlbumError(
+            f"{path}: cannot be written or read ({one_line(error)}); check its permissions and the free space"
+        )
     return AlbumError(f"{path}: damaged or unreadable ({one_line(error)}); build the album again")
 
 

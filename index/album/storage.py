@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumBusy, AlbumError
-from .schema import damaged, limit, one_line
+from .schema import limit, one_line, unusable
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -183,7 +183,7 @@ def publish(working: Path, final: Path) -> None:
             finally:
                 os.close(folder)
     except OSError as error:
-        raise damaged(final, error) from None
+        raise unusable(final, error) from None
 
 
 def _seclude(final: Path) -> None:

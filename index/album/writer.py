@@ -40,7 +40,7 @@ from .album_file import StepLimit
 from .choices import Choices
 from .results import AlbumMeta
 from .rows import Rows, StoredVector
-from .schema import UNREADABLE, check_replaceable, connect, damaged, means_damage, one_line
+from .schema import UNREADABLE, check_replaceable, connect, means_damage, one_line, unusable
 from .tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
 
 _T = TypeVar("_T")
@@ -125,15 +125,7 @@ class AlbumWriter:
             return cls(_open_in_place(path), path, path, lock, hnsw_from, engine)
         except UNREADABLE as error:
             lock.release()
-            if isinstance(error, apsw.BusyError | apsw.LockedError):
-                raise AlbumError(
-                    f"{path}: another program has this album open; close it there, then run this again"
-                ) from None
-            if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.IOError | apsw.FullError):
-                raise AlbumError(
-                    f"{path}: cannot be written ({one_line(error)}); check permissions and the free space"
-                ) from None
-            raise damaged(path, error) from None
+            raise unusable(path, error) from None
         except BaseException:
             lock.release()
             raise
@@ -346,7 +338,7 @@ class AlbumWriter:
             storage.publish(aside, self._final)
         except UNREADABLE as error:
             if means_damage(error):
-                raise damaged(self._final, error) from None
+                raise unusable(self._final, error) from None
             raise AlbumError(
                 f"{aside}: not compacted ({one_line(error)}); check the free space; the album is as it was"
             ) from None
@@ -417,7 +409,7 @@ class AlbumWriter:
         except BaseException as error:
             self._rows.dims = dims
             if isinstance(error, Exception) and means_damage(error):
-                raise damaged(self._final, error) from None
+                raise unusable(self._final, error) from None
             if isinstance(error, apsw.Error):
                 raise AlbumError(
                     f"{self._working}: not written ({one_line(error)}); "

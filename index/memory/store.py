@@ -19,7 +19,7 @@ import apsw
 
 from ..album import storage
 from ..album.person_tables import PERSON
-from ..album.schema import UNREADABLE, connect, damaged, means_damage, one_line, open_reader
+from ..album.schema import UNREADABLE, connect, means_damage, one_line, open_reader, unusable
 from ..album.tables import USER_VERSION, check_tables, version_of
 from ..album.writer import AlbumWriter
 from ..errors import AlbumBusy, AlbumError, NoSuchMemory
@@ -54,9 +54,7 @@ class MemoryStore:
         try:
             db = storage.open_for_writing(path)
         except apsw.Error as error:
-            raise AlbumError(
-                f"{path}: cannot be written ({one_line(error)}); check its permissions"
-            ) from None
+            raise unusable(path, error) from None
         return cls._opened(db, path, True)
 
     @classmethod
@@ -68,7 +66,7 @@ class MemoryStore:
             return cls(db, path, writable)
         except UNREADABLE as error:
             db.close()
-            raise damaged(path, error) from None
+            raise unusable(path, error) from None
         except BaseException:
             db.close()
             raise
@@ -341,7 +339,7 @@ class MemoryStore:
                         found = read(self._db)
                 return found
             except UNREADABLE as error:
-                raise damaged(self.path, error) from None
+                raise unusable(self.path, error) from None
 
     def _write(self, change: Callable[[apsw.Connection], _T]) -> _T:
         if not self._writable:
@@ -360,7 +358,7 @@ class MemoryStore:
                 return done
             except UNREADABLE as error:
                 if means_damage(error):
-                    raise damaged(self.path, error) from None
+                    raise unusable(self.path, error) from None
                 raise AlbumError(
                     f"{self.path}: cannot be written ({one_line(error)}); check permissions and free space"
                 ) from None
@@ -390,7 +388,7 @@ def _modernise(path: Path) -> None:
     try:
         version = version_of(db)
     except UNREADABLE as error:
-        raise damaged(path, error) from None
+        raise unusable(path, error) from None
     finally:
         db.close()
     if version < USER_VERSION:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..album import checksums
 from ..album.face_tables import DIM, FACE_COLUMNS, FACES
-from ..album.schema import UNREADABLE, damaged, open_reader
+from ..album.schema import UNREADABLE, open_reader, unusable
 from ..errors import AlbumError
 from ..vectors.quantize import dequantize
 from .records import People, StoredFace
@@ -26,7 +26,7 @@ def read(path: Path) -> People | None:
     try:
         return of(db, path) if FACES.exist(db) else None
     except UNREADABLE as error:
-        raise damaged(path, error) from None
+        raise unusable(path, error) from None
     finally:
         db.close()
 

@@ -1,0 +1,76 @@
+"""An album that cannot be used: a healthy one on a disk that refuses, or that another program has, is not
+called damaged.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from gamer.index import AlbumError
+from gamer.index.album.schema import unusable
+from gamer.index.memory.store import MemoryStore
+
+# A mount of its own, which nobody else sees and which ends with the process.
+READ_ONLY = (
+    'mount -t tmpfs none "$1" && cp "$2" "$1/album.gamer" && mount -o remount,ro "$1" || exit 77; '
+    'shift 2; exec "$@"'
+)
+ADD = (
+    "import sys; from gamer.index.memory.store import MemoryStore\n"
+    "try: MemoryStore.open(sys.argv[1])\n"
+    "except Exception as error: print(type(error).__name__, error)"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (apsw.BusyError, "another program has this album open"),
+        (apsw.LockedError, "another program has this album open"),
+        (apsw.ReadOnlyError, "check its permissions and the free space"),
+        (apsw.CantOpenError, "check its permissions and the free space"),
+        (apsw.FullError, "check its permissions and the free space"),
+        (apsw.IOError, "check its permissions and the free space"),
+        (apsw.CorruptError, "build the album again"),
+        (ValueError, "build the album again"),
+    ],
+)
+def test_only_damage_asks_to_build_the_album_again(error: type[Exception], says: str) -> None:
+    assert says in str(unusable(Path("a.gamer"), error("it failed")))
+
+
+def test_a_healthy_album_on_a_read_only_disk_is_not_called_damaged(album_path: Path, tmp_path: Path) -> None:
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare here: a read-only disk cannot be made")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    given = [str(disk), str(album_path), sys.executable, "-c", ADD, str(disk / "album.gamer")]
+    ran = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", "sh", "-c", READ_ONLY, "sh", *given],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    if ran.returncode == 77 or "unshare" in ran.stderr:
+        pytest.skip(f"no mount is permitted here: {ran.stderr.strip()[:80]}")
+    assert "check its permissions and the free space" in ran.stdout, ran.stderr
+    assert "damaged" not in ran.stdout
+
+
+def test_an_album_that_another_program_holds_is_not_called_damaged(album_path: Path) -> None:
+    holder = apsw.Connection(str(album_path))
+    try:
+        holder.execute(
+            "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE"
+        ).fetchall()
+        with pytest.raises(AlbumError, match="another program has this album open"):
+            MemoryStore.open(album_path)
+    finally:
+        holder.close()
