@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
+from gamer.index.installing import install
 from gamer.runtime.search.options import AS_ASKED
 
 from . import machine
@@ -186,7 +187,7 @@ def _photograph(name: str, edit: str) -> Image.Image:
     spec = importlib.util.find_spec(package)
     path = Path(spec.origin).parent / FOLDERS[package] / file if spec and spec.origin else None
     if path is None or not path.is_file():
-        raise SampleError(f"{name} missing: pip install 'gamer-on-device[bench]'")
+        raise SampleError(f"{name} missing: {install('bench')}")
     with Image.open(path) as image:
         return EDITS[edit](image.convert("RGB"))
 

@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 from gamer.index.errors import GamerError
+from gamer.index.installing import install
 
 from .files import write_atomically
 
@@ -41,7 +42,7 @@ def write(out: Path) -> int:
         if path is None or not path.is_file():
             raise SampleError(
                 f"the sample's photographs come with scikit-image and scikit-learn ({package}:{name} "
-                "missing): pip install 'gamer-on-device[bench]'"
+                f"missing): {install('bench')}"
             )
         lines.append(json.dumps({**row, "path": str(path)}, ensure_ascii=False))
     write_atomically(out, "\n".join(lines))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gamer.index.ingest import clip_decoder
 
-av: Any = pytest.importorskip("av", reason="PyAV is not installed: pip install 'gamer-on-device[clips]'")
+av: Any = pytest.importorskip("av", reason="PyAV is not installed: pip install -e '.[clips]'")
 clip_decoder.quiet()
 
 RED, GREEN, BLUE = (220, 30, 30), (30, 200, 40), (30, 40, 220)

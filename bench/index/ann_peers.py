@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gamer.index import FloatArray, RowArray
+from gamer.index.installing import install
 from gamer.index.vectors.engines import usearch_graph
 
 Found = Iterable[Any]
@@ -51,8 +52,7 @@ def available(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[LeftOut, ...
 
 
 def _install(module: str, extra: str) -> str:
-    package = f"gamer-on-device[{extra}]" if extra else "gamer-on-device"
-    return f"{module} is not installed: pip install '{package}'"
+    return f"{module} is not installed: {install(extra)}"
 
 
 class Peer(Protocol):

@@ -24,6 +24,7 @@ from typing import Any
 
 from gamer.index import Album
 from gamer.index.errors import AlbumError
+from gamer.index.installing import install
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.answer import LAYERS
@@ -335,7 +336,7 @@ def main() -> None:
     try:
         say("measured", asdict(run(Job(**json.load(sys.stdin)), lambda text: say("progress", text))))
     except ImportError as error:
-        say("failed", f"{error.name or error} is not installed: pip install 'gamer-on-device[bench]'")
+        say("failed", f"{error.name or error} is not installed: {install('bench')}")
     except (RuntimeFailure, AlbumError, GraphError, OSError) as error:
         say("failed", str(error))
     except KeyboardInterrupt:

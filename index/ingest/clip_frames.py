@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..clips import LONGEST
 from ..errors import IngestError
+from ..installing import install
 
 MAX_FRAMES = 15  # of one item
 SIDE = 320  # pixels of a frame's shorter side; the encoders take 224 to 336
@@ -35,7 +36,7 @@ POSTER_SIDE = 1_080
 # numpy's threads would take addresses that the process's limit leaves for pictures.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _SENSELESS = "the decoder's answer makes no sense"
-INSTALL = "videos need PyAV: pip install 'gamer-on-device[clips]'"
+INSTALL = f"videos need PyAV: {install('clips')}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gamer.index.installing import install
+
 from ..bundle.manifest import Artifact
 from ..errors import RuntimeFailure
 from . import Array
@@ -160,9 +162,7 @@ def open_session(path: Path, artifact: Artifact, threads: int, units: str) -> Sh
     try:
         ct: Any = importlib.import_module("coremltools")
     except ImportError as error:
-        raise RuntimeFailure(
-            f"the coreml backend needs {error.name}: pip install 'gamer-on-device[coreml]'"
-        ) from None
+        raise RuntimeFailure(f"the coreml backend needs {error.name}: {install('coreml')}") from None
     try:
         model: Any = ct.models.MLModel(str(path), compute_units=ct.ComputeUnit[units.upper()])
         # A package that Core ML cannot load only causes a warning until it is used.

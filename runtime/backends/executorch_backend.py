@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from gamer.index.installing import install
+
 from ..bundle.manifest import Artifact
 from ..errors import RuntimeFailure
 from . import Array
@@ -28,9 +30,7 @@ class ExecutorchSession:
             self._torch = importlib.import_module("torch")
             runtime = importlib.import_module("executorch.runtime")
         except ImportError as error:
-            raise RuntimeFailure(
-                f"the executorch backend needs {error.name}: pip install 'gamer-on-device[export]'"
-            ) from None
+            raise RuntimeFailure(f"the executorch backend needs {error.name}: {install('export')}") from None
         try:
             self._program: Any = runtime.Runtime.get().load_program(path)
             self._method: Any = self._program.load_method("forward")

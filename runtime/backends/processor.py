@@ -13,6 +13,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from gamer.index.installing import install
+
 from ..errors import RuntimeFailure
 from ..versions import installed
 
@@ -78,7 +80,7 @@ def _version(package: str) -> str:
     try:
         return str(import_module(package).__version__)
     except (ImportError, AttributeError):
-        raise RuntimeFailure(f"{package} is not installed: pip install 'gamer-on-device[export]'") from None
+        raise RuntimeFailure(f"{package} is not installed: {install('export')}") from None
 
 
 def arithmetic(backend: str, quant: str, unfused: bool = False) -> str:

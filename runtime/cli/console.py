@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from gamer.index.console import fail, plain
 from gamer.index.errors import GamerError
+from gamer.index.installing import install
 
 __all__ = ["fail", "one_line", "passage", "plain"]
 
@@ -26,7 +27,7 @@ def one_line(command: str, *, extra: str = "all", interrupted: str = "interrupte
     try:
         yield
     except ImportError as error:
-        fail(command, f"{error.name or error} is not installed: pip install 'gamer-on-device[{extra}]'")
+        fail(command, f"{error.name or error} is not installed: {install(extra)}")
     except BrokenPipeError:  # of `gamer … | head`, which is no failure
         raise
     except (GamerError, OSError) as error:

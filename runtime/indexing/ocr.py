@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index.ingest import rendered
+from gamer.index.installing import install
 
 from ..errors import RuntimeFailure
 
@@ -78,8 +79,7 @@ class TextReader:
             raise RuntimeFailure(f"unknown OCR mode {mode!r}; choose one of: {', '.join(MODES)}")
         if mode != "off" and importlib.util.find_spec("rapidocr") is None:
             raise RuntimeFailure(
-                "reading text in pictures needs rapidocr: pip install 'gamer-on-device[ocr]', or say --ocr "
-                "off"
+                f"reading text in pictures needs rapidocr: {install('ocr')}, or say --ocr off"
             )
         self.mode = mode
         self._engine: Any = None

@@ -142,9 +142,11 @@ class _Lazy(click.Group):
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("gamer"):
                 raise
+            from gamer.index.installing import install
+
             extra = EXTRAS.get(cmd_name, "all")
             click.echo(
-                f"gamer {cmd_name}: {error.name} is not installed: pip install 'gamer-on-device[{extra}]'",
+                f"gamer {cmd_name}: {error.name} is not installed: {install(extra)}",
                 err=True,
             )
             sys.exit(1)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import AlbumError
+from ...installing import install
 from ...records import FloatArray, RowArray
 from ..quantize import Int8Array
 
@@ -86,8 +87,7 @@ def _hnswlib() -> Any:
         import hnswlib
     except ImportError:
         raise AlbumError(
-            "the graph engine hnswlib is not installed: pip install 'gamer-on-device[hnswlib]', which "
-            "wants a C++ compiler"
+            f"the graph engine hnswlib is not installed: {install('hnswlib')}, which wants a C++ compiler"
         ) from None
     return hnswlib
 

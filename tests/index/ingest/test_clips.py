@@ -155,7 +155,7 @@ def test_a_live_photo_is_one_item(tmp_path: Path) -> None:
 def test_without_pyav_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make(tmp_path / "a.mp4", [(RED, 1)])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(IngestError, match=r"videos need PyAV: pip install 'gamer-on-device\[clips\]'"):
+    with pytest.raises(IngestError, match=r"videos need PyAV: .* -m pip install -e .*\[clips\]"):
         clip_frames.frames(path)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp", reason="needs the mcp extra: pip install 'gamer-on-device[mcp]'")
+pytest.importorskip("mcp", reason="needs the mcp extra: pip install -e '.[mcp]'")
 
 import anyio
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client

@@ -158,7 +158,7 @@ def test_unknown_backends_and_units_are_listed(backend: str) -> None:
 def test_a_mac_without_coremltools_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(backends.PLATFORMS, "coreml", (sys.platform, "this system"))
     monkeypatch.setitem(sys.modules, "coremltools", None)
-    with pytest.raises(RuntimeFailure, match=r"needs coremltools: pip install 'gamer-on-device\[coreml\]'"):
+    with pytest.raises(RuntimeFailure, match=r"needs coremltools: .* -m pip install -e .*\[coreml\]"):
         open_session("coreml", Path("a.mlpackage"), step(["embeds"], FRESH[:2]), 1)
 
 
