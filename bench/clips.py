@@ -134,7 +134,7 @@ def make(path: Path, scenes: Sequence[Picture]) -> None:
     try:
         import av
     except ImportError:
-        raise RuntimeFailure(clip_frames.INSTALL) from None
+        raise RuntimeFailure(clip_frames.wanted()) from None
     clip_decoder.quiet()
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264", rate=RATE)

@@ -15,7 +15,6 @@ from .settings import Settings, parse_sources, recipe_for
 if TYPE_CHECKING:
     from .bundle.write import Report
 
-TARGETS = ("onnx", "executorch", "coreml")
 JOBS = 2
 
 

@@ -14,9 +14,7 @@ PREFERRED = 50  # of the best photos the owner's preferences may reorder so many
 SET_SEARCHES = 20  # searches of MAX_HITS photos in which a count or a "without" gathers a set
 
 # Layers (paper section 3.2)
-DELTA = (
-    0.8  # δ, entities similar to the query: GTE-large's (Appendix E); calibrated to other encoders (bundle)
-)
+DELTA = 0.8  # δ, entities similar to the query: GTE-large's (Appendix E), calibrated to others (bundle)
 RHO = 0.7  # ρ of the router of experts, Eq. 1 (bundle)
 LEAST_LINK = 0.05  # strength of an entity that is just over δ
 EXACT_ROWS = 20_000  # up to so many photos all are scored; beyond, each layer proposes

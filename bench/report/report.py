@@ -7,13 +7,13 @@ embedded as small JPEGs. Everything that came from outside is escaped by the tem
 from __future__ import annotations
 
 import base64
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gamer.index import IngestError, Photo, load_photo
+from gamer.index.ingest.shown import jpeg
 from gamer.runtime.bundle.manifest import Manifest
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.answer import LAYERS, Answer
@@ -57,16 +57,11 @@ class Search:
 
 def thumbnail(photo: Photo) -> str:
     """A data: URL of the photo, at most THUMB pixels wide; "" when it cannot be read."""
-    from PIL import Image
-
     try:
-        image = Image.fromarray(load_photo(photo))
+        small = jpeg(load_photo(photo), THUMB, quality=80)
     except IngestError:
         return ""
-    image.thumbnail((THUMB, THUMB))
-    buffer = io.BytesIO()
-    image.convert("RGB").save(buffer, "JPEG", quality=80)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return "data:image/jpeg;base64," + base64.b64encode(small).decode()
 
 
 def shown(answer: Answer) -> Search:

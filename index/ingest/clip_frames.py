@@ -36,7 +36,6 @@ POSTER_SIDE = 1_080
 # numpy's threads would take addresses that the process's limit leaves for pictures.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _SENSELESS = "the decoder's answer makes no sense"
-INSTALL = f"videos need PyAV: {install('clips')}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +117,17 @@ def _picture(out: IO[bytes], height: int, width: int) -> NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8).reshape(height, width, 3)
 
 
+def wanted() -> str:
+    """What to install for videos."""
+    return f"videos need PyAV: {install('clips')}"
+
+
 def _ask(path: Path, request: dict[str, Any], out: IO[bytes]) -> dict[str, Any]:
     """The first line of the decoder's answer; `out` then stands behind it. Raises IngestError."""
     if not path.is_file():  # a pipe or a device might never end
         raise IngestError(f"{path}: no such file")
     if importlib.util.find_spec("av") is None:
-        raise IngestError(f"{path}: {INSTALL}")
+        raise IngestError(f"{path}: {wanted()}")
     script = str(Path(__file__).with_name("clip_decoder.py"))
     request |= {"path": str(path.absolute())}
     # -P: the modules beside the script have common names, and must not be taken for others.

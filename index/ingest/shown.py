@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -25,3 +26,13 @@ def load_photo(photo: Photo | Known, least: Size | None = None) -> NDArray[np.ui
     if clips.is_clip(path):
         return clip_frames.poster(path, clips.part_of(photo.id))
     return load_pixels(path, least=least)
+
+
+def jpeg(pixels: NDArray[np.uint8], side: int, quality: int) -> bytes:
+    """A JPEG of uint8 [H, W, 3], at most `side` pixels each way."""
+    from PIL import Image
+
+    image, written = Image.fromarray(pixels), io.BytesIO()
+    image.thumbnail((side, side))
+    image.save(written, "JPEG", quality=quality)
+    return written.getvalue()

@@ -14,7 +14,7 @@ from gamer.index.things import bank
 from gamer.index.things.extract import ThingExtractor, extract
 from gamer.index.things.records import Thing
 
-from ..door.bundle import Bundle, find_bundle
+from ..door.bundle import bundle_of
 from .console import one_line, plain
 from .options import PATH, album_bundle_option, json_option
 
@@ -151,7 +151,7 @@ def _grow(album: Path, extractor: str, bundle: Path | None) -> None:
     if extractor == "llm":
         from ..indexing.things import LlmThings
 
-        models = Bundle(bundle or find_bundle(album)).models
+        models = bundle_of(album, bundle).models
         by = LlmThings.open(models, album.with_name(album.name + ".extract"))
     with AlbumWriter.extend(album) as writer:
         writer.change_optional(lambda db, path: bank.grow(db, path, by, again=True))

@@ -178,9 +178,7 @@ class Album(OpenAlbum):
 
         with self.changing():
             models = self.bundle.models
-            return build.update(
-                self.path, models, photos, progress, encoder(self.bundle.models, self.path, reading)
-            )
+            return build.update(self.path, models, photos, progress, encoder(models, self.path, reading))
 
     def caption(
         self,
@@ -195,9 +193,8 @@ class Album(OpenAlbum):
         models = self.bundle.models
         chosen = captions.captioner(captioner, models) if isinstance(captioner, str) else captioner
         with self.changing():
-            return captions.caption_album(
-                self.path, models, chosen, progress, encoder(self.bundle.models, self.path, reading)
-            )
+            made_by = encoder(models, self.path, reading)
+            return captions.caption_album(self.path, models, chosen, progress, made_by)
 
     def remove(self, *photos: str) -> tuple[str, ...]:
         """Removes photos by their ids, for good: a scan does not take them in again. Files stay."""

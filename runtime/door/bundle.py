@@ -66,6 +66,11 @@ class Bundle:
         return f"<gamer.Bundle {self.path}: {self.manifest.recipe} {self.manifest.quant}>"
 
 
+def bundle_of(album: Path, named: str | Path | Bundle | None, running: Running = DEFAULT) -> Bundle:
+    """The bundle that was named, else the one that belongs to the album. Raises RuntimeFailure."""
+    return named if isinstance(named, Bundle) else Bundle(named or find_bundle(album), running)
+
+
 def find_bundle(album: Path) -> Path:
     """The bundle for an album if none was given. Raises NoBundle, which says how to name one."""
     if named := os.environ.get("GAMER_BUNDLE"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from .bundle import DEFAULT, Bundle, Running, find_bundle
+from .bundle import DEFAULT, Bundle, Running, bundle_of
 
 if TYPE_CHECKING:
     from ..indexing.build import Built, Progress
@@ -59,6 +59,6 @@ def build(
     from ..indexing import build as indexing
 
     out = Path(to).expanduser()
-    opened = bundle if isinstance(bundle, Bundle) else Bundle(bundle or find_bundle(out), running)
+    opened = bundle_of(out, bundle, running)
     made_by = encoder(opened.models, out, reading)
     return indexing.build(Path(source).expanduser(), opened.models, out, progress, made_by, people)

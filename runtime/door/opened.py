@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 from gamer.index import Album as Reader
 
 from ..models.models import check_encoders
-from .bundle import DEFAULT, Bundle, Running, find_bundle
+from .bundle import DEFAULT, Bundle, Running, bundle_of
 
 if TYPE_CHECKING:
     from ..search.engine import Engine
@@ -37,10 +37,8 @@ class OpenAlbum:
 
     @cached_property
     def bundle(self) -> Bundle:
-        """The bundle that was named, else the one that belongs to the album. Raises RuntimeFailure."""
-        if isinstance(self._named, Bundle):
-            return self._named
-        return Bundle(self._named or find_bundle(self.path), self._running)
+        """See bundle_of."""
+        return bundle_of(self.path, self._named, self._running)
 
     @property
     def reader(self) -> Reader:

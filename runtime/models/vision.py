@@ -9,7 +9,6 @@ hold orders: who tells it quotes it.
 from __future__ import annotations
 
 import base64
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from gamer.index import IngestError, Photo, image_id, load_photo
 from gamer.index.album.sharing import may_leave
+from gamer.index.ingest.shown import jpeg
 
 from ..errors import RuntimeFailure
 from .endpoint import DEFAULT_ENDPOINT, Endpoint, words_of
@@ -61,18 +61,9 @@ def copied(photo: Photo, side: int = SIDE) -> Copy:
     try:
         if not path.is_file():  # reading a pipe or a terminal would block
             raise Unseen("its file is missing")
-        return Copy(image_id(photo.id), _jpeg(load_photo(photo), side))
+        return Copy(image_id(photo.id), jpeg(load_photo(photo), side, QUALITY))
     except (IngestError, OSError):
         raise Unseen("its file cannot be read as a picture") from None
-
-
-def _jpeg(pixels: Any, side: int) -> bytes:
-    from PIL import Image
-
-    image, written = Image.fromarray(pixels), io.BytesIO()
-    image.thumbnail((side, side))
-    image.save(written, "JPEG", quality=QUALITY)
-    return written.getvalue()
 
 
 @dataclass(frozen=True)

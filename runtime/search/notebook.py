@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import base64
-import io
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-SIDE = 200  # pixels of a picture
+SIDE, QUALITY = 200, 80  # of a picture: pixels, and as JPEG counts it
 SHOWN = 24  # pictures at most
 _FIGURE = (
     '<figure style="display:inline-block;margin:4px;width:{side}px;vertical-align:top">{image}'
@@ -26,16 +25,13 @@ def html(title: str, photos: Sequence[tuple[str | None, str]]) -> str:
 
 
 def _image(path: str | None) -> str:
-    from PIL import Image
-
     from gamer.index import IngestError, Photo, Size, load_photo
+    from gamer.index.ingest.shown import jpeg
 
     if path is None or not Path(path).is_file():
         return ""
     try:
-        image, written = Image.fromarray(load_photo(Photo(path, path), least=Size(SIDE))), io.BytesIO()
+        small = jpeg(load_photo(Photo(path, path), least=Size(SIDE)), SIDE, QUALITY)
     except IngestError:
         return ""
-    image.thumbnail((SIDE, SIDE))
-    image.save(written, "JPEG", quality=80)
-    return f'<img src="data:image/jpeg;base64,{base64.b64encode(written.getvalue()).decode()}">'
+    return f'<img src="data:image/jpeg;base64,{base64.b64encode(small).decode()}">'

@@ -74,10 +74,9 @@ def build(
     A build that was interrupted goes on. Raises GamerError.
     """
     from gamer.runtime.door import album, encoding
-    from gamer.runtime.door.bundle import Bundle as Opened
-    from gamer.runtime.door.bundle import find_bundle
+    from gamer.runtime.door.bundle import bundle_of
 
-    opened = bundle if isinstance(bundle, Opened) else Opened(bundle or find_bundle(Path(to).expanduser()))
+    opened = bundle_of(Path(to).expanduser(), bundle)
     chosen = reading or encoding.AS_IT_IS
     built = encoding.build(source, to, opened, people=people, reading=chosen, progress=progress)
     made = album.Album(to, opened)
