@@ -20,12 +20,10 @@ import pytest
 
 from gamer.index.ingest.photo_metadata import _CAMERA_TEXT
 from gamer.runtime.agent import toolbox
-from gamer.runtime.agent.question import MAX_READ as QUESTION
 from gamer.runtime.cues import anchors, languages, offsets, parse, recurring, rules
 from gamer.runtime.cues.parse import MAX_QUERY
 from gamer.runtime.cues.tables import tables
 from gamer.runtime.memory import facts, persona
-from gamer.runtime.search.wishes import MAX_READ as WISH
 from tests.regex_steps import Counted, TooManySteps, attacks
 
 ROOT = Path(__file__).parent.parent
@@ -36,12 +34,10 @@ LIMITS = {
     "index/entities/extract.py: _PLACE_BEFORE": 24,
     "index/entities/extract.py: _SENTENCE_START": 8,
     "index/ingest/photo_metadata.py: _CAMERAS": _CAMERA_TEXT,
-    "runtime/agent/question": QUESTION,
     "runtime/cues/": MAX_QUERY,
-    "runtime/search/wishes.py": WISH,
 }
 # Their texts went through " ".join(text.split()).
-SINGLE_SPACED = ("runtime/agent/question", "runtime/search/wishes.py")
+SINGLE_SPACED = ()
 STEPS_A_CHARACTER = 1_000  # at the limit; a step takes some 10 ns
 Taken = Callable[..., int]  # (pumps, limit) → steps
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from gamer.index import Album, image_id
 from gamer.runtime.agent.calls import Filter, arguments_of
-from gamer.runtime.agent.question import Question, read_question
 from gamer.runtime.agent.recording import Trace
 from gamer.runtime.agent.timeline import Timeline, iso
+from gamer.runtime.questions.question import Question
+from gamer.runtime.questions.reader import read
 
 RIGHT = "right"
 # Category → what it means. A task belongs to the first that fits, in this order.
@@ -68,7 +69,7 @@ def mistake(
         return "budget spent" if trace.ended == "budget" else "failed"
     if wanted & found:
         return "too many" if wanted < found else "too few" if found < wanted else "partly right"
-    anchors = anchors_of(read_question(question), wanted, when)
+    anchors = anchors_of(read(question), wanted, when)
     if anchors is not None and (wrong := _anchor_mistake(anchors, trace, bool(found))):
         return wrong
     if not found:

@@ -28,11 +28,11 @@ from ..cues.quoted import pieces
 from ..models.grammar import Constraint, Grammar
 from ..models.llm import Prefix, Request
 from ..models.models import Models
+from ..questions.reader import read
 from . import sentences
 from .calls import Call, Filter, Search
 from .context import FULL, Session, fitted
 from .loop import NOTHING, Act, Answer, End, Observation, Turns
-from .question import read_question
 from .results import Item, Result, one_line
 from .toolbox import Toolbox
 
@@ -186,7 +186,7 @@ class LlmMind:
         if not task.found.rows:
             return NOTHING
         if end == "sentence":
-            return sentences.answer(self.toolbox, read_question(question), Result(), task.found)
+            return sentences.answer(self.toolbox, read(question), Result(), task.found)
         return Answer(task.found.rows, f"{len(task.found.rows)} photos")
 
 

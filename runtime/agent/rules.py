@@ -11,12 +11,12 @@ from typing import Literal
 
 import numpy as np
 
+from ..questions.question import Question
+from ..questions.reader import MAX_READ, read
 from ..search.membership import PRESENT
 from . import sentences
 from .calls import Call, Combine, Filter, Search
 from .loop import NOTHING, Act, Answer, End, Observation, Turns
-from .question import MAX_READ, Question, read_question
-from .question_words import EXHAUSTIVE
 from .results import Result
 from .spans import Span
 from .toolbox import Toolbox
@@ -24,7 +24,7 @@ from .toolbox import Toolbox
 Calls = Generator[Act, Observation, Result]  # a part of a plan; returns the result of its last call
 _ANCHORS = 5  # photos that a search for an anchor shows
 _SOON = 24  # hours that "after" reaches when it names no number and no order
-_EVENT_UNITS = ("trip", "journey", "outing", "event", "walk", "hike", "party", "visit")
+_EVENT_UNITS = ("trip", "event")
 
 
 @dataclass(frozen=True)
@@ -36,41 +36,41 @@ class RulesMind:
     name: str = "rules"
 
     def solve(self, question: str, end: End) -> Turns:
-        read = read_question(question, lambda text: self.spans(text).only)
-        if end == "sentence" and read.asks != "count":
-            return (yield from self._said(read))
-        found = yield from self._found(read)
+        asked = read(question, lambda text: self.spans(text).only)
+        if end == "sentence" and asked.asks != "count":
+            return (yield from self._said(asked))
+        found = yield from self._found(asked)
         if not found.rows:
             return replace(NOTHING, sentence=found.note or NOTHING.sentence)
         return sentences.count(found) if end == "sentence" else Answer(found.rows, _counted(found))
 
-    def _said(self, read: Question) -> Generator[Act, Observation, Answer]:
+    def _said(self, asked: Question) -> Generator[Act, Observation, Answer]:
         """A sentence rests on the memories nearest to the question, and on what its relation leads to."""
         led = Result()
-        if read.other and not read.relation:
-            return (yield from self._earlier(read))
-        if read.relation or (read.order and not read.occasion):
-            led = yield from self._found(read)
+        if asked.other and not asked.relation:
+            return (yield from self._earlier(asked))
+        if asked.relation or (asked.order and not asked.occasion):
+            led = yield from self._found(asked)
         nearest = yield from _do(
-            "Read the memories nearest to the question.", Search(read.text[:MAX_READ], k=sentences.EVIDENCE)
+            "Read the memories nearest to the question.", Search(asked.text[:MAX_READ], k=sentences.EVIDENCE)
         )
-        return sentences.answer(self.toolbox, read, led, nearest)
+        return sentences.answer(self.toolbox, asked, led, nearest)
 
-    def _earlier(self, read: Question) -> Generator[Act, Observation, Answer]:
+    def _earlier(self, asked: Question) -> Generator[Act, Observation, Answer]:
         """Which of two things was first."""
-        first = yield from self._anchor(read.anchor, 0)
-        second = yield from self._anchor(read.other, 0)
-        return sentences.earlier(read, first, second)
+        first = yield from self._anchor(asked.anchor, 0)
+        second = yield from self._anchor(asked.other, 0)
+        return sentences.earlier(asked, first, second)
 
-    def _found(self, read: Question) -> Calls:
+    def _found(self, asked: Question) -> Calls:
         """The set of photos that a question asks for."""
         plans = {"": self._plain, "same": self._same, "between": self._between}
-        return (yield from plans.get(read.relation, self._around)(read))
+        return (yield from plans.get(asked.relation, self._around)(asked))
 
-    def _plain(self, read: Question) -> Calls:
+    def _plain(self, asked: Question) -> Calls:
         """A question without an anchor: a time alone is a filter, all else a search."""
-        span = self.spans(read.target)
-        if not read.target and (read.order or read.count or read.asks == "count"):
+        span = self.spans(asked.target)
+        if not asked.target and (asked.order or asked.number or asked.asks == "count"):
             found = yield from _do("The question names nothing that photos show: take all.", Filter())
         elif span.only and span.where:
             found = yield from _do(
@@ -78,49 +78,50 @@ class RulesMind:
             )
         else:
             found = yield from _do(
-                f"Find every photo of “{read.target}”.", Search(read.target, every=True, save_as="found")
+                f"Find every photo of “{asked.target}”.", Search(asked.target, every=True, save_as="found")
             )
             if _absent(found):
-                return _no(f"The album does not seem to have “{read.target}”.")
-        if read.without and found.rows:
-            found = yield from self._without(read, found)
-        return self._ordered(read, found)
+                return _no(f"The album does not seem to have “{asked.target}”.")
+        if asked.without and found.rows:
+            found = yield from self._without(asked, found)
+        return self._ordered(asked, found)
 
-    def _without(self, read: Question, found: Result) -> Calls:
-        shown = yield from _do(
-            f"Find every photo of “{read.without}”.", Search(read.without, every=True, save_as="unwanted")
-        )
-        if _absent(shown):
-            return found
-        return (
-            yield from _do("Leave these out.", Combine("minus", "found", "unwanted", save_as="found_without"))
-        )
+    def _without(self, asked: Question, found: Result) -> Calls:
+        for thing in asked.without:
+            shown = yield from _do(
+                f"Find every photo of “{thing}”.", Search(thing, every=True, save_as="unwanted")
+            )
+            if not _absent(shown):
+                found = yield from _do(
+                    "Leave these out.", Combine("minus", "found", "unwanted", save_as="found")
+                )
+        return found
 
-    def _same(self, read: Question) -> Calls:
-        anchor = yield from self._anchor(read.anchor, read.anchor_order)
+    def _same(self, asked: Question) -> Calls:
+        anchor = yield from self._anchor(asked.anchor, asked.anchor_order)
         if not anchor.items or anchor.items[0].taken is None:
-            return _undated(anchor, read.anchor)
-        where, said = self._unit(read.unit, anchor, read.shift), f"the same {read.unit}"
-        if read.shift:
-            said = f"the {read.unit} {abs(read.shift)} {'after' if read.shift > 0 else 'before'}"
-        if read.side:
-            where = f"{where} and time {'<' if read.side == 'earlier' else '>'} {anchor.items[0].id}"
-            said += f", {read.side} than the anchor"
-        elif not read.with_anchor:
+            return _undated(anchor, asked.anchor)
+        where, said = self._unit(asked.unit, anchor, asked.shift), f"the same {asked.unit}"
+        if asked.shift:
+            said = f"the {asked.unit} {abs(asked.shift)} {'after' if asked.shift > 0 else 'before'}"
+        if asked.side:
+            where = f"{where} and time {'<' if asked.side == 'earlier' else '>'} {anchor.items[0].id}"
+            said += f", {asked.side} than the anchor"
+        elif not asked.with_anchor:
             where = f"{where} and not photo = {anchor.items[0].id}"
             said += ", without the anchor itself"
         found = yield from _do(f"Take the photos of {said}.", Filter(where, save_as="unit"))
         if not found.rows:
             day = sentences.said_date(anchor.items[0].taken)
-            return _no(f"“{read.anchor}” is from {day}; there are no photos of {said}.")
-        if read.target:
+            return _no(f"“{asked.anchor}” is from {day}; there are no photos of {said}.")
+        if asked.target:
             found = yield from _do(
-                f"Among them, every photo of “{read.target}”.",
-                Search(read.target, within="unit", every=True, save_as="found"),
+                f"Among them, every photo of “{asked.target}”.",
+                Search(asked.target, within="unit", every=True, save_as="found"),
             )
             if _absent(found):
-                return _no(f"None of the photos of {said} seems to show “{read.target}”.")
-        return self._ordered(read, found)
+                return _no(f"None of the photos of {said} seems to show “{asked.target}”.")
+        return self._ordered(asked, found)
 
     def _unit(self, unit: str, anchor: Result, shift: int = 0) -> str:
         """The condition for the unit of time around the anchor's photo, or `shift` of them away."""
@@ -138,83 +139,83 @@ class RulesMind:
             return f"time >= {first} and time <= {last}"
         return f"time = {taken[:10]}"
 
-    def _around(self, read: Question) -> Calls:
-        anchor = yield from self._anchor(read.anchor, read.anchor_order)
+    def _around(self, asked: Question) -> Calls:
+        anchor = yield from self._anchor(asked.anchor, asked.anchor_order)
         if not anchor.items or anchor.items[0].taken is None:
-            return _undated(anchor, read.anchor)
-        sign = "<" if read.relation == "before" else ">"
-        side: Literal["oldest", "newest"] = "newest" if read.relation == "before" else "oldest"
+            return _undated(anchor, asked.anchor)
+        sign = "<" if asked.relation == "before" else ">"
+        side: Literal["oldest", "newest"] = "newest" if asked.relation == "before" else "oldest"
         where = f"time {sign} {anchor.items[0].id}"
-        if read.unit:
-            where += f" and not ({self._unit(read.unit, anchor)})"
-        if read.target:
-            return (yield from self._matching(read, where))
-        limit = max(read.count, 1) if read.count or read.order else 0
-        if not limit and not EXHAUSTIVE.search(read.text):
-            return (yield from self._soon(read, anchor, where))
+        if asked.unit:
+            where += f" and not ({self._unit(asked.unit, anchor)})"
+        if asked.target:
+            return (yield from self._matching(asked, where))
+        limit = max(asked.number, 1) if asked.number or asked.order else 0
+        if not limit and not asked.exhaustive:
+            return (yield from self._soon(asked, anchor, where))
         if (
-            read.order > 1
-            or (read.order == 1 and read.relation == "before")
-            or (read.order == -1 and read.relation == "after")
+            asked.order > 1
+            or (asked.order == 1 and asked.relation == "before")
+            or (asked.order == -1 and asked.relation == "after")
         ):
-            found = yield from _do(f"Take all photos {read.relation} it.", Filter(where))
-            return self._ordered(read, found)
-        thought = f"Take the photos right {read.relation} it."
+            found = yield from _do(f"Take all photos {asked.relation} it.", Filter(where))
+            return self._ordered(asked, found)
+        thought = f"Take the photos right {asked.relation} it."
         return (yield from _do(thought, Filter(where, order=side, limit=limit)))
 
-    def _soon(self, read: Question, anchor: Result, where: str) -> Calls:
+    def _soon(self, asked: Question, anchor: Result, where: str) -> Calls:
         """ "Photos after the launch" are those of the next hours; if there are none, of the nearest day."""
-        reach = -_SOON if read.relation == "before" else _SOON
+        reach = -_SOON if asked.relation == "before" else _SOON
         first, last = sentences.hours(anchor.items[0].taken or "", reach)
         near = f"{where} and time >= {first} and time <= {last}"
-        found = yield from _do(f"Take the photos within {_SOON} hours {read.relation} it.", Filter(near))
+        found = yield from _do(f"Take the photos within {_SOON} hours {asked.relation} it.", Filter(near))
         if found.rows:
             return found
-        side: Literal["oldest", "newest"] = "newest" if read.relation == "before" else "oldest"
+        side: Literal["oldest", "newest"] = "newest" if asked.relation == "before" else "oldest"
         nearest = yield from _do("There are none: find the nearest.", Filter(where, order=side, limit=1))
         if not nearest.items or nearest.items[0].taken is None:
             return nearest
         day = f"{where} and time = {nearest.items[0].taken[:10]}"
         return (yield from _do("Take all of its day.", Filter(day)))
 
-    def _matching(self, read: Question, where: str) -> Calls:
+    def _matching(self, asked: Question, where: str) -> Calls:
         """Photos of the target on one side of the anchor; where none is sure, the likeliest one there."""
         yield from _do(
-            f"Find every photo of “{read.target}”.", Search(read.target, every=True, save_as="target")
+            f"Find every photo of “{asked.target}”.", Search(asked.target, every=True, save_as="target")
         )
         found = yield from _do(
-            f"Of these, those {read.relation} the anchor.", Filter(where, within="target", save_as="side")
+            f"Of these, those {asked.relation} the anchor.", Filter(where, within="target", save_as="side")
         )
         if not found.rows:
             side = yield from _do(
-                f"None is sure: look at all photos {read.relation} it.", Filter(where, save_as="side")
+                f"None is sure: look at all photos {asked.relation} it.", Filter(where, save_as="side")
             )
             if not side.rows:
-                return _no(f"There is no photo {read.relation} it.")
-            found = yield from _do("Take the likeliest of them.", Search(read.target, within="side", k=1))
+                return _no(f"There is no photo {asked.relation} it.")
+            found = yield from _do("Take the likeliest of them.", Search(asked.target, within="side", k=1))
             return found
-        if read.count and not read.order:  # "the cat before it" is the nearest one
-            read = replace(read, order=-1 if read.relation == "before" else 1)
-        return self._ordered(read, found)
+        if asked.number and not asked.order:  # "the cat before it" is the nearest one
+            asked = replace(asked, order=-1 if asked.relation == "before" else 1)
+        return self._ordered(asked, found)
 
-    def _between(self, read: Question) -> Calls:
-        first = yield from self._anchor(read.anchor, 0)
-        second = yield from self._anchor(read.other, 0)
-        for found, phrase in ((first, read.anchor), (second, read.other)):
+    def _between(self, asked: Question) -> Calls:
+        first = yield from self._anchor(asked.anchor, 0)
+        second = yield from self._anchor(asked.other, 0)
+        for found, phrase in ((first, asked.anchor), (second, asked.other)):
             if not found.items or found.items[0].taken is None:
                 return _undated(found, phrase)
         a, b = sorted((first.items[0], second.items[0]), key=lambda item: item.taken or "")
         found = yield from _do(
             "Take the photos between the two.", Filter(f"time > {a.id} and time < {b.id}", save_as="between")
         )
-        if read.target and found.rows:
+        if asked.target and found.rows:
             found = yield from _do(
-                f"Among them, every photo of “{read.target}”.",
-                Search(read.target, within="between", every=True, save_as="found"),
+                f"Among them, every photo of “{asked.target}”.",
+                Search(asked.target, within="between", every=True, save_as="found"),
             )
             if _absent(found):
-                return _no(f"None of the photos between the two seems to show “{read.target}”.")
-        return self._ordered(read, found)
+                return _no(f"None of the photos between the two seems to show “{asked.target}”.")
+        return self._ordered(asked, found)
 
     def _anchor(self, phrase: str, order: int) -> Calls:
         """The anchor's photo as the first item; nothing if the album does not seem to have it."""
@@ -231,18 +232,18 @@ class RulesMind:
         found = yield from _do(f"Find the anchor, “{phrase}”.", Search(phrase, k=_ANCHORS))
         return _no(f"The album does not seem to have “{phrase}”.") if _absent(found) else found
 
-    def _ordered(self, read: Question, found: Result) -> Result:
+    def _ordered(self, asked: Question, found: Result) -> Result:
         """The first, last or n-th of what was found, or all of it; with `occasion` all of that one day."""
-        if not found.rows or not (read.order or read.count):
+        if not found.rows or not (asked.order or asked.number):
             return found
         timeline = self.toolbox.timeline
-        rows = timeline.sort(np.array(found.rows, np.int64), newest_first=read.order < 0)
-        rows = rows[timeline.dated[rows]][max(read.order, 1) - 1 :]
-        if read.occasion and rows.size:
+        rows = timeline.sort(np.array(found.rows, np.int64), newest_first=asked.order < 0)
+        rows = rows[timeline.dated[rows]][max(asked.order, 1) - 1 :]
+        if asked.occasion and rows.size:
             days = timeline.days()
             rows = rows[days[rows] == days[rows[0]]]
-        elif read.count or read.relation:
-            rows = rows[: max(read.count, 1)]
+        elif asked.number or asked.relation:
+            rows = rows[: max(asked.number, 1)]
         return replace(self.toolbox.result(timeline.sort(rows)), presence=found.presence)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from gamer.index.entities.words import query_terms
 
+from ..questions.question import Question
 from .loop import NOTHING, Answer
-from .question import Question
 from .results import Item, Result, one_line
 from .toolbox import Toolbox
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..cues.times import merged
+from ..questions.reader import content
 from ..search.engine import Engine
-from .question import stripped
 from .timeline import iso
 
 
@@ -37,7 +37,7 @@ class SpanReader:
         when = [_between(start, end) for start, end in merged(cues.times)]
         where = [f'place = "{place.name}"' for place in places if '"' not in place.name]
         both = [f"({' or '.join(part)})" for part in (when, where) if part]
-        return Span(" and ".join(both), not stripped(rest))
+        return Span(" and ".join(both), not content(rest))
 
 
 def _between(start: int | None, end: int | None) -> str:

@@ -20,12 +20,13 @@ from gamer.index.memory.store import MemoryStore
 
 from ..defaults import ANSWER_SYSTEM
 from ..errors import RuntimeFailure
+from ..questions.reader import read
 from . import personality
 from .deciders import Decider
 from .evidence import supports
 from .facts import facts_of
 from .persona import Manner, manner_of
-from .pictures import Answered, Pictures, asks_for_photos
+from .pictures import Answered, Pictures
 from .recall import Encoder, Recall
 from .response import Reply, Responder, Retrieved, day
 from .update import OWNER, Updater
@@ -117,7 +118,7 @@ class Conversation:
 
     def _by_tools(self, question: str, now: datetime) -> Answered | None:
         """What the agents' tools answer to a question about photos; None to one about something else."""
-        if self.photos is None or not asks_for_photos(question):
+        if self.photos is None or not read(question).about_photos:
             return None
         if self._responder.names_object(question):
             return None

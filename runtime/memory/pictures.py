@@ -5,7 +5,6 @@ A photo is named by its id. What the tools return are texts of strangers, which 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +14,7 @@ import numpy as np
 from gamer.index import AlbumError
 from gamer.index.records import FloatArray
 
+from ..questions.reader import read
 from ..search.similar import row_named
 
 if TYPE_CHECKING:
@@ -25,18 +25,6 @@ LISTED = 12  # photos of an answer that is about photos
 # A cosine of two pictures; below it they do not show the same thing. Those of unrelated photos reach 0.55
 # with the pocket bundle's encoder.
 _LEAST = 0.7
-# A question is about photos if it begins with the last of these, or has the second after the first.
-_ASKS = re.compile(r"\b(?:which|what|show|find|list|how many|where are|do i have|are there)\b", re.IGNORECASE)
-_PHOTOS = re.compile(r"\b(?:photos?|pictures?|images?|snapshots?|screenshots?)\b", re.IGNORECASE)
-_OF_PHOTOS = re.compile(r"^(?:photos?|pictures?|images?) (?:of|from|with)\b", re.IGNORECASE)
-
-# What a question says only to say that it wants photos; a search would look for it too.
-_FRAME = re.compile(
-    r"^(?:please )?(?:which|show me|find|list|are there|do i have)(?: (?:me|all|any|of|my|our|the|some))* "
-    r"(?:photos?|pictures?|images?)(?: (?:that|which|show|shows|of|with|have|contain|there))* ",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"\bhow many\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -85,13 +73,6 @@ class Pictures(Protocol):
         ...
 
 
-def asks_for_photos(question: str) -> bool:
-    """Whether a question is about the photos themselves, not about what was said."""
-    text = question[:2_000]
-    asks = _ASKS.search(text)
-    return bool(_OF_PHOTOS.match(text) or (asks and _PHOTOS.search(text, asks.end())))
-
-
 class AlbumPictures:
     """The photos of an open engine. Threads may share it."""
 
@@ -121,8 +102,8 @@ class AlbumPictures:
         from ..agent.toolbox import Toolbox
 
         toolbox = Toolbox(self._engine, now)
-        end: loop.End = "sentence" if _NUMBER.search(question) else "set"
-        outcome = loop.run(minds.mind("rules", toolbox, now), toolbox, _FRAME.sub("", question), end)
+        end: loop.End = "sentence" if read(question).asks == "count" else "set"
+        outcome = loop.run(minds.mind("rules", toolbox, now), toolbox, question, end)
         steps = (f"{step.thought} [{name_of(step.call)}]" for step in outcome.steps if step.call is not None)
         photos = self._engine.album.photos(outcome.answer.rows[:LISTED])
         return Answered(outcome.answer.sentence, tuple(photo.id for photo in photos), tuple(steps))

@@ -1,7 +1,8 @@
 """A search as a person means it: around the five stages, what resemblance cannot say.
 
-What a query wants left out, favourites, "how many", and "after the wedding" are read by wishes.py; a doubtful
-answer is tried again with the query's spelling mended (spelling.py). Each further search stands in the trace.
+What a query wants left out, favourites, "how many", and "after the wedding" are read by questions/reader.py.
+A doubtful answer is tried again with the query's spelling mended (spelling.py). Each further search stands in
+the trace.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from ..cues.parse import Cues
 from ..cues.places import PlaceCue
 from ..defaults import SET_SEARCHES
 from ..models.models import Models
+from ..questions.question import Question
+from ..questions.reader import read
 from . import copies, membership, refine, spelling
 from .album_facts import AlbumFacts
 from .answer import Answer
 from .confidence import calibrated
 from .options import DEFAULT, MAX_K, SILENT, Observer, SearchOptions
 from .state import Request
-from .wishes import Wishes, read_wishes
 
 
 class Engine(Protocol):
@@ -63,22 +65,22 @@ class _Search:
         self._engine, self._request, self._now = engine, request, request.now
         self._read_before: dict[str, Cues] = {}
         marked = bool(len(engine.facts.favourites))
-        self._wishes: Wishes = read_wishes(request.query, marked, self._is_excluded)
+        self._question: Question = read(request.query, is_cue=self._is_excluded, has_favourites=marked)
         self._lines: list[str] = []  # for the trace
 
     def answer(self) -> Answer:
-        wishes, most = self._wishes, self._request.k
+        question, most = self._question, self._request.k
         options = replace(self._request.options, wishes=False)
         within = self._within(options.within)
-        text = self._soon(wishes.text)
+        text = self._soon(question.query)
         asked = replace(options, within=within, then=self._printed(text))
         # Copies make room for the photos behind them.
         number = 2 * most + 5
         answer = self._mended(text, self._search(text, number, asked), number, asked)
-        count = self._count(answer, asked) if wishes.count else None
+        count = self._count(answer, asked) if question.counts else None
         answer = self._elsewhere(text, calibrated(answer))
         present = answer.presence
-        if wishes.favourites and refine.says_nothing(refine.fast(answer.trace.refined)):
+        if question.favourites and refine.says_nothing(refine.fast(answer.trace.refined)):
             present = 1.0  # favourites are there, and nothing else was asked
         lines = (*answer.trace.cues, *self._lines)
         trace = replace(answer.trace, query=self._request.query, cues=lines)
@@ -132,14 +134,14 @@ class _Search:
 
     def _within(self, within: RowSet | None) -> RowSet | None:
         """The photos that may be shown; None: all."""
-        wishes, total = self._wishes, len(self._engine.album)
+        question, total = self._question, len(self._engine.album)
         allowed = self._all_of(within)
-        if wishes.pictures and 0 < len(self._engine.facts.pictured) < total:
+        if question.pictures and 0 < len(self._engine.facts.pictured) < total:
             allowed = allowed.among(self._engine.facts.pictured)
-        if wishes.favourites:
+        if question.favourites:
             allowed = allowed.among(self._engine.facts.favourites)
             self._lines.append(f"favourites only: {len(allowed)}")
-        for phrase in wishes.without:
+        for phrase in question.without:
             unwanted = self._unwanted(phrase)
             self._lines.append(f"without {phrase!r}: {len(unwanted)} left out")
             allowed = allowed.without(unwanted)
@@ -215,7 +217,7 @@ class _Search:
 
     def _soon(self, text: str) -> str:
         """`text`, or its form with a span of time after (or before) an event that the album knows."""
-        soon = self._wishes.soon
+        soon = self._question.soon
         if not soon:
             return text
         read = self._cues(text)

@@ -11,8 +11,8 @@ from gamer.bench.agent.mistakes import MISTAKES, RIGHT, Calendar, anchors_of, mi
 from gamer.index import image_id
 from gamer.runtime.agent.calls import Call, Filter, Search
 from gamer.runtime.agent.loop import Budget
-from gamer.runtime.agent.question import read_question
 from gamer.runtime.agent.recording import Trace, Turn
+from gamer.runtime.questions.reader import read
 from gamer.runtime.search.engine import Engine
 from tests.fakes import fake_models
 from tests.runtime.agent.small_album import engine_over, photo
@@ -109,5 +109,5 @@ def test_a_task_that_was_cut_off_is_no_mistake_of_its_set(when: Calendar) -> Non
     ],
 )
 def test_where_an_anchor_must_lie(when: Calendar, question: str, relevant: str, photos: str | None) -> None:
-    anchors = anchors_of(read_question(question), short(relevant), when)
+    anchors = anchors_of(read(question), short(relevant), when)
     assert (None if anchors is None else anchors.photos) == (None if photos is None else short(photos))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gamer.runtime.questions.reader import read
 from gamer.runtime.search.spelling import near
-from gamer.runtime.search.wishes import read_wishes
 
 
 @pytest.mark.parametrize(
@@ -30,18 +30,18 @@ from gamer.runtime.search.wishes import read_wishes
     ],
 )
 def test_what_is_to_be_left_out(query: str, text: str, without: tuple[str, ...]) -> None:
-    wishes = read_wishes(query)
-    assert (wishes.text, wishes.without) == (text, without)
+    question = read(query)
+    assert (question.query, question.without) == (text, without)
 
 
 def test_a_time_or_place_that_is_left_out_stays_with_the_rules_of_cues() -> None:
     def is_cue(phrase: str) -> bool:
         return phrase in ("2024", "Berlin")
 
-    assert read_wishes("the cat except 2024", is_cue=is_cue).text == "the cat except 2024"
-    assert read_wishes("Germany but not Berlin", is_cue=is_cue).without == ()
-    both = read_wishes("dogs but no cats and not 2024", is_cue=is_cue)
-    assert (both.text, both.without) == ("dogs, not 2024", ("cats",))
+    assert read("the cat except 2024", is_cue=is_cue).query == "the cat except 2024"
+    assert read("Germany but not Berlin", is_cue=is_cue).without == ()
+    both = read("dogs but no cats and not 2024", is_cue=is_cue)
+    assert (both.query, both.without) == ("dogs, not 2024", ("cats",))
 
 
 @pytest.mark.parametrize(
@@ -55,22 +55,22 @@ def test_a_time_or_place_that_is_left_out_stays_with_the_rules_of_cues() -> None
     ],
 )
 def test_numbers_of_photos_are_counted(query: str, text: str) -> None:
-    wishes = read_wishes(query)
-    assert (wishes.text, wishes.count) == (text, True)
+    question = read(query)
+    assert (question.query, question.counts) == (text, True)
 
 
 @pytest.mark.parametrize(
     "query", ["how many people came to the party", "how many times did Anna go", "How many days was the trip"]
 )
 def test_questions_for_facts_are_not_counted(query: str) -> None:
-    assert read_wishes(query).text == query and not read_wishes(query).count
+    assert read(query).query == query and not read(query).counts
 
 
 def test_favourites_are_a_filter_only_where_photos_are_marked() -> None:
-    assert read_wishes("my favourite pictures of the cat").text == "pictures of the cat"
-    assert read_wishes("show me my favorites").text == "show me photos"
-    assert not read_wishes("my favourite pictures of the cat", has_favourites=False).favourites
-    assert not read_wishes("my favourite restaurant").favourites  # a restaurant, not a mark
+    assert read("my favourite pictures of the cat").query == "pictures of the cat"
+    assert read("show me my favorites").query == "show me photos"
+    assert not read("my favourite pictures of the cat", has_favourites=False).favourites
+    assert not read("my favourite restaurant").favourites  # a restaurant, not a mark
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_favourites_are_a_filter_only_where_photos_are_marked() -> None:
     ],
 )
 def test_after_an_event_means_soon_after(query: str, soon: str) -> None:
-    assert read_wishes(query).soon == soon
+    assert read(query).soon == soon
 
 
 def test_a_mended_word_is_one_edit_away() -> None:
