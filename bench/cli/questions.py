@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--families", is_flag=True, help="Also a line for each family of wording.")
 @result_options
 def questions(families: bool, out: Outlet) -> None:
-    """How many of 720 questions, typed by people who did not know the rules, are read as they are meant."""
+    """How many of 840 questions, typed by people who did not know the rules, are read as they are meant."""
     with one_line("bench questions", extra="bench"):
         from ..questions import measure
 

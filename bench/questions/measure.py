@@ -22,7 +22,7 @@ from .. import machine
 from ..retrieval.datasets import DatasetError
 
 _NOW = datetime(2025, 6, 1)  # the authors named times of the years before
-AUTHORS = ("a", "b", "c", "d", "e", "f")  # of which e was not looked at while the rules were written
+AUTHORS = ("a", "b", "c", "d", "e", "f", "g")  # of which g was not looked at while the reader was written
 STRUCTURE = (
     "asks", "relation", "unit", "shift", "side", "order", "number", "anchor_order", "favourites",
 )  # fmt: skip

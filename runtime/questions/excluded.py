@@ -28,6 +28,7 @@ _DETERMINERS = frozenset(
         "with",
     }
 )
+_HAVING = frozenset({"got", "has", "have", "show", "shows", "that"})  # "any that have got Tom in them"
 _ANYBODY = frozenset({"anybody", "anyone", "body", "humans", "one", "person", "persons"})
 _LINKS = frozenset({"and", "n", "or", "nor"})
 _GIVEN = frozenset({"gave", "give", "given", "got", "have", "marked", "put", "with"})
@@ -138,7 +139,7 @@ def _is_scene(words: Words, at: int) -> bool:
 def _things(words: Words, at: int) -> tuple[list[list[Word]], int]:
     """The things of a list that begins at `at`, and the index after it."""
     thing, end = _thing(words, at)
-    if not thing or [word.key for word in thing] == ["ones"]:
+    if not thing or [word.key for word in thing] in (["ones"], ["wait"]):
         return [], at
     if (inside := _in_it(words, end)) > end:
         return [thing], inside
@@ -163,8 +164,11 @@ def _things(words: Words, at: int) -> tuple[list[list[Word]], int]:
 
 
 def _thing(words: Words, at: int) -> tuple[list[Word], int]:
+    begin = at
     while at < len(words) and (
-        words[at].key in _DETERMINERS or (words[at].has("one") and _goes_on(words, at))
+        words[at].key in _DETERMINERS
+        or (at > begin and words[at].key in _HAVING)
+        or (words[at].has("one") and _goes_on(words, at))
     ):
         at += 1
     thing = list[Word]()
@@ -183,7 +187,7 @@ def _ends_a_thing(word: Word) -> bool:
         word.is_mark
         or word.key in _ENDS
         or word.key in _LINKS
-        or word.key in ("but", "no", "not", "please")
+        or word.key in ("but", "no", "not", "please", "thank you", "thanks")
         or word.has("without", "after", "before")
         or word.key in ("in", "at", "on", "from", "by", "with")
     )

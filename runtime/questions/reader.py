@@ -71,12 +71,12 @@ def _is_about_pictures(words: Words, request: Request) -> bool:
 
 
 def _related(question: Question, request: Request, split: Split) -> Question:
-    other = text_of(_anchor(split.other))
+    other = text_of(_anchor(split.other)) or text_of(split.other)
     if not split.relation:
         return replace(question, anchor=text_of(split.anchor), other=other)
     wanted = _wanted(question, request, split.head, split)
     order, phrase = _anchor_order(split.anchor)
-    anchor = text_of(_anchor(_of_one(phrase, wanted.target)))
+    anchor = text_of(_anchor(_of_one(phrase, wanted.target))) or text_of(split.anchor)
     successive = any(word.key in ("another", "next", "previous") for word in split.head)
     if successive and wanted.target and wanted.order and not _shares_a_word(wanted.target, anchor):
         anchor = f"{wanted.target} {anchor}"  # "the next jellyfish after the big swarm": a swarm of these
@@ -143,9 +143,9 @@ def _order_at(head: Words, request: Request, related: bool) -> int:
             continue
         if related or _orders_photos(head, at):
             return at
-        told = any(other.key in ("that", "which", "who") for other in head[:at])
-        said = request.asks in ("when", "where") and word.key in ("first", "last")
-        if request.is_question and (said or _orders_an_event(head, at)) and not told:
+        relative = any(other.key in ("that", "which", "who") for other in head[:at])
+        verbal = request.asks in ("when", "where") and word.key in ("first", "last")
+        if request.is_question and (verbal or _orders_an_event(head, at)) and not relative:
             return at
     return -1
 
@@ -156,8 +156,11 @@ def _orders_photos(head: Words, at: int) -> bool:
     if not follows:
         return False
     counted = bool(follows[0].number) and len(follows) > 1 and follows[0].key not in ("a", "an")
+    recent = head[at].key in ("earliest", "latest", "most recent", "newest", "oldest")
     return (
         counted
+        or (recent and at > 0 and head[at - 1].key in ("my", "our"))
+        or any(said_length(head[i:]) for i in range(at + 2, len(head)))
         or (at > 0 and head[at - 1].number > 1)
         or follows[0].key in ("occasion", "time")
         or index_of(follows[:2], "picture", "one") >= 0

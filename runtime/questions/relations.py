@@ -49,9 +49,12 @@ def split_of(request: Request, is_time: IsTime) -> Split | None:
     """None for a request without an anchor; a time is none."""
     for part in (_which_first, _shifted, _same, _between, _around, _at_an_event):
         split = part(request)
-        if split is None or not split.anchor or is_time(text_of(split.anchor)):
+        if split is None:
             continue
-        if not split.other or not is_time(text_of(split.other)):
+        anchors = [text_of(split.anchor)]
+        if split.relation in ("", "between"):
+            anchors.append(text_of(split.other))
+        if all(anchors) and not any(is_time(anchor) for anchor in anchors):
             return split
     return None
 
@@ -94,7 +97,8 @@ def _shifted(request: Request) -> Split | None:
         way = words[at + 1]
         counts = way.has("before", "after") and way.key not in ("once", "since", "until")
         # "Earlier that day before the eagle" is within the day.
-        if not (words[at].has("unit") and counts) or (at and words[at - 1].key in ("same", "that", "this")):
+        within = at > 0 and words[at - 1].key in ("same", "that", "this")
+        if not counts or within or words[at].values.get("unit", "event") in ("event", "trip"):
             continue
         count = words[at - 1].number if at else 0
         first = at - 1 if count else at
@@ -134,7 +138,9 @@ def _same_at(request: Request, at: int) -> Split | None:
         first -= 1
     follows, (side, head) = words[at + 1 :], _side(words[:first])
     of = bool(follows) and follows[0].key == "of"
-    if first == at and not (of and request.is_question):
+    sided = of and (request.is_question or index_of(follows, "earlier", "later") >= 0)
+    clause = at == 0 and bool(follows) and follows[0].has("subject")  # "year I moved"
+    if first == at and not (sided or clause):
         return None  # "walk of fame", "day trip"
     if head and head[-1].has("before", "after"):
         return None  # "after the day of …": of its whole
@@ -163,8 +169,8 @@ def _anchor_at(words: Words, at: int, same: bool) -> int:
         return at + 2
     if follows[0].has("subject"):
         return at + 1  # "the day we moved"
-    known = at > 0 and follows[0].has("definite") and words[at - 1].has("definite")
-    return at + 1 if known and is_clause(_anchor_and_tail(words, at + 1)[0]) else 0
+    definite = at > 0 and follows[0].has("definite") and words[at - 1].has("definite")
+    return at + 1 if definite and is_clause(_anchor_and_tail(words, at + 1)[0]) else 0
 
 
 def _told_unit(request: Request, at: int, head: list[Word], side: Side) -> Split | None:
@@ -177,11 +183,13 @@ def _told_unit(request: Request, at: int, head: list[Word], side: Side) -> Split
         return Split([*words[: at - 1], *follows], story, unit=unit, shift=1)
     if story and before in ("same", "that", "this"):
         return Split([*head, *rest], story, unit=unit, side=side or late)
-    than = next((i for i, word in enumerate(follows[:4]) if word.key == "than"), -1)
-    if before != "that" or than < 0 or not late:
+    than = next((i for i, word in enumerate(follows[:3]) if word.key in ("earlier than", "later than")), -1)
+    if before != "that" or than < 0:
         return None
     anchor, tail = _anchor_and_tail(follows, than + 1)
-    return Split([*head, *tail], anchor, unit=unit, side=late)
+    return Split(
+        [*head, *tail], anchor, unit=unit, side="earlier" if follows[than].has("before") else "later"
+    )
 
 
 def _between(request: Request) -> Split | None:
@@ -196,9 +204,12 @@ def _between(request: Request) -> Split | None:
         is_plural(head, request) or request.did or request.asks == "count" or index_of(head, "order") >= 0
     )
     wanted = wanted or (is_about_photos(head, request) and not trimmed(head, *EDGES))
-    known = anchor[0].has("definite") and is_definite(other) and (request.asked or not trimmed(words[:at]))
+    spoken = trimmed(words[:at], "preposition")
+    set_off = at > 1 and any(word.is_mark for word in words[at - 2 : at])
+    definite = anchor[0].has("definite") and is_definite(other) and (request.asked or set_off or not spoken)
+    definite = definite or not trimmed(head)
     # "The bridge between two towers" is a scene.
-    return Split(head, anchor, "between", tuple(other)) if wanted or known else None
+    return Split(head, anchor, "between", tuple(other)) if wanted or definite else None
 
 
 def _from_until(request: Request) -> Split | None:
@@ -207,7 +218,8 @@ def _from_until(request: Request) -> Split | None:
     ends = (
         at
         for at, word in enumerate(words)
-        if word.key in ("until", "up to") or (word.key == "before" and at and words[at - 1].key == "but")
+        if word.key in ("through to", "until", "up to")
+        or (word.key == "before" and at and words[at - 1].key == "but")
     )
     last = next(ends, 0)
     first = next((at for at, word in enumerate(words[:last]) if word.key in ("after", "from", "since")), -1)
@@ -216,6 +228,13 @@ def _from_until(request: Request) -> Split | None:
     anchor = [word for word in words[first + 1 : last] if word.key not in ("but", "when")]
     other, tail = _anchor_and_tail(words, last + 1)
     return Split([*words[:first], *tail], anchor, "between", tuple(other)) if anchor and other else None
+
+
+def _ends_a_span(words: Words, at: int) -> bool:
+    """ "Until", "but before"."""
+    if words[at].key == "before":
+        return at > 0 and words[at - 1].key == "but"
+    return words[at].key in ("through to", "until", "up to")
 
 
 def _around(request: Request) -> Split | None:
@@ -245,9 +264,9 @@ def _around(request: Request) -> Split | None:
         return None
     unit, anchor = _whole_unit(anchor)
     side, head = _side(head)
-    told = index_of(head, "unit")
-    if side and (request.story or told >= 0):  # "earlier that day, before I fell"
-        of = head[told].values["unit"] if told >= 0 else "day"
+    unit_at = index_of(head, "unit")
+    if side and (request.story or unit_at >= 0):  # "earlier that day, before I fell"
+        of = head[unit_at].values["unit"] if unit_at >= 0 else "day"
         return Split([word for word in head if not word.has("unit")], anchor, unit=of, side=side)
     if not tail and not trimmed(head, *EDGES) and index_of(head, "all") >= 0:
         anchor, head = _shown_with(anchor, head)
@@ -278,7 +297,8 @@ def _is_order(request: Request, head: Words, anchor: Words, way: Word, set_off: 
     spoken = trimmed(head)
     if spoken and spoken[-1].has("placed"):
         return False
-    if way.key in ("following", "preceding") and not (spoken and spoken[-1].has("picture", "one")):
+    named = bool(spoken) and spoken[-1].has("made", "one", "picture")
+    if way.key in ("following", "preceding") and not named:
         return False  # "ducklings following their mother"
     if is_moment(anchor) or way.key in ("prior to", "since"):
         return True
@@ -339,10 +359,14 @@ def _begins_clause(words: Words, at: int) -> bool:
 
 def _late_side(anchor: list[Word]) -> tuple[list[Word], Side]:
     """ "… as the owl but later"."""
-    if len(anchor) < 3 or not anchor[-1].has("earlier", "later"):
+    at = index_of(anchor[-2:], "earlier", "later")
+    if len(anchor) < 3 or at < 0:
         return anchor, ""
-    side: Side = "earlier" if anchor[-1].has("earlier") else "later"
-    return anchor[:-2] if anchor[-2].key == "but" else anchor[:-1], side
+    late = anchor[-2:][at]
+    rest = anchor[: anchor.index(late)]
+    while len(rest) > 1 and rest[-1].key in ("a", "bit", "but", "only"):
+        rest = rest[:-1]
+    return rest, "earlier" if late.has("earlier") else "later"
 
 
 def _side(words: Words) -> tuple[Side, list[Word]]:

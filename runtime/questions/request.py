@@ -39,7 +39,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Wanted:
     """`start`: the number of words that say what is asked for."""
 
     asks: Asks = "photos"
@@ -52,6 +52,9 @@ def request_of(words: Words) -> Request:
     marked = _sentences(words)
     sentences = [[word for word in sentence if word.text != "?"] for sentence in marked]
     asking = [at for at, sentence in enumerate(sentences) if _requests(sentence)]
+    tells = any(len(sentence) > _STORY and _is_told(sentence) for sentence in sentences[:-1])
+    if not asking and tells and not _is_told(sentences[-1]):
+        asking = [len(sentences) - 1]  # "Somebody made a giant paella. Crowd shots from that same event"
     if not asking:
         return _read(trimmed(words), ())
     chosen = next((at for at in reversed(asking) if marked[at][-1].text == "?"), asking[-1])
@@ -111,6 +114,12 @@ def _requests(sentence: Words) -> bool:
     return any(_begins_question(piece) for piece in split_at(plain, lambda word: word.text in ",:")[1:])
 
 
+def _is_told(sentence: Words) -> bool:
+    """Whether a sentence tells something: somebody did it, or it happened."""
+    plain = trimmed(sentence, "filler")
+    return bool(plain) and (plain[0].has("subject", "aside") or index_of(plain[1:4], "aux", "verb") >= 0)
+
+
 def _only_refers(sentence: Words) -> bool:
     """ "Please show me those." """
     plain = trimmed(sentence, "filler")
@@ -123,9 +132,9 @@ def _only_refers(sentence: Words) -> bool:
 def _told_before(sentence: list[Word]) -> tuple[tuple[Word, ...], list[Word]]:
     """ "Sam spilled wine on the carpet, show me the carpet before that": the story, and the request."""
     pieces = split_at(sentence, lambda word: word.text in ",:")
-    for told, piece in zip(pieces[-2::-1], pieces[:0:-1], strict=True):
-        if piece[-1].has("them") and len(told) > _STORY and _opening(trimmed(piece, "filler")):
-            return tuple(trimmed(told, "filler")), piece
+    for before, piece in zip(pieces[-2::-1], pieces[:0:-1], strict=True):
+        if piece[-1].has("them") and len(before) > _STORY and _opening(trimmed(piece, "filler")):
+            return tuple(trimmed(before, "filler")), piece
     return (), sentence
 
 
@@ -150,16 +159,16 @@ def _last_clause(sentence: list[Word]) -> tuple[Word, ...]:
 
 
 def _read(words: Words, story: tuple[Word, ...]) -> Request:
-    plain = trimmed(words, "filler")
+    plain = _without_reasons(trimmed(words, "filler"))
     opened = _opening(plain)
-    told = index_of(plain[:opened], "tells") >= 0  # "tell me how many …" is a question
+    tells = index_of(plain[:opened], "tells") >= 0  # "tell me how many …" is a question
     body = trimmed(_without_closing(plain[opened:]), "filler")
     existing = _existence(body)
     asked = opened > 0 or existing > 0 or any(word.key == "please" for word in words)
     rest = body[existing:]
-    result = _asked(rest, asked and not told)
+    result = _asked(rest, asked and not tells)
     if existing and result.asks == "photos" and body[0].key in ("did", "was", "were"):
-        result = _Asked("fact", 0, True)  # "was there a cat …"
+        result = _Wanted("fact", 0, True)  # "was there a cat …"
     begins = bool(rest) and rest[0].has(*_QUESTIONS, "aux")
     late = None if begins else _late_question(rest)
     if late is not None:
@@ -175,6 +184,18 @@ def _read(words: Words, story: tuple[Word, ...]) -> Request:
         everything=_is_everything(rest),
         about_a_photo=index_of(rest[:3], "picture") >= 0,
     )
+
+
+def _without_reasons(words: list[Word]) -> list[Word]:
+    """The words without a reason before the request: "I'm doing my taxes, so …"."""
+    for at in range(2, len(words) - 1):
+        if words[at].text != "," and words[at].key != "so":
+            continue
+        rest = trimmed(words[at:], "filler")
+        asks = bool(rest) and (rest[0].has(*_QUESTIONS, "request", "modal") or _opening(rest) > 0)
+        if (asks or words[at].key == "so") and words[0].has("aside") and not said_length(words):
+            return rest
+    return words
 
 
 def _opening(words: Words) -> int:
@@ -238,14 +259,25 @@ def _without_closing(words: list[Word]) -> list[Word]:
 def _is_aside(piece: Words) -> bool:
     if len(piece) > 1 and piece[0].key == "if" and piece[1].key in ("it", "possible", "that", "you"):
         return True
-    if len(piece) > 2 and piece[0].key in ("i", "we") and any(word.key in ("it", "them") for word in piece):
+    if len(piece) > 1 and piece[0].has("aside") and not said_length(piece) and not _relates(piece):
         return True  # "…, I must send them to the bookkeeper"
+    opened = _opening(piece)
+    if opened and all(word.has(*_ONLY_ASKING) for word in piece[opened:]):
+        return True  # "…, can you dig that up"
     return all(word.has(*_ONLY_ASKING) for word in piece)
+
+
+def _relates(piece: Words) -> bool:
+    return index_of(piece, "after", "before", "unit") >= 0
 
 
 def _existence(words: Words) -> int:
     """The number of words of "do you have", "are there", "have I got"."""
-    keys = [word.key for word in words[:3]]
+    keys = [word.key for word in words[:4]]
+    if keys[2:3] == ["still"]:
+        return 4 if keys[3:] in (["got"], ["have"]) else 0
+    if keys[:1] == ["there's"]:
+        return 1
     if len(keys) < 2 or not words[0].has("aux", "modal") or keys[1] not in ("i", "there", "we", "you"):
         return 0
     if keys[2:] and keys[2] in ("be", "got", "have"):
@@ -253,7 +285,7 @@ def _existence(words: Words) -> int:
     return 2 if keys[1] == "there" else 0
 
 
-def _late_question(words: list[Word]) -> tuple[_Asked, list[Word]] | None:
+def _late_question(words: list[Word]) -> tuple[_Wanted, list[Word]] | None:
     """ "After the concert, who was given the flowers": a question after its circumstances.
 
     Its words come after a comma, as the circumstances' tail.
@@ -293,61 +325,69 @@ def _begins_closed(words: Words) -> bool:
     return asks and (words[1].has("definite", "subject") or words[1].key == "there")
 
 
-def _asked(words: Words, shown: bool) -> _Asked:
+def _asked(words: Words, shown: bool) -> _Wanted:
     """What the beginning of a question asks for. `shown`: "show me what I took" asks no question."""
     if not words:
-        return _Asked()
+        return _Wanted()
     begin = 1 if words[0].has("preposition") and len(words) > 1 else 0
     first, follows = words[begin], words[begin + 1] if begin + 1 < len(words) else None
     if words[0].has("howmany") or words[0].key in ("count", "how much"):
         return _counted(words)
     if follows is not None and first.has("which") and follows.has("moment", "place"):
-        return _Asked("when" if follows.has("moment") else "where", begin + 2)
+        return _Wanted("when" if follows.has("moment") else "where", begin + 2)
     # "When I was eating in Berlin" asks nothing; "where'd we eat" does.
     inverted = follows is not None and (first.text.lower() != first.key or not follows.has("subject"))
-    if inverted and first.has("when", "where"):
-        return _Asked("when" if first.has("when") else "where", begin + 1)
+    if inverted and first.has("when", "where") and begin == 0:
+        return _Wanted("when" if first.has("when") else "where", begin + 1)
     if first.has("who"):
-        return _Asked("who", begin + 1)
+        return _Wanted("who", begin + 1)
     if words[0].has("how", "which") and not shown:
         return _of_which(words)
     if words[0].has("aux") and len(words) > 2 and not shown:
-        return _Asked("fact", 1, True)
-    return _Asked()
+        return _Wanted("fact", 1, True)
+    return _Wanted()
 
 
-def _counted(words: Words) -> _Asked:
+def _counted(words: Words) -> _Wanted:
     """Photos are counted; "how many weeks" and "how much was" ask for a fact."""
     follows = words[1] if len(words) > 1 else None
     photos = follows is not None and follows.has("picture")
     if words[0].key == "how much" and not photos:
-        return _Asked("fact", _subject_at(words))
+        return _Wanted("fact", _subject_at(words))
     if follows is not None and follows.has("duration") and words[0].has("howmany"):
-        return _Asked("fact", _subject_at(words))
-    return _Asked("count", 1)
+        return _Wanted("fact", _subject_at(words))
+    return _Wanted("count", 1)
 
 
-def _of_which(words: Words) -> _Asked:
+def _of_which(words: Words) -> _Wanted:
     """ "What", "which", "how": photos where photos or what was photographed are meant, else a fact."""
     keys = [word.key for word in words]
-    what, told = words[0].has("which"), len(keys) > 1 and words[1].has("article", "subject")
+    if (number := index_of(words[:4], "howmany")) > 0:
+        return _Wanted("count", number + 1)  # "what's the number of …"
+    contracted = words[0].text.lower() != words[0].key
+    what = words[0].has("which")
+    states = len(keys) > 1 and words[1].has("article", "subject") and not contracted
+    if not states and any(key in ("look", "looked", "looks") for key in keys):
+        return _Wanted("photos", 1)  # "how did it look", "what did the shed look like"
+    if "or" in keys and ("first" in keys or "earlier" in keys):
+        return _Wanted("fact", 1)
     if keys[0] == "how":
-        if told or any(key in ("look", "looked", "looks") for key in keys):
-            return _Asked("photos", 0 if told else 1)  # "how the kitchen looked", "how did it look"
-        return _Asked("fact", _subject_at(words))
+        if states:
+            return _Wanted()  # "how the kitchen looked"
+        return _Wanted("fact", _subject_at(words))
     noun = next(
         (word for word in words[1:] if not word.has("article", "aux", "exactly", "number", "order")), None
     )
-    if told or (
-        what and (index_of(words[1:4], "picture") >= 0 or (noun is not None and noun.has("picture")))
+    if states or (
+        what and (index_of(words[1:4], "picture") >= 0 or (noun is not None and noun.has("one", "picture")))
     ):
-        return _Asked()
+        return _Wanted()
     did = len(keys) > 3 and words[1].has("aux") and keys[2] in ("i", "we") and words[3].has("generic")
     shot = _did(words) and (index_of(words, "made") >= 0 or any(key in _SHOT for key in keys))
     came = keys[1:2] == ["else"] or any(key in ("came", "comes") for key in keys[1:4])
     if did or shot or (came and "or" not in keys):
-        return _Asked()
-    return _Asked("fact", _subject_at(words))
+        return _Wanted()
+    return _Wanted("fact", _subject_at(words))
 
 
 _SHOT = frozenset({"do", "else", "see", "seen", "up"})

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’/.-][^\W_]+)*|\S")
-_CONTRACTED = re.compile(r"['’](?:s|d|re)$")
+_CONTRACTED = re.compile(r"['’](?:s|d|re|ve)$")
 _QUOTES = frozenset("\"'“”‘’")  # what stands between two of them is quoted, not said
 _LONGEST = 4  # words of a phrase of the vocabulary
 _CLOSING = ",.;:?!)"
