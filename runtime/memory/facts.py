@@ -35,11 +35,24 @@ _END = re.compile(
     r"at the moment|again|by the way|actually|as well|too|at last|to be closer)\b).*$",
     re.IGNORECASE | re.DOTALL,
 )
+# "I moved to Lisbon in March": the month is when, not where.
+_WHEN = re.compile(
+    rf" (?:in|since|back in) (?:early |late |the )?"
+    rf"(?:{MONTHS}|spring|summer|autumn|fall|winter|\d{{4}})\b.*$",
+    re.IGNORECASE | re.DOTALL,
+)
 _NOUN = r"(?P<noun>(?:[a-zà-ÿ'-]+ ){0,2}[a-zà-ÿ'-]+)"
 _V = r"(?P<value>.+)"
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _DATE_TAIL = rf"(?P<value>(?:the )?(?:{_DAY}|tomorrow|\d|{MONTHS}).*)"
 _DATED = r"(?P<noun>(?:[a-zà-ÿ'-]+ ){0,3}?[a-zà-ÿ'-]+)"
+# What a person may be without its being a job: kin, habits, comparisons.
+_NO_JOB = (
+    r"(?!(?:\w*(?:brother|sister|father|mother|daughter)|beginner|believer|better|bigger|donor|drinker|early|"
+    r"earlier|eater|faster|follower|foreigner|fonder|happier|junior|later|loser|lover|member|minor|neighbor|"
+    r"newcomer|number|older|owner|reader|riser|runner-up|sleeper|slower|smaller|smoker|stranger|supporter|"
+    r"survivor|taller|teenager|winner|younger)\b)"
+)
 Kind = Literal["core", "procedural"]
 
 
@@ -71,8 +84,9 @@ _RULES = (
     _rule("job", rf"\bmy (?:new )?(?:job|profession|occupation) is (?:now )?(?:being |that of )?(?:an? "
                  rf"|the )?{_V}"),
     _rule("job", rf"{_S} (?:am|became|have become|'m)? ?(?:now )?an? (?P<value>(?:[a-zà-ÿ-]+"
-                 rf" ){{0,2}}[a-zà-ÿ]*(?:er|or|ist|ian|nurse|chef|cook|pilot|student|architect|mechanic"
-                 rf"|journalist|engineer|nanny|clerk|judge|scientist|assistant))\b.*"),
+                 rf" ){{0,2}}{_NO_JOB}[a-zà-ÿ]*(?:er|or|ist|ian|nurse|chef|cook|pilot|student|architect"
+                 rf"|mechanic|journalist|engineer|nanny|clerk|judge|scientist|assistant))(?![\w-])"
+                 rf"(?! than\b).*"),
     _rule("job", rf"\bi (?:quit|left|gave up) .{{0,60}} (?:to become|and became|and am now) an? {_V}"),
     _rule("age", rf"{_S}(?: am| turned)? (?P<value>\d{{1,3}})\b(?: years old\b.*| today\b.*|[.,!].*|$)"),
     _rule("diet", rf"{_S} (?:am|became|went|'m)? ?(?P<value>vegan|vegetarian|pescatarian|gluten-free"
@@ -179,7 +193,9 @@ def _of_clause(clause: str) -> Iterator[Fact]:
     for key, pattern in _RULES:
         if found := pattern.search(plain):
             groups = found.groupdict()
-            value = value_of(groups["value"])
+            value = value_of(
+                _WHEN.sub("", groups["value"]) if key in ("employer", "home", "job") else groups["value"]
+            )
             noun = _noun(groups.get("noun") or "")
             if value and ("{noun}" not in key or noun):
                 yield fact(key.format(noun=noun, value=value.lower()), value)
