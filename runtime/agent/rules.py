@@ -70,7 +70,7 @@ class RulesMind:
     def _plain(self, asked: Question) -> Calls:
         """A question without an anchor: a time alone is a filter, all else a search."""
         span = self.spans(asked.target)
-        if not asked.target and (asked.order or asked.number or asked.asks == "count"):
+        if not asked.target:
             found = yield from _do("The question names nothing that photos show: take all.", Filter())
         elif span.only and span.where:
             found = yield from _do(

@@ -93,9 +93,11 @@ class Conversation:
         for a turn that is empty or over a megabyte, and where the album cannot be written at all.
         """
         at = milliseconds(now)
-        asked = any(asks(sentence) for sentence in sentences(text[-2_000:]))
+        question = read(text[-2_000:])
+        wants_photos = question.shows or question.about_photos
+        asked = wants_photos or any(asks(sentence) for sentence in sentences(text[-2_000:]))
         turn = Turn(uuid4().hex, self.name, OWNER, at, text, tuple(pictures))
-        by_tools = self._by_tools(text[:2_000], now) if asked else None
+        by_tools = self._by_tools(text[:2_000], now) if wants_photos else None
         if by_tools is not None or not asked:
             reply = Reply(by_tools.text if by_tools else NOTED, (), (), ())
         else:
@@ -117,10 +119,11 @@ class Conversation:
         return Exchange(reply, answer, len(self._waiting), found.photos, found.steps)
 
     def _by_tools(self, question: str, now: datetime) -> Answered | None:
-        """What the agents' tools answer to a question about photos; None to one about something else."""
-        if self.photos is None or not read(question).about_photos:
-            return None
-        if self._responder.names_object(question):
+        """What the agents' tools answer to a question about photos.
+
+        None without photos, and to a question about what the person named in a shown picture.
+        """
+        if self.photos is None or self._responder.names_object(question):
             return None
         return self.photos.answer(question, now)
 

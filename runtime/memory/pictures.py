@@ -15,6 +15,7 @@ from gamer.index import AlbumError
 from gamer.index.records import FloatArray
 
 from ..questions.reader import read
+from ..search import membership
 from ..search.similar import row_named
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Pictures(Protocol):
     """What a conversation asks of an album's photos."""
 
     def find(self, words: str) -> tuple[str, ...]:
-        """The photos that the words mean, best first, at most FOUND."""
+        """The photos that the words mean, best first, at most FOUND; none where the album has none."""
         ...
 
     def answer(self, question: str, now: datetime) -> Answered:
@@ -94,7 +95,11 @@ class AlbumPictures:
         return album.photo(album.row_of(photo)).path or photo
 
     def find(self, words: str) -> tuple[str, ...]:
-        return tuple(hit.id for hit in self._engine.search(words, FOUND).hits)
+        album, ranking = self._engine.album, self._engine.ranking
+        answer = self._engine.search(words, FOUND)
+        if membership.presence(answer, ranking) < membership.PRESENT:
+            return ()
+        return tuple(hit.id for hit in membership.members(album, answer, ranking))
 
     def answer(self, question: str, now: datetime) -> Answered:
         from ..agent import loop, minds

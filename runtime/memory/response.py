@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gamer.index.memory.records import ASSISTANT, Item, Kind, NewItem, StoredTurn
 from gamer.index.memory.store import MemoryStore
 
+from ..questions.reader import read
 from . import questions
 from .as_json import clock
 from .deciders import Decider, RulesDecider
@@ -26,7 +27,7 @@ from .pictures import FOUND, Pictures
 from .recall import Period, Recall
 from .thinking import RoundQuestion, Seen, Step
 from .update import Updater
-from .words import content, sentences, stem
+from .words import asks, content, sentences, stem
 
 ROUNDS = 3
 PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval; turns shown of an episode
@@ -105,8 +106,8 @@ class Reply:
 
     @property
     def photos(self) -> tuple[str, ...]:
-        """The ids of the photos that go with the answer."""
-        return self.rounds[-1].found.photos if self.rounds else ()
+        """The ids of the photos that go with the answer; a fact needs none."""
+        return self.rounds[-1].found.photos if self.rounds and not self.core else ()
 
 
 class Responder:
@@ -136,10 +137,10 @@ class Responder:
             found = self.retrieve(step.text, step.period)
             rounds.append(Round(step.thought, step.keywords, step.period, found))
         if known:
-            text = " ".join(_told(item) for item in known)
+            text = " ".join(_sentence(item, alone=len(known) == 1) for item in known)
             return Reply(text, tuple(known), tuple(rounds), _sources(known))
         best = next((r.found for r in rounds if not r.found.is_empty), Retrieved())
-        return self._quoting(best, rounds)
+        return self._quoting(question, best, rounds)
 
     def core(self) -> list[Item]:
         """The core memories, also those of the session that has not ended, by time."""
@@ -252,13 +253,22 @@ class Responder:
             out.append(Item(0, fact, False))
         return [item for item in out if item.past or current[item.value.key] is item.value]
 
-    def _quoting(self, best: Retrieved, rounds: list[Round]) -> Reply:
-        """The best memory in the words of who said it, or as the person has corrected it since."""
+    def _quoting(self, question: str, best: Retrieved, rounds: list[Round]) -> Reply:
+        """The best memory in the words of who said it, or as the person has corrected it since.
+
+        What has no word of the question answers nothing, nor does another question.
+        """
         first = best.semantic[0] if best.semantic else best.episodes[0].item if best.episodes else None
         if first is not None and not first.value.sources:
             return Reply(_noted(first), (), tuple(rounds), (), (first.id,), first)
         turns = {stored.id: stored for stored in self._store.turns(best.turns)}
-        people = [turns[row] for row in best.turns if row in turns and turns[row].turn.speaker != ASSISTANT]
+        people = [
+            turns[row]
+            for row in best.turns
+            if row in turns
+            and turns[row].turn.speaker != ASSISTANT
+            and _answers(question, turns[row].turn.text)
+        ]
         if not people:
             return Reply(NOTHING, (), tuple(rounds), ())
         said = people[0].turn
@@ -296,14 +306,28 @@ def _of_kind(items: list[Item], kind: Kind) -> list[Item]:
     return [item for item in items if item.value.kind == kind]
 
 
+def _answers(question: str, said: str) -> bool:
+    """Whether what was said states something with a word of the question."""
+    text = said[:2_000]
+    if read(text).shows or all(asks(sentence) for sentence in sentences(text)):
+        return False
+    return not {stem(word) for word in content(question)}.isdisjoint(map(stem, content(text)))
+
+
 def _noted(item: Item) -> str:
     return f"On {day(item.value.at)} you noted: “{item.value.text[:400]}”"
 
 
-def _told(item: Item) -> str:
+def _sentence(item: Item, alone: bool) -> str:
+    """A fact in a sentence: "Braga, as you said on 2026-11-26." With others, its key stands before it."""
     value: NewItem = item.value
-    until = f", until {day(value.ends)}" if item.past and value.ends is not None else ""
-    return f"{value.key}: {value.text} (said on {day(value.at)}{until})."
+    if value.key.startswith("likes "):
+        name = f"You {value.text}"
+    else:
+        name = value.text[:1].upper() + value.text[1:] if alone else f"{value.key}: {value.text}"
+    if item.past and value.ends is not None:
+        return f"{name}, until {day(value.ends)}."
+    return f"{name}, as you said on {day(value.at)}."
 
 
 def _sources(items: Sequence[Item]) -> tuple[int, ...]:

@@ -46,6 +46,7 @@ def read(
         favourites=favourites,
         pictures=_begins_with_pictures(words),
         about_photos=_is_about_pictures(words, request),
+        shows=request.shows,
         query=text if len(text) > MAX_READ else query.text,
         counts=query.counts,
         soon=query.soon,

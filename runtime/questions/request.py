@@ -23,8 +23,9 @@ class Request:
     """`words`: of the request, without what only asks. `story`: what was told before, to which it refers.
 
     `is_question`: whether it begins as one; `is_closed`: whether yes or no answers it. `asked`: whether
-    photos are asked to be shown. `did`: whether it says what the photographer did. `everything`: whether all
-    that fits is meant ("what else did I …"). `about_a_photo`: whether its subject is one ("which photo …").
+    photos are asked for; `shows`: whether by "show me", "find". `did`: whether it says what the
+    photographer did. `everything`: whether all that fits is meant ("what else did I …"). `about_a_photo`:
+    whether its subject is one ("which photo …").
     """
 
     words: tuple[Word, ...]
@@ -33,6 +34,7 @@ class Request:
     is_question: bool = False
     is_closed: bool = False
     asked: bool = False
+    shows: bool = False
     did: bool = False
     everything: bool = False
     about_a_photo: bool = False
@@ -180,6 +182,7 @@ def _read(words: Words, story: tuple[Word, ...]) -> Request:
         is_question=begins or late is not None or result.asks != "photos",
         is_closed=result.is_closed,
         asked=asked,
+        shows=index_of(plain[:opened], "shows") >= 0,
         did=_did(rest),
         everything=_is_everything(rest),
         about_a_photo=index_of(rest[:3], "picture") >= 0,

@@ -26,7 +26,7 @@ def ok(*words: object, said: str = "") -> str:
 
 def test_a_conversation_through_the_shell(album: Path) -> None:
     said = "I live in Porto.\n\nWhere do I live?\n"
-    assert "home: Porto" in ok("chat", album, "--plain", said=said)
+    assert "Porto, as you said on" in ok("chat", album, "--plain", said=said)
     lines = [json.loads(line) for line in ok("chat", album, "--json", said=said).splitlines()]
     assert lines[0]["text"] == "Noted." and lines[1]["core"][0]["text"] == "Porto"
     assert "Porto" in ok("memory", "list", album, "--kind", "turns")

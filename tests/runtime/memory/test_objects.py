@@ -15,6 +15,7 @@ from gamer.index.memory.carrying import carry
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.objects import is_named, objects_of
 from gamer.runtime.memory.pictures import Answered
+from gamer.runtime.memory.response import NOTHING
 
 from .conftest import START, Talk
 
@@ -81,6 +82,29 @@ def test_a_named_object_is_found_by_its_picture(store: MemoryStore) -> None:
     assert talk.say("Which photos show a dog?").text == "by the tools"
     del photos.vectors["mug"]  # its vector is still known
     assert talk.say("Where is my blue mug?").photos == ("mug again",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Show me the dog", "find the coffee", "Photos of Anna, please", "How many photos of boats?"],
+)
+def test_who_asks_to_be_shown_something_is_answered_by_the_tools(store: MemoryStore, line: str) -> None:
+    assert Talk(store, photos=Pictures()).say(line).text == "by the tools"
+
+
+@pytest.mark.parametrize("line", ["I want to learn Spanish.", "I took the bus.", "I would like a cat."])
+def test_a_wish_of_ones_own_is_noted(store: MemoryStore, line: str) -> None:
+    assert Talk(store, photos=Pictures()).say(line).text == "Noted."
+
+
+@pytest.mark.parametrize("line", ["What is the wifi password in Lisbon?", "Who was with me?"])
+def test_what_is_not_known_is_said_to_be_not_known(store: MemoryStore, line: str) -> None:
+    assert Talk(store).ask("I moved to Porto in March.", line) == NOTHING
+
+
+def test_a_fact_shows_no_photos(store: MemoryStore) -> None:
+    said = Talk(store, photos=Pictures()).say("I live in Porto.", "Where do I live?")
+    assert said.text.startswith("Porto, as you said on") and said.photos == ()
 
 
 def test_one_word_is_enough_for_a_name_and_names_add_up(store: MemoryStore) -> None:

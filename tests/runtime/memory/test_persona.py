@@ -47,7 +47,7 @@ def test_wishes_are_a_block_of_their_own_and_the_latest_holds(talk: Talk) -> Non
 def test_the_rules_follow_the_name_and_the_length_from_the_turn_that_says_them(talk: Talk) -> None:
     assert talk.ask("Call me Jo.") == "Jo, noted."
     talk.say("I live in Porto.")
-    assert talk.ask("Where do I live?").startswith("Jo, home: Porto (said on")
+    assert talk.ask("Where do I live?").startswith("Jo, Porto, as you said on")
     talk.say("Keep your answers short.")
     assert talk.ask("Where do I live?") == "Jo, Porto."
     assert talk.ask("What is my name?") == "Jo, Jo."

@@ -250,6 +250,10 @@ def test_an_answer_shows_its_photos_and_leads_to_its_memories(
     page.picture(shots / f"talk-{name}.png", full_page=True)
     assert page.ask("document.documentElement.scrollWidth <= innerWidth")
     thumbs = f"{turn}.querySelectorAll('.thumbs button')"
+    assert page.ask(f"{thumbs}.length") == 0  # a fact needs no photo
+    page.type("Show me all photos.")
+    page.press("Enter")
+    page.wait(f"{thumbs}.length && {idle}")
     page.ask(f"{thumbs}[0].focus(), {thumbs}[0].click()")
     page.wait("document.querySelector('#viewer').open && document.querySelector('#viewer-facts dl')")
     page.ask("document.querySelector('#talk-of').click()")
