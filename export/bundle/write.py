@@ -20,6 +20,7 @@ from pathlib import Path
 
 from gamer.index import AlbumError
 from gamer.index.album.storage import WriterLock
+from gamer.index.json_checked import read_as
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
 
@@ -331,7 +332,7 @@ def _record(task: Task) -> Path:
 def _finished(task: Task) -> ExportedArtifact | None:
     try:
         raw = json.loads(_record(task).read_text())
-        exported = ExportedArtifact(mf.artifact_from(raw["artifact"]), mf.Component(**raw["component"]))
+        exported = read_as(ExportedArtifact, raw)
         unchanged = mf.digest(Path(task.folder) / exported.artifact.path) == (
             exported.artifact.bytes,
             exported.artifact.sha256,
