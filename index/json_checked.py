@@ -15,7 +15,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -193,14 +193,14 @@ def _record(kind: Any, inner: Callable[[Any], Reader], extra: bool, whole: bool)
     needed = [f for f in fields if whole or f.default is dataclasses.MISSING]
 
     def read(raw: Any) -> Any:
-        if not isinstance(raw, dict):
+        if not isinstance(raw, Mapping):
             raise _misfit("an object", raw)
         if missing := next((f for f in needed if f.name not in raw), None):
             meaning = missing.metadata.get("description")
             raise JsonError(f"must have {missing.name!r}{f' ({meaning})' if meaning else ''}")
-        if not extra and (unknown := raw.keys() - readers.keys()):
+        if not extra and (unknown := next((key for key in raw if key not in readers), None)) is not None:
             names = ", ".join(readers)
-            raise JsonError(f"must have no {min(map(str, unknown))[:40]!r}; its fields are: {names}")
+            raise JsonError(f"must have no {str(unknown)[:40]!r}; its fields are: {names}")
         values, name = {}, ""
         try:
             for name, value in raw.items():
@@ -321,9 +321,9 @@ def _union(args: tuple[Any, ...], inner: Callable[[Any], Reader]) -> Reader:
 
 def _choice(choices: tuple[Any, ...]) -> Reader:
     def read(raw: Any) -> Any:
-        if isinstance(raw, str) and raw in choices:
+        if type(raw) in (str, int) and raw in choices:
             return raw
-        raise _misfit(f"one of: {', '.join(choices)}", raw)
+        raise _misfit(f"one of: {', '.join(map(str, choices))}", raw)
 
     return read
 
