@@ -166,6 +166,14 @@ def read_or_none(kind: Any, raw: Any) -> Any:
         return None
 
 
+def stored(kind: Any, source: Path | str | bytes) -> Any:
+    """What is in a file or a text, as a `kind`; None if it is missing, damaged or something else."""
+    try:
+        return read_as(kind, read(source) if isinstance(source, Path) else parse(source), extra=True)
+    except JsonError:
+        return None
+
+
 @cache
 def _reader(kind: Any, extra: bool, whole: bool) -> Reader:
     def inner(kind: Any) -> Reader:

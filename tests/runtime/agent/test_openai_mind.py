@@ -106,8 +106,8 @@ def test_a_memory_that_gives_orders_is_quoted_in_one_line(engine: Engine, fake: 
     ("wish", "reason"),
     [
         (("fly", {}), "no tool 'fly'"),
-        (("search", "{not json"), "the arguments are not JSON"),
-        (("search", "[" * 100_000), "the arguments are not JSON"),
+        (("search", "{not json"), "the arguments must be JSON"),
+        (("search", "[" * 100_000), "the arguments must be JSON"),
         (("search", "[1, 2]"), "must be an object"),
         (("search", {"text": "boats", "k": 0}), "from 1 to 1000"),
         (("search", {"word": "boats"}), "must have no 'word'"),
