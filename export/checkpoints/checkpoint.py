@@ -145,7 +145,7 @@ def open_checkpoint(name: str | None, source: str | None = None, *, trust_pickle
         or source.startswith((".", "~"))
         or source.count("/") != 1
     ):
-        raise ExportError(f"{source}: no such directory or file, and no hub id (owner/name) either")
+        raise ExportError(f"{source}: must be a directory, a file, or a hub id (owner/name)")
     return _hub(source, f"see the licence of {source}", trust_pickle, name)
 
 
@@ -336,8 +336,7 @@ def _transformers_tokenizer(folder: Path, gguf_file: str | None) -> str:
     except Exception as error:
         reason = str(error).splitlines()[0][:120]
         raise ExportError(
-            f"{folder}: no tokenizer that can be read ({reason}): a tokenizer.json is wanted beside the "
-            "weights"
+            f"{folder}: no tokenizer that can be read ({reason}): put a tokenizer.json beside the weights"
         ) from None
     backend.no_truncation()
     backend.no_padding()

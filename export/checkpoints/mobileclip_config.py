@@ -35,7 +35,7 @@ def read_apple(raw: Config, where: str) -> Config:
     image, text = section(raw, "image_cfg", where), section(raw, "text_cfg", where)
     if text.get("causal_masking") is not False or text.get("model_name") not in ("mct", "base"):
         raise ExportError(
-            f"{where}: text_cfg is no text tower known here: MobileCLIP's S0, S1 and S2 read both ways"
+            f"{where}: text_cfg must be the text tower of MobileCLIP's S0, S1 or S2, which reads both ways"
         )
     sizes = _widths(text.get("dim"), text.get("ffn_multiplier_per_layer"), 16, where) | {
         "num_attention_heads": text.get("n_heads_per_layer"),
@@ -83,9 +83,7 @@ def _config(
     raw: Config, name: Any, image: Config, sizes: dict[str, Any], text: Config, mixers: bool, where: str
 ) -> Config:
     if name not in TOWERS:
-        raise ExportError(
-            f"{where}: image tower {str(name)[:60]!r} is not known here; known: {', '.join(TOWERS)}"
-        )
+        raise ExportError(f"{where}: image tower {str(name)[:60]!r} must be one of: {', '.join(TOWERS)}")
     (depths, widths), vocab = TOWERS[name], text.get("vocab_size", 49408)
     return {
         "model_type": "mobileclip",
@@ -134,7 +132,7 @@ def image_shape(config: Config) -> FastVitShape:
         )
     side = read_size(vision, where, "image_size", 256, 4096)
     if side % STRIDE:
-        raise ExportError(f"config.json: {where}.image_size {side} is no multiple of {STRIDE}")
+        raise ExportError(f"config.json: {where}.image_size must be a multiple of {STRIDE}, not {side}")
     return FastVitShape(
         side,
         depths,

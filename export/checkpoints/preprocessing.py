@@ -76,7 +76,7 @@ def of_architecture(kind: str, side: int, processor: Config | None = None) -> Pr
         for n, d in (("image_mean", _MEANS), ("image_std", _STDS))
     )
     if min(stds) <= 0:
-        raise ExportError(f"{WHERE}: image_std holds {min(stds)}: positive numbers are wanted")
+        raise ExportError(f"{WHERE}: image_std must be positive numbers, not {min(stds)}")
     method, fit = _filter(fields.get("resample", _RESAMPLE[kind])), "squash" if squash else "crop"
     return Preprocessing(
         resize=resize,
@@ -112,7 +112,7 @@ def _side(size: Any, name: str) -> int:
 def _filter(number: Any) -> str:
     if number not in _FILTERS:
         raise ExportError(
-            f"{WHERE}: resample {str(number)[:40]} is not known here; known: "
+            f"{WHERE}: resample must be one of the following, not {str(number)[:40]}: "
             f"{', '.join(f'{n} ({f})' for n, f in _FILTERS.items())}"
         )
     return _FILTERS[number]

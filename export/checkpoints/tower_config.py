@@ -83,7 +83,7 @@ def model_type(config: Config) -> str:
     name = config.get("model_type")
     if name not in MODEL_TYPES:
         raise ExportError(
-            f"config.json: model_type {str(name)[:60]!r} is no image-text model known here; choose one of: "
+            f"config.json: model_type {str(name)[:60]!r} must be one of: "
             f"{', '.join(MODEL_TYPES)}; as text tower alone: {', '.join(SENTENCE_TYPES)}"
         )
     return str(name)
@@ -170,7 +170,7 @@ def _encoder(half: Config, where: str, kind: str, defaults: dict[str, int]) -> E
     activation = half.get("hidden_act", _DEFAULTS[kind].activation)
     if activation not in ACTIVATIONS:
         raise ExportError(
-            f"config.json: {where}.hidden_act {str(activation)[:60]!r} is not known here; known: "
+            f"config.json: {where}.hidden_act {str(activation)[:60]!r} must be one of: "
             f"{', '.join(ACTIVATIONS)}"
         )
     eps = half.get("layer_norm_eps", _DEFAULTS[kind].eps)

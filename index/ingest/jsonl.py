@@ -25,7 +25,8 @@ from .picture import header, sha256
 
 WrittenSource = Literal["chat", "social", "ocr", "caption", "note", "people"]
 WRITTEN_SOURCES: tuple[str, ...] = get_args(WrittenSource)
-_Words = Annotated[str, Text(pattern=rf"(?=.*\S){STORABLE}", form="with text in it that can be stored")]
+WORDS = rf"(?=.*\S){STORABLE}"
+_Words = Annotated[str, Text(pattern=WORDS, form="with text in it that can be stored")]
 _MAX_MALFORMED = 10_000  # lines, and as many empty ones beyond those of photos: KB of gzip can hold millions
 _MAX_LINE = 8 << 20  # bytes of one JSONL line, so that a file without line ends cannot fill the memory
 

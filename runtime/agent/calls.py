@@ -21,7 +21,7 @@ SHOWN = 20  # photos of a preview
 SEARCHED = 20  # photos that a search returns unless told otherwise
 MAX_RESULTS = 1_000
 VIEWED, VIEWED_OF_SET = 6, 20  # photos of one call of `view`: named one by one, or a subset
-_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,39}"  # of a subset
+SUBSET = r"([A-Za-z][A-Za-z0-9_-]{0,39})?"  # a name, or ""
 
 
 class ToolError(RuntimeFailure):
@@ -36,7 +36,7 @@ def about(description: str) -> dict[str, str]:
 _Words = Annotated[str, Text(MAX_TEXT, pattern=UNICODE, form="in valid Unicode", stripped=True)]
 _Ids = Annotated[tuple[_Words, ...], Items(MAX_IDS)]
 _FORM = "that names a subset: a letter, then letters, digits, - or _"
-_Subset = Annotated[str, Text(MAX_TEXT, pattern=f"({_NAME})?", form=_FORM, stripped=True)]
+_Subset = Annotated[str, Text(MAX_TEXT, pattern=SUBSET, form=_FORM, stripped=True)]
 _Limit = Annotated[int, Between(0, MAX_RESULTS)]
 _Count = Annotated[int, Between(1, MAX_RESULTS)]
 _WITHIN = "name of a subset to stay inside; empty: the whole album"
@@ -174,7 +174,7 @@ def schema(name: str) -> dict[str, Any]:
     for f in dataclasses.fields(kind):
         properties[f.name] = _type_schema(hints[f.name]) | {"description": f.metadata["description"]}
         if hints[f.name] == _Subset:
-            properties[f.name]["pattern"] = f"^({_NAME})?$"
+            properties[f.name]["pattern"] = f"^{SUBSET}$"
         if f.default is dataclasses.MISSING:
             required.append(f.name)
         else:

@@ -32,7 +32,8 @@ MAX_ANSWER = 100_000  # photos
 Tokens = Literal["none", "counted", "estimated"]
 Name = Annotated[str, Text(1_000, pattern=UNICODE, form="in valid Unicode")]
 Words = Annotated[str, Text(MAX_QUESTION, pattern=UNICODE, form="in valid Unicode")]
-PhotoId = Annotated[str, Text(pattern=r"img_[0-9a-f]{10}", form="such as img_0123456789")]
+PHOTO = r"img_[0-9a-f]{10}"
+PhotoId = Annotated[str, Text(pattern=PHOTO, form="such as img_0123456789")]
 Count = Annotated[int, Between(0, 10**9)]
 Milliseconds = Annotated[float, Between(0, 1e9)]  # eleven days
 

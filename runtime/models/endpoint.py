@@ -67,7 +67,7 @@ class Endpoint:
             usable = False
         plain = self.url.isascii() and self.url.isprintable() and " " not in self.url
         if not (usable and plain) or parts.scheme not in ("http", "https"):
-            raise RuntimeFailure(f"the endpoint is no address such as {DEFAULT_ENDPOINT}")
+            raise RuntimeFailure(f"the endpoint must be an address such as {DEFAULT_ENDPOINT}")
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise RuntimeFailure(
                 f"the endpoint's address holds more than host and path; a key goes into {self.key}"

@@ -99,9 +99,9 @@ def test_every_model_has_a_configuration(name: str) -> None:
     ("source", "message"),
     [
         ("random:x", "the seed is a whole number"),
-        ("/nowhere/at/all", "no such directory or file"),
-        ("missing.gguf", "no such directory or file"),
-        ("a/b/c", "no hub id"),
+        ("/nowhere/at/all", "must be a directory, a file, or a hub id"),
+        ("missing.gguf", "must be a directory, a file, or a hub id"),
+        ("a/b/c", "or a hub id"),
         (
             "nobody/nothing",
             "cannot be fetched from the hub .* give a local directory with -m, or --weights random",

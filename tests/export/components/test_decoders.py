@@ -221,7 +221,7 @@ def test_gpt2_is_refused_more_positions_than_it_learned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "message"), [(("int4", 128), "64 columns are no multiple of group size 128")]
+    ("scheme", "message"), [(("int4", 128), "64 columns must be a multiple of group size 128")]
 )
 def test_a_group_size_that_does_not_fit_is_named_and_no_file_written(
     scheme: tuple[str, int], message: str, tmp_path: Path
