@@ -6,7 +6,6 @@ Only this module turns errors into an exit code.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +33,7 @@ from .settings import (
     COREML_CACHES,
     DEPLOYMENT_TARGETS,
     EXECUTORCH_BACKENDS,
+    JOBS,
     ONNX_FORMATS,
     Settings,
     parse_bars,
@@ -274,7 +274,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 @click.option(
     "--jobs",
     type=click.IntRange(1, 16),
-    default=min(2, os.cpu_count() or 1),
+    default=JOBS,
     show_default=True,
     help="Worker processes. 1: least memory.",
 )

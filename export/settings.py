@@ -6,6 +6,7 @@ They are sent to the worker processes and written into the manifest.
 from __future__ import annotations
 
 import dataclasses
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from .recipe import (
     WeightsRules,
     recipe,
 )
+
+JOBS = min(2, os.cpu_count() or 1)  # workers of an export, unless it is told otherwise
 
 GROUP_SIZES = (16, 32, 64, 128, 256)
 ONNX_FORMATS = ("onnx", "ort")
