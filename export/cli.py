@@ -6,7 +6,6 @@ Only this module turns errors into an exit code.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +33,7 @@ from .settings import (
     COREML_CACHES,
     DEPLOYMENT_TARGETS,
     EXECUTORCH_BACKENDS,
+    JOBS,
     ONNX_FORMATS,
     Settings,
     parse_bars,
@@ -137,7 +137,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     }
     if not isinstance(config, dict) or any(str(key) not in names for key in config):
         known = ", ".join(sorted(names))
-        raise click.BadParameter(f"{path}: a mapping of options is wanted, with keys among: {known}")
+        raise click.BadParameter(f"{path}: must be a mapping of options, with keys among: {known}")
     context.default_map = {names[str(key)]: value for key, value in config.items()}
     return path
 
@@ -274,7 +274,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 @click.option(
     "--jobs",
     type=click.IntRange(1, 16),
-    default=min(2, os.cpu_count() or 1),
+    default=JOBS,
     show_default=True,
     help="Worker processes. 1: least memory.",
 )
@@ -332,7 +332,7 @@ def export(
 
     if recipe is not None and recipe not in RECIPES:
         raise click.BadParameter(
-            f"{recipe!r} is no recipe; choose one of: {', '.join(RECIPES)}", param_hint="RECIPE"
+            f"{recipe!r} must be one of the recipes: {', '.join(RECIPES)}", param_hint="RECIPE"
         )
     try:
         chosen_targets = write.parse_targets(targets)

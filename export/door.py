@@ -10,12 +10,10 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.door.bundle import Bundle, Running
 
 from .recipe import RECIPES
-from .settings import Settings, parse_sources, recipe_for
+from .settings import JOBS, Settings, parse_sources, recipe_for
 
 if TYPE_CHECKING:
     from .bundle.write import Report
-
-JOBS = 2
 
 
 def export(

@@ -6,6 +6,7 @@ They are sent to the worker processes and written into the manifest.
 from __future__ import annotations
 
 import dataclasses
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from .recipe import (
     WeightsRules,
     recipe,
 )
+
+JOBS = min(2, os.cpu_count() or 1)  # workers of an export, unless it is told otherwise
 
 GROUP_SIZES = (16, 32, 64, 128, 256)
 ONNX_FORMATS = ("onnx", "ort")
@@ -240,7 +243,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     pairs = [item.split("=", 1) for item in text.split(",") if item]
     if any(len(pair) != 2 for pair in pairs):
-        raise ValueError(f"{text!r} is no list of name=value")
+        raise ValueError(f"{text!r} must be a list of name=value")
     return tuple((name, value) for name, value in pairs)
 
 
@@ -275,7 +278,7 @@ def parse_bars(items: tuple[str, ...]) -> tuple[tuple[str, Threshold], ...]:
             numbers = []
         if not 1 <= len(numbers) <= 2 or not all(0 < x <= 1 for x in numbers):
             raise ExportError(
-                f"--threshold {item}: a cosine above 0 and at most 1 is wanted, for a decoder also a share "
+                f"--threshold {item}: must be a cosine above 0 and at most 1, for a decoder also a share "
                 "of likeliest tokens, as in llm_decoder=0.9/0.8"
             )
         bars[role] = Threshold(*numbers)
@@ -303,9 +306,7 @@ def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tup
         if equals and part in PARTS:
             source_of[part] = source
         elif equals and part.isidentifier() and Path(source).exists() and not Path(item).exists():
-            raise ExportError(
-                f"--weights {item}: there is no part {part!r}; the parts are {', '.join(PARTS)}"
-            )
+            raise ExportError(f"--weights {item}: {part!r} must be one of the parts {', '.join(PARTS)}")
         else:
             source_of |= dict.fromkeys(parts, item)
     return tuple(source_of.items())

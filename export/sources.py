@@ -11,6 +11,7 @@ import os
 import re
 from pathlib import Path
 
+from gamer.index.json_checked import stored
 from gamer.runtime.models.selfcheck import cache_folder
 
 from .settings import Settings
@@ -37,11 +38,7 @@ def recall(digest: str) -> dict[str, str]:
     """Part → path of the sources of a bundle with this fingerprint; {} if it was made elsewhere."""
     if not _DIGEST.fullmatch(digest):
         return {}
-    try:
-        raw = json.loads(_file(digest).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return {str(part): str(path) for part, path in raw.items()} if isinstance(raw, dict) else {}
+    return stored(dict[str, str], _file(digest)) or {}
 
 
 def _file(digest: str) -> Path:

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .errors import AlbumError
+from .json_checked import stored
 
 SUFFIX = ".opened"
 MAX_QUERY, MAX_BYTES = 1000, 16 << 20
@@ -120,10 +121,5 @@ def _line(entry: Opened) -> bytes:
 
 
 def _entry(line: bytes) -> Opened | None:
-    try:
-        found = json.loads(line)
-        entry = Opened(found["at"], found["query"], found["photo"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    sound = type(entry.at) is int and isinstance(entry.query, str) and isinstance(entry.photo, str)
-    return entry if sound and entry.query.strip() and len(entry.query) <= MAX_QUERY else None
+    entry: Opened | None = stored(Opened, line)
+    return entry if entry is not None and entry.query.strip() and len(entry.query) <= MAX_QUERY else None

@@ -18,8 +18,12 @@ from typing import Any
 
 import pytest
 
+from gamer.index.ingest import jsonl
 from gamer.index.ingest.photo_metadata import _CAMERA_TEXT
-from gamer.runtime.agent import toolbox
+from gamer.index.json_checked import STORABLE, UNICODE
+from gamer.runtime.agent import recording, toolbox
+from gamer.runtime.agent.calls import SUBSET
+from gamer.runtime.bundle import manifest
 from gamer.runtime.cues import anchors, languages, offsets, parse, recurring, rules
 from gamer.runtime.cues.parse import MAX_QUERY
 from gamer.runtime.cues.tables import tables
@@ -66,6 +70,10 @@ def of_languages() -> Iterator[re.Pattern[str]]:
 
 # Files in which a pattern is made from a function's arguments → the patterns that it makes.
 MADE: dict[str, Callable[[], list[Pattern]]] = {
+    "index/json_checked.py": lambda: [  # each is matched with a whole text
+        Pattern("index/json_checked.py", rf"(?:{text})\Z", re.DOTALL, True)
+        for text in (STORABLE, UNICODE, jsonl.WORDS, manifest.CHANNEL_NAME, SUBSET, recording.PHOTO)
+    ],
     "runtime/agent/toolbox.py": lambda: of("runtime/agent/toolbox.py", toolbox._phrase("the red hat")),
     "runtime/cues/anchors.py": lambda: of("runtime/cues/anchors.py", anchors._part_of_event()),
     "runtime/cues/recurring.py": lambda: of("runtime/cues/recurring.py", recurring._day_or_hour()),

@@ -11,10 +11,9 @@ from gamer.runtime.agent import minds
 from gamer.runtime.agent.llm_mind import LlmMind
 from gamer.runtime.agent.loop import Budget, Mind
 from gamer.runtime.agent.openai_mind import OpenAiMind
-from gamer.runtime.agent.recording import Trace, read_traces
+from gamer.runtime.agent.recording import Trace, TraceError, read_traces
 from gamer.runtime.agent.replay import Replay
 from gamer.runtime.agent.toolbox import Toolbox
-from gamer.runtime.agent.trace_fields import TraceError
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from gamer.index import AlbumError
 from gamer.index.album.storage import WriterLock
+from gamer.index.json_checked import JsonError, read, read_as
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
 
@@ -276,12 +277,12 @@ def _written_by_export(out: Path) -> bool:
     Only such a folder may be replaced.
     """
     try:
-        raw = json.loads((out / mf.MANIFEST_NAME).read_text(encoding="utf-8"))
+        raw = read(out / mf.MANIFEST_NAME)
         named = {mf.MANIFEST_NAME} | {
             str(entry["path"]) for entry in (*raw["artifacts"], *raw["files"], *raw.get("prefixes", ()))
         }
         ours = isinstance(raw["schema_version"], int) and isinstance(raw["tools"]["fingerprint"], str)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         return False
     files = (p.relative_to(out) for p in out.rglob("*") if not p.is_dir())
     return ours and all(any(str(part) in named for part in (f, *f.parents)) for f in files)
@@ -330,14 +331,13 @@ def _record(task: Task) -> Path:
 
 def _finished(task: Task) -> ExportedArtifact | None:
     try:
-        raw = json.loads(_record(task).read_text())
-        exported = ExportedArtifact(mf.artifact_from(raw["artifact"]), mf.Component(**raw["component"]))
+        exported: ExportedArtifact = read_as(ExportedArtifact, read(_record(task)))
         unchanged = mf.digest(Path(task.folder) / exported.artifact.path) == (
             exported.artifact.bytes,
             exported.artifact.sha256,
         )
         return exported if unchanged and _passes(task.settings, exported.artifact) else None
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, JsonError):
         return None
 
 

@@ -17,8 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..checked import read_object
 from ..errors import ExportError
-from . import catalogue, json_files, mobileclip_config, sentence_modules
+from . import catalogue, mobileclip_config, sentence_modules
 from .catalogue import Config
 from .chat_template import ChatTemplate, of_directory
 from .gguf_weights import open_gguf
@@ -36,7 +37,6 @@ _VOCABULARIES = (
     "spm.model",
 )
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
-_MAX_JSON_MB = 64
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def open_checkpoint(name: str | None, source: str | None = None, *, trust_pickle
         or source.startswith((".", "~"))
         or source.count("/") != 1
     ):
-        raise ExportError(f"{source}: no such directory or file, and no hub id (owner/name) either")
+        raise ExportError(f"{source}: must be a directory, a file, or a hub id (owner/name)")
     return _hub(source, f"see the licence of {source}", trust_pickle, name)
 
 
@@ -288,9 +288,9 @@ def open_directory(
             )
         return _transformers_tokenizer(folder, None)
 
-    generation = read_json(folder / "generation_config.json") or {}
+    generation = read_object(folder / "generation_config.json") or {}
     config |= {"eos_token_id": generation["eos_token_id"]} if "eos_token_id" in generation else {}
-    template = of_directory(folder, read_json(folder / "tokenizer_config.json"))
+    template = of_directory(folder, read_object(folder / "tokenizer_config.json"))
     sentence = sentence_modules.of_directory(folder) if catalogue.is_sentence_encoder(config) else AS_IT_IS
     return Checkpoint(config, weights, tokenizer, processor, licence, template, sentence)
 
@@ -300,13 +300,13 @@ def _configuration(folder: Path, model: str | None) -> tuple[Config, Config | No
 
     MobileCLIP's published forms are converted. Raises ExportError without a configuration.
     """
-    config = read_json(folder / "config.json")
+    config = read_object(folder / "config.json")
     if config is not None and "model_type" in config:
-        return config, read_json(folder / "preprocessor_config.json")
-    if (published := read_json(folder / "open_clip_config.json")) is not None:
+        return config, read_object(folder / "preprocessor_config.json")
+    if (published := read_object(folder / "open_clip_config.json")) is not None:
         return mobileclip_config.read_open_clip(published, f"{folder.name}/open_clip_config.json")
     for name in ("config.json", *sorted(path.name for path in folder.glob("mobileclip*.json"))):
-        published = read_json(folder / name)
+        published = read_object(folder / name)
         if published is not None and "image_cfg" in published:
             return mobileclip_config.read_apple(published, f"{folder.name}/{name}"), None
     if model is not None and (default := catalogue.config(model))["model_type"] == "mobileclip":
@@ -316,19 +316,6 @@ def _configuration(folder: Path, model: str | None) -> tuple[Config, Config | No
             f"{folder}: no config.json: give the directory that holds config.json and the safetensors files"
         )
     return config, None
-
-
-def read_json(path: Path) -> Config | None:
-    """The JSON object in a file; None if the file does not exist.
-
-    Raises ExportError if it is unreadable, not an object, or larger than 64 MB.
-    """
-    if not path.is_file():
-        return None
-    value = json_files.read(path, _MAX_JSON_MB)
-    if not isinstance(value, dict):
-        raise ExportError(f"{path}: not a JSON object: is it a model's directory?")
-    return value
 
 
 def _licence(name: str | None, folder: Path) -> str:
@@ -349,8 +336,7 @@ def _transformers_tokenizer(folder: Path, gguf_file: str | None) -> str:
     except Exception as error:
         reason = str(error).splitlines()[0][:120]
         raise ExportError(
-            f"{folder}: no tokenizer that can be read ({reason}): a tokenizer.json is wanted beside the "
-            "weights"
+            f"{folder}: no tokenizer that can be read ({reason}): put a tokenizer.json beside the weights"
         ) from None
     backend.no_truncation()
     backend.no_padding()

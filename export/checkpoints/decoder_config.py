@@ -12,6 +12,7 @@ from typing import Any
 
 from gamer.runtime.bundle.manifest import Language
 
+from ..checked import whole
 from ..errors import ExportError
 from ..networks.decoder import DecoderShape
 from ..networks.t5 import T5Shape
@@ -163,13 +164,9 @@ def read_size(config: Config, key: str, default: int | None = None) -> int:
     """
     value = default if default is not None and not config.get(key) else _required(config, key)
     most = next(most for part, most in _MOST.items() if part in key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-        raise ValueError(f"{key} is {str(value)[:40]!r}")
-    if not 1 <= value <= most:
-        raise ExportError(
-            f"{config.get('model_type')}: {key} is {value}; sizes from 1 to {most} are supported"
-        )
-    return int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return whole(value, f"{config.get('model_type')}: {key}", most)
 
 
 def _required(config: Config, key: str) -> Any:

@@ -60,7 +60,7 @@ def landmarks(source: str | None = None) -> Forest:
     path = _path(source, "landmarks")
     forest = read_forest(path)
     if len(forest.shape) != LANDMARKS:
-        raise ExportError(f"{path.name}: {len(forest.shape)} landmarks, {LANDMARKS} are wanted")
+        raise ExportError(f"{path.name}: must have {LANDMARKS} landmarks, not {len(forest.shape)}")
     return forest
 
 
@@ -72,7 +72,7 @@ def _path(source: str | None, what: str) -> Path:
     folder = catalogue.package_dir(FACES) / "models" if source is None else Path(source)
     path = folder / FILES[what]
     if not path.is_file():
-        raise ExportError(f"{path}: no such file; a folder with {', '.join(FILES.values())} is wanted")
+        raise ExportError(f"{path}: no such file; give a folder with {', '.join(FILES.values())}")
     return path
 
 

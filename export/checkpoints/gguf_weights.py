@@ -111,7 +111,7 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
             )
         value = otherwise if field is None else field.contents()
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ExportError(f"{path.name}: {architecture}.{key} is no number: the file is damaged")
+            raise ExportError(f"{path.name}: {architecture}.{key} must be a number: the file is damaged")
         return value
 
     def count(key: str, otherwise: Any = None) -> int:
@@ -124,7 +124,7 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
     if "token_embd.weight" not in tensors:
         raise ExportError(f"{path.name}: tensor token_embd.weight is missing: the file is cut short")
     if len(tensors["token_embd.weight"].shape) != 2:
-        raise ExportError(f"{path.name}: token_embd.weight is no matrix: the file is damaged")
+        raise ExportError(f"{path.name}: token_embd.weight must be a matrix: the file is damaged")
     hidden, heads, layers = (
         count(key) for key in ("embedding_length", "attention.head_count", "block_count")
     )

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
+from gamer.index.json_checked import Between, Items
+
+from ..checked import read_as, whole
 from ..errors import ExportError
 from ..networks.fastvit import HEAD, STRIDE, FastVitShape
 from .tower_config import Config, read_size, section
@@ -22,6 +25,7 @@ TOWERS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "mci2": ((4, 12, 24, 4), (80, 160, 320, 640)),
 }
 RATIO = 3  # width of an MLP over the width of its block
+_Ratio = Annotated[float, Between(0, 64, "(]")]
 _RESAMPLE = {"bilinear": 2, "bicubic": 3}
 _TEXT = {"context_length", "vocab_size", "width", "heads", "layers", "mlp_ratio", "no_causal_mask"}
 
@@ -31,7 +35,7 @@ def read_apple(raw: Config, where: str) -> Config:
     image, text = section(raw, "image_cfg", where), section(raw, "text_cfg", where)
     if text.get("causal_masking") is not False or text.get("model_name") not in ("mct", "base"):
         raise ExportError(
-            f"{where}: text_cfg is no text tower known here: MobileCLIP's S0, S1 and S2 read both ways"
+            f"{where}: text_cfg must be the text tower of MobileCLIP's S0, S1 or S2, which reads both ways"
         )
     sizes = _widths(text.get("dim"), text.get("ffn_multiplier_per_layer"), 16, where) | {
         "num_attention_heads": text.get("n_heads_per_layer"),
@@ -70,16 +74,8 @@ def read_open_clip(raw: Config, where: str) -> tuple[Config, Config]:
 
 def _widths(width: Any, ratio: Any, step: int, where: str) -> dict[str, Any]:
     """The width of a text tower and of its MLPs, the latter rounded up to a multiple of `step`."""
-    if (
-        not isinstance(width, int)
-        or not isinstance(ratio, int | float)
-        or not 0 < width <= 1 << 16
-        or not 0 < ratio <= 64
-    ):
-        raise ExportError(
-            f"{where}: text_cfg has mlps {str(ratio)[:40]} times as wide as {str(width)[:40]}: one number "
-            "each is wanted"
-        )
+    width = whole(width, f"{where}: text_cfg: the width", 1 << 16)
+    ratio = read_as(_Ratio, ratio, f"{where}: text_cfg: the width of the mlps over it")
     return {"hidden_size": width, "intermediate_size": math.ceil(width * ratio / step) * step}
 
 
@@ -87,9 +83,7 @@ def _config(
     raw: Config, name: Any, image: Config, sizes: dict[str, Any], text: Config, mixers: bool, where: str
 ) -> Config:
     if name not in TOWERS:
-        raise ExportError(
-            f"{where}: image tower {str(name)[:60]!r} is not known here; known: {', '.join(TOWERS)}"
-        )
+        raise ExportError(f"{where}: image tower {str(name)[:60]!r} must be one of: {', '.join(TOWERS)}")
     (depths, widths), vocab = TOWERS[name], text.get("vocab_size", 49408)
     return {
         "model_type": "mobileclip",
@@ -138,7 +132,7 @@ def image_shape(config: Config) -> FastVitShape:
         )
     side = read_size(vision, where, "image_size", 256, 4096)
     if side % STRIDE:
-        raise ExportError(f"config.json: {where}.image_size {side} is no multiple of {STRIDE}")
+        raise ExportError(f"config.json: {where}.image_size must be a multiple of {STRIDE}, not {side}")
     return FastVitShape(
         side,
         depths,
@@ -149,14 +143,6 @@ def image_shape(config: Config) -> FastVitShape:
 
 
 def _four(vision: Config, name: str, most: int) -> tuple[int, ...]:
-    values = vision.get(name)
-    if (
-        not isinstance(values, list)
-        or len(values) != 4
-        or any(type(n) is not int or not 1 <= n <= most for n in values)
-    ):
-        raise ExportError(
-            f"config.json: vision_config.{name} is {str(values)[:60]}: four whole numbers up to {most} are "
-            "wanted"
-        )
-    return tuple(values)
+    kind = Annotated[tuple[Annotated[int, Between(1, most)], ...], Items(least=4, most=4)]
+    four: tuple[int, ...] = read_as(kind, vision.get(name), f"config.json: vision_config.{name}")
+    return four

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from gamer.index.json_checked import Between, Items
 from gamer.runtime.bundle.manifest import Preprocessing
 
+from ..checked import read_as, whole
 from ..errors import ExportError
 from . import mobileclip_config
 from .tower_config import Config, image_shape, model_type
@@ -25,6 +27,9 @@ _STDS = {
     "siglip": (0.5, 0.5, 0.5),
     "blip-2": (0.26862954, 0.26130258, 0.27577711),
 }
+_Number = Annotated[float, Between(-1e6, 1e6)]
+_Three = Annotated[tuple[_Number, ...], Items(least=3, most=3)]
+_Factor = Annotated[_Number, Between(0, ends="(]")]
 _SQUASHED = ("siglip", "blip-2")
 WHERE = "preprocessor_config.json"
 
@@ -71,7 +76,7 @@ def of_architecture(kind: str, side: int, processor: Config | None = None) -> Pr
         for n, d in (("image_mean", _MEANS), ("image_std", _STDS))
     )
     if min(stds) <= 0:
-        raise ExportError(f"{WHERE}: image_std holds {min(stds)}: positive numbers are wanted")
+        raise ExportError(f"{WHERE}: image_std must be positive numbers, not {min(stds)}")
     method, fit = _filter(fields.get("resample", _RESAMPLE[kind])), "squash" if squash else "crop"
     return Preprocessing(
         resize=resize,
@@ -101,17 +106,13 @@ def _side(size: Any, name: str) -> int:
     value = size.get("height") if isinstance(size, dict) else size
     if isinstance(size, dict) and size.get("width") != value:
         raise ExportError(f"{WHERE}: {name} is {str(size)[:80]}: only squares are supported")
-    if type(value) is not int or not 1 <= value <= 4096:
-        raise ExportError(
-            f"{WHERE}: {name} is {str(size)[:80]}: a whole number of pixels up to 4096 is wanted"
-        )
-    return value
+    return whole(value, f"{WHERE}: {name}", 4096)
 
 
 def _filter(number: Any) -> str:
     if number not in _FILTERS:
         raise ExportError(
-            f"{WHERE}: resample {str(number)[:40]} is not known here; known: "
+            f"{WHERE}: resample must be one of the following, not {str(number)[:40]}: "
             f"{', '.join(f'{n} ({f})' for n, f in _FILTERS.items())}"
         )
     return _FILTERS[number]
@@ -120,14 +121,5 @@ def _filter(number: Any) -> str:
 def _channels(values: Any, name: str, given: Config) -> tuple[float, ...]:
     """Three values of the file, divided by rescale_factor: in units of pixel values 0..255."""
     factor = given.get("rescale_factor", 1 / 255)
-    numbers = [*values, factor] if isinstance(values, list | tuple) else []
-    if (
-        len(numbers) != 4
-        or any(not isinstance(x, int | float) or abs(x) > 1e6 for x in numbers)
-        or not factor > 0
-    ):
-        raise ExportError(
-            f"{WHERE}: {name} {str(values)[:80]} (rescale_factor {str(factor)[:20]}): three numbers are "
-            "wanted"
-        )
-    return tuple(float(x) / float(factor) for x in values)
+    scale = read_as(_Factor, factor, f"{WHERE}: rescale_factor")
+    return tuple(number / scale for number in read_as(_Three, values, f"{WHERE}: {name}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..checked import whole
 from ..errors import ExportError
 from ..networks.bert import BertShape
 from ..networks.encoder import ACTIVATIONS
@@ -25,12 +26,8 @@ def first_position(config: Config) -> int:
             return 0
         case "mpnet":
             return _PAD + 1
-    pad = config.get("pad_token_id", _PAD)
-    if type(pad) is not int or not 0 <= pad < 1 << 16:
-        raise ExportError(
-            f"{config.get('model_type')}: pad_token_id is {str(pad)[:40]}: a small whole number is wanted"
-        )
-    return pad + 1
+    where = f"{config.get('model_type')}: pad_token_id"
+    return whole(config.get("pad_token_id", _PAD), where, (1 << 16) - 1, least=0) + 1
 
 
 def longest(config: Config, modules: SentenceModules, most: int = 0) -> int:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from gamer.index.json_checked import Between
+
+from ..checked import read, read_as, read_object
 from ..errors import ExportError
-from . import json_files
 
 _MODULES = ("Transformer", "Pooling", "Normalize")
 # The name in 1_Pooling/config.json → the pooling of networks/pooling.py. A mean over the root of the length
@@ -23,7 +25,7 @@ _POOLINGS = {"mean": "mean", "mean_tokens": "mean", "mean_sqrt_len_tokens": "mea
 }
 # Names of flags that say how to pool; others, such as include_prompt, do not.
 _KNOWN = (*_POOLINGS, "max_tokens", "weightedmean_tokens")
-_MOST_MB = 1  # of one of these files
+_MOST = 1 << 20  # bytes of one of these files
 # The names under which published encoders keep the words before a query, and before what it is compared with.
 _QUERY = ("query", "search_query", "retrieval.query", "s2p_query")
 _MEMORY = ("passage", "document", "search_document", "retrieval.passage", "corpus")
@@ -65,14 +67,11 @@ def of_directory(folder: Path) -> SentenceModules:
 
     Raises ExportError for a module or a pooling that is not supported, and for files that cannot be read.
     """
-    settings = _object(folder / "sentence_bert_config.json")
-    longest = settings.get("max_seq_length") or 0
-    if type(longest) is not int or longest < 0:
-        raise ExportError(
-            f"{folder.name}/sentence_bert_config.json: max_seq_length is {str(longest)[:60]}: a whole number "
-            "is wanted"
-        )
-    prompts = _object(folder / "config_sentence_transformers.json").get("prompts") or {}
+    path = folder / "sentence_bert_config.json"
+    settings = _object(path)
+    most = settings.get("max_seq_length") or 0
+    longest = read_as(Annotated[int, Between(0)], most, f"{path}: max_seq_length")
+    prompts = _object(folder / "config_sentence_transformers.json").get("prompts")
     named = prompts.items() if isinstance(prompts, dict) else ()
     return SentenceModules(
         _pooling(folder),
@@ -83,10 +82,8 @@ def of_directory(folder: Path) -> SentenceModules:
 
 
 def _pooling(folder: Path) -> str:
-    modules = _json(folder / "modules.json", list)
-    path = "1_Pooling"
-    for module in modules:
-        entry = module if isinstance(module, dict) else {}
+    file, path = folder / "modules.json", "1_Pooling"
+    for entry in read(file, tuple[dict[str, Any], ...], most=_MOST) if file.is_file() else ():
         kind = str(entry.get("type")).rpartition(".")[2]
         if kind not in _MODULES:
             raise ExportError(
@@ -107,15 +104,4 @@ def _pooling(folder: Path) -> str:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = _json(path, dict)
-    return found
-
-
-def _json(path: Path, kind: type) -> Any:
-    """The JSON value of this kind in a file; an empty one if the file does not exist."""
-    if not path.is_file():
-        return kind()
-    value = json_files.read(path, _MOST_MB)
-    if not isinstance(value, kind):
-        raise ExportError(f"{path}: a JSON {'list' if kind is list else 'object'} is wanted")
-    return value
+    return read_object(path, most=_MOST) or {}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
+from gamer.index.json_checked import Between
+
+from ..checked import read_as, whole
 from ..errors import ExportError
 from ..networks.clip_text import TextShape
 from ..networks.encoder import ACTIVATIONS, EncoderShape
@@ -80,7 +83,7 @@ def model_type(config: Config) -> str:
     name = config.get("model_type")
     if name not in MODEL_TYPES:
         raise ExportError(
-            f"config.json: model_type {str(name)[:60]!r} is no image-text model known here; choose one of: "
+            f"config.json: model_type {str(name)[:60]!r} must be one of: "
             f"{', '.join(MODEL_TYPES)}; as text tower alone: {', '.join(SENTENCE_TYPES)}"
         )
     return str(name)
@@ -144,9 +147,8 @@ def section(config: Config, name: str, where: str = "config.json") -> Config:
     `NAME_dict`, which old CLIP configs have, takes precedence, as in transformers.
     """
     half = config.get(name + "_dict") or config.get(name) or {}
-    if not isinstance(half, dict):
-        raise ExportError(f"{where}: {name} is no object: this is not the config of an image-text model")
-    return half
+    section: Config = read_as(Config, half, f"{where}: {name}")
+    return section
 
 
 def _projection(config: Config, kind: str) -> int | None:
@@ -168,15 +170,12 @@ def _encoder(half: Config, where: str, kind: str, defaults: dict[str, int]) -> E
     activation = half.get("hidden_act", _DEFAULTS[kind].activation)
     if activation not in ACTIVATIONS:
         raise ExportError(
-            f"config.json: {where}.hidden_act {str(activation)[:60]!r} is not known here; known: "
+            f"config.json: {where}.hidden_act {str(activation)[:60]!r} must be one of: "
             f"{', '.join(ACTIVATIONS)}"
         )
     eps = half.get("layer_norm_eps", _DEFAULTS[kind].eps)
-    if not isinstance(eps, int | float) or not 0 < eps < 1:
-        raise ExportError(
-            f"config.json: {where}.layer_norm_eps is {str(eps)[:60]}: a small positive number is wanted"
-        )
-    return EncoderShape(width, heads, layers, inner, str(activation), float(eps))
+    eps = read_as(Annotated[float, Between(0, 1, "()")], eps, f"config.json: {where}.layer_norm_eps")
+    return EncoderShape(width, heads, layers, inner, str(activation), eps)
 
 
 def _side(half: Config, name: str, default: int) -> int:
@@ -192,10 +191,4 @@ def _side(half: Config, name: str, default: int) -> int:
 
 def read_size(part: Config, where: str, name: str, default: int, most: int, least: int = 1) -> int:
     """The integer field `name`, from `least` to `most`. Raises ExportError naming `where` and the field."""
-    value = part.get(name, default)
-    if type(value) is not int or not least <= value <= most:
-        at = f"{where}.{name}".lstrip(".")
-        raise ExportError(
-            f"config.json: {at} is {str(value)[:60]}: a whole number from {least} to {most} is wanted"
-        )
-    return value
+    return whole(part.get(name, default), f"config.json: {f'{where}.{name}'.lstrip('.')}", most, least)

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
+from typing import Annotated, Literal
 
 import torch
 from torch import nn
 
+from gamer.index.json_checked import Between
 from gamer.runtime.bundle.manifest import TensorSpec
 
+from ..checked import read_as
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.weights import Weights
 from ..errors import ExportError
@@ -28,7 +31,6 @@ from .export_module import ExportModule
 
 MODEL_TYPE = "gamer-dpe"
 HEAD = "dpe_query"
-QUERY_ENCODERS = ("text", "llm")
 MAX_SLOTS, MAX_WIDTH, MAX_RANK = 1 << 16, 1 << 16, 1 << 10
 DECODER = "llm_decoder"
 ALL = "whole"  # in place of a rank
@@ -63,19 +65,34 @@ class QuerySide:
     slots: int = 0
 
 
+@dataclass(frozen=True)
+class _Head:
+    width: Annotated[int, Between(0, MAX_WIDTH)] = 0
+    slots: Annotated[int, Between(0, MAX_SLOTS)] = 0
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """Of a checkpoint's config.json, what `gamer train` wrote beside the sizes."""
+
+    query: Literal["text", "llm"] = "llm"
+    head: _Head = _Head()
+    lora: Literal["whole"] | Annotated[int, Between(0, MAX_RANK)] = 0
+
+
+def _trained(opened: Checkpoint) -> _Trained:
+    trained: _Trained = read_as(_Trained, opened.config, f"{opened.weights.source}: config.json")
+    return trained
+
+
 def query_side(opened: Checkpoint) -> QuerySide:
     """The query side that a checkpoint was trained with. Raises ExportError for one that cannot be."""
-    query, head = opened.config.get("query", "llm"), opened.config.get("head", {})
-    width, slots = (head.get(key, 0) if isinstance(head, dict) else -1 for key in ("width", "slots"))
-    bounded = all(
-        isinstance(n, int) and 0 <= n <= most for n, most in ((width, MAX_WIDTH), (slots, MAX_SLOTS))
-    )
-    if query not in QUERY_ENCODERS or not bounded or (query == "text" and not width):
+    trained = _trained(opened)
+    if trained.query == "text" and not trained.head.width:
         raise ExportError(
-            f"{opened.weights.source}: config.json has query {str(query)[:20]!r} and head {str(head)[:60]}: "
-            f"it says {' or '.join(QUERY_ENCODERS)}, and for text a head's width and slots"
+            f"{opened.weights.source}: config.json.head: must have a width for the query of text"
         )
-    return QuerySide(query, width, slots)
+    return QuerySide(trained.query, trained.head.width, trained.head.slots)
 
 
 def query_head(side: QuerySide, hidden: int, origin: Checkpoint) -> ExportModule:
@@ -101,14 +118,8 @@ def rank(opened: Checkpoint) -> int:
 
     Raises ExportError.
     """
-    found = opened.config.get("lora", 0)
-    if found == ALL:
-        return WHOLE
-    if not isinstance(found, int) or not 0 <= found <= MAX_RANK:
-        raise ExportError(
-            f"{opened.weights.source}: config.json has lora {str(found)[:20]}: it says a rank or {ALL!r}"
-        )
-    return found
+    rank = _trained(opened).lora
+    return WHOLE if isinstance(rank, str) else rank
 
 
 def adapt(step: nn.Module, opened: Checkpoint) -> None:

@@ -189,7 +189,7 @@ def features(config: Config) -> tuple[int, int]:
 def _text_shape(config: Config) -> MobileClipTextShape:
     mixers = section(config, "text_config").get("mixers", False)
     if type(mixers) is not bool:
-        raise ExportError(f"config.json: text_config.mixers is {str(mixers)[:60]}: true or false is wanted")
+        raise ExportError(f"config.json: text_config.mixers must be true or false, not {str(mixers)[:60]}")
     return MobileClipTextShape(text_shape(config), mixers)
 
 

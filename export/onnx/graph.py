@@ -145,7 +145,7 @@ class GraphWriter:
             return self._plain(x, matrix, name, quant, bias)
         if matrix.shape[1] % self.scheme.group:
             raise ExportError(
-                f"{name}: {matrix.shape[1]} columns are no multiple of group size {self.scheme.group}: "
+                f"{name}: {matrix.shape[1]} columns must be a multiple of group size {self.scheme.group}: "
                 "choose a smaller group"
             )
         if quant == "int4":

@@ -31,4 +31,4 @@ def write(module: nn.Module, language: Language, scheme: Scheme, path: Path) -> 
     if isinstance(module, T5Encoder):
         t5_graph.write_encoder(module, scheme, path)
         return t5_graph.encoder_specs(module)
-    raise ExportError(f"{type(module).__name__} is no language model that is written node by node")
+    raise ExportError(f"{type(module).__name__} must be a language model that can be written node by node")

@@ -137,7 +137,7 @@ class Lowering:
         group, (rows, columns) = self.policy.group, matrix.shape
         if columns % group:
             raise ExportError(
-                f"{name}: {columns} columns are no multiple of group size {group}: choose a smaller "
+                f"{name}: {columns} columns must be a multiple of group size {group}: choose a smaller "
                 "--group-size, or --keep it in int8"
             )
         blocks = nearest_blocks(matrix, group)

@@ -8,79 +8,51 @@ of all performance cores; assumed, and right to a factor of two, so that energy 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from gamer.index.json_checked import Between, Items, JsonError, Text, read, read_as
 from gamer.runtime.errors import RuntimeFailure
 
 PROFILES = Path(__file__).parent / "devices.json"
-_NUMBERS = (
-    "cpu_ghz",
-    "cpu_fp32_gmacs",
-    "cpu_int8_gmacs",
-    "bandwidth_gbs",
-    "cache_mb",
-    "memory_gb",
-    "app_memory_gb",
-    "cpu_watts",
-)
+_Number = Annotated[int | float, Between(0, 1e7, "()")]
+_Name = Annotated[str, Text(least=1)]
 
 
 @dataclass(frozen=True)
 class Profile:
-    name: str
+    name: _Name
     year: int
-    soc: str
-    os: str
-    cpu_cores: str
-    cpu_ghz: float
-    cpu_fp32_gmacs: float
-    cpu_int8_gmacs: float
-    gpu_fp16_gmacs: float | None
-    npu_int8_gmacs: float | None
-    bandwidth_gbs: float
-    cache_mb: float
-    memory_gb: float
-    app_memory_gb: float
-    cpu_watts: float
-    sources: tuple[str, ...]
+    soc: _Name
+    os: _Name
+    cpu_cores: _Name
+    cpu_ghz: _Number
+    cpu_fp32_gmacs: _Number
+    cpu_int8_gmacs: _Number
+    gpu_fp16_gmacs: _Number | None
+    npu_int8_gmacs: _Number | None
+    bandwidth_gbs: _Number
+    cache_mb: _Number
+    memory_gb: _Number
+    app_memory_gb: _Number
+    cpu_watts: _Number
+    sources: Annotated[tuple[_Name, ...], Items(least=1)]
+
+
+_Profiles = Annotated[tuple[Profile, ...], Items(least=1)]
 
 
 def load(path: Path = PROFILES) -> tuple[Profile, ...]:
     """The profiles of a file. Raises RuntimeFailure naming the profile and the invalid field."""
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise RuntimeFailure(
-            f"{path}: no profiles ({str(error)[:80]}): a JSON list of them is wanted, see "
-            "export/planning/devices.json"
-        ) from None
-    if not isinstance(raw, list) or not raw:
-        raise RuntimeFailure(f"{path}: a JSON list of profiles is wanted, see export/planning/devices.json")
-    profiles = tuple(_profile(item, f"{path}: profile {at}") for at, item in enumerate(raw))
+        profiles: tuple[Profile, ...] = read_as(_Profiles, read(path), str(path))
+    except JsonError as error:
+        raise RuntimeFailure(f"{error}; export/planning/devices.json is an example") from None
     if len({p.name for p in profiles}) < len(profiles):
         raise RuntimeFailure(f"{path}: two profiles have one name: name each device once")
     return profiles
-
-
-def _profile(raw: object, where: str) -> Profile:
-    names = [f.name for f in fields(Profile)]
-    if not isinstance(raw, dict) or set(raw) != set(names):
-        unexpected = sorted(set(raw) ^ set(names)) if isinstance(raw, dict) else ["everything"]
-        raise RuntimeFailure(f"{where}: missing or unknown: {', '.join(map(str, unexpected))}")
-    for name in (*_NUMBERS, *(n for n in ("gpu_fp16_gmacs", "npu_int8_gmacs") if raw[n] is not None)):
-        if type(raw[name]) not in (int, float) or not 0 < raw[name] < 1e7:
-            raise RuntimeFailure(f"{where}: {name} is no positive number")
-    if type(raw["year"]) is not int or any(
-        not isinstance(raw[n], str) or not raw[n] for n in ("name", "soc", "os", "cpu_cores")
-    ):
-        raise RuntimeFailure(f"{where}: year is a number, name, soc, os and cpu_cores are text")
-    sources = raw["sources"]
-    if not isinstance(sources, list) or not sources or not all(isinstance(s, str) and s for s in sources):
-        raise RuntimeFailure(f"{where}: sources: name the publications that the numbers are from")
-    return Profile(**{**raw, "sources": tuple(sources)})
 
 
 def choose(known: Sequence[Profile], names: Sequence[str]) -> tuple[Profile, ...]:

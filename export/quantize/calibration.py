@@ -75,7 +75,7 @@ def chosen(folder: Path) -> list[Path]:
     pictures = list(islice(_pictures(folder), LISTED))
     if len(pictures) < LEAST:
         raise ExportError(
-            f"{folder}: {len(pictures)} JPEG or PNG files, at least {LEAST} are wanted to calibrate with"
+            f"{folder}: must have at least {LEAST} JPEG or PNG files to calibrate with, not {len(pictures)}"
         )
     return [
         pictures[i]

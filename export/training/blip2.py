@@ -19,8 +19,8 @@ from torch.nn import functional as F
 from gamer.index import IngestError, load_pixels
 from gamer.runtime.models.image import prepare
 
+from ..checked import read_object
 from ..checkpoints import preprocessing
-from ..checkpoints.checkpoint import read_json
 from ..errors import ExportError
 from . import pairs, sft
 from .loading import fingerprint
@@ -43,7 +43,7 @@ class Blip2Fit:
         from transformers.utils import logging
 
         logging.disable_progress_bar()
-        config = read_json(folder / "config.json") or {}
+        config = read_object(folder / "config.json") or {}
         if config.get("model_type") != KIND:
             raise ExportError(
                 f"{folder}: no BLIP-2 checkpoint: give a directory with config.json, tokenizer.json, "
@@ -67,7 +67,7 @@ class Blip2Fit:
             raise ExportError(f"{folder}: not a whole BLIP-2 for retrieval: no fitting {lacking[0]}")
         self._model.eval().requires_grad_(False)
         side = self._model.config.vision_config.image_size
-        processor = read_json(folder / "preprocessor_config.json")
+        processor = read_object(folder / "preprocessor_config.json")
         self._spec = preprocessing.of_architecture(KIND, side, processor)
         self._photos: dict[Path, Tensor] = {}
         self.source = fingerprint(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -16,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from gamer.index import IngestError, load_pixels
+from gamer.index.json_checked import stored
 from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.image import prepare
@@ -167,8 +167,5 @@ def _allocate(path: Path) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) and isinstance(told.get("done"), int) else {}
+    progress: dict[str, Any] = stored(dict[str, Any], path) or {}
+    return progress if isinstance(progress.get("done"), int) else {}

@@ -9,17 +9,18 @@ search for Q̂ through the engine. A refinement that the runtime would reject ea
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 
 from gamer.index import OpenedLog
+from gamer.index.json_checked import Items, parse, read_as
 from gamer.runtime.bundle.manifest import MANIFEST_NAME, digest
 from gamer.runtime.search import refine
 from gamer.runtime.search.engine import Engine
@@ -245,21 +246,21 @@ def _likeliest(
     return Earned(*(float(mean) for mean in np.mean(found, axis=0)))
 
 
+@dataclass(frozen=True)
+class _Asked:
+    query: str
+    photos: Annotated[tuple[Any, ...], Items(least=1)]
+
+
 def _searches(album: Path, queries: Path | None) -> list[Search]:
     if queries is None:
         return [Search(entry.query, (entry.photo,)) for entry in OpenedLog(album).read()]
     try:
         with queries.open(encoding="utf-8") as file:
-            return [_search(line) for line in iter(lambda: file.readline(_MAX_LINE), "") if line.strip()]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            lines = [line for line in iter(lambda: file.readline(_MAX_LINE), "") if line.strip()]
+        asked: list[_Asked] = [read_as(_Asked, parse(line), repr(line[:40]), extra=True) for line in lines]
+    except (OSError, ValueError) as error:
         raise ExportError(
-            f'{queries}: not lines of {{"query": …, "photos": [id, …]}} ({str(error)[:60]})'
+            f'{queries}: must be lines of {{"query": …, "photos": [id, …]}} ({str(error)[:120]})'
         ) from None
-
-
-def _search(line: str) -> Search:
-    told = json.loads(line)
-    query, photos = told["query"], told["photos"]
-    if not isinstance(query, str) or not isinstance(photos, list) or not photos:
-        raise ValueError(f"{line[:40]!r} has no query or no photos")
-    return Search(query, tuple(map(str, photos)))
+    return [Search(one.query, tuple(map(str, one.photos))) for one in asked]

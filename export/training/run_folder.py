@@ -20,6 +20,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from gamer.index.json_checked import JsonError, read, read_as
+
 from ..components.experts import ALL, MODEL_TYPE
 from ..errors import ExportError
 from ..networks import lora
@@ -61,10 +63,10 @@ class RunFolder:
         if not path.exists():
             return
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            other = [name for name, value in self.told.items() if found.get(name) != value]
-        except (OSError, ValueError, AttributeError, RecursionError) as error:
-            raise ExportError(f"{path}: cannot be read ({error}): delete {self.inner}") from None
+            found = read_as(dict[str, Any], read(path), str(path))
+        except JsonError as error:
+            raise ExportError(f"{error}: delete {self.inner}") from None
+        other = [name for name, value in self.told.items() if found.get(name) != value]
         if other:
             raise ExportError(
                 f"{self.out}: a training with another {', '.join(other)} is there: give another -o, or "

@@ -5,13 +5,13 @@ FORMAT.md describes the same for authors of other readers; change both together.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 import apsw
 
 from .. import clips
+from ..json_checked import stored
 
 BUNDLE, REMOVED = "bundle", "removed"
 
@@ -27,11 +27,8 @@ def write(db: apsw.Connection, key: str, value: str) -> None:
 
 def removed(db: apsw.Connection) -> frozenset[str]:
     """SHA-256 of pictures and ids of photos without one; none where the note is damaged."""
-    try:
-        keys = json.loads(read(db, REMOVED) or "[]")
-    except ValueError:
-        return frozenset()
-    return frozenset(key for key in keys if isinstance(key, str)) if isinstance(keys, list) else frozenset()
+    keys = stored(tuple[Any, ...], read(db, REMOVED) or "[]") or ()
+    return frozenset(key for key in keys if isinstance(key, str))
 
 
 def keys_of(db: apsw.Connection, photo_ids: Iterable[str]) -> frozenset[str]:

@@ -6,16 +6,16 @@ Time and place that a line does not give are read from the picture, if there is 
 from __future__ import annotations
 
 import gzip
-import json
-import math
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Annotated, Literal, cast, get_args
 
 from ..clips import is_clip
 from ..errors import IngestError
+from ..json_checked import STORABLE, Between, Text, parse, read_as
 from ..records import Level, Memory, Photo, Skip
 from . import file_names
 from .exif import camera_name
@@ -23,9 +23,33 @@ from .moment import Moment, Position, moment_of, taken_at
 from .photo_metadata import PhotoMetadata, first_of
 from .picture import header, sha256
 
-WRITTEN_SOURCES = ("chat", "social", "ocr", "caption", "note", "people")
+WrittenSource = Literal["chat", "social", "ocr", "caption", "note", "people"]
+WRITTEN_SOURCES: tuple[str, ...] = get_args(WrittenSource)
+WORDS = rf"(?=.*\S){STORABLE}"
+_Words = Annotated[str, Text(pattern=WORDS, form="with text in it that can be stored")]
 _MAX_MALFORMED = 10_000  # lines, and as many empty ones beyond those of photos: KB of gzip can hold millions
 _MAX_LINE = 8 << 20  # bytes of one JSONL line, so that a file without line ends cannot fill the memory
+
+
+@dataclass(frozen=True)
+class _Memory:
+    source: WrittenSource
+    text: _Words
+    sharing: Level | None = None
+    sensitivity: Level | None = None
+
+
+@dataclass(frozen=True)
+class _Line:
+    id: _Words
+    path: _Words | None = None
+    memories: tuple[_Memory, ...] | None = None
+    lat: Annotated[float, Between(-90, 90)] | None = None
+    lon: Annotated[float, Between(-180, 180)] | None = None
+    taken_at: _Words | None = None
+    camera: _Words | None = None
+    sharing: Level | None = None
+    sensitivity: Level | None = None
 
 
 def count(source: Path) -> int:
@@ -76,29 +100,20 @@ def _lines(source: Path) -> IO[bytes]:
 
 def _scan_line(folder: Path, where: str, line: bytes) -> Photo | Skip:
     try:
-        return _parse(folder, json.loads(line.decode("utf-8-sig")))
-    except RecursionError:
-        return Skip(where, "the line is nested too deeply")
+        return _photo(folder, read_as(_Line, parse(line.decode("utf-8-sig")), "the line", extra=True))
     except UnicodeDecodeError:
         return Skip(where, "the line is not UTF-8")
-    except json.JSONDecodeError as error:
-        return Skip(where, f"the line is not JSON ({error.msg} at character {error.pos})")
     except (ValueError, OSError) as error:
         return Skip(where, str(error))
 
 
-def _parse(folder: Path, line: Any) -> Photo:
+def _photo(folder: Path, line: _Line) -> Photo:
     """The photo of a line. Raises ValueError with the reason if the line is malformed.
 
     Time and place that the line does not give are read from the picture, if there is one.
     """
-    if not isinstance(line, dict):
-        raise ValueError("the line is not a JSON object")
-    photo_id = _string(line.get("id"), "id")
-    memories = _memories(line.get("memories"))
-    raw_path = line.get("path")
-    path = None if raw_path is None else (folder / _string(raw_path, "path")).absolute()
-    if path is None and not memories:
+    path = None if line.path is None else (folder / line.path).absolute()
+    if path is None and not line.memories:
         raise ValueError('neither "path" nor "memories": there is nothing to find this photo by')
     metadata = _line_metadata(line)
     digest = None
@@ -107,34 +122,28 @@ def _parse(folder: Path, line: Any) -> Photo:
         metadata = _completed(path, metadata)
     lat, lon = metadata.position or (None, None)
     moment, zone, offset = taken_at(metadata.moment)
-    sharing, sensitivity = (
-        _level(line.get("sharing"), "sharing"),
-        _level(line.get("sensitivity"), "sensitivity"),
-    )
     return Photo(
-        id=photo_id,
+        id=line.id,
         path=None if path is None else str(path),
         taken_at=moment,
         tz_source=zone,
         lat=lat,
         lon=lon,
-        memories=memories,
-        sharing=sharing,
-        sensitivity=sensitivity,
+        memories=tuple(Memory(m.source, m.text, m.sharing, m.sensitivity) for m in line.memories or ()),
+        sharing=line.sharing,
+        sensitivity=line.sensitivity,
         sha256=digest,
         utc_offset=offset,
         camera=metadata.camera,
     )
 
 
-def _line_metadata(line: dict[str, Any]) -> PhotoMetadata:
-    lat, lon = line.get("lat"), line.get("lon")
-    position = (
-        None if lat is None and lon is None else (_degrees(lat, "lat", 90.0), _degrees(lon, "lon", 180.0))
-    )
-    camera = line.get("camera")
-    named = None if camera is None else camera_name("", _string(camera, "camera"))
-    return PhotoMetadata(_taken_at(line.get("taken_at"), position), position, camera=named)
+def _line_metadata(line: _Line) -> PhotoMetadata:
+    if (line.lat is None) != (line.lon is None):
+        raise ValueError("the line: must have lat and lon, or neither")
+    position = None if line.lat is None or line.lon is None else (line.lat, line.lon)
+    named = None if line.camera is None else camera_name("", line.camera)
+    return PhotoMetadata(_taken_at(line.taken_at, position), position, camera=named)
 
 
 def _completed(path: Path, metadata: PhotoMetadata) -> PhotoMetadata:
@@ -148,52 +157,13 @@ def _completed(path: Path, metadata: PhotoMetadata) -> PhotoMetadata:
         return metadata
 
 
-def _string(value: Any, name: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f'"{name}" is not a text')
-    if "\x00" in value or any(0xD800 <= ord(character) <= 0xDFFF for character in value):
-        raise ValueError(f'"{name}" holds characters that cannot be stored')
-    return value
-
-
-def _memories(value: Any) -> tuple[Memory, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise ValueError('"memories" is not a list')
-    out = []
-    for item in value:
-        if not isinstance(item, dict) or item.get("source") not in WRITTEN_SOURCES:
-            raise ValueError(f'a memory is not {{"source": one of {", ".join(WRITTEN_SOURCES)}, "text"}}')
-        labels = _level(item.get("sharing"), "sharing"), _level(item.get("sensitivity"), "sensitivity")
-        out.append(Memory(item["source"], _string(item.get("text"), "text"), *labels))
-    return tuple(out)
-
-
-def _taken_at(value: Any, position: Position | None) -> Moment | None:
-    if value is None:
+def _taken_at(text: str | None, position: Position | None) -> Moment | None:
+    if text is None:
         return None
     try:
-        moment = moment_of(datetime.fromisoformat(_string(value, "taken_at")), position)
+        moment = moment_of(datetime.fromisoformat(text), position)
     except ValueError:
         moment = None
     if moment is None:
-        raise ValueError(f'"taken_at" is not an ISO 8601 date and time: {str(value)[:40]!r}')
+        raise ValueError(f"the line.taken_at: must be an ISO 8601 date and time, not {text[:40]!r}")
     return moment
-
-
-def _degrees(value: Any, name: str, limit: float) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or abs(value) > limit
-        or not math.isfinite(value)
-    ):
-        raise ValueError(f'"{name}" is not a number of degrees within ±{limit:g} (lat and lon come together)')
-    return float(value)
-
-
-def _level(value: Any, name: str) -> Level | None:
-    if value not in (None, "low", "high"):
-        raise ValueError(f'"{name}" is neither "low" nor "high"')
-    return cast("Level | None", value)

@@ -7,11 +7,11 @@ without their group ("XMP:Title", "Title").
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from .. import json_checked
 from ..errors import IngestError
 from ..records import FAVOURITE
 from . import exif
@@ -34,11 +34,9 @@ _MARKS = (
 def parse(data: bytes) -> PhotoMetadata | None:
     """None if the JSON is of another kind. Raises IngestError with one line if the data is not JSON."""
     try:
-        content = json.loads(data.decode("utf-8-sig"))
-    except RecursionError:
-        raise IngestError("not readable as JSON (nested too deeply)") from None
+        content = json_checked.parse(data.decode("utf-8-sig"))
     except ValueError as error:
-        raise IngestError(f"not readable as JSON ({str(error)[:100]})") from None
+        raise IngestError(str(error)[:120]) from None
     if isinstance(content, dict) and any(key in content for key in _TAKEOUT):
         return _takeout(content)
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
@@ -107,12 +105,8 @@ def _signed(fields: Mapping[str, Any], name: str, negative: str) -> float | None
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None
+    number: float | None = json_checked.read_or_none(float, value)
+    return number
 
 
 def _text(value: Any) -> str:

@@ -8,10 +8,10 @@ from a model that has read a stranger's caption.
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from gamer.index.json_checked import UNICODE, Between, Items, JsonError, Text, read_as
 
 from ..errors import RuntimeFailure
 
@@ -21,19 +21,24 @@ SHOWN = 20  # photos of a preview
 SEARCHED = 20  # photos that a search returns unless told otherwise
 MAX_RESULTS = 1_000
 VIEWED, VIEWED_OF_SET = 6, 20  # photos of one call of `view`: named one by one, or a subset
-_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,39}"  # of a subset
+SUBSET = r"([A-Za-z][A-Za-z0-9_-]{0,39})?"  # a name, or ""
 
 
 class ToolError(RuntimeFailure):
     """A call that cannot be made as given; the message says what to give instead."""
 
 
-def argument(description: str, **limits: Any) -> Any:
-    """A dataclass field with the description of a tool's argument; `default` makes it optional."""
-    default = limits.pop("default", dataclasses.MISSING)
-    return field(default=default, metadata={"description": description, **limits})
+def about(description: str) -> dict[str, str]:
+    """The metadata of a field that is a tool's argument."""
+    return {"description": description}
 
 
+_Words = Annotated[str, Text(MAX_TEXT, pattern=UNICODE, form="in valid Unicode", stripped=True)]
+_Ids = Annotated[tuple[_Words, ...], Items(MAX_IDS)]
+_FORM = "that names a subset: a letter, then letters, digits, - or _"
+_Subset = Annotated[str, Text(MAX_TEXT, pattern=SUBSET, form=_FORM, stripped=True)]
+_Limit = Annotated[int, Between(0, MAX_RESULTS)]
+_Count = Annotated[int, Between(1, MAX_RESULTS)]
 _WITHIN = "name of a subset to stay inside; empty: the whole album"
 _SAVE_AS = "name under which to keep the result as a subset; empty: not kept"
 
@@ -42,86 +47,92 @@ _SAVE_AS = "name under which to keep the result as a subset; empty: not kept"
 class Search:
     """Find photos by meaning: that `text` describes, that look like the photos `like`, or both."""
 
-    text: str = argument("what is in the photos; times and places are understood", default="")
-    like: tuple[str, ...] = argument("ids of photos that serve as examples", default=())
-    within: str = argument(_WITHIN, default="")
-    save_as: str = argument(_SAVE_AS, default="")
-    k: int = argument("how many photos", default=SEARCHED, least=1, most=MAX_RESULTS)
-    every: bool = argument("every photo that fits `text`, however many, instead of the best k", default=False)
+    text: _Words = field(default="", metadata=about("what is in the photos; times and places are understood"))
+    like: _Ids = field(default=(), metadata=about("ids of photos that serve as examples"))
+    within: _Subset = field(default="", metadata=about(_WITHIN))
+    save_as: _Subset = field(default="", metadata=about(_SAVE_AS))
+    k: _Count = field(default=SEARCHED, metadata=about("how many photos"))
+    every: bool = field(
+        default=False, metadata=about("every photo that fits `text`, however many, instead of the best k")
+    )
 
 
 @dataclass(frozen=True)
 class Grep:
     """Find photos whose memories hold words: ranked by BM25, or with "quotes" an exact phrase."""
 
-    words: str = argument('words, or a phrase in "quotes"')
-    within: str = argument(_WITHIN, default="")
-    save_as: str = argument(_SAVE_AS, default="")
-    k: int = argument("how many photos", default=SEARCHED, least=1, most=MAX_RESULTS)
+    words: _Words = field(metadata=about('words, or a phrase in "quotes"'))
+    within: _Subset = field(default="", metadata=about(_WITHIN))
+    save_as: _Subset = field(default="", metadata=about(_SAVE_AS))
+    k: _Count = field(default=SEARCHED, metadata=about("how many photos"))
 
 
 @dataclass(frozen=True)
 class Filter:
     """Photos that meet a condition on time, place, source, event or people, in order of time."""
 
-    where: str = argument(
-        'a condition, such as: day = 2025-05-13 and not place = "Tokyo"; fields: time, day, month, year, '
-        "hour, weekday, place, source, event, people, photo; operators: = != < <= > >=, and, or, not, "
-        "parentheses; empty: no condition",
+    where: _Words = field(
         default="",
+        metadata=about(
+            'a condition, such as: day = 2025-05-13 and not place = "Tokyo"; fields: time, day, month, year, '
+            "hour, weekday, place, source, event, people, photo; operators: = != < <= > >=, and, or, not, "
+            "parentheses; empty: no condition"
+        ),
     )
-    within: str = argument(_WITHIN, default="")
-    order: Literal["oldest", "newest"] = argument("which come first", default="oldest")
-    limit: int = argument("how many photos; 0: all", default=0, least=0, most=MAX_RESULTS)
-    save_as: str = argument(_SAVE_AS, default="")
+    within: _Subset = field(default="", metadata=about(_WITHIN))
+    order: Literal["oldest", "newest"] = field(default="oldest", metadata=about("which come first"))
+    limit: _Limit = field(default=0, metadata=about("how many photos; 0: all"))
+    save_as: _Subset = field(default="", metadata=about(_SAVE_AS))
 
 
 @dataclass(frozen=True)
 class List:
     """Count the photos by day, month, year, place or event."""
 
-    by: Literal["day", "month", "year", "place", "event"] = argument("what to group by")
-    within: str = argument(_WITHIN, default="")
+    by: Literal["day", "month", "year", "place", "event"] = field(metadata=about("what to group by"))
+    within: _Subset = field(default="", metadata=about(_WITHIN))
 
 
 @dataclass(frozen=True)
 class Metadata:
     """Time, place, event and file of photos, without their memories."""
 
-    ids: tuple[str, ...] = argument("ids of the photos")
+    ids: _Ids = field(metadata=about("ids of the photos"))
 
 
 @dataclass(frozen=True)
 class Get:
     """Everything that the album knows of one photo."""
 
-    id: str = argument("id of the photo")
+    id: _Words = field(metadata=about("id of the photo"))
 
 
 @dataclass(frozen=True)
 class View:
     """Answer a prompt about photos from what can see them: labels, text in the picture, captions."""
 
-    prompt: str = argument("what to find out")
-    ids: tuple[str, ...] = argument(f"ids of at most {VIEWED} photos", default=())
-    within: str = argument(f"or the name of a subset of at most {VIEWED_OF_SET} photos", default="")
+    prompt: _Words = field(metadata=about("what to find out"))
+    ids: _Ids = field(default=(), metadata=about(f"ids of at most {VIEWED} photos"))
+    within: _Subset = field(
+        default="", metadata=about(f"or the name of a subset of at most {VIEWED_OF_SET} photos")
+    )
 
 
 @dataclass(frozen=True)
 class Combine:
     """Make a subset of two: photos in both (and), in either (or), in the first alone (minus)."""
 
-    how: Literal["and", "or", "minus"] = argument("how to combine")
-    first: str = argument("name of a subset")
-    second: str = argument("name of a subset")
-    save_as: str = argument("name of the new subset")
+    how: Literal["and", "or", "minus"] = field(metadata=about("how to combine"))
+    first: _Subset = field(metadata=about("name of a subset"))
+    second: _Subset = field(metadata=about("name of a subset"))
+    save_as: _Subset = field(metadata=about("name of the new subset"))
 
 
 @dataclass(frozen=True)
 class WebSearch:
     """Search outside the album. Off: nothing leaves the device."""
 
-    query: str = argument("what to look up")
+    query: _Words = field(metadata=about("what to look up"))
 
 
 Call = Search | Grep | Filter | List | Metadata | Get | View | Combine | WebSearch
@@ -137,7 +148,6 @@ TOOLS: dict[str, type[Any]] = {
     "web_search": WebSearch,
 }
 _NAMES = {kind: name for name, kind in TOOLS.items()}
-_SUBSETS = ("within", "save_as", "first", "second")  # arguments that name a subset
 
 
 def name_of(call: Call) -> str:
@@ -160,13 +170,11 @@ def describe(name: str) -> str:
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments, as OpenAI's tools and MCP's `inputSchema` take it."""
     kind, properties, required = TOOLS[name], {}, []
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     for f in dataclasses.fields(kind):
-        properties[f.name] = _type_schema(hints[f.name], f.metadata) | {
-            "description": f.metadata["description"]
-        }
-        if f.name in _SUBSETS:
-            properties[f.name]["pattern"] = f"^({_NAME})?$"
+        properties[f.name] = _type_schema(hints[f.name]) | {"description": f.metadata["description"]}
+        if hints[f.name] == _Subset:
+            properties[f.name]["pattern"] = f"^{SUBSET}$"
         if f.default is dataclasses.MISSING:
             required.append(f.name)
         else:
@@ -179,16 +187,17 @@ def schema(name: str) -> dict[str, Any]:
     }
 
 
-def _type_schema(hint: Any, limits: Mapping[str, Any]) -> dict[str, Any]:
+def _type_schema(hint: Any) -> dict[str, Any]:
     if get_origin(hint) is Literal:
         return {"type": "string", "enum": list(get_args(hint))}
-    if hint is int:
-        return {"type": "integer", "minimum": limits["least"], "maximum": limits["most"]}
     if hint is bool:
         return {"type": "boolean"}
-    if hint is str:
-        return {"type": "string", "maxLength": MAX_TEXT}
-    return {"type": "array", "items": {"type": "string", "maxLength": MAX_TEXT}, "maxItems": MAX_IDS}
+    kind, bound = get_args(hint)
+    if kind is int:
+        return {"type": "integer", "minimum": bound.least, "maximum": bound.most}
+    if kind is str:
+        return {"type": "string", "maxLength": bound.most}
+    return {"type": "array", "items": _type_schema(_Words), "maxItems": bound.most}
 
 
 def parse(name: str, arguments: object) -> Call:
@@ -196,55 +205,8 @@ def parse(name: str, arguments: object) -> Call:
     if not isinstance(name, str) or name not in TOOLS:  # JSON from a model may be anything
         shown = name[:40] if isinstance(name, str) else type(name)
         raise ToolError(f"no tool {shown!r}; choose one of: {', '.join(TOOLS)}")
-    if not isinstance(arguments, Mapping):
-        raise ToolError(f"{name}: the arguments are not an object of names and values")
-    kind = TOOLS[name]
-    hints, fields = get_type_hints(kind), {f.name: f for f in dataclasses.fields(kind)}
-    for key in arguments:
-        if key not in fields:
-            raise ToolError(f"{name}: no argument {str(key)[:40]!r}; it takes {', '.join(fields)}")
-    values = {}
-    for key, f in fields.items():
-        if key in arguments:
-            values[key] = _checked(f"{name}: {key}", arguments[key], hints[key], f.metadata)
-        elif f.default is dataclasses.MISSING:
-            raise ToolError(f"{name}: {key} is missing: {f.metadata['description']}")
-    for key in _SUBSETS:
-        if values.get(key) and not re.fullmatch(_NAME, values[key]):
-            raise ToolError(f"{name}: {key}: a subset's name is a letter, then letters, digits, - or _")
-    call: Call = kind(**values)
+    try:
+        call: Call = read_as(TOOLS[name], arguments, name)
+    except JsonError as error:
+        raise ToolError(str(error)) from None
     return call
-
-
-def _checked(where: str, value: Any, hint: Any, limits: Mapping[str, Any]) -> Any:
-    if get_origin(hint) is Literal:
-        if value not in get_args(hint):
-            raise ToolError(f"{where}: choose one of: {', '.join(get_args(hint))}")
-        return value
-    if hint is int:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ToolError(f"{where}: give a whole number")
-        if not limits["least"] <= value <= limits["most"]:
-            raise ToolError(f"{where}: give {limits['least']} to {limits['most']}")
-        return value
-    if hint is bool:
-        if not isinstance(value, bool):
-            raise ToolError(f"{where}: give true or false")
-        return value
-    if hint is str:
-        return _text(where, value)
-    if not isinstance(value, list | tuple):
-        raise ToolError(f"{where}: give a list of texts")
-    if len(value) > MAX_IDS:
-        raise ToolError(f"{where}: {len(value)} items; give at most {MAX_IDS}")
-    return tuple(_text(where, item) for item in value)
-
-
-def _text(where: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise ToolError(f"{where}: give a text")
-    if len(value) > MAX_TEXT:
-        raise ToolError(f"{where}: {len(value)} characters; give at most {MAX_TEXT}")
-    if any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise ToolError(f"{where}: not valid UTF-8")
-    return value.strip()

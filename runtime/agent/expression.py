@@ -121,12 +121,14 @@ class _Parser:
             raise ToolError(f"filter: no field {field[:40]!r}; choose one of: {', '.join(FIELDS)}")
         kind, operator = self._next(f"an operator after {field}")
         if kind != "mark" or operator not in OPERATORS:
-            raise ToolError(f"filter: {operator[:40]!r} after {field} is no operator: {' '.join(OPERATORS)}")
+            raise ToolError(
+                f"filter: {operator[:40]!r} after {field} must be one of the operators {' '.join(OPERATORS)}"
+            )
         if field in UNORDERED and operator not in ("=", "!="):
             raise ToolError(f"filter: {field} is compared with = or !=, not with {operator}")
         kind, value = self._next(f"a value after {field} {operator}")
         if kind == "mark":
-            raise ToolError(f"filter: {value!r} is no value for {field}")
+            raise ToolError(f"filter: {value!r} cannot be a value of {field}")
         return Comparison(field, operator, value)
 
     def _next(self, wanted: str) -> tuple[str, str]:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from time import perf_counter_ns
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from gamer.index import AlbumError
+from gamer.index.json_checked import Between
 
 from ..errors import RuntimeFailure
 from ..search import notebook
@@ -25,15 +26,16 @@ from .toolbox import Toolbox
 End = Literal["set", "sentence"]
 ENDS: tuple[End, ...] = ("set", "sentence")
 MAX_QUESTION = 100_000  # characters
+Uses = Annotated[int, Between(0, 1_000)]
 
 
 @dataclass(frozen=True)
 class Budget:
     """What one task may use: tool calls, calls of `view` among them, and turns of the mind."""
 
-    calls: int = 25
-    views: int = 5
-    turns: int = 30
+    calls: Uses = 25
+    views: Uses = 5
+    turns: Uses = 30
 
     def line(self) -> str:
         return f"left: {self.calls} calls, {self.views} views, {self.turns} turns"

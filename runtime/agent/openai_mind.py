@@ -12,6 +12,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gamer.index.json_checked import JsonError, parse
+
 from ..errors import RuntimeFailure
 from ..models.endpoint import Endpoint, words_of
 from . import calls
@@ -214,12 +216,12 @@ def _wish(key: str, name: str, arguments: object) -> _Wish:
     try:
         if name not in OFFERED:
             raise ToolError(f"no tool {one_line(name, 40)!r}; choose one of: {', '.join(OFFERED)}")
-        given = json.loads(arguments) if isinstance(arguments, str) and arguments.strip() else arguments or {}
+        given = parse(arguments) if isinstance(arguments, str) and arguments.strip() else arguments or {}
         call, error = calls.parse(name, given), ""
     except ToolError as refused:
         return _Wish(key, known, "{}", None, one_line(str(refused), 400))
-    except (ValueError, RecursionError):
-        return _Wish(key, known, "{}", None, f"{name}: the arguments are not JSON")
+    except JsonError:
+        return _Wish(key, known, "{}", None, f"{name}: the arguments must be JSON")
     echo = json.dumps(calls.arguments_of(call))
     return _Wish(key, known, echo if len(echo) <= MAX_ECHO else "{}", call, error)
 

@@ -11,16 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from gamer.index import Album, image_id
+from gamer.index.json_checked import UNICODE, Between, Items, JsonError, Text, Via, parse, read_as
 
+from ..errors import RuntimeFailure
 from . import calls
-from .loop import ENDS, MAX_QUESTION, Budget, End, Outcome, Step
+from .loop import MAX_QUESTION, Budget, End, Outcome, Step
 from .toolbox import Toolbox
-from .trace_fields import Fields, TraceError
 
 VERSION = 1
 MAX_LINE = 8_000_000  # characters of a trace
@@ -29,15 +30,25 @@ MAX_TURNS = 1_000
 MAX_FOUND = 1_000  # photos of one result that a trace names; all are counted
 MAX_ANSWER = 100_000  # photos
 Tokens = Literal["none", "counted", "estimated"]
+Name = Annotated[str, Text(1_000, pattern=UNICODE, form="in valid Unicode")]
+Words = Annotated[str, Text(MAX_QUESTION, pattern=UNICODE, form="in valid Unicode")]
+PHOTO = r"img_[0-9a-f]{10}"
+PhotoId = Annotated[str, Text(pattern=PHOTO, form="such as img_0123456789")]
+Count = Annotated[int, Between(0, 10**9)]
+Milliseconds = Annotated[float, Between(0, 1e9)]  # eleven days
+
+
+class TraceError(RuntimeFailure):
+    """A trace that cannot be read, or that belongs to another album or question; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Cost:
     """What a mind used to think: tokens that its model read and wrote, and milliseconds without the calls."""
 
-    read: int = 0
-    written: int = 0
-    ms: float = 0.0
+    read: Count = 0
+    written: Count = 0
+    ms: Milliseconds = 0.0
 
 
 @dataclass(frozen=True)
@@ -47,13 +58,40 @@ class Turn:
     `ms`: of the call; `cost`: of the thinking before it.
     """
 
-    thought: str
+    thought: Words
     call: calls.Call | None
-    error: str
-    found: int
-    photos: tuple[str, ...]
-    ms: float
+    error: Words
+    found: Count
+    photos: Annotated[tuple[PhotoId, ...], Items(MAX_FOUND)]
+    ms: Milliseconds
     cost: Cost = Cost()
+
+
+@dataclass(frozen=True)
+class _WrittenTurn:
+    """The fields of a Turn as they are written."""
+
+    thought: Words
+    tool: Any
+    arguments: Any
+    error: Words
+    found: Count
+    photos: Annotated[tuple[PhotoId, ...], Items(MAX_FOUND)]
+    ms: Milliseconds
+    cost: Cost
+
+
+def _turn(written: _WrittenTurn) -> Turn:
+    call = None
+    if written.tool is not None or written.arguments is not None:
+        try:
+            call = calls.parse(written.tool, written.arguments)
+        except calls.ToolError as refused:
+            raise JsonError(str(refused)) from None
+    if len(written.photos) != min(written.found, MAX_FOUND):
+        raise JsonError(f"found is {written.found}, but photos has {len(written.photos)}")
+    rest = {f.name: getattr(written, f.name) for f in fields(Turn) if f.name != "call"}
+    return Turn(call=call, **rest)
 
 
 @dataclass(frozen=True)
@@ -64,19 +102,19 @@ class Trace:
     the outcome. `tokens`: how those of the costs are known. `cost`: of the thinking after the last turn.
     """
 
-    task: str
-    question: str
+    task: Name
+    question: Words
     end: End
-    mind: str
-    album: str
+    mind: Name
+    album: Annotated[str, Text(64, pattern=UNICODE, form="in valid Unicode")]
     leaving: bool
     budget: Budget
     tokens: Tokens
-    turns: tuple[Turn, ...]
-    photos: tuple[str, ...]
-    sentence: str
+    turns: Annotated[tuple[Annotated[Turn, Via(_WrittenTurn, _turn)], ...], Items(MAX_TURNS)]
+    photos: Annotated[tuple[PhotoId, ...], Items(MAX_ANSWER)]
+    sentence: Words
     found: bool
-    ended: str
+    ended: Words
     cost: Cost = Cost()
 
 
@@ -161,65 +199,13 @@ def parse_trace(line: str) -> Trace:
     """A trace of a line of JSON. Raises TraceError."""
     if len(line) > MAX_LINE:
         raise TraceError(f"longer than {MAX_LINE} characters")
-    fields = Fields.of_json(line, "trace")
-    if fields.number("version", 1_000_000) != VERSION:
-        raise TraceError(f"not a trace of version {VERSION}")
-    trace = Trace(
-        task=fields.text("task", 1_000),
-        question=fields.text("question", MAX_QUESTION),
-        end=fields.choice("end", ENDS),
-        mind=fields.text("mind", 1_000),
-        album=fields.text("album", 64),
-        leaving=fields.truth("leaving"),
-        budget=_budget(fields.inner("budget")),
-        tokens=fields.choice("tokens", get_args(Tokens)),
-        turns=tuple(_turn(turn) for turn in fields.inners("turns", MAX_TURNS)),
-        photos=fields.photos("photos", MAX_ANSWER),
-        sentence=fields.text("sentence", MAX_QUESTION),
-        found=fields.truth("found"),
-        ended=fields.text("ended", MAX_QUESTION),
-        cost=_cost(fields.inner("cost")),
-    )
-    fields.close()
-    return trace
-
-
-def _turn(fields: Fields) -> Turn:
-    turn = Turn(
-        thought=fields.text("thought", MAX_QUESTION),
-        call=_call(fields),
-        error=fields.text("error", MAX_QUESTION),
-        found=fields.number("found", 10**9),
-        photos=fields.photos("photos", MAX_FOUND),
-        ms=fields.milliseconds("ms"),
-        cost=_cost(fields.inner("cost")),
-    )
-    fields.close()
-    if len(turn.photos) != min(turn.found, MAX_FOUND):
-        raise TraceError(f"{fields.where}: found is {turn.found}, but photos has {len(turn.photos)}")
-    return turn
-
-
-def _call(fields: Fields) -> calls.Call | None:
-    name, arguments = fields.take("tool"), fields.take("arguments")
-    if name is None and arguments is None:
-        return None
     try:
-        return calls.parse(name, arguments)
-    except calls.ToolError as refused:
-        raise TraceError(f"{fields.where}: {refused}") from None
-
-
-def _budget(fields: Fields) -> Budget:
-    budget = Budget(*(fields.number(name, 1_000) for name in ("calls", "views", "turns")))
-    fields.close()
-    return budget
-
-
-def _cost(fields: Fields) -> Cost:
-    cost = Cost(fields.number("read", 10**9), fields.number("written", 10**9), fields.milliseconds("ms"))
-    fields.close()
-    return cost
+        record = read_as(dict[str, Any], parse(line), "trace")
+        read_as(Literal[1], record.pop("version", None), "trace.version")  # VERSION
+        trace: Trace = read_as(Trace, record, "trace", whole=True)
+    except JsonError as error:
+        raise TraceError(str(error)) from None
+    return trace
 
 
 def _record(trace: Trace) -> dict[str, Any]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from ..errors import RuntimeFailure
 from .calls import ToolError, name_of
 from .loop import Act, Answer, End, Observation, Turns
-from .recording import MAX_FOUND, Trace, Turn, fingerprint, named
+from .recording import MAX_FOUND, Trace, TraceError, Turn, fingerprint, named
 from .results import one_line
 from .toolbox import Toolbox
-from .trace_fields import TraceError
 
 MAX_ENDED = 1_000  # characters
 

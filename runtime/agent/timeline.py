@@ -97,7 +97,7 @@ def moment(text: str) -> Interval:
     match = _DATE.fullmatch(text.strip())
     if not match:
         raise ToolError(
-            f"filter: {text[:40]!r} is no date; write 2025, 2025-05, 2025-05-13 or 2025-05-13T10:30"
+            f"filter: {text[:40]!r} must be a date: write 2025, 2025-05, 2025-05-13 or 2025-05-13T10:30"
         )
     year, mo, day, hour, minute, second, fraction = match.groups()
     try:

@@ -12,15 +12,15 @@ import dataclasses
 import hashlib
 import json
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any
+
+from gamer.index.json_checked import Between, Items, JsonError, Text, parse, read_as
 
 from .. import defaults
 from ..errors import BundleError
 from .contract import Contract
-from .json_decode import read_as, without_duplicates
 
 SCHEMA_VERSION = 3
 # In 1 not every component has fixtures, and parity does not name the kernels; in 2 artifacts lack contracts.
@@ -29,8 +29,12 @@ MANIFEST_NAME = "manifest.json"
 MAX_WEIGHT = 1_000.0  # of the ranking: a hundred times those that were ever fitted
 MAX_ROPE_THETA = 1e9
 MAX_ELEMENTS = 1 << 31  # of a tensor; an 8-bit table of 256,000 words of width 2,048 has a quarter of that
-CHANNEL_NAME = re.compile(r"dpe:[a-z]{1,16}:[0-9a-f]{8}")
+CHANNEL_NAME = r"dpe:[a-z]{1,16}:[0-9a-f]{8}"
 NOT_RUN = "not run on this platform"
+# By such sizes a reader allocates memory.
+Width = Annotated[int, Between(1, 65_536)]
+Cosine = Annotated[float, Between(-1, 1)]
+Weight = Annotated[float, Between(-MAX_WEIGHT, MAX_WEIGHT)]
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class TensorSpec:
     """
 
     name: str
-    shape: tuple[int | str, ...]
+    shape: Annotated[tuple[int | str, ...], Items(least=1)]
     dtype: str
 
 
@@ -84,8 +88,8 @@ class Artifact:
     path: str
     bytes: int
     sha256: str
-    inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
+    inputs: Annotated[tuple[TensorSpec, ...], Items(least=1)]
+    outputs: Annotated[tuple[TensorSpec, ...], Items(least=1)]
     parity: Parity
     export_seconds: float
     export_peak_bytes: int = 0
@@ -121,13 +125,13 @@ class Preprocessing:
     Face's processors do; "squash" makes both sides `crop`, whatever the picture's shape.
     """
 
-    resize: int
-    crop: int
+    resize: Annotated[int, Between(1, 4096)]
+    crop: Annotated[int, Between(1, 2048)]
     interpolation: str
     mean: float
     std: float
-    channel_mean: tuple[float, ...] = ()
-    channel_std: tuple[float, ...] = ()
+    channel_mean: Annotated[tuple[float, ...], Items(3)] = ()
+    channel_std: Annotated[tuple[Annotated[float, Between(0, ends="(]")], ...], Items(3)] = ()
     fit: str = "cut"
     normalised_by: str = ""
 
@@ -142,17 +146,17 @@ class Language:
     first token of an encoder-decoder's answer; None for a decoder without encoder.
     """
 
-    layers: int
-    kv_heads: int
-    head_dim: int
-    hidden: int
-    max_seq: int
-    rope_theta: float
+    layers: Annotated[int, Between(1, 512)]
+    kv_heads: Annotated[int, Between(1, 512)]
+    head_dim: Annotated[int, Between(2, 1024)]
+    hidden: Width
+    max_seq: Annotated[int, Between(1, 1 << 17)]
+    rope_theta: Annotated[float, Between(0, MAX_ROPE_THETA)]
     eos_ids: tuple[int, ...]
-    window: int = 0
-    rope_theta_local: float = 0.0
-    buckets: int = 0
-    distance: int = 0
+    window: Annotated[int, Between(0, 1 << 20)] = 0
+    rope_theta_local: Annotated[float, Between(0, MAX_ROPE_THETA)] = 0.0
+    buckets: Annotated[int, Between(0, 1024)] = 0
+    distance: Annotated[int, Between(0, 1 << 20)] = 0
     start_id: int | None = None
 
 
@@ -164,11 +168,11 @@ class Thresholds:
     of its own: its layer 3 ranks only what layer 2 reaches.
     """
 
-    delta: float
-    rho: float
-    k: int
+    delta: Cosine
+    rho: Annotated[float, Between(0, 1)]
+    k: Annotated[int, Between(1, 1000)]
     delta_from: str
-    paper_delta: float | None = None
+    paper_delta: Cosine | None = None
 
 
 @dataclass(frozen=True)
@@ -183,20 +187,20 @@ class Ranking:
     that estimates whether the album holds what is meant. `fitted`: the data and the method of the fit.
     """
 
-    text: float = defaults.RANKING["text"]
-    image: float = defaults.RANKING["image"]
-    dpe: float = defaults.RANKING["dpe"]
-    words: float = defaults.RANKING["words"]
-    coverage: float = defaults.RANKING["coverage"]
-    context_words: float = defaults.RANKING["context_words"]
-    context_coverage: float = defaults.RANKING["context_coverage"]
-    entity: float = defaults.RANKING["entity"]
-    related: float = defaults.RANKING["related"]
-    cue: float = defaults.RANKING["cue"]
-    here: float = defaults.RANKING["here"]
-    here_cosine: float = defaults.RANKING["here_cosine"]
-    here_coverage: float = defaults.RANKING["here_coverage"]
-    here_cue: float = defaults.RANKING["here_cue"]
+    text: Weight = defaults.RANKING["text"]
+    image: Weight = defaults.RANKING["image"]
+    dpe: Weight = defaults.RANKING["dpe"]
+    words: Weight = defaults.RANKING["words"]
+    coverage: Weight = defaults.RANKING["coverage"]
+    context_words: Weight = defaults.RANKING["context_words"]
+    context_coverage: Weight = defaults.RANKING["context_coverage"]
+    entity: Weight = defaults.RANKING["entity"]
+    related: Weight = defaults.RANKING["related"]
+    cue: Weight = defaults.RANKING["cue"]
+    here: Weight = defaults.RANKING["here"]
+    here_cosine: Weight = defaults.RANKING["here_cosine"]
+    here_coverage: Weight = defaults.RANKING["here_coverage"]
+    here_cue: Weight = defaults.RANKING["here_cue"]
     fitted: str = defaults.RANKING_FITTED
 
 
@@ -210,9 +214,9 @@ class Channel:
     of the vectors.
     """
 
-    name: str
-    query: str
-    dim: int
+    name: Annotated[str, Text(pattern=CHANNEL_NAME, form="such as dpe:text:0123abcd")]
+    query: Annotated[str, Text(pattern="text|llm", form="that is text or llm")]
+    dim: Width
 
 
 @dataclass(frozen=True)
@@ -264,7 +268,7 @@ class Manifest:
     quant: str
     text_encoder: str
     image_encoder: str
-    dim: int
+    dim: Width
     components: tuple[Component, ...]
     artifacts: tuple[Artifact, ...]
     preprocessing: Preprocessing | None
@@ -390,9 +394,9 @@ def from_json(text: str, where: str) -> Manifest:
     Raises BundleError with the first field that does not fit.
     """
     try:
-        raw = json.loads(text, object_pairs_hook=without_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise BundleError(f"{where}: not JSON ({str(error)[:80]})") from None
+        raw = parse(text, unique=True)
+    except JsonError as error:
+        raise BundleError(f"{where}: {error}: export the bundle again") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("schema_version"), int):
         raise BundleError(f"{where}: no schema_version: this is not a bundle manifest")
     if raw["schema_version"] not in READABLE:
@@ -402,85 +406,30 @@ def from_json(text: str, where: str) -> Manifest:
         )
     try:
         manifest: Manifest = read_as(Manifest, raw, "manifest")
-        _check_bounds(manifest)
+        _check_relations(manifest)
     except ValueError as error:
-        told = " ".join(str(error).split())[:300]
-        raise BundleError(f"{where}: field {told}: export the bundle again") from None
+        raise BundleError(f"{where}: {error}: export the bundle again") from None
     return manifest
 
 
-def artifact_from(raw: Any) -> Artifact:
-    """An artifact from its parsed JSON object, type-checked. Raises ValueError."""
-    artifact: Artifact = read_as(Artifact, raw, "artifact")
-    return artifact
-
-
-def _check_bounds(manifest: Manifest) -> None:
-    """Checks the sizes by which a reader allocates memory, and the weights, which could overflow.
-
-    Raises ValueError with the field.
-    """
-    p, s = manifest.preprocessing, manifest.language
-    dims = {f"channels.{n}.dim": (channel.dim, 1, 65_536) for n, channel in enumerate(manifest.channels)}
-    bounds: dict[str, tuple[int, int, int]] = dims | {
-        "thresholds.k": (manifest.thresholds.k, 1, 1000),
-        "dim": (manifest.dim, 1, 65_536),
-    }
-    if p is not None:
-        bounds |= {"preprocessing.crop": (p.crop, 1, 2048), "preprocessing.resize": (p.resize, p.crop, 4096)}
-    if s is not None:
-        bounds |= {
-            "language.layers": (s.layers, 1, 512),
-            "language.kv_heads": (s.kv_heads, 1, 512),
-            "language.head_dim": (s.head_dim, 2, 1024),
-            "language.hidden": (s.hidden, 1, 65_536),
-            "language.max_seq": (s.max_seq, 1, 1 << 17),
-            "language.window": (s.window, 0, 1 << 20),
-            "language.buckets": (s.buckets, 0, 1024),
-            "language.distance": (s.distance, 0, 1 << 20),
-        }
-    ranges: dict[str, tuple[float, float, float]] = {
-        "thresholds.delta": (manifest.thresholds.delta, -1, 1),
-        "thresholds.paper_delta": (manifest.thresholds.paper_delta or 0.0, -1, 1),
-        "thresholds.rho": (manifest.thresholds.rho, 0, 1),
-    }
-    if s is not None:
-        ranges |= {
-            "language.rope_theta": (s.rope_theta, 0, MAX_ROPE_THETA),
-            "language.rope_theta_local": (s.rope_theta_local, 0, MAX_ROPE_THETA),
-        }
-    if manifest.ranking is not None:
-        for name, weight in dataclasses.asdict(manifest.ranking).items():
-            if not isinstance(weight, str):
-                ranges[f"ranking.{name}"] = (weight, -MAX_WEIGHT, MAX_WEIGHT)
-    for name, (value, least, most) in (bounds | ranges).items():
-        if not least <= value <= most:
-            raise ValueError(f"{name}: {value} outside {least}..{most}")
-    if p is not None and (
-        any(len(x) not in (0, 3) for x in (p.channel_mean, p.channel_std))
-        or any(x <= 0 for x in p.channel_std)
-    ):
-        raise ValueError(
-            "preprocessing.channel_mean, channel_std: three numbers each are wanted, deviations above zero"
-        )
-    if s is not None and "refine" not in manifest.prompts:
-        raise ValueError("prompts: refine missing")
+def _check_relations(manifest: Manifest) -> None:
+    """Checks what the fields' own types do not say. Raises ValueError with the field."""
+    pixels = manifest.preprocessing
+    if pixels is not None and pixels.resize < pixels.crop:
+        raise ValueError("preprocessing.resize: must be at least preprocessing.crop")
+    if pixels is not None and any(len(x) not in (0, 3) for x in (pixels.channel_mean, pixels.channel_std)):
+        raise ValueError("preprocessing.channel_mean, channel_std: must be three numbers each, or none")
+    if manifest.language is not None and "refine" not in manifest.prompts:
+        raise ValueError("prompts: must have 'refine'")
     untrained = [c.role for c in manifest.components if c.role.startswith("dpe_") and not c.trained]
     if manifest.channels and untrained:
         raise ValueError(f"channels: {untrained[0]} is not trained: its vectors would find nothing")
-    for channel in manifest.channels:
-        if not CHANNEL_NAME.fullmatch(channel.name) or channel.query not in ("text", "llm"):
-            raise ValueError(f"channels: {channel.name[:60]!r} of queries by {channel.query[:20]!r}")
     for artifact in manifest.artifacts:
         golden = artifact.contract.golden if artifact.contract else None
         for name in (*golden.inputs.values(), golden.want, golden.texts) if golden else ():
             if name and not manifest.has_file(name):
                 raise ValueError(f"artifacts: {artifact.role}'s golden file {name[:60]!r} is not in files")
-        if not artifact.inputs or not artifact.outputs:
-            raise ValueError(f"artifacts: {artifact.role} has no inputs or no outputs")
         for tensor in (*artifact.inputs, *artifact.outputs):
-            if not tensor.shape:
-                raise ValueError("artifacts: a tensor without a shape")
             sizes = [size for size in tensor.shape if isinstance(size, int)]
             if min(sizes, default=0) < 0 or math.prod(sizes) > MAX_ELEMENTS:
                 raise ValueError(f"artifacts: {tensor.name[:60]!r} has sizes outside 0..{MAX_ELEMENTS}")

@@ -150,7 +150,7 @@ def _bundle(model: Path, quant: str | None, backend: str) -> Path:
         return model
     export: Export | None = click.get_current_context().obj
     if export is None:
-        raise RuntimeFailure(f"{model} is no bundle: export it first, gamer export -m {model} -o DIR")
+        raise RuntimeFailure(f"{model} must be a bundle: export it first, gamer export -m {model} -o DIR")
     return export(model, quant or "int8", backend.partition(":")[0])
 
 

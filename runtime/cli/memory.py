@@ -196,7 +196,7 @@ def parse_id(text: str) -> tuple[str, int]:
     """ "m12" → ("m", 12), a memory; "t34" → ("t", 34), a turn. Raises AlbumError for anything else."""
     letter, number = text[:1], text[1:]
     if letter not in ("m", "t") or not (number.isascii() and number.isdigit()) or len(number) > 15:
-        raise AlbumError(f"{text[:40]!r} is no memory: give an id such as m12, or t34 for a turn")
+        raise AlbumError(f"{text[:40]!r} must be the id of a memory such as m12, or of a turn such as t34")
     return letter, int(number)
 
 

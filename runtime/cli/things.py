@@ -138,7 +138,7 @@ def parse_id(text: str) -> int:
     """ "th12" → 12. Raises AlbumError for anything else."""
     number = text.removeprefix("th")
     if number == text or not (number.isascii() and number.isdigit()) or len(number) > 15:
-        raise AlbumError(f"{text[:40]!r} is no thing: give an id that `gamer things` lists, such as th12")
+        raise AlbumError(f"{text[:40]!r} must be an id that `gamer things` lists, such as th12")
     return int(number)
 
 

@@ -8,12 +8,13 @@ kept, so that an interrupted run repeats no call.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gamer.index.entities.words import NOT_ENTITIES
+from gamer.index.json_checked import stored
 from gamer.index.things.extract import MAX_THINGS, extract
 from gamer.index.things.records import ATTRIBUTES, UNSPECIFIED, Attributes, Sighting
 from gamer.index.things.words import words
@@ -81,11 +82,8 @@ def sighting(answer: str, note: str) -> Sighting | None:
 
     A small model that knows nothing to say repeats itself: a value that it gives twice counts for nothing.
     """
-    try:
-        values = json.loads(answer)
-    except ValueError:
-        return None
-    if not isinstance(values, dict):
+    values = stored(dict[str, Any], answer)
+    if values is None:
         return None
     quoted = {name: _quoted(values.get(name), note) for name in FIELDS}
     if not quoted["thing"]:

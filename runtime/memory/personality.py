@@ -8,9 +8,10 @@ that says nothing about a trait does not move it. It is off until the person tur
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import cos, pi, tanh
 
+from gamer.index.json_checked import stored
 from gamer.index.memory.store import MemoryStore
 
 from .words import content
@@ -102,16 +103,10 @@ def turn_on(store: MemoryStore, on: bool) -> None:
 
 def read(store: MemoryStore) -> Personality:
     """As it was stored; the neutral one if it was not, or was forgotten."""
-    try:
-        state = json.loads(store.setting(_STATE) or "null")
-        traits = tuple(min(max(float(p), 0.0), 1.0) for p in state["traits"])
-        return (
-            Personality(traits, int(state["turns"]), int(state["last"]))
-            if len(traits) == 5
-            else Personality()
-        )
-    except (ValueError, TypeError, KeyError):
+    state: Personality | None = stored(Personality, store.setting(_STATE) or "null")
+    if state is None or len(state.traits) != len(TRAITS):
         return Personality()
+    return replace(state, traits=tuple(min(max(p, 0.0), 1.0) for p in state.traits))
 
 
 def advance(store: MemoryStore, owner: str, batch: int = 256) -> Personality:
@@ -120,9 +115,9 @@ def advance(store: MemoryStore, owner: str, batch: int = 256) -> Personality:
     if not is_on(store):
         return state
     while turns := store.digested_after(state.last, batch):
-        for stored in turns:
-            if stored.turn.speaker == owner:
-                state = state.after(stored.turn.text, stored.id)
+        for one in turns:
+            if one.turn.speaker == owner:
+                state = state.after(one.turn.text, one.id)
         state = Personality(state.traits, state.turns, turns[-1].id)
     if state != before:
         store.set(_STATE, json.dumps({"traits": state.traits, "turns": state.turns, "last": state.last}))

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from gamer.index.json_checked import parse, read_as
+
 from ..errors import RuntimeFailure
 
 KEY = "GAMER_API_KEY"  # environment variable
@@ -65,7 +67,7 @@ class Endpoint:
             usable = False
         plain = self.url.isascii() and self.url.isprintable() and " " not in self.url
         if not (usable and plain) or parts.scheme not in ("http", "https"):
-            raise RuntimeFailure(f"the endpoint is no address such as {DEFAULT_ENDPOINT}")
+            raise RuntimeFailure(f"the endpoint must be an address such as {DEFAULT_ENDPOINT}")
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise RuntimeFailure(
                 f"the endpoint's address holds more than host and path; a key goes into {self.key}"
@@ -101,11 +103,9 @@ class Endpoint:
         if len(data) > MAX_ANSWER:
             raise EndpointError(f"{self.host}: the answer is longer than {MAX_ANSWER} bytes")
         try:
-            message = json.loads(data)["choices"][0]["message"]
-        except (ValueError, RecursionError, LookupError, TypeError):
-            message = None
-        if not isinstance(message, dict):
-            raise EndpointError(f"{self.host}: the answer is no chat completion in JSON")
+            message: dict[str, Any] = read_as(dict[str, Any], parse(data)["choices"][0]["message"])
+        except (ValueError, LookupError, TypeError):
+            raise EndpointError(f"{self.host}: the answer must be a chat completion in JSON") from None
         return message
 
     def _post(self, body: bytes) -> tuple[int, float, bytes]:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from gamer.index.json_checked import stored
 from gamer.index.records import FloatArray
 
 from ..backends import FALLBACK, UNITS, Array, Session, open_session, processor, split
@@ -217,22 +218,22 @@ def cache_folder() -> Path:
     return user_cache_path("gamer")
 
 
+@dataclass(frozen=True)
+class _Verdict:
+    units: str
+    cosine: float
+
+
 def _load_verdict(path: Path, threshold: float) -> tuple[str, float] | None:
     """(units, worst cosine) of an earlier check that passed.
 
     None if there was no such check or its file is damaged; then the component is measured again.
     """
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        units, cosine = raw["units"], raw["cosine"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    verdict: _Verdict | None = stored(_Verdict, path)
+    if verdict is None:
         return None
-    fits = (
-        isinstance(units, str)
-        and isinstance(cosine, float)
-        and any(units in choices for choices in (*UNITS.values(), ("",)))
-    )
-    return (units, cosine) if fits and threshold <= cosine <= 1.001 else None
+    units = any(verdict.units in choices for choices in (*UNITS.values(), ("",)))
+    return (verdict.units, verdict.cosine) if units and threshold <= verdict.cosine <= 1.001 else None
 
 
 def _store_verdict(path: Path, units: str, cosine: float) -> None:

@@ -91,7 +91,7 @@ class Pictures:
         path, _ = _look(self._album.photo(row), 0)
         motion = live.motion_of(path)
         if motion is None:
-            raise PictureGone(f"{path.name} has no motion: it is no Live Photo")
+            raise PictureGone(f"{path.name} has no motion: it must be a Live Photo")
         return _typed(motion)
 
     def is_live(self, row: int) -> bool:
@@ -160,14 +160,14 @@ def _typed(path: Path) -> Original:
     except OSError as error:
         raise PictureGone(f"{path.name} cannot be read: {error.strerror}") from None
     if kind is None:
-        raise PictureGone(f"{path.name} is neither a picture nor a video")
+        raise PictureGone(f"{path.name} must be a picture or a video")
     return Original(path, kind)
 
 
 def media_type(head: bytes) -> str | None:
     """The media type by the first HEAD bytes of a file, whatever its name.
 
-    None if it is neither a picture nor a video.
+    None if it must be a picture or a video.
     """
     if head.startswith((b"RIFF", b"BM")):
         webp, bitmap = head[8:12] == b"WEBP", head.startswith(b"BM") and head[14:18] in _BITMAP_HEADERS

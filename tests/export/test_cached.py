@@ -35,9 +35,9 @@ def gguf_of(folder: Path, path: Path) -> Path:
     gguf = pytest.importorskip("gguf")
     from safetensors.numpy import load_file
 
-    from gamer.export.checkpoints.checkpoint import read_json
+    from gamer.export.checked import read_object
 
-    config, writer = read_json(folder / "config.json") or {}, gguf.GGUFWriter(path, "qwen2")
+    config, writer = read_object(folder / "config.json") or {}, gguf.GGUFWriter(path, "qwen2")
     writer.add_block_count(config["num_hidden_layers"])
     writer.add_embedding_length(config["hidden_size"])
     writer.add_feed_forward_length(config["intermediate_size"])

@@ -36,7 +36,7 @@ def test_a_path_with_an_equals_sign_is_a_path() -> None:
 
 
 def test_an_unknown_part_before_an_existing_source_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="there is no part 'imge'; the parts are image, text"):
+    with pytest.raises(ExportError, match="'imge' must be one of the parts image, text"):
         parse_sources("clip-vit-b32", None, (f"imge={tmp_path}",))
 
 

@@ -47,7 +47,7 @@ class Arguments:
     def _bound(self, name: str) -> str | Tensor | Stored | Text:
         values = self.operation.inputs.get(name, ())
         if len(values) != 1:
-            raise ValueError(f"parameter {name} has {len(values)} values where one is wanted")
+            raise ValueError(f"parameter {name} must have one value, not {len(values)}")
         return values[0]
 
     def tensor(self, name: str) -> Tensor:
@@ -100,7 +100,7 @@ class Arguments:
     def int_(self, name: str, default: int | None = None) -> int:
         values = self.ints(name, None if default is None else [default])
         if len(values) != 1:
-            raise ValueError(f"parameter {name} has {len(values)} elements where one is wanted")
+            raise ValueError(f"parameter {name} must have one element, not {len(values)}")
         return values[0]
 
     def flags(self, name: str, default: Sequence[bool]) -> list[bool]:
@@ -114,7 +114,7 @@ class Arguments:
             return default
         value = self._value(name)
         if isinstance(value, str) or value.numel() != 1:
-            raise ValueError(f"parameter {name} is not one number")
+            raise ValueError(f"parameter {name} must be one number")
         return float(value.item())
 
     def text(self, name: str, default: str | None = None) -> str:
@@ -122,14 +122,14 @@ class Arguments:
             return default
         value = self._value(name)
         if not isinstance(value, str):
-            raise ValueError(f"parameter {name} is not a string")
+            raise ValueError(f"parameter {name} must be a string")
         return value
 
     def state_name(self, name: str) -> str:
         """The name of the state that is bound to a parameter."""
         bound = self._bound(name)
         if not isinstance(bound, str) or bound not in self.values.states():
-            raise ValueError(f"parameter {name} is no state")
+            raise ValueError(f"parameter {name} must be a state")
         return bound
 
     def expect(self, shape: Sequence[int]) -> tuple[int, ...]:
@@ -173,7 +173,7 @@ def unknown(operation: Operation, known: str) -> None:
 def floats(x: Tensor) -> Tensor:
     """`x`. Raises ValueError if it is not of floats."""
     if not x.is_floating_point():
-        raise ValueError(f"operand is {x.dtype}, floats are wanted")
+        raise ValueError(f"the operand must be of floats, not {x.dtype}")
     return x
 
 

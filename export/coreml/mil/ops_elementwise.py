@@ -33,7 +33,7 @@ def _float_binary(compute: Binary) -> Function:
 def _logical(compute: Binary) -> Function:
     def both(x: Tensor, y: Tensor) -> Tensor:
         if x.dtype != torch.bool:
-            raise ValueError(f"operands are {x.dtype}, booleans are wanted")
+            raise ValueError(f"the operands must be booleans, not {x.dtype}")
         return compute(x, y)
 
     return _binary(both)
@@ -88,7 +88,7 @@ def _select(a: Arguments) -> Tensor:
     x, y, cond = a.wide("a"), a.wide("b"), a.tensor("cond")
     same_kind(x, y)
     if cond.dtype != torch.bool:
-        raise ValueError(f"cond is {cond.dtype}, booleans are wanted")
+        raise ValueError(f"cond must be booleans, not {cond.dtype}")
     a.expect(torch.broadcast_shapes(x.shape, y.shape, cond.shape))
     return torch.where(cond, x, y)
 

@@ -213,7 +213,7 @@ def _constant(proto: Any, where: str) -> Constant:
     if proto.WhichOneof("value") == "blobFileValue":
         return Stored(type_, str(proto.blobFileValue.fileName), int(proto.blobFileValue.offset))
     if proto.WhichOneof("value") != "immediateValue" or proto.immediateValue.WhichOneof("value") != "tensor":
-        raise ExportError(f"{where}: a constant that is no tensor, which the MIL interpreter does not know")
+        raise ExportError(f"{where}: a constant must be a tensor for the MIL interpreter")
     return _immediate(proto.immediateValue.tensor, type_, where)
 
 

@@ -17,8 +17,7 @@ from gamer.bench.agent.tasks import Done, Task, solve
 from gamer.bench.agent.usage import usage
 from gamer.bench.agent.whole_prompt import prompt, unfit
 from gamer.index import image_id
-from gamer.runtime.agent.recording import dumps
-from gamer.runtime.agent.trace_fields import TraceError
+from gamer.runtime.agent.recording import TraceError, dumps
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
 from tests.runtime.agent.fake_endpoint import FINAL, Fake, Reply, says

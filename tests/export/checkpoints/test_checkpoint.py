@@ -99,9 +99,9 @@ def test_every_model_has_a_configuration(name: str) -> None:
     ("source", "message"),
     [
         ("random:x", "the seed is a whole number"),
-        ("/nowhere/at/all", "no such directory or file"),
-        ("missing.gguf", "no such directory or file"),
-        ("a/b/c", "no hub id"),
+        ("/nowhere/at/all", "must be a directory, a file, or a hub id"),
+        ("missing.gguf", "must be a directory, a file, or a hub id"),
+        ("a/b/c", "or a hub id"),
         (
             "nobody/nothing",
             "cannot be fetched from the hub .* give a local directory with -m, or --weights random",
@@ -143,7 +143,7 @@ def test_safetensors_are_preferred_and_the_pickle_beside_them_is_never_opened(
 def test_a_malformed_config_is_named_in_the_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.json").write_text(text)
     (tmp_path / "model.safetensors").write_bytes(b"")
-    with pytest.raises(ExportError, match=r"config\.json: not"):
+    with pytest.raises(ExportError, match=r"config\.json: must be"):
         open_checkpoint(None, str(tmp_path))
 
 

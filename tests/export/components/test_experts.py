@@ -90,6 +90,6 @@ def test_a_source_of_experts_that_does_not_exist_is_refused_before_anything_is_e
     tmp_path: Path,
 ) -> None:
     settings = Settings("pocket", sources=(("dpe", str(tmp_path / "nowhere")),))
-    with pytest.raises(ExportError, match="no such directory or file"):
+    with pytest.raises(ExportError, match="must be a directory, a file, or a hub id"):
         components.roles(settings)
     assert "dpe_router" in components.roles(replace(settings, sources=(("dpe", "random:3"),)))

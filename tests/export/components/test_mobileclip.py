@@ -301,19 +301,25 @@ def open_clip(folder: Path, changed: dict[str, Any], steps: dict[str, Any] | Non
     [
         (
             {"vision_cfg": {"timm_model_name": "fastvit_mci3"}},
-            "'mci3' is not known here; known: mci0, mci1, mci2",
+            "'mci3' must be one of: mci0, mci1, mci2",
         ),
-        ({"vision_cfg": {"timm_model_name": None, "layers": 12}}, "is not known here"),
+        ({"vision_cfg": {"timm_model_name": None, "layers": 12}}, "must be one of: mci0"),
         ({"text_cfg": {"no_causal_mask": False}}, "reads both ways"),
         ({"text_cfg": {"ls_init_value": 0.1}}, "plain text tower"),
         ({"vision_cfg": {"timm_proj": "linear"}}, "own head"),
-        ({"text_cfg": {"width": "512"}}, "times as wide as 512"),
+        (
+            {"text_cfg": {"width": "512"}},
+            "text_cfg: the width: must be a .* number .*, not '512'",
+        ),
         ({"text_cfg": {"heads": 7}}, "7 heads"),
-        ({"text_cfg": {"mlp_ratio": float("nan")}}, "mlps nan times"),
-        ({"vision_cfg": {"image_size": 250}}, "250 is no multiple of 32"),
-        ({"embed_dim": None}, "projection_dim is None"),
+        (
+            {"text_cfg": {"mlp_ratio": float("nan")}},
+            "mlps over it: must be a finite .*, not nan",
+        ),
+        ({"vision_cfg": {"image_size": 250}}, "image_size must be a multiple of 32, not 250"),
+        ({"embed_dim": None}, "projection_dim: must be a whole number from 1 to 65536, not null"),
         ({"text_cfg": {"vocab_size": "a"}}, "vocab_size"),
-        ({"text_cfg": [1]}, "text_cfg is no object"),
+        ({"text_cfg": [1]}, "text_cfg: must be an object, not a list"),
     ],
 )
 def test_an_unsupported_tower_is_refused_in_one_line_that_names_it(

@@ -32,7 +32,7 @@ def test_blank_lines_are_no_queries(tmp_path: Path) -> None:
 def test_lines_of_something_else_are_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text(line + "\n")
-    with pytest.raises(ExportError, match="not lines of"):
+    with pytest.raises(ExportError, match="must be lines of"):
         rlhf._searches(tmp_path / "a.gamer", path)
 
 

@@ -225,24 +225,36 @@ GOOD = {
     "sharing": "low",
 }
 BAD: list[tuple[bytes, str]] = [
-    (b"{", "not JSON"),
-    (b"[1]", "not a JSON object"),
+    (b"{", "must be JSON"),
+    (b"[1]", "the line: must be an object, not a list"),
     (b"\xff\xfe", "not UTF-8"),
-    (b"[" * 200_000, "nested|not JSON"),
-    (json.dumps({**GOOD, "id": 5}).encode(), '"id"'),
+    (b"[" * 200_000, "must be JSON"),
+    (
+        json.dumps({**GOOD, "id": 5}).encode(),
+        "the line.id: must be a string with text in it",
+    ),
     (json.dumps({**GOOD, "id": "2", "taken_at": "yesterday"}).encode(), "ISO 8601"),
-    (json.dumps({**GOOD, "id": "2", "lat": 91}).encode(), '"lat"'),
-    (json.dumps({**GOOD, "id": "2", "lon": None}).encode(), '"lon"'),
-    (json.dumps({**GOOD, "id": "2", "lat": True}).encode(), '"lat"'),
-    (b'{"id": "2", "lat": NaN, "lon": 1, "memories": [{"source": "chat", "text": "x"}]}', '"lat"'),
+    (
+        json.dumps({**GOOD, "id": "2", "lat": 91}).encode(),
+        "the line.lat: must be a finite number from -90",
+    ),
+    (json.dumps({**GOOD, "id": "2", "lon": None}).encode(), "must have lat and lon, or neither"),
+    (json.dumps({**GOOD, "id": "2", "lat": True}).encode(), "the line.lat: must be"),
+    (
+        b'{"id": "2", "lat": NaN, "lon": 1, "memories": [{"source": "chat", "text": "x"}]}',
+        "the line.lat: must be",
+    ),
     (
         json.dumps({**GOOD, "id": "2", "memories": [{"source": "rumour", "text": "x"}]}).encode(),
-        "chat, social",
+        "the line.memories[0].source: must be one of: chat, social",
     ),
-    (json.dumps({**GOOD, "id": "2", "memories": "x"}).encode(), "not a list"),
+    (json.dumps({**GOOD, "id": "2", "memories": "x"}).encode(), "the line.memories: must be a list"),
     (json.dumps({**GOOD, "id": "2", "memories": []}).encode(), "nothing to find"),
-    (json.dumps({**GOOD, "id": "2", "sharing": "medium"}).encode(), '"sharing"'),
-    (b'{"id": "\\ud800", "memories": [{"source": "chat", "text": "x"}]}', "cannot be stored"),
+    (
+        json.dumps({**GOOD, "id": "2", "sharing": "medium"}).encode(),
+        "line.sharing: must be one of: low, high",
+    ),
+    (b'{"id": "\\ud800", "memories": [{"source": "chat", "text": "x"}]}', "that can be stored"),
     (json.dumps(GOOD).encode(), "already given"),
 ]
 
@@ -291,7 +303,7 @@ def test_a_memory_keeps_its_own_labels_and_an_unknown_label_is_a_skip(tmp_path: 
         Memory("note", "x", sensitivity="high"),
         Memory("people", "Anna"),
     )
-    assert isinstance(skip, Skip) and '"sharing"' in skip.reason
+    assert isinstance(skip, Skip) and "memories[0].sharing: must be" in skip.reason
 
 
 def test_a_file_of_malformed_lines_is_left_after_10_000_of_them(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_the_bundles_language_model_chooses_steps_under_its_grammar(album: Path,
         ),
         (
             ["a kite", "--vision", "nowhere", "--vision-model", "eyes"],
-            "gamer ask: the endpoint is no address such as http://127.0.0.1:11434/v1\n",
+            "gamer ask: the endpoint must be an address such as http://127.0.0.1:11434/v1\n",
         ),
     ],
 )

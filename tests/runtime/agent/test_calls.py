@@ -125,46 +125,78 @@ def test_an_unknown_tool_lists_the_choices(name: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "says"),
     [
-        ("search", None, "not an object"),
-        ("search", [["text", "cat"]], "not an object"),
-        ("search", '{"text": "cat"}', "not an object"),
-        ("search", {"txt": "cat"}, "no argument 'txt'; it takes text, like"),
-        ("search", {"__init__": "cat"}, "no argument '__init__'"),
-        ("search", {3: "cat"}, "no argument '3'"),
-        ("grep", {}, "words is missing: words, or a phrase"),
-        ("search", {"text": 3}, "text: give a text"),
-        ("search", {"text": None}, "text: give a text"),
-        ("search", {"text": ["cat"]}, "text: give a text"),
-        ("search", {"text": {"value": {"value": "cat"}}}, "text: give a text"),
-        ("search", {"like": "img_0123456789"}, "like: give a list of texts"),
-        ("search", {"like": {"0": "img_0123456789"}}, "like: give a list of texts"),
-        ("search", {"like": ["img_0123456789", 3]}, "like: give a text"),
-        ("search", {"like": [["img_0123456789"]]}, "like: give a text"),
-        ("search", {"like": ["x"] * (MAX_IDS + 1)}, f"{MAX_IDS + 1} items; give at most {MAX_IDS}"),
-        ("search", {"k": True}, "k: give a whole number"),
-        ("search", {"k": 3.0}, "k: give a whole number"),
-        ("search", {"k": "3"}, "k: give a whole number"),
-        ("search", {"k": float("nan")}, "k: give a whole number"),
-        ("search", {"k": 0}, f"k: give 1 to {MAX_RESULTS}"),
-        ("search", {"k": -1}, f"k: give 1 to {MAX_RESULTS}"),
-        ("search", {"k": MAX_RESULTS + 1}, f"k: give 1 to {MAX_RESULTS}"),
-        ("search", {"k": 10**5_000}, f"k: give 1 to {MAX_RESULTS}"),
-        ("search", {"every": 1}, "every: give true or false"),
-        ("search", {"every": "true"}, "every: give true or false"),
-        ("list", {"by": "hour"}, "by: choose one of: day, month, year, place, event"),
-        ("list", {"by": ["day"]}, "by: choose one of"),
-        ("list", {"by": {}}, "by: choose one of"),
-        ("filter", {"order": None}, "order: choose one of: oldest, newest"),
-        ("search", {"text": "caf\udce9"}, "text: not valid UTF-8"),
-        ("get", {"id": "\ud83d"}, "id: not valid UTF-8"),
-        ("search", {"text": "x" * (MAX_TEXT + 1)}, f"{MAX_TEXT + 1} characters; give at most {MAX_TEXT}"),
-        ("search", {"within": "two words"}, "within: a subset's name is"),
-        ("search", {"save_as": "9lives"}, "save_as: a subset's name is"),
-        ("search", {"save_as": "a\nb"}, "save_as: a subset's name is"),
-        ("search", {"save_as": "été"}, "save_as: a subset's name is"),
-        ("search", {"save_as": "x" * 41}, "save_as: a subset's name is"),
-        ("combine", {"how": "xor", "first": "a", "second": "b", "save_as": "c"}, "how: choose one of"),
-        ("combine", {"how": "and", "first": "a b", "second": "b", "save_as": "c"}, "first: a subset's name"),
+        ("search", None, "search: must be an object, not"),
+        ("search", [["text", "cat"]], "search: must be an object, not"),
+        ("search", '{"text": "cat"}', "search: must be an object, not"),
+        ("search", {"txt": "cat"}, "search: must have no 'txt'; its fields are: text, like"),
+        ("search", {"__init__": "cat"}, "must have no '__init__'"),
+        ("search", {3: "cat"}, "must have no '3'"),
+        ("grep", {}, "grep: must have 'words' (words, or a phrase"),
+        ("search", {"text": 3}, f"search.text: must be a string of at most {MAX_TEXT}"),
+        ("search", {"text": None}, f"search.text: must be a string of at most {MAX_TEXT}"),
+        ("search", {"text": ["cat"]}, f"search.text: must be a string of at most {MAX_TEXT}"),
+        (
+            "search",
+            {"text": {"value": {"value": "cat"}}},
+            f"search.text: must be a string of at most {MAX_TEXT}",
+        ),
+        ("search", {"like": "img_0123456789"}, f"search.like: must be a list of at most {MAX_IDS}, not"),
+        (
+            "search",
+            {"like": {"0": "img_0123456789"}},
+            f"search.like: must be a list of at most {MAX_IDS}, not",
+        ),
+        ("search", {"like": ["img_0123456789", 3]}, "search.like[1]: must be a string"),
+        ("search", {"like": [["img_0123456789"]]}, "search.like[0]: must be a string"),
+        ("search", {"like": ["x"] * (MAX_IDS + 1)}, f"list of at most {MAX_IDS}, not one of {MAX_IDS + 1}"),
+        ("search", {"k": True}, "search.k: must be a whole number"),
+        ("search", {"k": 3.0}, "search.k: must be a whole number"),
+        ("search", {"k": "3"}, "search.k: must be a whole number"),
+        ("search", {"k": float("nan")}, "search.k: must be a whole number"),
+        ("search", {"k": 0}, f"search.k: must be a whole number from 1 to {MAX_RESULTS}"),
+        ("search", {"k": -1}, f"search.k: must be a whole number from 1 to {MAX_RESULTS}"),
+        ("search", {"k": MAX_RESULTS + 1}, f"search.k: must be a whole number from 1 to {MAX_RESULTS}"),
+        ("search", {"k": 10**5_000}, f"search.k: must be a whole number from 1 to {MAX_RESULTS}"),
+        ("search", {"every": 1}, "search.every: must be true or false"),
+        ("search", {"every": "true"}, "search.every: must be true or false"),
+        ("list", {"by": "hour"}, "list.by: must be one of: day, month, year, place, event"),
+        ("list", {"by": ["day"]}, "list.by: must be one of"),
+        ("list", {"by": {}}, "list.by: must be one of"),
+        ("filter", {"order": None}, "filter.order: must be one of: oldest, newest"),
+        ("search", {"text": "caf\udce9"}, "in valid Unicode, not 'caf\\udce9'"),
+        ("get", {"id": "\ud83d"}, "get.id: must be a string"),
+        ("search", {"text": "x" * (MAX_TEXT + 1)}, f"in valid Unicode, not one of {MAX_TEXT + 1} characters"),
+        (
+            "search",
+            {"within": "two words"},
+            "search.within: must be a string of",
+        ),
+        (
+            "search",
+            {"save_as": "9lives"},
+            "search.save_as: must be a string of",
+        ),
+        (
+            "search",
+            {"save_as": "a\nb"},
+            "search.save_as: must be a string of",
+        ),
+        (
+            "search",
+            {"save_as": "été"},
+            "search.save_as: must be a string of",
+        ),
+        (
+            "search",
+            {"save_as": "x" * 41},
+            "search.save_as: must be a string of",
+        ),
+        (
+            "combine",
+            {"how": "xor", "first": "a", "second": "b", "save_as": "c"},
+            "how: must be one of",
+        ),
+        ("combine", {"how": "and", "first": "a b", "second": "b", "save_as": "c"}, "combine.first: must be"),
     ],
 )
 def test_a_wrong_argument_is_named_with_what_to_give_instead(name: str, arguments: Any, says: str) -> None:
@@ -201,8 +233,8 @@ def test_ten_megabytes_of_arguments_are_refused_before_they_are_read() -> None:
         def __iter__(self) -> Iterator[str]:
             raise AssertionError("read letter by letter")
 
-    assert "10000000 characters" in refusal("search", {"text": Long("x" * 10_000_000)})
-    assert "1000000 items" in refusal("search", {"like": [Long("x" * 10)] * 1_000_000})
+    assert "one of 10000000 characters" in refusal("search", {"text": Long("x" * 10_000_000)})
+    assert "not one of 1000000" in refusal("search", {"like": [Long("x" * 10)] * 1_000_000})
     many = Counted(1_000_000)
     assert len(refusal("search", many)) < 300 and many.seen == 1
     assert len(refusal("search", {"x" * 10_000_000: 1})) < 300
@@ -213,7 +245,7 @@ def test_deeply_nested_arguments_are_refused_without_being_followed() -> None:
     nested: Any = "cat"
     for _ in range(100_000):
         nested = [nested]
-    assert "give a text" in refusal("search", {"text": nested})
-    assert "give a text" in refusal("search", {"like": nested})
-    assert "not an object" in refusal("search", nested)
+    assert "must be a string" in refusal("search", {"text": nested})
+    assert "must be a string" in refusal("search", {"like": nested})
+    assert "search: must be an object, not a list" in refusal("search", nested)
     assert "no tool" in refusal(nested, {})

@@ -102,10 +102,10 @@ def test_a_condition_finds_its_photos_in_order_of_time(engine: Engine, where: st
         ("time > nothing", "no photo 'nothing': give an id that a tool has shown"),
         ("time > scan", "no time of its own"),
         ("time > 2025-13", "not in the calendar"),
-        ("year = 25", "is no date"),
+        ("year = 25", "must be a date"),
         ("photo = img_0000000000", "no photo 'img_0000000000'"),
         ('photo = ""', "no photo ''"),
-        ("time > ²", "no date"),
+        ("time > ²", "must be a date"),
     ],
 )
 def test_a_meaningless_value_is_refused_with_what_to_give(engine: Engine, where: str, says: str) -> None:

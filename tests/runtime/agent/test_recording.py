@@ -21,6 +21,7 @@ from gamer.runtime.agent.recording import (
     Cost,
     Recorder,
     Trace,
+    TraceError,
     Turn,
     dumps,
     parse_trace,
@@ -28,7 +29,6 @@ from gamer.runtime.agent.recording import (
 )
 from gamer.runtime.agent.replay import Replay
 from gamer.runtime.agent.toolbox import Toolbox
-from gamer.runtime.agent.trace_fields import TraceError
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
 from tests.fakes import fake_models
@@ -140,15 +140,21 @@ def test_a_trace_with_a_changed_field_is_refused_or_read_and_never_fails_otherwi
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"version": 2}, "version 1"),
-        ({"photos": [3]}, "ids such as img_"),
-        ({"photos": ["../p1"]}, "ids such as img_"),
-        ({"budget": {"calls": 10**6, "views": 0, "turns": 0}}, "0 to 1000"),
-        ({"more": 1}, "no field 'more'"),
-        ({"turns": [{}]}, r"turns\[0\]: thought is missing|turns\[0\]"),
-        ({"end": "exec"}, "none of set, sentence"),
-        ({"sentence": "\ud800"}, "no text"),
-        ({"cost": {"read": 0, "written": 0, "ms": float("nan")}}, "no duration"),
+        ({"version": 2}, r"trace\.version: must be one of: 1, not 2"),
+        ({"photos": [3]}, r"trace\.photos\[0\]: must be a string such as img_"),
+        ({"photos": ["../p1"]}, "such as img_0123456789, not"),
+        (
+            {"budget": {"calls": 10**6, "views": 0, "turns": 0}},
+            r"budget\.calls: .* from 0 to 1000",
+        ),
+        ({"more": 1}, "must have no 'more'"),
+        ({"turns": [{}]}, r"trace\.turns\[0\]: must have 'thought'"),
+        ({"end": "exec"}, r"trace\.end: must be one of: set, sentence"),
+        ({"sentence": "\ud800"}, "sentence: must be a string .* in valid Unicode"),
+        (
+            {"cost": {"read": 0, "written": 0, "ms": float("nan")}},
+            r"cost\.ms: must be a finite",
+        ),
     ],
 )
 def test_a_wrong_field_is_named(engine: Engine, change: dict[str, Any], says: str) -> None:
@@ -161,9 +167,9 @@ def test_a_wrong_field_is_named(engine: Engine, change: dict[str, Any], says: st
     ("call", "says"),
     [
         (("shell", {"command": "id"}), "no tool 'shell'"),
-        (("filter", {"where": "x", "exec": "y"}), "no argument 'exec'"),
-        (("search", {"text": "x" * (calls.MAX_TEXT + 1)}), "give at most"),
-        (("search", None), "not an object"),
+        (("filter", {"where": "x", "exec": "y"}), "filter: must have no 'exec'"),
+        (("search", {"text": "x" * (calls.MAX_TEXT + 1)}), "must be a string of at most"),
+        (("search", None), "search: must be an object"),
         ((None, {}), "no tool"),
     ],
 )

@@ -178,8 +178,8 @@ def test_the_answer_is_quoted_in_one_bounded_line(engine: Engine, fake: Fake) ->
 @pytest.mark.parametrize(
     ("reply", "line"),
     [
-        (raw(b"<html>hello"), "no chat completion"),
-        (raw(b"\xff" * 99), "no chat completion"),
+        (raw(b"<html>hello"), "must be a chat completion"),
+        (raw(b"\xff" * 99), "must be a chat completion"),
         (raw(b'{"choices": [{"message": "' + b"x" * (MAX_ANSWER + 9) + b'"}]}'), f"longer than {MAX_ANSWER}"),
         (raw(SECRET.encode(), 401), f"status 401; check {KEY}"),
         (raw(b"", 302, Location="http://127.0.0.1:9/elsewhere"), "redirects elsewhere"),

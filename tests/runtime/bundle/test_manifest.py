@@ -129,14 +129,14 @@ def test_a_link_that_leaves_the_bundle_is_refused(small: tuple[Path, mf.Manifest
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "not JSON"),
+        ("", "must be JSON"),
         ("[]", "no schema_version"),
         ("{}", "no schema_version"),
         ('{"schema_version": 99}', "schema version 99"),
-        ('{"schema_version": 1}', "field"),
-        ('{"schema_version": 1, "components": 3}', "field"),
-        ("[" * 100_000, "not JSON"),
-        ('{"schema_version": ' + "9" * 5000 + "}", "not JSON"),
+        ('{"schema_version": 1}', "manifest: must have 'recipe'"),
+        ('{"schema_version": 1, "components": 3}', "manifest: must have"),
+        ("[" * 100_000, "must be JSON"),
+        ('{"schema_version": ' + "9" * 5000 + "}", "must be JSON"),
     ],
 )
 def test_a_malformed_manifest_is_refused_in_one_line_with_the_reason(
@@ -151,14 +151,18 @@ def test_a_malformed_manifest_is_refused_in_one_line_with_the_reason(
 @pytest.mark.parametrize(
     ("path", "value", "says"),
     [
-        (("thresholds", "k"), "5", r"thresholds\.k: int is wanted, not str"),
-        (("thresholds", "delta"), None, r"thresholds\.delta: float"),
-        (("files", 0, "path"), 5, r"files\[0\]\.path: str"),
-        (("preprocessing", "resize"), 0, "preprocessing.resize: 0 outside"),
+        (("thresholds", "k"), "5", r"thresholds\.k: must be a whole number from 1 to 1000, not '5'"),
+        (("thresholds", "delta"), None, r"thresholds\.delta: must be a finite number"),
+        (("files", 0, "path"), 5, r"files\[0\]\.path: must be a string, not 5"),
+        (
+            ("preprocessing", "resize"),
+            0,
+            "resize: must be a whole number from 1 to 4096, not 0",
+        ),
         (("language", "max_seq"), 10**9, "language.max_seq"),
-        (("prompts",), {}, "refine missing"),
-        (("artifacts", 0, "inputs", 0, "shape"), [], "without a shape"),
-        (("artifacts", 0, "surprise"), 1, "surprise unknown"),
+        (("prompts",), {}, "prompts: must have 'refine'"),
+        (("artifacts", 0, "inputs", 0, "shape"), [], r"shape: must be a list that is not empty"),
+        (("artifacts", 0, "surprise"), 1, r"artifacts\[0\]: must have no 'surprise'"),
     ],
 )
 def test_a_wrong_missing_or_unknown_field_is_named(
@@ -200,10 +204,10 @@ def test_an_unknown_target_lists_those_that_the_bundle_has() -> None:
     ("old", "new", "says"),
     [
         ('"k": 5', '"k": 5, "k": 6', "the key 'k' stands twice"),
-        ('"delta": 0.8', '"delta": NaN', "delta: a finite number"),
-        ('"delta": 0.8', '"delta": Infinity', "delta: a finite number"),
-        ('"delta": 0.8', '"delta": 1e999', "delta: a finite number"),
-        ('"delta": 0.8', f'"delta": 1{"0" * 400}', "delta: a finite number"),
+        ('"delta": 0.8', '"delta": NaN', "delta: must be a finite number"),
+        ('"delta": 0.8', '"delta": Infinity', "delta: must be a finite number"),
+        ('"delta": 0.8', '"delta": 1e999', "delta: must be a finite number"),
+        ('"delta": 0.8', f'"delta": 1{"0" * 400}', "delta: must be a finite number"),
     ],
 )
 def test_numbers_that_are_not_finite_and_keys_that_stand_twice_are_refused(
@@ -228,7 +232,7 @@ def test_a_tensor_of_an_impossible_size_is_refused(shape: list[int]) -> None:
 def test_an_artifact_without_inputs_or_outputs_is_refused(kind: str) -> None:
     raw = json.loads(MANIFEST.read_text(encoding="utf-8"))
     raw["artifacts"][0][kind] = []
-    with pytest.raises(BundleError, match="has no inputs or no outputs"):
+    with pytest.raises(BundleError, match=rf"artifacts\[0\]\.{kind}: must be a list that is not empty"):
         mf.from_json(json.dumps(raw), "hostile")
 
 

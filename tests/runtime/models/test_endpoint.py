@@ -50,10 +50,10 @@ FIRST = says("look", ("filter", {}))
 @pytest.mark.parametrize(
     ("reply", "line"),
     [
-        (raw(b"<html>hello"), "no chat completion"),
-        (raw(b'{"choices": []}'), "no chat completion"),
-        (raw(b"[" * 100_000), "no chat completion"),
-        (raw(b"\xff\xfe"), "no chat completion"),
+        (raw(b"<html>hello"), "must be a chat completion"),
+        (raw(b'{"choices": []}'), "must be a chat completion"),
+        (raw(b"[" * 100_000), "must be a chat completion"),
+        (raw(b"\xff\xfe"), "must be a chat completion"),
         (raw(b'{"choices": [{"message": "' + b"x" * (MAX_ANSWER + 9) + b'"}]}'), f"longer than {MAX_ANSWER}"),
         (says(None, ("search", {"text": "x" * 10_000_000})), f"longer than {MAX_ANSWER}"),
         (raw(b"", 302, Location="http://127.0.0.1:9/elsewhere"), "redirects elsewhere"),

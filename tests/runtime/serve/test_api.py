@@ -245,7 +245,7 @@ def test_moved_photos_and_files_that_are_no_pictures_are_refused(
     for row in range(2, 8):
         detail = refused(small.get(f"/api/v1/photos/{row}/thumbnail"), 404)
         assert str(files) not in detail
-    assert "neither a picture" in refused(
+    assert "must be a picture or a video" in refused(
         small.get("/api/v1/photos/2/image"), 404
     )  # named .jpg, holds another file's text
     assert small.get("/api/v1/photos/7").json()["name"] is not None
