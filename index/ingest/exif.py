@@ -13,8 +13,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from ..records import MAX_CAMERA
+from ..text import clean
 from .moment import Moment, Position, moment_of
-from .text import clean
 
 _EXIF_IFD, _GPS_IFD = 0x8769, 0x8825
 _DATETIME, _ORIGINAL, _DIGITIZED = 0x0132, 0x9003, 0x9004

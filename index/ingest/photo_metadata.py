@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..records import Memory
+from ..text import clean, names
 from .moment import Moment, Position
-from .text import clean, names
 
 # Texts that cameras and phones write into the caption fields.
 _CAMERAS = re.compile(

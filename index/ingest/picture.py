@@ -12,12 +12,12 @@ from typing import Literal
 from ..clips import is_clip
 from ..errors import IngestError
 from ..records import Memory, Photo, Skip
+from ..text import shown
 from . import clip_header, embedded, exif, file_names, sidecar_json, xmp
 from .moment import Moment, by_clock, instant, moment_of, taken_at
 from .photo_metadata import PhotoMetadata, first_of
 from .pixels import opened
 from .sidecars import Sidecars
-from .text import shown
 
 _SCREENSHOTS = (
     "screenshot",
