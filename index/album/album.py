@@ -8,7 +8,6 @@ are scanned.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AlbumError
+from ..fields import detailed
 from ..records import Clip, FloatArray, Photo, RowArray
-from . import camera_tables, checksums, clip_tables, loader, notes
+from . import checksums, clip_tables, field_tables, loader, notes
 from .album_file import AlbumFile
 from .check import find_problems, measure, words_problems
 from .entity_layer import EntityLayer
@@ -114,15 +114,15 @@ class Album:
                     "verify and index it again"
                 )
         photos = [loaded[row][0] for row in wanted]
-        cameras = self.cameras([photo.id for photo in photos])
-        return [replace(photo, camera=cameras.get(photo.id)) for photo in photos] if cameras else photos
+        details = self.details([photo.id for photo in photos])
+        return [detailed(photo, details.get(photo.id, {})) for photo in photos] if details else photos
 
-    def cameras(self, photo_ids: Sequence[str] | None = None) -> dict[str, str]:
-        """Id → the camera's name, of those photos that have one; of all for None.
+    def details(self, photo_ids: Sequence[str] | None = None) -> dict[str, dict[str, str]]:
+        """Id → field → value, of those photos of which a field is known; of all for None.
 
-        Raises AlbumError for a camera whose checksum differs.
+        Raises AlbumError for a value whose checksum differs.
         """
-        return self._file.load(lambda db: camera_tables.read(db, self.path, photo_ids))
+        return self._file.load(lambda db: field_tables.read(db, self.path, photo_ids))
 
     def clips(self, photo_ids: Sequence[str]) -> dict[str, Clip]:
         """Id → the clip, of those photos that are clips or parts of one.

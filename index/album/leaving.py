@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import apsw
 
+from ..fields import detailed
 from ..records import Encoded, FloatArray, Mention, Photo
 from . import choices, loader, optional_tables, schema
 from .album import Album
@@ -118,7 +119,7 @@ def _open_part(photo: Photo) -> Photo:
     """A photo that may leave, with the memories that may; if the place's name must stay, no position."""
     unplaced = any(memory.source == "place" and not may_leave(memory) for memory in photo.memories)
     lat, lon = (None, None) if unplaced else (photo.lat, photo.lon)
-    return replace(photo, memories=leaving(photo), camera=None, lat=lat, lon=lon)
+    return replace(detailed(photo, {}), memories=leaving(photo), lat=lat, lon=lon)
 
 
 def _vectors(

@@ -13,10 +13,11 @@ import numpy as np
 
 from ..entities.extract import canonical
 from ..errors import AlbumError
+from ..fields import values
 from ..records import Encoded, FloatArray, Memory, Mention, Photo
 from ..space import cubes
 from ..vectors.quantize import quantize, residue
-from . import camera_tables, checksums, clip_tables, event_rows, optional_tables, words
+from . import checksums, clip_tables, event_rows, field_tables, optional_tables, words
 from .loader import PHOTO_COLUMNS
 
 TEXT = "text"  # the channel of the vectors of memories
@@ -99,11 +100,11 @@ class Rows:
     def _beside(self, item: Encoded) -> None:
         """Writes what optional tables hold of the photo itself."""
         clip_tables.write(self._db, item.photo.id, item.clip)
-        camera_tables.write(self._db, item.photo.id, item.photo.camera)
+        field_tables.write(self._db, item.photo.id, values(item.photo))
 
-    def note_camera(self, photo_id: str, name: str) -> None:
+    def note_details(self, photo_id: str, known: Mapping[str, str]) -> None:
         self.find(photo_id)
-        camera_tables.write(self._db, photo_id, name)
+        field_tables.write(self._db, photo_id, known)
 
     def retell(self, item: Encoded, generation: int) -> None:
         """Replaces a photo's memories, with their mentions and text vectors; all else of it stays."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumError
-from . import optional_tables
+from . import field_tables, optional_tables
 
 APPLICATION_ID = 0x47414D52  # "GAMR"
 USER_VERSION = 3
@@ -228,6 +228,7 @@ def check_tables(db: apsw.Connection, path: Path, version: int) -> None:
             fits = kind in ("table", "index") and (
                 (sql in _WRITTEN and name in TABLES[version])
                 or _plain(str(sql)) in _declared(version).get(name, ())
+                or (version == USER_VERSION and field_tables.fits(name, sql))
             )
         if not fits:
             raise _not_an_album(path, f"the {kind} {name[:60]!r} is not declared as in format {version}")

@@ -233,12 +233,12 @@ class AlbumWriter:
         """Records that the photo's file now has another path."""
         self._commit(lambda _: self._rows.move(photo_id, path))
 
-    def note_cameras(self, cameras: Mapping[str, str]) -> None:
-        """Records the cameras of photos: id → name."""
+    def note_details(self, details: Mapping[str, Mapping[str, str]]) -> None:
+        """Records the fields of photos: id → name → value, in place of all that they had."""
 
         def change(_: int) -> None:
-            for photo, name in cameras.items():
-                self._rows.note_camera(photo, name)
+            for photo, known in details.items():
+                self._rows.note_details(photo, known)
 
         self._commit(change)
 

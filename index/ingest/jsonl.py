@@ -1,4 +1,4 @@
-"""Reads album JSONL files, one photo per line (its fields: docs/album.md). A malformed line yields a Skip.
+"""Reads album JSONL files, one photo per line (its keys: docs/commands.md). A malformed line yields a Skip.
 
 Time and place that a line does not give are read from the picture, if there is one.
 """
@@ -16,9 +16,9 @@ from typing import IO, Any, cast
 
 from ..clips import is_clip
 from ..errors import IngestError
+from ..fields import FIELDS, Field, detailed, one_line, values
 from ..records import Level, Memory, Photo, Skip
 from . import file_names
-from .exif import camera_name
 from .moment import Moment, Position, moment_of, taken_at
 from .photo_metadata import PhotoMetadata, first_of
 from .picture import header, sha256
@@ -111,7 +111,7 @@ def _parse(folder: Path, line: Any) -> Photo:
         _level(line.get("sharing"), "sharing"),
         _level(line.get("sensitivity"), "sensitivity"),
     )
-    return Photo(
+    photo = Photo(
         id=photo_id,
         path=None if path is None else str(path),
         taken_at=moment,
@@ -123,8 +123,8 @@ def _parse(folder: Path, line: Any) -> Photo:
         sensitivity=sensitivity,
         sha256=digest,
         utc_offset=offset,
-        camera=metadata.camera,
     )
+    return detailed(photo, values(metadata))
 
 
 def _line_metadata(line: dict[str, Any]) -> PhotoMetadata:
@@ -132,9 +132,10 @@ def _line_metadata(line: dict[str, Any]) -> PhotoMetadata:
     position = (
         None if lat is None and lon is None else (_degrees(lat, "lat", 90.0), _degrees(lon, "lon", 180.0))
     )
-    camera = line.get("camera")
-    named = None if camera is None else camera_name("", _string(camera, "camera"))
-    return PhotoMetadata(_taken_at(line.get("taken_at"), position), position, camera=named)
+    details = {
+        field.name: _detail(line[field.name], field) for field in FIELDS if line.get(field.name) is not None
+    }
+    return detailed(PhotoMetadata(_taken_at(line.get("taken_at"), position), position), details)
 
 
 def _completed(path: Path, metadata: PhotoMetadata) -> PhotoMetadata:
@@ -154,6 +155,13 @@ def _string(value: Any, name: str) -> str:
     if "\x00" in value or any(0xD800 <= ord(character) <= 0xDFFF for character in value):
         raise ValueError(f'"{name}" holds characters that cannot be stored')
     return value
+
+
+def _detail(value: Any, field: Field) -> str:
+    text = one_line(_string(value, field.name))
+    if field.choices and not field.fits(text):
+        raise ValueError(f'"{field.name}" must be {field.rule}')
+    return text
 
 
 def _memories(value: Any) -> tuple[Memory, ...]:

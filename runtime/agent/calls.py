@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from gamer.index.fields import FIELDS
+
 from ..errors import RuntimeFailure
 
 MAX_TEXT = 4_000  # characters of an argument
@@ -66,7 +68,8 @@ class Filter:
 
     where: str = argument(
         'a condition, such as: day = 2025-05-13 and not place = "Tokyo"; fields: time, day, month, year, '
-        "hour, weekday, place, source, event, people, photo; operators: = != < <= > >=, and, or, not, "
+        f"hour, weekday, place, source, event, people, photo, {', '.join(field.name for field in FIELDS)}; "
+        "operators: = != < <= > >=, and, or, not, "
         "parentheses; empty: no condition",
         default="",
     )

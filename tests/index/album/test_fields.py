@@ -1,4 +1,4 @@
-"""Cameras: read from headers, kept beside the photos, checked, and gone with them."""
+"""Fields: read from headers, kept beside the photos, checked, and gone with them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from PIL import Image
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Photo, scan
 from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.album.field_tables import declaration
 from gamer.index.album.leaving import open_leaving
-from gamer.index.ingest.exif import camera_name
+from gamer.index.fields import camera_name
 from gamer.runtime.indexing import build
 from tests.fakes import fake_models
 from tests.index.conftest import BuildAlbum
 from tests.index.retelling import Retelling
+from tools.docs.fields import PAGE, written
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_cameras_come_from_the_pictures_and_stay_with_them(tmp_path: Path) -> No
         writer.remove(["a.jpg"])
     assert sorted(map(str, cameras(path))) == ["Canon PowerShot", "None"]
     with Album.open(path) as album:
-        assert album.cameras() == {"c.jpg": "Canon PowerShot"}
+        assert album.details() == {"c.jpg": {"camera": "Canon PowerShot"}}
 
 
 def test_an_album_of_an_earlier_program_learns_them_when_its_folder_is_added_again(tmp_path: Path) -> None:
@@ -86,7 +88,8 @@ def test_an_album_of_an_earlier_program_learns_them_when_its_folder_is_added_aga
 def test_damage_is_named_and_what_must_stay_is_not_told(build_album: BuildAlbum, tmp_path: Path) -> None:
     path = build_album([Encoded(Photo("a.jpg", camera="Canon")), Encoded(Photo("b.jpg", camera="Leica"))])
     with Album.open(path) as album, open_leaving(album, Retelling()) as told:
-        assert told.cameras() == {} and album.cameras() == {"a.jpg": "Canon", "b.jpg": "Leica"}
+        assert told.details() == {}
+        assert album.details() == {"a.jpg": {"camera": "Canon"}, "b.jpg": {"camera": "Leica"}}
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("UPDATE cameras SET name='Nikon' WHERE photo='a.jpg'")
         db.commit()
@@ -100,4 +103,23 @@ def test_damage_is_named_and_what_must_stay_is_not_told(build_album: BuildAlbum,
 def test_a_name_that_no_camera_has_is_refused(build_album: BuildAlbum) -> None:
     path = build_album([Encoded(Photo("a.jpg"))])
     with AlbumWriter.extend(path) as writer, pytest.raises(AlbumError, match="1 to 100 characters"):
-        writer.note_cameras({"a.jpg": "x" * 101})
+        writer.note_details({"a.jpg": {"camera": "x" * 101}})
+
+
+def test_the_field_of_a_later_program_is_passed_over(build_album: BuildAlbum) -> None:
+    path = build_album([Encoded(Photo("a.jpg", camera="Leica"))])
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute(declaration("lenses"))
+        db.execute("INSERT INTO lenses VALUES('a.jpg', 'Summicron', 0)")
+        db.commit()
+    assert cameras(path) == ["Leica"]
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE others(photo TEXT)")
+        db.commit()
+    with pytest.raises(AlbumError, match="the table 'others' is not declared"):
+        Album.open(path)
+
+
+def test_the_page_of_the_format_has_the_declared_fields() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == written(page)
