@@ -15,7 +15,8 @@ from typing import Any, TypeVar, cast
 from .text import clean, of_tag
 
 MAX_VALUE = 100  # characters of a field
-_MAKE, _MODEL = 0x010F, 0x0110
+_MAKE, _MODEL, _ORIENTATION = 0x010F, 0x0110, 0x0112
+_TURNED = (5, 6, 7, 8)  # orientations by which a picture is shown on its side
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,13 @@ def _camera(header: Header) -> str | None:
     return camera_name(of_tag(header.tags.get(_MAKE)), of_tag(header.tags.get(_MODEL)))
 
 
+def _orientation(header: Header) -> str | None:
+    across, down = header.width, header.height
+    if header.tags.get(_ORIENTATION) in _TURNED:
+        across, down = down, across
+    return "landscape" if across > down else "portrait" if across < down else "square"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Details:
     """The declared fields; None where nothing is known."""
@@ -86,6 +94,15 @@ class Details:
         told="by {}",
         example="Canon EOS 5D",
         read=_camera,
+    )
+    orientation: str | None = _declared(
+        table="orientations",
+        title="Orientation",
+        meaning="whether the picture, as it is shown, is higher than wide or wider than high",
+        told="in {}",
+        example="portrait",
+        read=_orientation,
+        choices=("landscape", "portrait", "square"),
     )
 
 

@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Photo, scan
+from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Photo, Skip, scan
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.field_tables import declaration
 from gamer.index.album.leaving import open_leaving
 from gamer.index.fields import camera_name
+from gamer.runtime.agent.calls import ToolError
+from gamer.runtime.agent.conditions import Conditions
+from gamer.runtime.agent.expression import evaluate, parse_condition
+from gamer.runtime.agent.timeline import Timeline
 from gamer.runtime.indexing import build
 from tests.fakes import fake_models
 from tests.index.conftest import BuildAlbum
@@ -36,6 +40,60 @@ from tools.docs.fields import PAGE, written
 )
 def test_a_camera_is_named_by_maker_and_model(make: str, model: str, name: str | None) -> None:
     assert camera_name(make, model) == name
+
+
+@pytest.mark.parametrize(
+    ("size", "turned", "shown"),
+    [
+        ((32, 24), None, "landscape"),
+        ((24, 32), 1, "portrait"),
+        ((32, 24), 6, "portrait"),
+        ((24, 32), 8, "landscape"),
+        ((32, 24), 3, "landscape"),
+        ((32, 24), 0xFFFF, "landscape"),
+        ((24, 24), 6, "square"),
+    ],
+)
+def test_an_orientation_is_that_of_the_picture_as_it_is_shown(
+    tmp_path: Path, size: tuple[int, int], turned: int | None, shown: str
+) -> None:
+    exif = Image.Exif()
+    if turned is not None:
+        exif[0x0112] = turned
+    Image.new("RGB", size, "red").save(tmp_path / "a.jpg", exif=exif)
+    (photo,) = scan(tmp_path)
+    assert isinstance(photo, Photo) and photo.orientation == shown
+
+
+def test_photos_are_filtered_by_their_orientation_checked_and_learned_again(tmp_path: Path) -> None:
+    folder, path = tmp_path / "photos", tmp_path / "a.gamer"
+    folder.mkdir()
+    for name, colour, size in (("high", "red", (24, 32)), ("wide", "blue", (32, 24))):
+        Image.new("RGB", size, colour).save(folder / f"{name}.jpg")
+    build.build(folder, fake_models(), path)
+    with Album.open(path) as album:
+        timeline = Timeline(album.times())
+        conditions = Conditions(album, fake_models().gazetteer, timeline, album.row_of)
+        portrait = evaluate(parse_condition("orientation = Portrait"), conditions.compare)
+        assert [album.photo(int(row)).id for row in portrait.nonzero()[0]] == ["high.jpg"]
+        with pytest.raises(ToolError, match="no orientation 'upright'; choose one of landscape, portrait"):
+            evaluate(parse_condition("orientation = upright"), conditions.compare)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("DROP TABLE orientations")
+        db.commit()
+    with Album.open(path) as album:
+        assert album.verify() == [] and album.details() == {}
+    build.add(path, folder, fake_models())
+    with Album.open(path) as album:
+        assert [photo.orientation for photo in album.photos([0, 1])] == ["portrait", "landscape"]
+
+
+def test_a_line_of_json_with_another_orientation_is_passed_over(tmp_path: Path) -> None:
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"id": "a", "memories": [{"source": "note", "text": "x"}], "orientation": "upright"}\n')
+    (skip,) = scan(lines)
+    assert isinstance(skip, Skip)
+    assert skip.reason == '"orientation" must be one of landscape, portrait, square'
 
 
 def picture(path: Path, colour: str, model: str | None) -> None:
@@ -69,7 +127,10 @@ def test_cameras_come_from_the_pictures_and_stay_with_them(tmp_path: Path) -> No
         writer.remove(["a.jpg"])
     assert sorted(map(str, cameras(path))) == ["Canon PowerShot", "None"]
     with Album.open(path) as album:
-        assert album.details() == {"c.jpg": {"camera": "Canon PowerShot"}}
+        assert album.details() == {
+            "b.jpg": {"orientation": "landscape"},
+            "c.jpg": {"camera": "Canon PowerShot", "orientation": "landscape"},
+        }
 
 
 def test_an_album_of_an_earlier_program_learns_them_when_its_folder_is_added_again(tmp_path: Path) -> None:

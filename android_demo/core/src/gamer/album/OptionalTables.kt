@@ -6,8 +6,8 @@ package gamer.album
  */
 internal object OptionalTables {
     /** What was computed from a picture, and not of what is there in its place. */
-    val OF_PICTURES = listOf("clips", "cameras")
-    val OF_PHOTOS = listOf("faces", "face_photos", "face_names", "clips", "thing_sightings", "thing_photos", "cameras")
+    val OF_PICTURES = listOf("clips", "cameras", "orientations")
+    val OF_PHOTOS = listOf("faces", "face_photos", "face_names", "clips", "thing_sightings", "thing_photos", "cameras", "orientations")
 
     /** Deletes what belongs to a photo, where these tables are there. */
     fun drop(db: Database, photo: String, tables: List<String>) {
