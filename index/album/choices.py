@@ -12,7 +12,7 @@ import apsw
 from ..entities.extract import canonical
 from ..errors import AlbumError
 from . import merging, preferences
-from .rows import seal_entity
+from .sealed import ENTITIES
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def repeat(db: apsw.Connection, path: Path, choices: Choices) -> None:
     for row, name in bare:
         if name in choices.vectors:
             db.execute("UPDATE entities SET scale=?, data=? WHERE row=?", (*choices.vectors[name], row))
-            seal_entity(db, row)
+            ENTITIES.seal(db, row)
     for name in choices.split:
         if db.execute("SELECT 1 FROM entities WHERE name=? AND same_as IS NOT NULL", (name,)).fetchone():
             merging.split(db, path, name)

@@ -20,8 +20,9 @@ from ..entities.words import query_terms
 from ..errors import AlbumError
 from ..records import Event, FloatArray
 from ..vectors.quantize import dequantize
-from . import checksums, loader
+from . import loader
 from .album_file import AlbumFile
+from .event_tables import SEALED
 from .lexical import MAX_WORDS
 
 _RANK_OFFSET = 60  # the constant of reciprocal rank fusion (Cormack et al. 2009)
@@ -120,9 +121,7 @@ def read(db: apsw.Connection, photos: int, dim: int, where: str) -> tuple[list[E
     Raises AlbumError for an event whose checksum differs, and ValueError or TypeError for what no writer
     writes.
     """
-    records: list[Any] = db.execute(
-        f"SELECT row, crc, {checksums.EVENT_COLUMNS} FROM events ORDER BY row"
-    ).fetchall()
+    records: list[Any] = db.execute(f"SELECT row, crc, {SEALED.columns} FROM events ORDER BY row").fetchall()
     if [record[0] for record in records] != list(range(len(records))):
         raise ValueError("event rows are not 0..e-1")
     members: list[list[tuple[str, int | None]]] = [[] for _ in records]
@@ -133,11 +132,8 @@ def read(db: apsw.Connection, photos: int, dim: int, where: str) -> tuple[list[E
         members[event].append((photo_id, None if wall is None else _integer(wall)))
         row_of[photo] = event
     events = []
-    for (_, crc, *values), linked in zip(records, members, strict=True):
-        if checksums.of_values([*values, *(photo_id for photo_id, _ in linked)]) != crc:
-            raise AlbumError(
-                f"{where}: the event {str(values[0])[:20]!r} is damaged (its checksum differs); run verify"
-            )
+    for (row, crc, *values), linked in zip(records, members, strict=True):
+        SEALED.check(where, row, crc, [*values, *(photo_id for photo_id, _ in linked)])
         events.append(_event(values, linked, dim))
     order = sorted(
         range(len(events)),

@@ -17,7 +17,8 @@ import apsw
 from ..errors import AlbumError
 from ..fields import FIELDS, Field
 from . import checksums
-from .table_group import TableGroup, sealed, unsealed
+from .sealed import Sealed
+from .table_group import TableGroup
 
 _TABLE = re.compile("[a-z_]{1,40}")
 
@@ -47,9 +48,7 @@ def _put(db: apsw.Connection, photo_id: str, field: Field, value: str) -> None:
         raise AlbumError(f"{photo_id}: the {field.name} must be {field.rule}, not {value[:40]!r}")
     if not GROUPS[field].exist(db):
         GROUPS[field].create(db)
-    values = (photo_id, value)
-    sql = f"INSERT OR REPLACE INTO {field.table} VALUES(?,?,?)"
-    db.execute(sql, (*values, checksums.of_values(values)))
+    _SEALED[field].insert(db, (photo_id, value))
 
 
 def read(
@@ -61,24 +60,21 @@ def read(
     """
     where, given = "", list[str]()
     if photo_ids is not None:
-        where, given = f" WHERE photo {checksums.AMONG}", [json.dumps([*photo_ids])]
+        where, given = f"WHERE photo {checksums.AMONG}", [json.dumps([*photo_ids])]
     out = defaultdict[str, dict[str, str]](dict)
     for field in FIELDS:
         if GROUPS[field].exist(db):
-            sql = f"SELECT crc, photo, name FROM {field.table}{where}"
-            for photo, value in sealed(db, sql, given, path, f"the {field.name} of {{!r}}"):
+            for photo, value in _SEALED[field].rows(db, path, where, given):
                 out[str(photo)][field.name] = str(value)
     return dict(out)
 
 
-def _group(field: Field) -> TableGroup:
-    sql = f"SELECT photo, crc, photo, name FROM {field.table}"
-    return TableGroup(
-        field.table,
-        declaration(field.table),
-        of_photos=(field.table,),
-        find_problems=lambda db: unsealed(db, sql, f"{field.name} of {{!r}}"),
+_SEALED = {
+    field: Sealed(field.table, "photo, name", f"{field.name} of {{!r}}", key="photo") for field in FIELDS
+}
+GROUPS = {
+    field: TableGroup(
+        field.table, declaration(field.table), (field.table,), sealed=(_SEALED[field],), derived=True
     )
-
-
-GROUPS = {field: _group(field) for field in FIELDS}
+    for field in FIELDS
+}

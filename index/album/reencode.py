@@ -12,11 +12,12 @@ from pathlib import Path
 import apsw
 
 from ..errors import AlbumError
-from . import event_rows, loader, storage
+from . import event_tables, loader, storage
 from .album_file import StepLimit
 from .results import AlbumMeta
-from .rows import Rows, seal_entity
+from .rows import Rows
 from .schema import UNREADABLE, connect, one_line, unusable
+from .sealed import ENTITIES
 from .tables import check_tables, version_of
 
 _OF = "renews"  # the key in the copy's meta table that says which state of the album it is a copy of
@@ -51,9 +52,9 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
                 for photo in _rows(copy, "photos"):
                     rows.seal(photo)
                 for event in _rows(copy, "events"):
-                    event_rows.seal(copy, event)
+                    event_tables.SEALED.seal(copy, event)
                 for entity in _rows(copy, "entities"):
-                    seal_entity(copy, entity)
+                    ENTITIES.seal(copy, entity)
                 encoders = {
                     "text_encoder": meta.text_encoder,
                     "image_encoder": meta.image_encoder,

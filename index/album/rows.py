@@ -19,6 +19,7 @@ from ..space import cubes
 from ..vectors.quantize import quantize, residue
 from . import checksums, clip_tables, event_rows, field_tables, optional_tables, words
 from .loader import PHOTO_COLUMNS
+from .sealed import ENTITIES
 
 TEXT = "text"  # the channel of the vectors of memories
 MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
@@ -297,22 +298,8 @@ def entity_row(db: apsw.Connection, name: str, kind: str) -> int | None:
         "SELECT row FROM entities WHERE canonical=? ORDER BY same_as IS NOT NULL, row LIMIT 1", (key,)
     ).fetchone()
     row = int((db.execute("SELECT coalesce(max(row), -1) + 1 FROM entities").fetchone() or (0,))[0])
-    values = (
-        row,
-        key,
-        name,
-        kind,
-        int(same[0]) if same else None,
-        checksums.of_values((key, name, kind, None, None)),
-    )
-    db.execute("INSERT INTO entities(row, canonical, name, kind, same_as, crc) VALUES(?,?,?,?,?,?)", values)
+    ENTITIES.insert(db, (key, name, kind, None, None), row=row, same_as=same and same[0])
     return row
-
-
-def seal_entity(db: apsw.Connection, row: int) -> None:
-    record = db.execute(f"SELECT {checksums.ENTITY_COLUMNS} FROM entities WHERE row=?", (row,)).fetchone()
-    if record:
-        db.execute("UPDATE entities SET crc=? WHERE row=?", (checksums.of_values(record), row))
 
 
 def renumber_memories(db: apsw.Connection) -> None:

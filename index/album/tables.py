@@ -15,6 +15,7 @@ import apsw
 
 from ..errors import AlbumError
 from . import field_tables, optional_tables
+from .event_tables import EVENTS
 
 APPLICATION_ID = 0x47414D52  # "GAMR"
 USER_VERSION = 3
@@ -47,14 +48,7 @@ CREATE TABLE preferences(kind TEXT NOT NULL, better INTEGER NOT NULL, worse INTE
     PRIMARY KEY(kind, better, worse)) WITHOUT ROWID;
 CREATE TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
 """
-_NEW_IN_3 = """
-CREATE TABLE events(
-    row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, summary TEXT NOT NULL, place TEXT,
-    starts INTEGER, ends INTEGER, edited INTEGER NOT NULL DEFAULT 0, scale REAL, data BLOB, crc INTEGER);
-CREATE TABLE event_photos(
-    photo INTEGER PRIMARY KEY REFERENCES photos(row), event INTEGER NOT NULL REFERENCES events(row));
-CREATE INDEX event_photos_event ON event_photos(event);
-"""
+_NEW_IN_3 = EVENTS.ddl
 # An album that a program without FTS5 wrote may lack this table, or have one that is out of date: words.py.
 FULL_TEXT = """CREATE VIRTUAL TABLE memories_fts USING
     fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61')"""

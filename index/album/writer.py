@@ -24,7 +24,6 @@ from ..records import COPIES, FAVOURITE, Encoded, Event, FloatArray, Known
 from ..space import kdtree
 from ..vectors import engines, hnsw
 from . import (
-    checksums,
     choices,
     embedding,
     event_rows,
@@ -41,6 +40,7 @@ from .choices import Choices
 from .results import AlbumMeta
 from .rows import Rows, StoredVector
 from .schema import UNREADABLE, check_replaceable, connect, means_damage, one_line, unusable
+from .sealed import ENTITIES
 from .tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
 
 _T = TypeVar("_T")
@@ -506,7 +506,7 @@ def _seal_all(db: apsw.Connection) -> None:
     rows = Rows(db, "", loader.channel_dims(db))
     for row in range(rows.count()):
         rows.seal(row)
-    for record in db.execute(f"SELECT row, {checksums.ENTITY_COLUMNS} FROM entities").fetchall():
-        db.execute("UPDATE entities SET crc=? WHERE row=?", (checksums.of_values(record[1:]), record[0]))
+    for (entity,) in db.execute("SELECT row FROM entities").fetchall():
+        ENTITIES.seal(db, entity)
     meta = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
     db.execute("INSERT OR REPLACE INTO meta VALUES('crc', ?)", (str(loader.meta_crc(meta)),))

@@ -159,6 +159,20 @@ def test_damage_is_named_and_what_must_stay_is_not_told(build_album: BuildAlbum,
         with pytest.raises(AlbumError, match=r"the camera of .* is damaged"):
             album.photo(0)
         assert album.photo(1).camera == "Leica"
+    with AlbumWriter.extend(path) as writer:
+        assert writer.repair() == ["camera of 'a.jpg' deleted: add its folder again"]
+        assert writer.repair() == []
+    assert cameras(path) == [None, "Leica"]
+
+
+def test_a_repair_deletes_what_a_program_left_of_a_photo_that_it_removed(build_album: BuildAlbum) -> None:
+    path = build_album([Encoded(Photo("a.jpg", camera="Leica"))])
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("INSERT INTO cameras VALUES('gone.jpg', 'Nikon', 0)")
+        db.commit()
+    with AlbumWriter.extend(path) as writer:
+        assert writer.repair() == ["cameras of photos that are not in the album deleted"]
+    assert cameras(path) == ["Leica"]
 
 
 def test_a_name_that_no_camera_has_is_refused(build_album: BuildAlbum) -> None:

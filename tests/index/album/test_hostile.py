@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Event, Memory, Mention, Photo, image_id
-from gamer.index.album import event_rows, loader, schema, tables
+from gamer.index.album import loader, schema, tables
 from gamer.index.album.album_file import StepLimit
+from gamer.index.album.event_tables import SEALED
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.reencode import begin
 from tests.index.conftest import META, BuildAlbum, name_vectors
@@ -203,7 +204,7 @@ def test_events_whose_checksum_fits_wrong_values_are_answered_or_refused_in_one_
     db = apsw.Connection(str(album))
     try:
         db.execute(f"UPDATE OR IGNORE events SET {column} = ? WHERE row = 1", (value,))
-        event_rows.seal(db, 1)
+        SEALED.seal(db, 1)
     except apsw.ConstraintError:
         return
     finally:
