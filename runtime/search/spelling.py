@@ -55,7 +55,7 @@ def _names(album: Album) -> frozenset[str]:
 
     The rules that find entities do not tell people from things for certain.
     """
-    listed = (entity.name for entity in album.entities.listing())
+    listed = (entity.name for entity in album.listed_entities())
     return frozenset(name.lower() for name in listed if name.isalpha() and name.istitle())
 
 

@@ -333,9 +333,7 @@ class _RecordingLock:
         self.inside: set[str] = set()
 
     def _attributes(self) -> set[str]:
-        album = self._album
-        layers = album, album.space, album.entities, album.vectors
-        return {f"{type(layer).__name__}.{name}" for layer in layers for name in vars(layer)}
+        return {*vars(self._album)}
 
     def __enter__(self) -> None:
         self._lock.acquire()

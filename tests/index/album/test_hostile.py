@@ -110,7 +110,7 @@ def operations() -> dict[str, Callable[[Path], object]]:
         "entities": reading(lambda album: album.match_entities(vector, np.arange(len(album)), 0.1)),
         "activate": reading(lambda album: album.activate(np.arange(len(album)))),
         "links": reading(lambda album: (album.entity_names(5), album.entity_links([0, 1, 2]))),
-        "names": reading(lambda album: album.entities.listing()),
+        "names": reading(lambda album: album.listed_entities()),
         "text vectors": reading(lambda album: album.search_vectors("text", vector, 3)),
         "image scores": reading(lambda album: album.scores("image", vector)),
         "channels": reading(lambda album: album.channels()),

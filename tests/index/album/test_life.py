@@ -408,7 +408,7 @@ def test_names_lists_each_entity_once_with_its_aliases_and_photos(
     with AlbumWriter.extend(album_path) as writer:
         writer.merge("dog", "IKEA")
     with Album.open(album_path) as album:
-        listed = album.entities.listing()
+        listed = album.listed_entities()
         assert {entity.name for entity in listed} == set(album.entity_names(99))
     by_name = {entity.name: entity for entity in listed}
     assert (by_name["dog"].photos, by_name["dog"].aliases) == (2, ("IKEA",))
