@@ -17,7 +17,7 @@ import click
 
 from .album.album import Album
 from .album.export_jsonl import export_jsonl
-from .album.writer import AlbumWriter
+from .album.writing.writer import AlbumWriter
 from .console import fail, plain
 from .errors import AlbumError
 

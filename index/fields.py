@@ -1,8 +1,8 @@
 """What a picture's header says of how it was taken: every field is declared once, in `Details`.
 
 From a declaration follow the field's reading from a header, its optional table with a checksum
-(album/field_tables.py), its key in JSON lines, its view and its filter in the API and on the page, its word
-in a condition, and its row in FORMAT.md.
+(album/declarations/field_tables.py), its key in JSON lines, its view and its filter in the API and on the
+page, its word in a condition, and its row in FORMAT.md.
 """
 
 from __future__ import annotations

@@ -20,18 +20,19 @@ from numpy.typing import NDArray
 from ..errors import AlbumError
 from ..fields import detailed
 from ..records import Clip, FloatArray, Photo, RowArray
-from . import checksums, clip_tables, field_tables, loader, notes
+from . import loader, notes
 from .album_file import AlbumFile
 from .check import find_problems, measure, words_problems
-from .entity_layer import EntityLayer
-from .event_layer import EventLayer
+from .declarations import checksums, clip_tables, field_tables
 from .ids import image_id
+from .layers.entity_layer import EntityLayer
+from .layers.event_layer import EventLayer
+from .layers.space_layer import SpaceLayer
+from .layers.vector_layer import VectorLayer
 from .preferences import Preferences, between_photos, reorder
 from .results import AlbumStats
 from .schema import open_reader
 from .sharing import leaving
-from .space_layer import SpaceLayer
-from .vector_layer import VectorLayer
 
 _T = TypeVar("_T")
 

@@ -9,12 +9,13 @@ from typing import Any
 import apsw
 
 from ..errors import AlbumError
-from . import checksums, loader, optional_tables, segments, words
-from .event_tables import EVENTS
+from . import loader, segments, words
+from .declarations import checksums, optional_tables
+from .declarations.event_tables import EVENTS
+from .declarations.sealed import ENTITIES
+from .declarations.tables import APPLICATION_ID, USER_VERSION, version_of
 from .results import AlbumStats, ChannelStats, SegmentStats
 from .schema import UNREADABLE, lacks_shared_memory, one_line
-from .sealed import ENTITIES
-from .tables import APPLICATION_ID, USER_VERSION, version_of
 
 # (description, SQL): the SQL counts the rows that break the invariant.
 _INVARIANTS = (

@@ -21,7 +21,7 @@ from ..records import Memory, Photo
 from .album import Album
 from .schema import check_output
 from .sharing import leaving, may_leave
-from .storage import WriterLock
+from .writing.storage import WriterLock
 
 _DERIVED = ("label", "place")
 _EPOCH = datetime(1970, 1, 1)

@@ -21,11 +21,13 @@ import apsw
 
 from ..fields import detailed
 from ..records import Encoded, FloatArray, Mention, Photo
-from . import choices, loader, optional_tables, schema
+from . import loader, schema
 from .album import Album
-from .rows import TEXT, StoredVector
+from .declarations import optional_tables
 from .sharing import leaving, may_leave
-from .writer import AlbumWriter
+from .writing import choices
+from .writing.rows import TEXT, StoredVector
+from .writing.writer import AlbumWriter
 
 _BATCH = 512  # photos that are held at once
 _NO_GRAPH = 1 << 40  # vectors from which on a channel gets a graph: it would take longer than scans save

@@ -11,9 +11,9 @@ from typing import Any
 
 import apsw
 
-from ..album import checksums, person_tables
-from ..album.checksums import AMONG
-from ..album.person_tables import TURNS
+from ..album.declarations import checksums, person_tables
+from ..album.declarations.checksums import AMONG
+from ..album.declarations.person_tables import TURNS
 from .writing import delete_items, keep_numbers, saying
 
 

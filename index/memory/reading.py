@@ -11,9 +11,9 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..album import person_tables
-from ..album.checksums import AMONG
-from ..album.person_tables import ITEMS, OBJECTS, PERSON, TURNS
+from ..album.declarations import person_tables
+from ..album.declarations.checksums import AMONG
+from ..album.declarations.person_tables import ITEMS, OBJECTS, PERSON, TURNS
 from . import writing
 from .records import Heads, Item, Kind, Named, NewItem, StoredTurn, Turn
 

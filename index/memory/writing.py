@@ -13,9 +13,9 @@ from typing import Any
 
 import apsw
 
-from ..album import person_tables
-from ..album.checksums import AMONG
-from ..album.person_tables import ITEMS, OBJECTS, TURNS
+from ..album.declarations import person_tables
+from ..album.declarations.checksums import AMONG
+from ..album.declarations.person_tables import ITEMS, OBJECTS, TURNS
 from ..records import FloatArray
 from ..vectors.quantize import quantize
 from .records import PROCEDURAL, Named, NewItem, Turn

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..album.face_tables import DIM, FACES, SEALED, SEALED_PEOPLE
+from ..album.declarations.face_tables import DIM, FACES, SEALED, SEALED_PEOPLE
 from ..album.schema import UNREADABLE, open_reader, unusable
 from ..vectors.quantize import dequantize
 from .records import People, StoredFace

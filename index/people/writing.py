@@ -13,8 +13,8 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..album.checksums import AMONG
-from ..album.face_tables import FACES, SEALED, SEALED_PEOPLE
+from ..album.declarations.checksums import AMONG
+from ..album.declarations.face_tables import FACES, SEALED, SEALED_PEOPLE
 from ..errors import AlbumError
 from ..records import Known
 from ..vectors.quantize import quantize

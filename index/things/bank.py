@@ -15,8 +15,8 @@ from typing import Any
 
 import apsw
 
-from ..album import checksums
-from ..album.thing_tables import SEALED, THINGS
+from ..album.declarations import checksums
+from ..album.declarations.thing_tables import SEALED, THINGS
 from ..errors import AlbumError
 from .extract import ThingExtractor
 from .grouping import Group, Grouping, name_of

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Encoded, Photo, Skip, clips, scan
-from gamer.index.album import notes, reencode
+from gamer.index.album import notes
 from gamer.index.album.schema import check_replaceable
-from gamer.index.album.storage import WriterLock, discard, publish
+from gamer.index.album.writing import reencode
+from gamer.index.album.writing.storage import WriterLock, discard, publish
 from gamer.index.fields import values
 from gamer.index.ingest import count as count_source
 from gamer.index.memory.carrying import carry

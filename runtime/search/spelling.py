@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from gamer.index import Album
-from gamer.index.album.lexical import MAX_WORDS
+from gamer.index.album.layers.lexical import MAX_WORDS
 
 from ..cues.languages import language_of
 from ..models.models import Models

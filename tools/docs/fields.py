@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gamer.index.album.field_tables import declaration
+from gamer.index.album.declarations.field_tables import declaration
 from gamer.index.fields import FIELDS
 
 PAGE = Path(__file__).resolve().parents[2] / "index" / "FORMAT.md"

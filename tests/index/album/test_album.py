@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gamer.index import Album, AlbumError, AlbumWriter, Cube, Encoded, Memory, Photo
-from gamer.index.album import storage
+from gamer.index.album.writing import storage
 from gamer.index.space.kdtree import LOWEST
 from tests.index.conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors, unit
 

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Photo, Skip, scan
+from gamer.index.album.declarations.field_tables import declaration
 from gamer.index.album.export_jsonl import export_jsonl
-from gamer.index.album.field_tables import declaration
 from gamer.index.album.leaving import open_leaving
 from gamer.index.fields import camera_name
 from gamer.runtime.agent.calls import ToolError

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Event, Memory, Mention, Photo, image_id
-from gamer.index.album import loader, schema, tables
+from gamer.index.album import loader, schema
 from gamer.index.album.album_file import StepLimit
-from gamer.index.album.event_tables import SEALED
+from gamer.index.album.declarations import tables
+from gamer.index.album.declarations.event_tables import SEALED
 from gamer.index.album.export_jsonl import export_jsonl
-from gamer.index.album.reencode import begin
+from gamer.index.album.writing.reencode import begin
 from tests.index.conftest import META, BuildAlbum, name_vectors
 from tests.paths import GOLDEN
 

@@ -33,7 +33,7 @@ from gamer.index import (
 )
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.sharing import leaving
-from gamer.index.album.storage import WriterLock
+from gamer.index.album.writing.storage import WriterLock
 from gamer.index.cli import compact, export, merge, names, prefer, remove, split, stats, verify
 from tests.index.conftest import META, BuildAlbum, name_vectors
 

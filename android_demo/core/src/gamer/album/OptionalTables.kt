@@ -1,7 +1,7 @@
 package gamer.album
 
 /**
- * Tables that an album may have or lack, and that name photos by their ids (index/album/optional_tables.py). Their column
+ * Tables that an album may have or lack, and that name photos by their ids (index/album/declarations/optional_tables.py). Their column
  * `photo` holds the id. Rows of a table that is not known here would name nothing, which readers skip.
  */
 internal object OptionalTables {

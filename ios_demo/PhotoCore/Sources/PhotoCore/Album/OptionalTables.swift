@@ -1,4 +1,4 @@
-/// Tables that an album may have or lack, and that name photos by their ids (index/album/optional_tables.py). Their
+/// Tables that an album may have or lack, and that name photos by their ids (index/album/declarations/optional_tables.py). Their
 /// column `photo` holds the id. Rows of a table that is not known here would name nothing, which readers skip.
 enum OptionalTables {
     /// What was computed from a picture, and not of what is there in its place.

@@ -11,15 +11,17 @@ from collections.abc import Iterable, Mapping
 import apsw
 import numpy as np
 
-from ..entities.extract import canonical
-from ..errors import AlbumError
-from ..fields import values
-from ..records import Encoded, FloatArray, Memory, Mention, Photo
-from ..space import cubes
-from ..vectors.quantize import quantize, residue
-from . import checksums, clip_tables, event_rows, field_tables, optional_tables, words
-from .loader import PHOTO_COLUMNS
-from .sealed import ENTITIES
+from ...entities.extract import canonical
+from ...errors import AlbumError
+from ...fields import values
+from ...records import Encoded, FloatArray, Memory, Mention, Photo
+from ...space import cubes
+from ...vectors.quantize import quantize, residue
+from .. import words
+from ..declarations import checksums, clip_tables, field_tables, optional_tables
+from ..declarations.sealed import ENTITIES
+from ..loader import PHOTO_COLUMNS
+from . import event_rows
 
 TEXT = "text"  # the channel of the vectors of memories
 MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits

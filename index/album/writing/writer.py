@@ -18,30 +18,20 @@ from typing import TypeVar
 
 import apsw
 
-from ..entities import entity_vectors
-from ..errors import AlbumError
-from ..records import COPIES, FAVOURITE, Encoded, Event, FloatArray, Known
-from ..space import kdtree
-from ..vectors import engines, hnsw
-from . import (
-    choices,
-    embedding,
-    event_rows,
-    loader,
-    merging,
-    notes,
-    preferences,
-    segments,
-    storage,
-    words,
-)
-from .album_file import StepLimit
+from ...entities import entity_vectors
+from ...errors import AlbumError
+from ...records import COPIES, FAVOURITE, Encoded, Event, FloatArray, Known
+from ...space import kdtree
+from ...vectors import engines, hnsw
+from .. import loader, notes, preferences, segments, words
+from ..album_file import StepLimit
+from ..declarations.sealed import ENTITIES
+from ..declarations.tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
+from ..results import AlbumMeta
+from ..schema import UNREADABLE, check_replaceable, connect, means_damage, one_line, unusable
+from . import choices, embedding, event_rows, merging, storage
 from .choices import Choices
-from .results import AlbumMeta
 from .rows import Rows, StoredVector
-from .schema import UNREADABLE, check_replaceable, connect, means_damage, one_line, unusable
-from .sealed import ENTITIES
-from .tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
 
 _T = TypeVar("_T")
 HNSW_FROM = 1_000  # vectors: a channel with fewer gets no graph, which would save too little for its size

@@ -9,14 +9,14 @@ from functools import cached_property
 import apsw
 import numpy as np
 
-from ..entities import entity_vectors, graph
-from ..entities.entity_vectors import EntityNodes
-from ..records import EntityMatch, FloatArray, RowArray
-from ..row_sets import RowSet
-from ..vectors import hnsw
-from . import loader, segments
-from .album_file import Layer
-from .results import NamedEntity
+from ...entities import entity_vectors, graph
+from ...entities.entity_vectors import EntityNodes
+from ...records import EntityMatch, FloatArray, RowArray
+from ...row_sets import RowSet
+from ...vectors import hnsw
+from .. import loader, segments
+from ..album_file import Layer
+from ..results import NamedEntity
 
 LIMIT = 32  # matches of a query
 DEPTH = 3  # edges between an entity that a photo is about and one that is similar to the query

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import AlbumError
+from ...errors import AlbumError
 from .sealed import Sealed
 
 FULL_TEXT_PARTS = ("data", "idx", "docsize", "config")  # of a full-text table, as SQLite names them

@@ -7,14 +7,14 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ..errors import AlbumError
-from ..records import Cube, RowArray
-from ..row_sets import RowSet
-from ..space import cubes, kdtree
-from ..space.cubes import CubeResult
-from ..space.kdtree import LOWEST, Int64Array
-from . import loader, segments
-from .album_file import Layer
+from ...errors import AlbumError
+from ...records import Cube, RowArray
+from ...row_sets import RowSet
+from ...space import cubes, kdtree
+from ...space.cubes import CubeResult
+from ...space.kdtree import LOWEST, Int64Array
+from .. import loader, segments
+from ..album_file import Layer
 
 _NONE: RowArray = np.empty(0, np.int64)
 _SAME = 4  # cached results of box queries

@@ -10,11 +10,12 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..errors import AlbumError
-from ..records import FloatArray
-from ..vectors.quantize import quantize
-from . import event_rows, event_tables
-from .sealed import ENTITIES
+from ...errors import AlbumError
+from ...records import FloatArray
+from ...vectors.quantize import quantize
+from ..declarations import event_tables
+from ..declarations.sealed import ENTITIES
+from . import event_rows
 
 Encode = Callable[[Sequence[str]], FloatArray]  # texts → float32 [n, dim]
 _TEXTS_A_CALL = 512  # texts given to the encoder at once, so that memory stays bounded

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 import apsw
 import numpy as np
 
-from ..errors import AlbumError
-from ..records import Event
-from ..vectors.quantize import quantize
-from .event_tables import SEALED
-from .ids import EVENT_ID
+from ...errors import AlbumError
+from ...records import Event
+from ...vectors.quantize import quantize
+from ..declarations.event_tables import SEALED
+from ..ids import EVENT_ID
 
 _TIMES = """UPDATE events SET (starts, ends) = (
     SELECT min(taken_at + 60000 * coalesce(utc_offset, 0)), max(taken_at + 60000 * coalesce(utc_offset, 0))

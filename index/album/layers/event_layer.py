@@ -16,13 +16,13 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..entities.words import query_terms
-from ..errors import AlbumError
-from ..records import Event, FloatArray
-from ..vectors.quantize import dequantize
-from . import loader
-from .album_file import Layer
-from .event_tables import SEALED
+from ...entities.words import query_terms
+from ...errors import AlbumError
+from ...records import Event, FloatArray
+from ...vectors.quantize import dequantize
+from .. import loader
+from ..album_file import Layer
+from ..declarations.event_tables import SEALED
 from .lexical import MAX_WORDS
 
 _RANK_OFFSET = 60  # the constant of reciprocal rank fusion (Cormack et al. 2009)

@@ -9,10 +9,11 @@ from typing import Any
 
 import apsw
 
-from ..entities.extract import canonical
-from ..errors import AlbumError
-from . import merging, preferences
-from .sealed import ENTITIES
+from ...entities.extract import canonical
+from ...errors import AlbumError
+from .. import preferences
+from ..declarations.sealed import ENTITIES
+from . import merging
 
 
 @dataclass(frozen=True)

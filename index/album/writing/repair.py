@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 import apsw
 
-from . import loader, optional_tables, segments, words
-from .check import check_words
+from .. import loader, segments, words
+from ..check import check_words
+from ..declarations import optional_tables
 
 
 def repair(db: apsw.Connection, build_segments: Callable[[apsw.Connection], None]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from ..errors import AlbumError
+from ...errors import AlbumError
 from . import checksums
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import AlbumError
+from ...errors import AlbumError
 from . import field_tables, optional_tables
 from .event_tables import EVENTS
 

@@ -11,14 +11,16 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import AlbumError
-from . import event_tables, loader, storage
-from .album_file import StepLimit
-from .results import AlbumMeta
+from ...errors import AlbumError
+from .. import loader
+from ..album_file import StepLimit
+from ..declarations import event_tables
+from ..declarations.sealed import ENTITIES
+from ..declarations.tables import check_tables, version_of
+from ..results import AlbumMeta
+from ..schema import UNREADABLE, connect, one_line, unusable
+from . import storage
 from .rows import Rows
-from .schema import UNREADABLE, connect, one_line, unusable
-from .sealed import ENTITIES
-from .tables import check_tables, version_of
 
 _OF = "renews"  # the key in the copy's meta table that says which state of the album it is a copy of
 

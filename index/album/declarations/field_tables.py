@@ -14,8 +14,8 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import AlbumError
-from ..fields import FIELDS, Field
+from ...errors import AlbumError
+from ...fields import FIELDS, Field
 from . import checksums
 from .sealed import Sealed
 from .table_group import TableGroup

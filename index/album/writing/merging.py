@@ -14,10 +14,10 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..entities.extract import canonical
-from ..errors import AlbumError
-from . import loader
-from .sealed import ENTITIES
+from ...entities.extract import canonical
+from ...errors import AlbumError
+from .. import loader
+from ..declarations.sealed import ENTITIES
 
 # Prices and dates are left out: two of them are never the same entity, however similar their vectors.
 _MERGED_BY_MEANING = ("person", "place", "thing")

@@ -7,17 +7,17 @@ from typing import Literal
 
 import numpy as np
 
-from ..entities.words import spellings
-from ..errors import AlbumError
-from ..records import FloatArray, RowArray
-from ..vectors import hnsw
-from ..vectors.nearest import VectorResult, ascending, nearest
-from ..vectors.planner import Estimate, Plan
-from ..vectors.quantize import VectorSet, dequantize, top
-from . import loader, segments
-from .album_file import AlbumFile, Layer
+from ...entities.words import spellings
+from ...errors import AlbumError
+from ...records import FloatArray, RowArray
+from ...vectors import hnsw
+from ...vectors.nearest import VectorResult, ascending, nearest
+from ...vectors.planner import Estimate, Plan
+from ...vectors.quantize import VectorSet, dequantize, top
+from .. import loader, segments
+from ..album_file import AlbumFile, Layer
+from ..results import TextResult
 from .lexical import Texts, WordScores, look_up
-from .results import TextResult
 
 _NONE: RowArray = np.empty(0, np.int64)
 

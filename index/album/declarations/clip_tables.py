@@ -14,9 +14,9 @@ from typing import Any
 
 import apsw
 
-from ..clips import LONGEST
-from ..errors import AlbumError
-from ..records import Clip
+from ...clips import LONGEST
+from ...errors import AlbumError
+from ...records import Clip
 from . import checksums
 from .sealed import Sealed
 from .table_group import TableGroup
