@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .album.preferences import Preferences, reorder
     from .album.results import AlbumMeta, AlbumStats, ChannelStats, SegmentStats, TextResult
     from .album.sharing import leaving, may_leave
-    from .album.writer import AlbumWriter
+    from .album.writing.writer import AlbumWriter
     from .entities.extract import Extractor, canonical, extract
     from .errors import AlbumError, IngestError
     from .ingest import Size, load_photo, load_pixels, scan
@@ -99,7 +99,7 @@ _HOME = {
     "AlbumError": "errors",
     "AlbumMeta": "album.results",
     "AlbumStats": "album.results",
-    "AlbumWriter": "album.writer",
+    "AlbumWriter": "album.writing.writer",
     "Box": "space.kdtree",
     "ChannelStats": "album.results",
     "Clip": "records",

@@ -17,7 +17,7 @@ import click
 
 from .album.album import Album
 from .album.export_jsonl import export_jsonl
-from .album.writer import AlbumWriter
+from .album.writing.writer import AlbumWriter
 from .console import fail, plain
 from .errors import AlbumError
 
@@ -159,7 +159,7 @@ def merge(album: Path, names: tuple[str, ...], similar: float | None, as_json: b
 def names(album: Path, limit: int | None, as_json: bool) -> None:
     """List the entities of ALBUM with their aliases: what `gamer index merge` and `split` take."""
     with _one_line("names"), Album.open(album) as opened:
-        listed = opened.entities.listing()[:limit]
+        listed = opened.listed_entities()[:limit]
     lines = [
         f"{entity.photos:6} {entity.kind:8} {entity.name}"
         + (f" (also {', '.join(entity.aliases)})" if entity.aliases else "")

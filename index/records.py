@@ -13,11 +13,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .fields import Details
+
 FloatArray = NDArray[np.float32]
 RowArray = NDArray[np.int64]
 # The channel by which copies of a picture are recognised. No query is asked of it, so that it gets no graph.
 COPIES = "copies"
-MAX_CAMERA = 100  # characters of a camera's name
 # Stands for an unknown time in columns of times.
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)
 
@@ -46,7 +47,7 @@ FAVOURITE = Memory("social", "favourite")
 
 
 @dataclass(frozen=True)
-class Photo:
+class Photo(Details):
     """One photo as ingested, before any model has seen it.
 
     `taken_at`: milliseconds UTC or None when unknown. `tz_source` says how local time became UTC: "offset"
@@ -56,8 +57,7 @@ class Photo:
     message sent the picture, because nothing else held a time). `utc_offset`: whole minutes (rounded
     down) by which the clock on the wall was ahead of UTC, east positive; None when "local", "name" or "chat",
     or when the zone of a true UTC time is not known. `lat`, `lon`: degrees or None, both or neither.
-    `path`: absolute path of the pixels or None (a memory without a file). `camera`: what took it, as its
-    header names it, or None.
+    `path`: absolute path of the pixels or None (a memory without a file). Details: what its header says.
     """
 
     id: str
@@ -71,7 +71,6 @@ class Photo:
     sensitivity: Level | None = None
     sha256: str | None = None
     utc_offset: int | None = None
-    camera: str | None = None
 
     @property
     def wall(self) -> int | None:

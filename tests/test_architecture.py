@@ -20,7 +20,7 @@ HEAVY = {"torch", "torchao", "executorch", "coremltools", "transformers", "onnxs
 # Modules that a search by text does not need and that would slow down each start.
 IDLE = {f"gamer.runtime.models.{name}" for name in ("llm", "decoder", "grammar", "image")} | {
     "gamer.index.entities.extract",
-    "gamer.index.album.writer",
+    "gamer.index.album.writing.writer",
     "PIL",
     "fastapi",
 }

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from gamer.index import AlbumError
-from gamer.index.album.storage import WriterLock
+from gamer.index.album.writing.storage import WriterLock
 from gamer.index.json_checked import JsonError, read, read_as
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError

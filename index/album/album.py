@@ -1,4 +1,4 @@
-"""Album: a read-only view of one album file. Its three layers are separate modules and load when first used.
+"""Album: a read-only view of one album file. Its layers, in modules of their own, load when first used.
 
 Every method may be called from any thread: SQL runs under one lock, and arrays are read-only once loaded.
 Queries arrive as vectors. For photos that a segment does not cover, or if the segment is damaged, the rows
@@ -8,7 +8,6 @@ are scanned.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -19,25 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AlbumError
+from ..fields import detailed
 from ..records import Clip, FloatArray, Photo, RowArray
-from . import camera_tables, checksums, clip_tables, loader, notes
+from . import loader, notes
 from .album_file import AlbumFile
 from .check import find_problems, measure, words_problems
-from .entity_layer import EntityLayer
-from .event_layer import EventLayer
+from .declarations import checksums, clip_tables, field_tables
 from .ids import image_id
+from .layers.entity_layer import EntityLayer
+from .layers.event_layer import EventLayer
+from .layers.space_layer import SpaceLayer
+from .layers.vector_layer import VectorLayer
 from .preferences import Preferences, between_photos, reorder
-from .results import AlbumMeta, AlbumStats
+from .results import AlbumStats
 from .schema import open_reader
 from .sharing import leaving
-from .space_layer import SpaceLayer
-from .vector_layer import VectorLayer
 
 _T = TypeVar("_T")
 
 
-class Album:
-    """`Album.open(path)`: photos, and the three layers that search them.
+class Album(SpaceLayer, EntityLayer, VectorLayer, EventLayer):
+    """`Album.open(path)`: photos, and what it inherits of the layers that search them.
 
     Layer 1: `in_cubes`, `within`, `near`, `times`, `positions` (space_layer.py). Layer 2: `activate`,
     `match_entities`, `entity_names`, `entity_links` (entity_layer.py). Layer 3: `channels`, `scores`,
@@ -46,24 +47,9 @@ class Album:
     """
 
     def __init__(self, connection: apsw.Connection, path: Path) -> None:
+        super().__init__(AlbumFile(connection, path))
         self.path = path
-        self._file = AlbumFile(connection, path)
-        self.meta: AlbumMeta = self._file.load(lambda db: loader.read_meta(db, path))
         self.generation: int = self._file.load(loader.read_generation)
-        self.space, self.entities, self.vectors = (
-            SpaceLayer(self._file),
-            EntityLayer(self._file),
-            VectorLayer(self._file),
-        )
-        space, entities, vectors = self.space, self.entities, self.vectors
-        self.in_cubes, self.within, self.near = space.in_cubes, space.within, space.near
-        self.times, self.positions = space.times, space.positions
-        self.activate, self.match_entities = entities.activate, entities.match
-        self.entity_names, self.entity_links = entities.names, entities.links
-        self.channels, self.scores, self.search_vectors = vectors.channels, vectors.scores, vectors.search
-        self.words, self.search_text, self.mean_of = vectors.words, vectors.search_text, vectors.mean_of
-        self._events = events = EventLayer(self._file, self.meta.dim)
-        self.events, self.event_of, self.search_events = events.all, events.of_photo, events.search
 
     @classmethod
     def open(cls, path: Path) -> Album:
@@ -99,7 +85,7 @@ class Album:
         Raises AlbumError for a row that does not exist and for a photo whose checksum differs. Albums of
         format 1 store no checksums.
         """
-        wanted, channels = [int(row) for row in rows], self.vectors.channels()
+        wanted, channels = [int(row) for row in rows], self.channels()
         loaded, sums = self._file.load(
             lambda db: (loader.photos(db, wanted), checksums.of_photos(db, wanted, channels))
         )
@@ -114,15 +100,15 @@ class Album:
                     "verify and index it again"
                 )
         photos = [loaded[row][0] for row in wanted]
-        cameras = self.cameras([photo.id for photo in photos])
-        return [replace(photo, camera=cameras.get(photo.id)) for photo in photos] if cameras else photos
+        details = self.details([photo.id for photo in photos])
+        return [detailed(photo, details.get(photo.id, {})) for photo in photos] if details else photos
 
-    def cameras(self, photo_ids: Sequence[str] | None = None) -> dict[str, str]:
-        """Id → the camera's name, of those photos that have one; of all for None.
+    def details(self, photo_ids: Sequence[str] | None = None) -> dict[str, dict[str, str]]:
+        """Id → field → value, of those photos of which a field is known; of all for None.
 
-        Raises AlbumError for a camera whose checksum differs.
+        Raises AlbumError for a value whose checksum differs.
         """
-        return self._file.load(lambda db: camera_tables.read(db, self.path, photo_ids))
+        return self._file.load(lambda db: field_tables.read(db, self.path, photo_ids))
 
     def clips(self, photo_ids: Sequence[str]) -> dict[str, Clip]:
         """Id → the clip, of those photos that are clips or parts of one.
@@ -133,7 +119,7 @@ class Album:
 
     def second(self, row: int, clip: Clip, query: FloatArray) -> float:
         """Where in its file a clip fits a vector of the channel "image" best, in seconds; else its begin."""
-        scores = self.vectors.chunk_scores("image", row, query)
+        scores = self.chunk_scores("image", row, query)
         if not len(clip.frames) == len(scores) > 0:
             return clip.start / 1000
         return clip.frames[int(np.argmax(scores))] / 1000
@@ -249,10 +235,7 @@ class Album:
             return list(ranked)
         rows = np.asarray(ranked, np.int64)
         linked = (
-            {
-                row: set(self.entities.entities_of.of(rows[at : at + 1]).tolist())
-                for at, row in enumerate(ranked)
-            }
+            {row: set(self.entities_of.of(rows[at : at + 1]).tolist()) for at, row in enumerate(ranked)}
             if preferences.entities
             else {}
         )

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import AlbumError
 from ..records import FloatArray
 from . import loader
+from .results import AlbumMeta
 from .schema import UNREADABLE, unusable
 
 _T = TypeVar("_T")
@@ -58,6 +59,14 @@ class AlbumFile:
                 "use the encoder that built the album"
             )
         return array
+
+
+class Layer:
+    """A part of what an Album offers, which all read the same file."""
+
+    def __init__(self, file: AlbumFile) -> None:
+        self._file = file
+        self.meta: AlbumMeta = file.load(lambda db: loader.read_meta(db, file.path))
 
 
 class StepLimit:

@@ -9,10 +9,13 @@ from typing import Any
 import apsw
 
 from ..errors import AlbumError
-from . import checksums, loader, optional_tables, segments, words
+from . import loader, segments, words
+from .declarations import checksums, optional_tables
+from .declarations.event_tables import EVENTS
+from .declarations.sealed import ENTITIES
+from .declarations.tables import APPLICATION_ID, USER_VERSION, version_of
 from .results import AlbumStats, ChannelStats, SegmentStats
 from .schema import UNREADABLE, lacks_shared_memory, one_line
-from .tables import APPLICATION_ID, USER_VERSION, version_of
 
 # (description, SQL): the SQL counts the rows that break the invariant.
 _INVARIANTS = (
@@ -80,47 +83,6 @@ _INVARIANTS = (
         WHERE (data IS NULL) <> (scale IS NULL) OR NOT coalesce(scale, 0) >= 0""",
     ),
     (
-        "events: rows are not 0..e-1 without a gap",
-        "SELECT count(*) <> coalesce(max(row), -1) + 1 OR coalesce(min(row), 0) <> 0 FROM events",
-    ),
-    (
-        "photos of no event, or events of no photo",
-        """SELECT count(*) FROM event_photos
-        WHERE photo NOT IN (SELECT row FROM photos) OR event NOT IN (SELECT row FROM events)""",
-    ),
-    (
-        "events without photos",
-        "SELECT count(*) FROM events WHERE row NOT IN (SELECT event FROM event_photos)",
-    ),
-    (
-        "events with an invalid id",
-        f"SELECT count(*) FROM events WHERE id NOT GLOB 'ev_{'[0-9a-f]' * 10}'",
-    ),
-    (
-        "events whose words are no text",
-        """SELECT count(*) FROM events
-        WHERE typeof(name) <> 'text' OR typeof(summary) <> 'text' OR typeof(place) NOT IN ('text', 'null')""",
-    ),
-    (
-        "events with an invalid time",
-        """SELECT count(*) FROM events
-        WHERE (starts IS NULL) <> (ends IS NULL) OR NOT coalesce(starts, 0) <= coalesce(ends, 0)""",
-    ),
-    (
-        "events whose times are not those of their photos",
-        """WITH members AS (SELECT event, taken_at + 60000 * coalesce(utc_offset, 0) AS wall
-            FROM event_photos JOIN photos ON photos.row = photo),
-        spans AS (SELECT event, min(wall) AS first, max(wall) AS last FROM members GROUP BY event)
-        SELECT count(*) FROM events JOIN spans ON event = row
-        WHERE starts IS NOT first OR ends IS NOT last""",
-    ),
-    ("events neither edited nor not", "SELECT count(*) FROM events WHERE edited NOT IN (0, 1)"),
-    (
-        "events with half a vector",
-        f"""SELECT count(*) FROM events WHERE (data IS NULL) <> (scale IS NULL)
-        OR NOT (coalesce(scale, 0) >= 0 AND coalesce(scale, 0) < {loader.MAX_SCALE!r})""",
-    ),
-    (
         "memories missing from the text index",
         "SELECT (SELECT count(*) FROM memories) <> (SELECT count(*) FROM memories_fts_docsize)",
     ),
@@ -172,7 +134,7 @@ def _find(db: apsw.Connection, path: Path) -> list[str]:
         out += words.problems(db, loader.photo_count(db))
     if version_of(db) > 1:
         out += _checksums(db, sorted(channels))
-    for group in optional_tables.GROUPS:
+    for group in (EVENTS, *optional_tables.GROUPS):
         out += group.problems(db, path)
     return out + segments.problems(db, loader.read_generation(db))
 
@@ -235,14 +197,7 @@ def _checksums(db: apsw.Connection, channels: list[str]) -> list[str]:
         for row, photo_id, wanted in batch:
             if sums[row] != wanted:
                 out.append(f"photo {photo_id!r} in row {row}: its rows do not match their checksum")
-    for row, wanted, *values in db.execute(f"SELECT row, crc, {checksums.ENTITY_COLUMNS} FROM entities"):
-        if checksums.of_values(tuple(values)) != wanted:
-            out.append(f"entity {row}: its row does not match its checksum")
-    events: list[Any] = db.execute("SELECT row, id, crc FROM events").fetchall()
-    for row, event_id, wanted in events:
-        if checksums.of_event(db, row) != wanted:
-            out.append(f"event {event_id!r} in row {row}: its rows do not match their checksum")
-    return out
+    return out + ENTITIES.problems(db)
 
 
 def measure(db: apsw.Connection, path: Path, generation: int) -> AlbumStats:

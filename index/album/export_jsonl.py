@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AlbumBusy, AlbumError
+from ..fields import values
 from ..records import Memory, Photo
 from .album import Album
 from .schema import check_output
 from .sharing import leaving, may_leave
-from .storage import WriterLock
+from .writing.storage import WriterLock
 
 _DERIVED = ("label", "place")
 _EPOCH = datetime(1970, 1, 1)
@@ -106,7 +107,7 @@ def _line(photo: Photo, memories: list[Memory]) -> dict[str, Any]:
         line["taken_at"] = (_EPOCH + timedelta(milliseconds=photo.wall)).replace(tzinfo=zone).isoformat()
     if photo.lat is not None:
         line |= {"lat": photo.lat, "lon": photo.lon}
-    line["camera"] = photo.camera
+    line |= values(photo)
     line["memories"] = [
         _given({"source": m.source, "text": m.text, "sharing": m.sharing, "sensitivity": m.sensitivity})
         for m in memories

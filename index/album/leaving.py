@@ -19,12 +19,15 @@ from typing import Any, Protocol
 
 import apsw
 
+from ..fields import detailed
 from ..records import Encoded, FloatArray, Mention, Photo
-from . import choices, loader, optional_tables, schema
+from . import loader, schema
 from .album import Album
-from .rows import TEXT, StoredVector
+from .declarations import optional_tables
 from .sharing import leaving, may_leave
-from .writer import AlbumWriter
+from .writing import choices
+from .writing.rows import TEXT, StoredVector
+from .writing.writer import AlbumWriter
 
 _BATCH = 512  # photos that are held at once
 _NO_GRAPH = 1 << 40  # vectors from which on a channel gets a graph: it would take longer than scans save
@@ -118,7 +121,7 @@ def _open_part(photo: Photo) -> Photo:
     """A photo that may leave, with the memories that may; if the place's name must stay, no position."""
     unplaced = any(memory.source == "place" and not may_leave(memory) for memory in photo.memories)
     lat, lon = (None, None) if unplaced else (photo.lat, photo.lon)
-    return replace(photo, memories=leaving(photo), camera=None, lat=lat, lon=lon)
+    return replace(detailed(photo, {}), memories=leaving(photo), lat=lat, lon=lon)
 
 
 def _vectors(

@@ -19,7 +19,7 @@ from ..records import Memory, Photo, RowArray
 from ..space.cubes import E7
 from ..space.kdtree import LOWEST, Int64Array
 from ..vectors.quantize import NO_FINE, FineArray, VectorSet
-from . import checksums
+from .declarations import checksums
 from .results import AlbumMeta
 
 PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"

@@ -94,7 +94,7 @@ def _resolve(db: apsw.Connection, path: Path, better: str, worse: str) -> tuple[
         raise AlbumError(
             f"{path}: no photo with id {unknown!r} in this album; give two photo ids, or two entity names"
         )
-    from .merging import root_of  # imported here because readers never need it
+    from .writing.merging import root_of  # imported here because readers never need it
 
     first, second = (root_of(db, path, name) for name in (better, worse))
     return "entity", first, second

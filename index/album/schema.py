@@ -14,7 +14,7 @@ import apsw
 
 from ..errors import AlbumBusy, AlbumError
 from . import words
-from .tables import APPLICATION_ID, USER_VERSION, VIEWS, check_tables, version_of
+from .declarations.tables import APPLICATION_ID, USER_VERSION, VIEWS, check_tables, version_of
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 _NO_SHARED_MEMORY = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMOPEN)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import AlbumError
 from . import segments
-from .tables import FULL_TEXT, WORDS
+from .declarations.tables import FULL_TEXT, WORDS
 
 SEGMENT, VERSION = "words", 1
 _MAGIC, _HEADER = b"GWRD", struct.Struct("<4sHHQQQQ")

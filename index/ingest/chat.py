@@ -16,8 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..errors import IngestError
+from ..text import clean
 from .moment import to_millis
-from .text import clean
 
 MAX_BYTES = 64 << 20
 MAX_LINES = 500_000  # a message takes some 700 bytes of memory, however short it is

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import IngestError
+from ..fields import camera_name
 from .boxes import boxes
-from .exif import camera_name
 from .moment import Moment, Position, instant, moment_of
 from .photo_metadata import PhotoMetadata
 

@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from ..records import MAX_CAMERA
+from ..fields import Header
+from ..text import of_tag
 from .moment import Moment, Position, moment_of
-from .text import clean
 
 _EXIF_IFD, _GPS_IFD = 0x8769, 0x8825
 _DATETIME, _ORIGINAL, _DIGITIZED = 0x0132, 0x9003, 0x9004
 _OFFSET, _OFFSET_ORIGINAL, _OFFSET_DIGITIZED = 0x9010, 0x9011, 0x9012
 _LAT_REF, _LAT, _LON_REF, _LON = 1, 2, 3, 4
-_MAKE, _MODEL, _USER_COMMENT = 0x010F, 0x0110, 0x9286
+_MAKE, _USER_COMMENT = 0x010F, 0x9286
 _STAMP = re.compile(r"\s*(\d{4})[:\-/.](\d{1,2})[:\-/.](\d{1,2})[ T](\d{1,2}):(\d{1,2}):(\d{1,2})", re.ASCII)
 _ZONE = re.compile(r"\s*([+-])(\d{2}):?(\d{2})", re.ASCII)
 
@@ -72,30 +72,23 @@ def plausible(lat: float | None, lon: float | None) -> Position | None:
 
 def by_camera(exif: Any) -> bool:
     """Whether EXIF names a camera maker; screenshots, drawings and messengers' pictures have none."""
-    return bool(_text(_block(lambda: dict(exif)).get(_MAKE)))
+    return bool(of_tag(_block(lambda: dict(exif)).get(_MAKE)))
 
 
-def camera(exif: Any) -> str | None:
-    """The camera's maker and model ("Canon EOS 5D", not "Canon Canon EOS 5D"), or None."""
-    base = _block(lambda: dict(exif))
-    return camera_name(_text(base.get(_MAKE)), _text(base.get(_MODEL)))
-
-
-def camera_name(make: str, model: str) -> str | None:
-    """One line, at most MAX_CAMERA characters; None if neither is given."""
-    make, model = (" ".join(clean(text, MAX_CAMERA).split()) for text in (make, model))
-    named = model.casefold().startswith(make.casefold().split(" ")[0])
-    return (model if named else f"{make} {model}").strip()[:MAX_CAMERA].strip() or None
+def header(image: Any, exif: Any) -> Header:
+    """What the readers of fields see of a picture that Pillow has opened."""
+    tags = {**_block(lambda: exif.get_ifd(_EXIF_IFD)), **_block(lambda: dict(exif))}
+    return Header(image.width, image.height, tags)
 
 
 def says_screenshot(exif: Any) -> bool:
     """Whether the EXIF comment contains "screenshot", as in screenshots of iPhones."""
-    return "screenshot" in _text(_block(lambda: exif.get_ifd(_EXIF_IFD)).get(_USER_COMMENT)).casefold()
+    return "screenshot" in of_tag(_block(lambda: exif.get_ifd(_EXIF_IFD)).get(_USER_COMMENT)).casefold()
 
 
 def to_datetime(value: Any) -> datetime | None:
     """ "2021:04:11 15:47:53" and its variants, without zone."""
-    match = _STAMP.match(_text(value))
+    match = _STAMP.match(of_tag(value))
     try:
         return None if match is None else datetime(*(int(part) for part in match.groups()))  # type: ignore[arg-type]  # six integers
     except ValueError:
@@ -110,14 +103,8 @@ def _block(read: Callable[[], Any]) -> Mapping[int, Any]:
     return block if isinstance(block, Mapping) else {}
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.decode("ascii", "replace").strip("\x00 ")
-    return value.strip("\x00 ") if isinstance(value, str) else ""
-
-
 def to_offset(value: Any) -> timezone | None:
-    match = _ZONE.match(_text(value))
+    match = _ZONE.match(of_tag(value))
     if match is None or int(match[2]) > 14 or int(match[3]) > 59:
         return None
     minutes = int(match[2]) * 60 + int(match[3])
@@ -133,7 +120,7 @@ def _degrees(value: Any, ref: Any, signs: str) -> float | None:
         parts = [float(part) for part in value][:3]
     except (TypeError, ValueError, ArithmeticError):
         return None
-    letter = _text(ref).upper()[:1]
+    letter = of_tag(ref).upper()[:1]
     if (
         not parts
         or not all(math.isfinite(part) and part >= 0 for part in parts)

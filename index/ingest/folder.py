@@ -13,10 +13,10 @@ from pathlib import Path
 from ..clips import CLIPS
 from ..errors import IngestError
 from ..records import Photo, Skip
+from ..text import shown
 from . import chat, live, picture
 from .chat_matching import Talk
 from .sidecars import Sidecars
-from .text import shown
 
 PICTURES = frozenset({".jpg", ".jpeg", ".jpe", ".png", ".webp", ".tif", ".tiff", ".heic", ".heif"})
 VIDEOS = frozenset({".avi", ".mts", ".m2ts", ".mpg", ".mpeg", ".wmv", ".mp", ".mv"})

@@ -1,4 +1,4 @@
-"""Reads album JSONL files, one photo per line (its fields: docs/album.md). A malformed line yields a Skip.
+"""Reads album JSONL files, one photo per line (its keys: docs/commands.md). A malformed line yields a Skip.
 
 Time and place that a line does not give are read from the picture, if there is one.
 """
@@ -15,10 +15,10 @@ from typing import IO, Annotated, Literal, cast, get_args
 
 from ..clips import is_clip
 from ..errors import IngestError
+from ..fields import FIELDS, Details, Field, detailed, one_line, values
 from ..json_checked import STORABLE, Between, Text, parse, read_as
 from ..records import Level, Memory, Photo, Skip
 from . import file_names
-from .exif import camera_name
 from .moment import Moment, Position, moment_of, taken_at
 from .photo_metadata import PhotoMetadata, first_of
 from .picture import header, sha256
@@ -39,15 +39,14 @@ class _Memory:
     sensitivity: Level | None = None
 
 
-@dataclass(frozen=True)
-class _Line:
+@dataclass(frozen=True, kw_only=True)
+class _Line(Details):
     id: _Words
     path: _Words | None = None
     memories: tuple[_Memory, ...] | None = None
     lat: Annotated[float, Between(-90, 90)] | None = None
     lon: Annotated[float, Between(-180, 180)] | None = None
     taken_at: _Words | None = None
-    camera: _Words | None = None
     sharing: Level | None = None
     sensitivity: Level | None = None
 
@@ -122,7 +121,7 @@ def _photo(folder: Path, line: _Line) -> Photo:
         metadata = _completed(path, metadata)
     lat, lon = metadata.position or (None, None)
     moment, zone, offset = taken_at(metadata.moment)
-    return Photo(
+    photo = Photo(
         id=line.id,
         path=None if path is None else str(path),
         taken_at=moment,
@@ -134,16 +133,28 @@ def _photo(folder: Path, line: _Line) -> Photo:
         sensitivity=line.sensitivity,
         sha256=digest,
         utc_offset=offset,
-        camera=metadata.camera,
     )
+    return detailed(photo, values(metadata))
 
 
 def _line_metadata(line: _Line) -> PhotoMetadata:
     if (line.lat is None) != (line.lon is None):
         raise ValueError("the line: must have lat and lon, or neither")
     position = None if line.lat is None or line.lon is None else (line.lat, line.lon)
-    named = None if line.camera is None else camera_name("", line.camera)
-    return PhotoMetadata(_taken_at(line.taken_at, position), position, camera=named)
+    details = {
+        field.name: _detail(value, field)
+        for field in FIELDS
+        if (value := getattr(line, field.name)) is not None
+    }
+    return detailed(PhotoMetadata(_taken_at(line.taken_at, position), position), details)
+
+
+def _detail(value: str, field: Field) -> str:
+    at = f"the line.{field.name}"
+    text = one_line(read_as(_Words, value, at))
+    if field.choices and not field.fits(text):
+        raise ValueError(f"{at}: must be {field.rule}")
+    return text
 
 
 def _completed(path: Path, metadata: PhotoMetadata) -> PhotoMetadata:

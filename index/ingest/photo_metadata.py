@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..fields import Details, detailed, values
 from ..records import Memory
+from ..text import clean, names
 from .moment import Moment, Position
-from .text import clean, names
 
 # Texts that cameras and phones write into the caption fields.
 _CAMERAS = re.compile(
@@ -22,11 +23,10 @@ _CAMERA_TEXT = 100  # characters
 
 
 @dataclass(frozen=True)
-class PhotoMetadata:
+class PhotoMetadata(Details):
     moment: Moment | None = None
     position: Position | None = None
     memories: tuple[Memory, ...] = ()
-    camera: str | None = None
 
 
 def _written_by_camera(text: str) -> bool:
@@ -57,9 +57,12 @@ def memories_of(
 
 
 def first_of(sources: Iterable[PhotoMetadata]) -> PhotoMetadata:
-    """Combines sources in order of trust: the first moment, position and camera, all distinct memories."""
+    """Combines sources in order of trust: the first moment, position and value of each
+    field, all distinct memories.
+    """
     sources = list(sources)
     moment = next((s.moment for s in sources if s.moment is not None), None)
     position = next((s.position for s in sources if s.position is not None), None)
     memories = tuple(dict.fromkeys(m for s in sources for m in s.memories))
-    return PhotoMetadata(moment, position, memories, next((s.camera for s in sources if s.camera), None))
+    details = {name: value for s in reversed(sources) for name, value in values(s).items()}
+    return detailed(PhotoMetadata(moment, position, memories), details)

@@ -11,13 +11,15 @@ from typing import Literal
 
 from ..clips import is_clip
 from ..errors import IngestError
+from ..fields import detailed, values
+from ..fields import read as read_fields
 from ..records import Memory, Photo, Skip
+from ..text import shown
 from . import clip_header, embedded, exif, file_names, sidecar_json, xmp
 from .moment import Moment, by_clock, instant, moment_of, taken_at
 from .photo_metadata import PhotoMetadata, first_of
 from .pixels import opened
 from .sidecars import Sidecars
-from .text import shown
 
 _SCREENSHOTS = (
     "screenshot",
@@ -50,7 +52,7 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
     moment = _zoned(together, named.moment if is_clip(path) else exif_metadata.moment)
     lat, lon = together.position or (None, None)
     taken, zone, offset = taken_at(moment)
-    yield Photo(
+    photo = Photo(
         id=photo_id,
         path=str(path.absolute()),
         taken_at=taken,
@@ -60,12 +62,12 @@ def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip
         memories=together.memories,
         sha256=sha256(path),
         utc_offset=offset,
-        camera=together.camera,
     )
+    yield detailed(photo, values(together))
 
 
 def header(path: Path) -> tuple[PhotoMetadata, list[PhotoMetadata]]:
-    """Moment, position and camera from EXIF, and the file's other embedded metadata, all that a clip has.
+    """Moment, position and fields, and the file's other embedded metadata, which is all that a clip has.
 
     Raises IngestError.
     """
@@ -74,10 +76,11 @@ def header(path: Path) -> tuple[PhotoMetadata, list[PhotoMetadata]]:
     with opened(path) as image:
         try:
             tags = image.getexif()
-            exif_metadata = PhotoMetadata(exif.taken_at(tags), exif.position(tags), camera=exif.camera(tags))
+            exif_metadata = PhotoMetadata(exif.taken_at(tags), exif.position(tags))
         except Exception:  # after a malformed EXIF block the photo is read without its fields
             tags, exif_metadata = {}, PhotoMetadata()
-        return exif_metadata, embedded.read(image, tags)
+        details = read_fields(exif.header(image, tags))
+        return detailed(exif_metadata, details), embedded.read(image, tags)
 
 
 def rendered(path: Path) -> Literal["screenshot", "no camera", ""]:

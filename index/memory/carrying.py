@@ -9,9 +9,9 @@ from pathlib import Path
 
 import apsw
 
-from ..album import storage
-from ..album.person_tables import PERSON, ROWS
+from ..album.declarations.person_tables import PERSON, ROWS
 from ..album.schema import one_line
+from ..album.writing import storage
 from ..errors import AlbumError
 
 

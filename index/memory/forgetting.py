@@ -11,9 +11,9 @@ from typing import Any
 
 import apsw
 
-from ..album import checksums, person_tables
-from ..album.checksums import AMONG
-from ..album.person_tables import TURN_COLUMNS
+from ..album.declarations import checksums, person_tables
+from ..album.declarations.checksums import AMONG
+from ..album.declarations.person_tables import TURNS
 from .writing import delete_items, keep_numbers, saying
 
 
@@ -89,7 +89,7 @@ def _delete_turns(db: apsw.Connection, turns: list[int], at: int) -> list[str]:
     keep_numbers(db, "person_turns")
     listed, texts = json.dumps(turns), []
     rows: list[Any] = db.execute(
-        f"SELECT id, crc, {TURN_COLUMNS} FROM person_turns WHERE id {AMONG}", (listed,)
+        f"SELECT id, crc, {TURNS.columns} FROM person_turns WHERE id {AMONG}", (listed,)
     ).fetchall()
     sound = True
     for row, crc, *values in rows:

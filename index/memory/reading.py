@@ -11,15 +11,14 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..album import checksums, person_tables
-from ..album.checksums import AMONG
-from ..album.person_tables import ITEM_COLUMNS, PERSON, TURN_COLUMNS
-from ..errors import AlbumError
+from ..album.declarations import person_tables
+from ..album.declarations.checksums import AMONG
+from ..album.declarations.person_tables import ITEMS, OBJECTS, PERSON, TURNS
 from . import writing
 from .records import Heads, Item, Kind, Named, NewItem, StoredTurn, Turn
 
-_TURN = f"SELECT id, crc, session, traits IS NOT NULL, {TURN_COLUMNS} FROM person_turns"
-_ITEM = f"SELECT id, crc, {ITEM_COLUMNS} FROM person_items"
+_TURN = f"SELECT id, crc, session, traits IS NOT NULL, {TURNS.columns} FROM person_turns"
+_ITEM = f"SELECT id, crc, {ITEMS.columns} FROM person_items"
 # A query reads at most this many places of its words; the rarest come first.
 _POSTINGS = 6_000
 _MAX_WORDS = 32
@@ -124,7 +123,7 @@ def items_of(db: apsw.Connection, path: Path, of: Sequence[int], kind: Kind | No
 def objects(db: apsw.Connection, path: Path) -> list[tuple[int, Named]]:
     if not PERSON.is_current(db):
         return []
-    columns = ", ".join(f"o.{column}" for column in person_tables.OBJECT_COLUMNS.split(", "))
+    columns = ", ".join(f"o.{column}" for column in OBJECTS.columns.split(", "))
     records = db.execute(
         f"SELECT o.crc, {columns} FROM person_objects o JOIN person_items i ON i.id = o.item "
         "WHERE i.past = 0 ORDER BY i.at DESC, i.id DESC, o.name, o.picture"
@@ -139,18 +138,14 @@ def count_objects(db: apsw.Connection) -> int:
 def _object(path: Path, record: Any) -> tuple[int, Named]:
     crc, *values = record
     item, name, picture, encoder, scale, data = values
-    if checksums.of_values(tuple(values)) != crc:
-        raise AlbumError(f"{path}: an object of m{item} is damaged (its checksum differs); forget m{item}")
+    OBJECTS.check(path, item, crc, values)
     vector = None if data is None else np.frombuffer(data, np.int8).astype(np.float32) * np.float32(scale)
     return int(item), Named(name, picture, vector, encoder)
 
 
 def _turn(db: apsw.Connection, path: Path, record: Any) -> StoredTurn:
     row, crc, session, digested, *values = record
-    if checksums.of_values(tuple(values)) != crc:
-        raise AlbumError(
-            f"{path}: turn t{row} is damaged (its checksum differs); forget it, or restore a copy"
-        )
+    TURNS.check(path, row, crc, values)
     uid, chat, speaker, at, text, pictures, sharing = values
     drawn = person_tables.sources(db, "turn", row)
     said = db.execute("SELECT id FROM person_sources WHERE child='says' AND turn=? ORDER BY id", (row,))
@@ -163,10 +158,7 @@ def _turn(db: apsw.Connection, path: Path, record: Any) -> StoredTurn:
 def _item(db: apsw.Connection, path: Path, record: Any) -> Item:
     row, crc, *values = record
     sources = person_tables.sources(db, "item", row)
-    if checksums.of_values((*values, *sources)) != crc:
-        raise AlbumError(
-            f"{path}: memory m{row} is damaged (its checksum differs); forget it, or restore a copy"
-        )
+    ITEMS.check(path, row, crc, (*values, *sources))
     kind, key, text, keywords, at, ends, past, origin, sharing = values
     words = tuple(keywords.split())
     return Item(row, NewItem(kind, key, text, at, words, ends, origin, sharing, sources), bool(past))

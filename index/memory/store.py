@@ -17,11 +17,11 @@ from typing import TypeVar
 
 import apsw
 
-from ..album import storage
-from ..album.person_tables import PERSON
+from ..album.declarations.person_tables import PERSON
+from ..album.declarations.tables import USER_VERSION, check_tables, version_of
 from ..album.schema import UNREADABLE, connect, means_damage, one_line, open_reader, unusable
-from ..album.tables import USER_VERSION, check_tables, version_of
-from ..album.writer import AlbumWriter
+from ..album.writing import storage
+from ..album.writing.writer import AlbumWriter
 from ..errors import AlbumBusy, AlbumError, NoSuchMemory
 from ..records import FloatArray
 from . import forgetting, reading, writing

@@ -13,9 +13,9 @@ from typing import Any
 
 import apsw
 
-from ..album import checksums, person_tables
-from ..album.checksums import AMONG
-from ..album.person_tables import ITEM_COLUMNS, OBJECT_COLUMNS, TURN_COLUMNS
+from ..album.declarations import person_tables
+from ..album.declarations.checksums import AMONG
+from ..album.declarations.person_tables import ITEMS, OBJECTS, TURNS
 from ..records import FloatArray
 from ..vectors.quantize import quantize
 from .records import PROCEDURAL, Named, NewItem, Turn
@@ -43,10 +43,7 @@ def add_turn(db: apsw.Connection, turn: Turn) -> int | None:
     values = (
         turn.uid, turn.chat, turn.speaker, turn.at, turn.text, "\n".join(turn.pictures), turn.sharing,
     )  # fmt: skip
-    db.execute(
-        f"INSERT INTO person_turns(id, {TURN_COLUMNS}, crc) VALUES(?,?,?,?,?,?,?,?,?)",
-        (row, *values, checksums.of_values(values)),
-    )
+    TURNS.insert(db, values, id=row)
     db.execute("INSERT INTO person_words(rowid, text) VALUES(?,?)", (row, turn.text))
     _link(db, "turn", row, turn.drawn)
     _link_says(db, row, turn.says)
@@ -78,10 +75,7 @@ def name_objects(db: apsw.Connection, item: int, objects: Iterable[Named]) -> No
     for one in objects:
         scale, data = (None, None) if one.vector is None else stored(one.vector)
         values = (item, one.name, one.picture, one.encoder, scale, data)
-        db.execute(
-            f"INSERT OR REPLACE INTO person_objects({OBJECT_COLUMNS}, crc) VALUES(?,?,?,?,?,?,?)",
-            (*values, checksums.of_values(values)),
-        )
+        OBJECTS.insert(db, values)
 
 
 def stored(vector: FloatArray) -> tuple[float, bytes]:
@@ -123,7 +117,7 @@ def _around(db: apsw.Connection, item: NewItem) -> tuple[_Value | None, _Value |
 
 def _confirm(db: apsw.Connection, row: int, sources: Iterable[int]) -> int:
     _link(db, "item", row, sources)
-    _seal(db, row)
+    ITEMS.seal(db, row)
     return row
 
 
@@ -142,7 +136,7 @@ def _split(db: apsw.Connection, value: _Value, turns: list[int]) -> _Value:
     new = next_id(db, "person_items")
     (at,) = db.execute("SELECT at FROM person_turns WHERE id=?", (turns[0],)).fetchone() or (value.at,)
     db.execute(
-        f"INSERT INTO person_items(id, {ITEM_COLUMNS}, crc) SELECT ?, kind, key, text, keywords, ?, ends, "
+        f"INSERT INTO person_items(id, {ITEMS.columns}, crc) SELECT ?, kind, key, text, keywords, ?, ends, "
         "past, origin, sharing, 0 FROM person_items WHERE id=?",
         (new, at, value.row),
     )
@@ -151,7 +145,7 @@ def _split(db: apsw.Connection, value: _Value, turns: list[int]) -> _Value:
         f"UPDATE person_sources SET id=? WHERE child='item' AND id=? AND turn {AMONG}",
         (new, value.row, listed),
     )
-    _seal(db, new)
+    ITEMS.seal(db, new)
     return _Value(new, int(at), value.text, value.ends)
 
 
@@ -167,7 +161,7 @@ def redate(db: apsw.Connection, latest: int) -> None:
     if late > max(_FEW_LATE, all_ // 10):
         return
     rows: list[Any] = db.execute(
-        f"SELECT id, {ITEM_COLUMNS} FROM person_items WHERE {KEYED} AND at > ? ORDER BY at, id", (latest,)
+        f"SELECT id, {ITEMS.columns} FROM person_items WHERE {KEYED} AND at > ? ORDER BY at, id", (latest,)
     ).fetchall()
     for row, kind, key, text, keywords, at, _, _, origin, sharing in rows:
         sources, replies = person_tables.sources(db, "item", row), saying(db, [row])
@@ -178,7 +172,7 @@ def redate(db: apsw.Connection, latest: int) -> None:
             (kind, key, at),
         ).fetchall()
         for (ended,) in ended_by:
-            _seal(db, int(ended))
+            ITEMS.seal(db, int(ended))
         words = tuple(keywords.split())
         new = put(db, NewItem(kind, key, text, when, words, None, origin, sharing, sources))
         for turn in replies:
@@ -201,7 +195,7 @@ def _possible(db: apsw.Connection, sources: Sequence[int], latest: int) -> int:
 def correct(db: apsw.Connection, row: int, item: NewItem) -> int:
     """Stores the new value of a memory, whose key it takes over; returns the new one's id."""
     db.execute("UPDATE person_items SET key=?, past=1, ends=? WHERE id=?", (item.key, item.at, row))
-    _seal(db, row)
+    ITEMS.seal(db, row)
     return put(db, item)
 
 
@@ -215,7 +209,7 @@ def _keep_five(db: apsw.Connection) -> None:
 
 def _end(db: apsw.Connection, row: int, at: int) -> None:
     db.execute("UPDATE person_items SET past=1, ends=? WHERE id=?", (at, row))
-    _seal(db, row)
+    ITEMS.seal(db, row)
 
 
 def _insert(db: apsw.Connection, item: NewItem, past: bool, ends: int | None = None) -> int:
@@ -224,11 +218,9 @@ def _insert(db: apsw.Connection, item: NewItem, past: bool, ends: int | None = N
         item.kind, item.key, item.text, " ".join(item.keywords), item.at, item.ends if ends is None else ends,
         int(past), item.origin, item.sharing,
     )  # fmt: skip
-    db.execute(
-        f"INSERT INTO person_items(id, {ITEM_COLUMNS}, crc) VALUES(?,?,?,?,?,?,?,?,?,?,0)", (row, *values)
-    )
+    ITEMS.insert(db, values, id=row)
     _link(db, "item", row, item.sources)
-    _seal(db, row)
+    ITEMS.seal(db, row)
     return row
 
 
@@ -251,12 +243,6 @@ def saying(db: apsw.Connection, items: Iterable[int]) -> set[int]:
     listed = json.dumps(sorted(items))
     found = db.execute(f"SELECT turn FROM person_sources WHERE child='says' AND id {AMONG}", (listed,))
     return {int(turn) for (turn,) in found}
-
-
-def _seal(db: apsw.Connection, row: int) -> None:
-    values = db.execute(f"SELECT {ITEM_COLUMNS} FROM person_items WHERE id=?", (row,)).fetchone() or ()
-    crc = checksums.of_values((*values, *person_tables.sources(db, "item", row)))
-    db.execute("UPDATE person_items SET crc=? WHERE id=?", (crc, row))
 
 
 def delete_items(db: apsw.Connection, items: list[int]) -> list[str]:

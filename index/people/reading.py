@@ -8,10 +8,8 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..album import checksums
-from ..album.face_tables import DIM, FACE_COLUMNS, FACES
+from ..album.declarations.face_tables import DIM, FACES, SEALED, SEALED_PEOPLE
 from ..album.schema import UNREADABLE, open_reader, unusable
-from ..errors import AlbumError
 from ..vectors.quantize import dequantize
 from .records import People, StoredFace
 
@@ -35,13 +33,12 @@ def of(db: apsw.Connection, path: Path) -> People:
     """The people of an open album whose tables exist. Faces of photos that are gone are left out."""
     FACES.check_version(db, path)
     rows: list[Any] = db.execute(
-        f"SELECT id, crc, {FACE_COLUMNS} FROM faces WHERE photo IN (SELECT id FROM photos) ORDER BY id"
+        f"SELECT id, crc, {SEALED.columns} FROM faces WHERE photo IN (SELECT id FROM photos) ORDER BY id"
     ).fetchall()
     for row, crc, *values in rows:
-        if checksums.of_values(tuple(values)) != crc or len(values[9]) != DIM:
-            raise AlbumError(
-                f"{path}: face f{row} is damaged: `gamer people forget --all` and find them again"
-            )
+        SEALED.check(path, row, crc, values)
+        if len(values[9]) != DIM:
+            raise SEALED.damaged(path, row)
     faces = tuple(
         StoredFace(row, photo, (x, y, width, height), quality, person, bool(fixed))
         for row, _, photo, x, y, width, height, quality, person, fixed, _, _ in rows
@@ -62,9 +59,5 @@ def of(db: apsw.Connection, path: Path) -> People:
 
 
 def _names(db: apsw.Connection, path: Path) -> dict[int, str]:
-    names: dict[int, str] = {}
-    for row, name, crc in db.execute("SELECT id, name, crc FROM face_people WHERE name IS NOT NULL"):
-        if checksums.of_values((row, name)) != crc:
-            raise AlbumError(f"{path}: person p{row} is damaged: give them their name again")
-        names[int(row)] = str(name)
-    return names
+    named = SEALED_PEOPLE.rows(db, path, "WHERE name IS NOT NULL")
+    return {int(row): str(name) for row, name in named}

@@ -13,9 +13,8 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..album import checksums
-from ..album.checksums import AMONG
-from ..album.face_tables import FACE_COLUMNS, FACES
+from ..album.declarations.checksums import AMONG
+from ..album.declarations.face_tables import FACES, SEALED, SEALED_PEOPLE
 from ..errors import AlbumError
 from ..records import Known
 from ..vectors.quantize import quantize
@@ -159,28 +158,23 @@ def _insert(
     codes, scales = quantize(np.asarray(face.vector, np.float32).reshape(1, -1))
     box = tuple(float(side) for side in face.box)
     values = (photo, *box, float(face.quality), person, int(fixed), float(scales[0]), codes.tobytes())
-    db.execute(
-        f"INSERT INTO faces(id, {FACE_COLUMNS}, crc) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
-        (row, *values, checksums.of_values(values)),
-    )
+    SEALED.insert(db, values, id=row)
 
 
 def _put(db: apsw.Connection, row: int, person: int, fixed: bool) -> None:
     """Puts a face to a person."""
     db.execute("UPDATE faces SET person=?, fixed=? WHERE id=?", (person, int(fixed), row))
-    values: Any = db.execute(f"SELECT {FACE_COLUMNS} FROM faces WHERE id=?", (row,)).fetchone()
-    db.execute("UPDATE faces SET crc=? WHERE id=?", (checksums.of_values(tuple(values)), row))
+    SEALED.seal(db, row)
 
 
 def _new_person(db: apsw.Connection, at_least: int = 1) -> int:
     row = _next(db, "person", "face_people", at_least)
-    db.execute("INSERT INTO face_people VALUES(?,NULL,?)", (row, checksums.of_values((row, None))))
+    SEALED_PEOPLE.insert(db, (row, None))
     return row
 
 
 def _name(db: apsw.Connection, row: int, text: str | None) -> None:
-    values = (text, checksums.of_values((row, text)), row)
-    db.execute("UPDATE face_people SET name=?, crc=? WHERE id=?", values)
+    SEALED_PEOPLE.insert(db, (row, text))
 
 
 def _drop_empty(db: apsw.Connection) -> None:

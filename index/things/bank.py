@@ -15,8 +15,8 @@ from typing import Any
 
 import apsw
 
-from ..album import checksums
-from ..album.thing_tables import SIGHTING_COLUMNS, THINGS
+from ..album.declarations import checksums
+from ..album.declarations.thing_tables import SEALED, THINGS
 from ..errors import AlbumError
 from .extract import ThingExtractor
 from .grouping import Group, Grouping, name_of
@@ -27,7 +27,7 @@ _MEMORIES = f"""SELECT p.id, m.text FROM photos p JOIN memories m ON m.photo = p
     WHERE m.source IN {_SOURCES} ORDER BY p.taken_at IS NULL, p.taken_at, p.row, m.id"""
 _DAY_MS = 86_400_000
 _WALL = "p.taken_at + 60000 * coalesce(p.utc_offset, 0)"
-_SEEN = f"""SELECT s.thing, s.crc, {", ".join("s." + column for column in SIGHTING_COLUMNS.split(", "))},
+_SEEN = f"""SELECT s.thing, s.crc, {", ".join("s." + column for column in SEALED.columns.split(", "))},
     {_WALL}, e.event FROM thing_sightings s JOIN photos p ON p.id = s.photo
     LEFT JOIN event_photos e ON e.photo = p.row ORDER BY s.photo, s.place"""
 
@@ -183,11 +183,7 @@ def _assign(
                 db.execute("INSERT INTO things VALUES(?,?,NULL,0,0)", (new, sighting.head))
             group.add(sighting.attributes)
             values = (photo, place, sighting.head, *astuple(sighting.attributes), int(sighting.owned))
-            db.execute(
-                f"INSERT INTO thing_sightings({SIGHTING_COLUMNS}, thing, crc) "
-                f"VALUES({','.join('?' * (len(values) + 2))})",
-                (*values, group.id, checksums.of_values(values)),
-            )
+            SEALED.insert(db, values, thing=group.id)
 
 
 def _drop_empty(db: apsw.Connection) -> None:
@@ -208,14 +204,10 @@ def _drop_empty(db: apsw.Connection) -> None:
 
 def _rows(db: apsw.Connection, path: Path) -> Iterator[tuple[int, str, Sighting, int | None, int | None]]:
     """(thing, photo, sighting, wall time in ms, event) of all photos that the album has."""
-    width = len(SIGHTING_COLUMNS.split(", "))
+    width = len(SEALED.columns.split(", "))
     for thing, crc, *values in db.execute(_SEEN):
         told = tuple(values[:width])
-        if checksums.of_values(told) != crc:
-            raise AlbumError(
-                f"{path}: a thing of photo {str(told[0])[:40]!r} is damaged (its checksum differs); "
-                "run verify"
-            )
+        SEALED.check(path, str(told[0])[:40], crc, told)
         photo, _, head, *attributes, owned = told
         wall, event = values[width:]
         yield int(thing), str(photo), Sighting(str(head), Attributes(*attributes), bool(owned)), wall, event

@@ -11,6 +11,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+from gamer.index.fields import FIELDS
 from gamer.index.json_checked import UNICODE, Between, Items, JsonError, Text, read_as
 
 from ..errors import RuntimeFailure
@@ -75,7 +76,8 @@ class Filter:
         default="",
         metadata=about(
             'a condition, such as: day = 2025-05-13 and not place = "Tokyo"; fields: time, day, month, year, '
-            "hour, weekday, place, source, event, people, photo; operators: = != < <= > >=, and, or, not, "
+            "hour, weekday, place, source, event, people, photo, "
+            f"{', '.join(field.name for field in FIELDS)}; operators: = != < <= > >=, and, or, not, "
             "parentheses; empty: no condition"
         ),
     )

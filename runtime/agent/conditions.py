@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from gamer.index import MEMORY_SOURCES, Album, Event, RowArray, RowSet
 from gamer.index.album.ids import EVENT_ID
+from gamer.index.fields import FIELDS, Field
 
 from ..bundle.gazetteer import Gazetteer
 from .calls import ToolError
@@ -36,14 +37,16 @@ class Conditions:
             return self._number(operator, value, "hour", self._timeline.hours()) & self._timeline.dated
         if field == "people" and value.strip().isdecimal():
             return self._number(operator, value, "people", self._people)
-        found = {
+        meanings: dict[str, Callable[[str], Mask]] = {
             "weekday": self._weekday,
             "place": self._place,
             "source": self._source,
             "event": self._event,
             "people": self._person,
             "photo": self._photo,
-        }[field](value)
+            **{detail.name: partial(self._detail, detail) for detail in FIELDS},
+        }
+        found = meanings[field](value)
         if operator not in ("=", "!="):
             raise ToolError(f"filter: {field} is compared with = or != for a name, else with a whole number")
         return found if operator == "=" else np.asarray(~found)
@@ -123,6 +126,21 @@ class Conditions:
 
     def _photo(self, value: str) -> Mask:
         return RowSet.of(np.array([self._row_of(value)]), len(self._album)).mask
+
+    def _detail(self, field: Field, value: str) -> Mask:
+        folded = value.casefold()
+        if field.choices and folded not in field.choices:
+            raise ToolError(f"filter: no {field.name} {value[:40]!r}; choose {field.rule}")
+        rows = [
+            row
+            for row, photo_id in enumerate(self._album.ids())
+            if folded == self._details.get(photo_id, {}).get(field.name, "").casefold()
+        ]
+        return RowSet.of(np.array(rows, np.int64), len(self._album)).mask
+
+    @cached_property
+    def _details(self) -> dict[str, dict[str, str]]:
+        return self._album.details()
 
     @cached_property
     def _people(self) -> RowArray:

@@ -18,13 +18,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gamer.index.fields import FIELDS as DETAILS
+
 from .calls import ToolError
 
 MAX_LENGTH = 2_000  # characters
 MAX_DEPTH = 50  # of parentheses and "not"
-FIELDS = ("time", "day", "month", "year", "hour", "weekday", "place", "source", "event", "people", "photo")
+_OF_DETAILS = tuple(detail.name for detail in DETAILS)
+FIELDS = (
+    *("time", "day", "month", "year", "hour", "weekday", "place", "source", "event", "people", "photo"),
+    *_OF_DETAILS,
+)
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
-UNORDERED = ("weekday", "place", "source", "event", "photo")  # these are compared with = and != alone
+# Compared with = and != alone.
+UNORDERED = ("weekday", "place", "source", "event", "photo", *_OF_DETAILS)
 Mask = NDArray[np.bool_]
 
 _TOKEN = re.compile(r'\s*(?:(?P<mark>[()]|[<>!]?=|[<>])|"(?P<quoted>[^"]*)"|(?P<word>[^\s()<>!="]+))')

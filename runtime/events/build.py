@@ -152,7 +152,7 @@ def _read(album: Path, models: Models) -> tuple[list[Moment], list[Event]]:
     """The album's photos as moments, in order of row, and its events."""
     with Album.open(album) as opened:
         check_encoders(models, opened.meta, album)
-        text, image = opened.vectors.means("text"), opened.vectors.means("image")
+        text, image = opened.means("text"), opened.means("image")
         moments = []
         for start in range(0, len(opened), _BATCH):
             rows = range(start, min(start + _BATCH, len(opened)))

@@ -14,9 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Encoded, Photo, Skip, clips, scan
-from gamer.index.album import notes, reencode
+from gamer.index.album import notes
 from gamer.index.album.schema import check_replaceable
-from gamer.index.album.storage import WriterLock, discard, publish
+from gamer.index.album.writing import reencode
+from gamer.index.album.writing.storage import WriterLock, discard, publish
+from gamer.index.fields import values
 from gamer.index.ingest import count as count_source
 from gamer.index.memory.carrying import carry
 from gamer.index.people import reading
@@ -248,7 +250,7 @@ class _Run:
         self._fresh: list[Photo] = []
         self._recut: list[tuple[Photo, tuple[str, ...]]] = []  # edited clips, with the ids that they had
         self._again: list[Photo] = []
-        self._cameras: dict[str, str] = {}  # id → what an album of an earlier program lacks
+        self._details: dict[str, dict[str, str]] = {}  # id → what an earlier program did not read
         self._unseen: list[Photo] = []  # unchanged, but without image vectors: their pictures were away
         self._lacking = self._album.lacking("image")
 
@@ -319,17 +321,17 @@ class _Run:
             self._unseen.append(merged)
         elif decision.kind == "same":
             self.same += 1
-        if merged.camera is not None and merged.camera != stored.camera:
-            self._cameras[stored.id] = merged.camera
+        if values(merged) != values(stored):
+            self._details[stored.id] = values(merged)
 
     def _will_be_seen(self, photo: Photo) -> None:
         if photo.path is not None and not clips.is_clip(photo.path):  # a long clip is cut first
             self.encoder.ahead(photo)
 
     def _flush(self) -> None:
-        if self._cameras:
-            self.writer.note_cameras(self._cameras)
-            self._cameras.clear()
+        if self._details:
+            self.writer.note_details(self._details)
+            self._details.clear()
         self.added += self._write(self._encoded(self._cut(self._fresh)), self.writer.add)
         for photo, ids in self._recut:
             self.edited += self._replace(self._encoded(self._cut([photo])), ids)

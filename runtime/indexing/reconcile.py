@@ -14,6 +14,7 @@ from typing import Literal
 
 from gamer.index import Memory, Photo
 from gamer.index.clips import part_of, whole
+from gamer.index.fields import detailed, values
 from gamer.index.records import FAVOURITE, Known
 
 from .encode import DERIVED
@@ -153,7 +154,7 @@ def merge_scanned(scanned: Photo, stored: Photo) -> Photo:
     """The scanned photo merged with the stored one, so that no text that a person wrote is lost.
 
     A stored chat or caption that a scanned one contains (a log that has grown) is replaced by it, unless it
-    is labelled. Time, place, camera and the labels of sharing and sensitivity are the stored ones where the
+    is labelled. Time, place, fields and the labels of sharing and sensitivity are the stored ones where the
     scan has none.
     """
     known = {(m.source, m.text): m for m in stored.memories}
@@ -167,7 +168,7 @@ def merge_scanned(scanned: Photo, stored: Photo) -> Photo:
     )
     timed, placed = scanned.taken_at is not None, scanned.lat is not None
     return replace(
-        scanned,
+        detailed(scanned, values(stored) | values(scanned)),
         memories=fresh + old,
         taken_at=scanned.taken_at if timed else stored.taken_at,
         tz_source=scanned.tz_source if timed else stored.tz_source,
@@ -176,7 +177,6 @@ def merge_scanned(scanned: Photo, stored: Photo) -> Photo:
         lon=scanned.lon if placed else stored.lon,
         sharing=scanned.sharing or stored.sharing,
         sensitivity=scanned.sensitivity or stored.sensitivity,
-        camera=scanned.camera or stored.camera,
     )
 
 

@@ -59,9 +59,7 @@ def groups(album: Album) -> list[tuple[int, ...]]:
     times = album.times()
     by_time = np.lexsort((times, times == UNKNOWN_TIME))
     found: dict[int, list[int]] = {}
-    for row, first in zip(
-        by_time, _firsts(album.vectors.means(COPIES)[by_time], times[by_time]), strict=True
-    ):
+    for row, first in zip(by_time, _firsts(album.means(COPIES)[by_time], times[by_time]), strict=True):
         found.setdefault(int(by_time[first]), []).append(int(row))
     return [tuple(group) for group in found.values() if len(group) > 1]
 
@@ -75,7 +73,7 @@ def added(album: Album, ids: Sequence[str]) -> int:
     if COPIES not in album.channels() or not ids:
         return 0
     rows = np.array([album.row_of(photo_id) for photo_id in ids], np.int64)
-    times, vectors = album.times(), album.vectors.means(COPIES)
+    times, vectors = album.times(), album.means(COPIES)
     others = np.ones(len(times), np.bool_)  # those that a photo may be a copy of: all before it
     others[rows] = False
     count = 0

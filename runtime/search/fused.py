@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gamer.index import Cube, FloatArray, RowArray, distinct, greatest
-from gamer.index.album.lexical import WordScores
+from gamer.index.album.layers.lexical import WordScores
 
 from ..bundle.manifest import Ranking
 from ..cues.times import merged

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import FloatArray, RowArray, distinct
-from gamer.index.album.lexical import WordScores
+from gamer.index.album.layers.lexical import WordScores
 
 from .. import defaults
 from ..bundle.manifest import Ranking

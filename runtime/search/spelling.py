@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from gamer.index import Album
-from gamer.index.album.lexical import MAX_WORDS
+from gamer.index.album.layers.lexical import MAX_WORDS
 
 from ..cues.languages import language_of
 from ..models.models import Models
@@ -55,7 +55,7 @@ def _names(album: Album) -> frozenset[str]:
 
     The rules that find entities do not tell people from things for certain.
     """
-    listed = (entity.name for entity in album.entities.listing())
+    listed = (entity.name for entity in album.listed_entities())
     return frozenset(name.lower() for name in listed if name.isalpha() and name.istitle())
 
 

@@ -6,6 +6,7 @@ its row number: no part of a URL is ever used as a file path.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib import metadata, resources
@@ -23,6 +24,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from gamer.index import AlbumError, OpenedLog, may_leave
 from gamer.index.errors import NoSuchMemory, UnfitMemory
+from gamer.index.fields import FIELDS, detailed, values
 from gamer.index.records import FAVOURITE
 
 from ..errors import BundleError, RuntimeFailure
@@ -384,8 +386,8 @@ def _view(edition: Edition, row: int) -> PhotoView:
     found = edition.album.clips([stored.id]).get(stored.id)
     clip = None if found is None else ClipView(found.start / 1e3, found.end / 1e3, found.length / 1e3)
     marks = (FAVOURITE in stored.memories, not may_leave(stored), clip, edition.pictures.is_live(row))
-    about = (*where, memories, stored.sharing, stored.sensitivity, *marks, stored.camera)
-    return PhotoView(row, stored.id, name, edition.pictures.is_there(row), *about)
+    about = (*where, memories, stored.sharing, stored.sensitivity, *marks)
+    return detailed(PhotoView(row, stored.id, name, edition.pictures.is_there(row), *about), values(stored))
 
 
 def _file(original: Original) -> Response:
@@ -429,6 +431,8 @@ def _page(api: FastAPI) -> None:
     """Serves the page's files, read once from the package. Names that are not in STATIC give 404."""
     folder = resources.files(__package__) / "static"
     contents = {name: (folder / name).read_bytes() for name in STATIC}
+    details = [{key: getattr(field, key) for key in ("name", "table", "title", "told")} for field in FIELDS]
+    contents["fields.js"] = f"export const DETAILS = {json.dumps(details)};\n".encode()
 
     async def index() -> Response:
         return Response(contents["index.html"], 200, media_type=STATIC["index.html"])
@@ -436,7 +440,7 @@ def _page(api: FastAPI) -> None:
     async def file(name: str) -> Response:
         if name not in contents:
             raise HTTPException(404, "no such page: the album is searched at /")
-        return Response(contents[name], 200, media_type=STATIC[name])
+        return Response(contents[name], 200, media_type=STATIC.get(name, STATIC["app.js"]))
 
     async def vendored(name: str) -> Response:
         return await file(f"vendor/{name}")

@@ -21,7 +21,7 @@ from .live import Edition, LiveAlbum
 from .selections import Selected, Selections, listing, zipped
 from .views import (
     Box,
-    CameraName,
+    Detailed,
     Export,
     ExportRequest,
     FavouritesRequest,
@@ -48,13 +48,13 @@ Key = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{22}$", description="as POST /a
 
 
 def in_address(
+    details: Annotated[Detailed, Depends()],
     start: Annotated[Moment | None, Query(description="wall time in ms, included")] = None,
     end: Annotated[Moment | None, Query(description="wall time in ms, included")] = None,
     box: Annotated[Box | None, Query(description="south, west, north, east in degrees")] = None,
     place: Annotated[PlaceName | None, Query(description="a name of the gazetteer")] = None,
     source: Annotated[Source | None, Query(description="of a memory that the photo has")] = None,
     person: Annotated[PersonName | None, Query(description="a name that the photo is told with")] = None,
-    camera: Annotated[CameraName | None, Query(description="the whole name of what took it")] = None,
     favourites: Annotated[bool, BeforeValidator(truth), Query(description="only those")] = False,
 ) -> Filter:
     return Filter(
@@ -64,8 +64,8 @@ def in_address(
         place=place,
         source=source,
         person=person,
-        camera=camera,
         favourites=favourites,
+        **details.model_dump(),
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import Cube, RowArray, RowSet
+from gamer.index.fields import FIELDS
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Place
@@ -80,12 +81,13 @@ class Catalogue:
         return out
 
     @cached_property
-    def taken(self) -> dict[str, set[int]]:
-        """The rows of the photos that each camera took."""
-        out, cameras = dict[str, set[int]](), self._album.cameras()
+    def detailed(self) -> dict[str, dict[str, set[int]]]:
+        """Of each field the rows of the photos that have each of its values."""
+        out: dict[str, dict[str, set[int]]] = {field.name: {} for field in FIELDS}
+        details = self._album.details()
         for row, photo in enumerate(self._ids):
-            if photo in cameras:
-                out.setdefault(cameras[photo], set()).add(row)
+            for name, value in details.get(photo, {}).items():
+                out[name].setdefault(value, set()).add(row)
         return out
 
     @cached_property
@@ -116,8 +118,8 @@ class Catalogue:
             out.append(self._set(row for row, text in told if (wanted.source, text) != mark))
         if wanted.person is not None:
             out.append(self._set(self.named.get(wanted.person, ())))
-        if wanted.camera is not None:
-            out.append(self._set(self.taken.get(wanted.camera, ())))
+        for name, value in wanted.details.items():
+            out.append(self._set(self.detailed[name].get(value, ())))
         if wanted.favourites:
             out.append(self._facts.favourites)
         return out

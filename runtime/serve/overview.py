@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import Album, Photo, extract
+from gamer.index.fields import FIELDS
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Gazetteer
@@ -52,7 +53,7 @@ def overview(engine: Engine, catalogue: Catalogue) -> Overview:
         len(positions) - len(placed),
         _sources(album),
         _most(catalogue.named),
-        _most(catalogue.taken),
+        **{field.table: _most(catalogue.detailed[field.name]) for field in FIELDS},
     )
 
 

@@ -6,11 +6,13 @@ Times are integers, milliseconds of wall time as if UTC; positions are degrees, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from dataclasses import dataclass, make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
+from gamer.index.fields import FIELDS, Details, values
+from gamer.index.fields import Field as Declared
 from gamer.index.memory.records import Block, Kind, Origin
 from gamer.index.records import Level
 
@@ -18,7 +20,7 @@ from ..search.answer import Answer
 from ..search.engine import MAX_QUERY
 
 MAX_PHOTOS = 200
-MAX_NAME = 200  # characters of a person's or camera's name
+MAX_NAME = 200  # characters of a person's name
 LAST_DAY = 4_102_444_800_000  # 2100-01-01
 
 Mode = Literal["fused", "paper"]
@@ -71,18 +73,28 @@ Source = Literal["chat", "social", "ocr", "caption", "note", "people", "label", 
 Time = Annotated[int, Field(ge=FIRST_DAY, le=LAST_DAY)]
 Box = Annotated[str, Field(pattern=f"^{_SIDE}(,{_SIDE}){{3}}$", examples=["48.1,16.2,48.3,16.5"])]
 PersonName = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=VISIBLE, examples=["Anna"])]
-CameraName = Annotated[
-    str, Field(min_length=1, max_length=MAX_NAME, pattern=VISIBLE, examples=["Canon EOS 5D"])
-]
 PlaceName = Annotated[str, Field(min_length=1, max_length=80, pattern=VISIBLE, examples=["Vienna"])]
 
 
-class Filter(BaseModel):
+def _value(field: Declared) -> Any:
+    """The type of a field's value in a filter."""
+    pattern = f"^({'|'.join(field.choices)})$" if field.choices else VISIBLE
+    limits = Field(min_length=1, max_length=MAX_NAME, pattern=pattern, examples=[field.example])
+    return Annotated[str, limits, Field(description=field.meaning)]
+
+
+if TYPE_CHECKING:
+    Detailed = BaseModel
+else:
+    Detailed = create_model("Detailed", **{field.name: (_value(field) | None, None) for field in FIELDS})
+
+
+class Filter(Detailed):
     """Which photos are shown at all; what is left out lets all through, and all that is given must hold.
 
     `start`, `end`: wall time, both included. `box`: south, west, north, east in degrees. `place`: a name of
     the gazetteer. `source`: of a memory that the photo has. `person`: a whole name that a memory of
-    source `people` has. `camera`: the whole name of what took the photo. `favourites`: only those.
+    source `people` has. `favourites`: only those. The rest are whole values of fields.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -93,8 +105,12 @@ class Filter(BaseModel):
     place: PlaceName | None = None
     source: Source | None = None
     person: PersonName | None = None
-    camera: CameraName | None = None
     favourites: Annotated[bool, Field(strict=True)] = False
+
+    @property
+    def details(self) -> dict[str, str]:
+        """The wanted fields: name → value."""
+        return values(self)
 
 
 EVERYTHING = Filter()
@@ -198,7 +214,7 @@ class ClipView:
 
 
 @dataclass(frozen=True)
-class PhotoView:
+class PhotoView(Details):
     """`name`: the file's name, without its folder.
 
     `here`: whether the file is still at the path that the album has. `memories`: without the mark of a
@@ -221,7 +237,6 @@ class PhotoView:
     stays: bool
     clip: ClipView | None
     live: bool
-    camera: str | None
 
 
 @dataclass(frozen=True)
@@ -296,7 +311,7 @@ class SourceCount:
 
 @dataclass(frozen=True)
 class NameCount:
-    """How many photos a person is named in, or a camera took."""
+    """How many photos a person is named in, or have a value of a field."""
 
     name: str
     photos: int
@@ -315,13 +330,23 @@ class Place:
     name: str | None
 
 
+if TYPE_CHECKING:
+
+    class _Choices:
+        def __init__(self, **choices: tuple[NameCount, ...]) -> None: ...
+else:
+    _Choices = make_dataclass(
+        "_Choices", [(field.table, tuple[NameCount, ...]) for field in FIELDS], frozen=True, kw_only=True
+    )
+
+
 @dataclass(frozen=True)
-class Overview:
+class Overview(_Choices):
     """The album's months and places, for the page's timeline and map.
 
     Only months and cells that hold photos; `undated` and `unplaced` count photos without time or place.
-    `sources`: those that a filter finds photos by. `people`, `cameras`: likewise, the most seen first; of
-    many the first.
+    `sources`: those that a filter finds photos by. `people`, and for each field its values: likewise, the
+    most seen first; of many the first.
     """
 
     months: tuple[Month, ...]
@@ -330,7 +355,6 @@ class Overview:
     unplaced: int
     sources: tuple[SourceCount, ...]
     people: tuple[NameCount, ...]
-    cameras: tuple[NameCount, ...]
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from gamer.index import (
     Photo,
     canonical,
 )
-from gamer.index.album.lexical import WordScores
+from gamer.index.album.layers.lexical import WordScores
 from gamer.index.entities.words import query_terms, spellings
 from gamer.index.records import UNKNOWN_TIME
 from gamer.runtime.search.similar import similar

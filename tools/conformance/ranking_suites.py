@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index.album.lexical import Word, WordScores
+from gamer.index.album.layers.lexical import Word, WordScores
 from gamer.index.album.preferences import between_photos, reorder
 from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.search.confidence import judged

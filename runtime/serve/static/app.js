@@ -43,8 +43,7 @@ async function start() {
     timeline.show({ months: album.months, undated: album.undated });
     describe(album);
     filters.sources(album.sources);
-    filters.people(album.people);
-    filters.cameras(album.cameras);
+    filters.offers(album);
     const sending = new Upload(() => browse.look());
     await sending.begin();
     byId("k").placeholder = stats.k;

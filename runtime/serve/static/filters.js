@@ -1,10 +1,11 @@
 // The filter: fields, the address and the API's words for it. Days in the address and the fields, milliseconds in the API.
 
 import { byId, count, el } from "./draw.js";
+import { DETAILS } from "./fields.js";
 
 const DAY = 86400000;
 const SOURCES = { chat: "a chat", social: "a post", ocr: "text in the picture", caption: "a caption", note: "a note", people: "people", label: "what it shows", place: "a place name" };
-const TYPED = ["from", "to", "place", "source", "person", "camera"];
+const TYPED = ["from", "to", "place", "source", "person", ...DETAILS.map(({ name }) => name)];
 const FIELDS = [...TYPED, "favourites", "box"];
 
 export class Filters {
@@ -12,6 +13,9 @@ export class Filters {
   constructor(changed) {
     this.values = {};
     this.changed = changed;
+    this.choices = {};
+    byId("filter-people").after(...DETAILS.map(({ name, title }) =>
+      el("label", { id: `filter-${name}s`, hidden: true }, `${title} `, el("select", { id: `filter-${name}` }))));
     byId("filter").addEventListener("submit", (event) => event.preventDefault());
     for (const name of TYPED) byId(`filter-${name}`).addEventListener("change", (event) => this.set(name, event.target.value.trim()));
     byId("filter-favourites").addEventListener("click", () => this.set("favourites", this.values.favourites ? "" : "only"));
@@ -23,19 +27,16 @@ export class Filters {
     byId("filter-source").value = this.values.source ?? "";
   }
 
-  people(found) {
-    this.known = found;
-    this.offer();
-  }
-
-  cameras(found) {
-    this.took = found;
+  // What the album has to choose from.
+  offers(album) {
+    this.choices = album;
     this.offer();
   }
 
   offer() {
-    offered(byId("filter-people"), byId("filter-person"), "anybody", this.known ?? [], this.values.person);
-    offered(byId("filter-cameras"), byId("filter-camera"), "any", this.took ?? [], this.values.camera);
+    offered(byId("filter-people"), byId("filter-person"), "anybody", this.choices.people ?? [], this.values.person);
+    for (const { name, table } of DETAILS)
+      offered(byId(`filter-${name}s`), byId(`filter-${name}`), "any", this.choices[table] ?? [], this.values[name]);
   }
 
   set(name, value) {
@@ -46,7 +47,7 @@ export class Filters {
 
   // From an address; what is no day, no source or no rectangle is passed over.
   read(given) {
-    const fits = { from: isDay, to: isDay, place: (text) => text.length <= 80 && text.trim(), source: (text) => text in SOURCES, person: isName, camera: isName, favourites: (text) => text === "only",
+    const fits = { from: isDay, to: isDay, place: (text) => text.length <= 80 && text.trim(), source: (text) => text in SOURCES, person: isName, ...each(() => isName), favourites: (text) => text === "only",
       box: (text) => /^-?\d{1,3}(\.\d{1,9})?(,-?\d{1,3}(\.\d{1,9})?){3}$/.test(text) };
     this.values = {};
     for (const name of FIELDS) if (given.get(name) && fits[name](given.get(name))) this.values[name] = given.get(name);
@@ -63,19 +64,20 @@ export class Filters {
 
   // As the API takes it.
   get asked() {
-    const { from, to, place, source, person, camera, favourites, box } = this.values, out = {};
+    const { from, to, favourites } = this.values, out = {};
     if (from) out.start = Date.parse(`${from}T00:00:00Z`);
     if (to) out.end = Date.parse(`${to}T00:00:00Z`) + DAY - 1;
     if (favourites) out.favourites = true;
-    return { ...out, ...(place ? { place } : {}), ...(source ? { source } : {}), ...(person ? { person } : {}), ...(camera ? { camera } : {}), ...(box ? { box } : {}) };
+    for (const name of [...TYPED.slice(2), "box"]) if (this.values[name]) out[name] = this.values[name];
+    return out;
   }
 
   draw() {
-    const { from, to, place, source, person, camera, favourites, box } = this.values;
+    const { from, to, place, source, person, favourites, box } = this.values;
     this.offer();
     for (const name of TYPED) byId(`filter-${name}`).value = this.values[name] ?? "";
     byId("filter-favourites").setAttribute("aria-pressed", Boolean(favourites));
-    const said = { from: from && `from ${from}`, to: to && `to ${to}`, place: place && `in ${place}`, source: source && `with ${SOURCES[source]}`, person: person && `of ${person}`, camera: camera && `by ${camera}`, box: box && "this part of the map" };
+    const said = { from: from && `from ${from}`, to: to && `to ${to}`, place: place && `in ${place}`, source: source && `with ${SOURCES[source]}`, person: person && `of ${person}`, ...each(({ name, told }) => this.values[name] && told.replace("{}", () => this.values[name])), box: box && "this part of the map" };
     const set = FIELDS.filter((name) => said[name]); // the button of the favourites says so itself
     byId("filter-said").replaceChildren(...set.map((name) =>
       el("li", {}, el("button", { type: "button", class: "cue", "aria-label": `Without the filter: ${said[name]}`, onclick: () => this.set(name, "") }, said[name], " ×"))),
@@ -91,6 +93,7 @@ export class Filters {
 }
 
 const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+const each = (of) => Object.fromEntries(DETAILS.map((detail) => [detail.name, of(detail)]));
 const isName = (text) => text.length <= 200 && text.trim();
 
 // The choice of a name; one in the address that is not among the most seen is offered, too, so that the field shows what is set.

@@ -3,6 +3,7 @@
 
 import { motion, opened, original, photo } from "./api.js";
 import { byId, clip, clock, degrees, el, moment, partClass, partName } from "./draw.js";
+import { DETAILS } from "./fields.js";
 import { film, parts, picture, sure } from "./photos.js";
 import { star } from "./stars.js";
 import { Zoom } from "./zoom.js";
@@ -118,7 +119,7 @@ function facts(hit, known) {
     ["Taken", moment(known.taken_at) ?? "not known"],
     ["Where", known.lat === null ? "not known" : degrees(known.lat, known.lon)],
     ["File", known.name ? el("a", { href: original(hit.row), target: "_blank", rel: "noopener" }, known.name) : "none"],
-    ["Camera", known.camera],
+    ...DETAILS.map(({ name, title }) => [title, known[name]]),
     ["Stays", known.stays ? "on this device" : null],
     ["Clip", known.clip && `${clock(known.clip.start)} to ${clock(known.clip.end)} of ${clock(known.clip.length)}`],
     ["Motion", known.live && el("button", { type: "button", class: "small", onclick: () => byId("viewer-picture").replaceChildren(film(hit.row, motion(hit.row), 0)) }, "Play the Live Photo")],

@@ -22,7 +22,7 @@ from gamer.export.errors import ExportError
 from gamer.export.networks.decoder import Int8Embedding
 from gamer.export.parity import measure, verify
 from gamer.export.settings import Settings, from_strings, parse_parts
-from gamer.index.album.storage import WriterLock
+from gamer.index.album.writing.storage import WriterLock
 from gamer.runtime.bundle import manifest as mf
 
 POCKET = Settings("pocket")

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gamer.index import Album, AlbumError, AlbumWriter, Cube, Encoded, Memory, Photo
-from gamer.index.album import storage
+from gamer.index.album.writing import storage
 from gamer.index.space.kdtree import LOWEST
 from tests.index.conftest import DIM, META, SAMPLE, BuildAlbum, name_vectors, unit
 
@@ -333,9 +333,7 @@ class _RecordingLock:
         self.inside: set[str] = set()
 
     def _attributes(self) -> set[str]:
-        album = self._album
-        layers = album, album.space, album.entities, album.vectors
-        return {f"{type(layer).__name__}.{name}" for layer in layers for name in vars(layer)}
+        return {*vars(self._album)}
 
     def __enter__(self) -> None:
         self._lock.acquire()

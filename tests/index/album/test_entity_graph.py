@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gamer.index import Album, Encoded, EntityMatch, Memory, Photo, extract
-from gamer.index.album import entity_layer
+from gamer.index.album.layers import entity_layer
 from tests.index.conftest import BuildAlbum, name_vectors
 
 TEXTS = {

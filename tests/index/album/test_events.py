@@ -29,8 +29,8 @@ from gamer.index import (
     event_id,
     image_id,
 )
-from gamer.index.album import reencode
 from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.album.writing import reencode
 from gamer.index.cli import stats
 from tests.index.conftest import DIM, META, BuildAlbum, name_vectors
 from tests.paths import GOLDEN

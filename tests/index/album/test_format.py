@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gamer.index import Album, AlbumWriter
-from gamer.index.album import tables
+from gamer.index.album.declarations import tables
 from tests.index.conftest import DIM, SAMPLE, BuildAlbum, name_vectors
 from tests.paths import ROOT
 

@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Event, Memory, Mention, Photo, image_id
-from gamer.index.album import event_rows, loader, schema, tables
+from gamer.index.album import loader, schema
 from gamer.index.album.album_file import StepLimit
+from gamer.index.album.declarations import tables
+from gamer.index.album.declarations.event_tables import SEALED
 from gamer.index.album.export_jsonl import export_jsonl
-from gamer.index.album.reencode import begin
+from gamer.index.album.writing.reencode import begin
 from tests.index.conftest import META, BuildAlbum, name_vectors
 from tests.paths import GOLDEN
 
@@ -109,7 +111,7 @@ def operations() -> dict[str, Callable[[Path], object]]:
         "entities": reading(lambda album: album.match_entities(vector, np.arange(len(album)), 0.1)),
         "activate": reading(lambda album: album.activate(np.arange(len(album)))),
         "links": reading(lambda album: (album.entity_names(5), album.entity_links([0, 1, 2]))),
-        "names": reading(lambda album: album.entities.listing()),
+        "names": reading(lambda album: album.listed_entities()),
         "text vectors": reading(lambda album: album.search_vectors("text", vector, 3)),
         "image scores": reading(lambda album: album.scores("image", vector)),
         "channels": reading(lambda album: album.channels()),
@@ -203,7 +205,7 @@ def test_events_whose_checksum_fits_wrong_values_are_answered_or_refused_in_one_
     db = apsw.Connection(str(album))
     try:
         db.execute(f"UPDATE OR IGNORE events SET {column} = ? WHERE row = 1", (value,))
-        event_rows.seal(db, 1)
+        SEALED.seal(db, 1)
     except apsw.ConstraintError:
         return
     finally:

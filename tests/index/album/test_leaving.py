@@ -85,7 +85,7 @@ def answers(album: Album) -> dict[str, Any]:
         "words": [[word.rarity for word in album.words(query).words] for query in queries],
         "scores": {name: [album.scores(name, v).tolist() for v in vectors] for name in album.channels()},
         "names": album.entity_names(99),
-        "listing": album.entities.listing(),
+        "listing": album.listed_entities(),
         "matched": [[m.name for m in album.match_entities(v, rows, 0.1)] for v in vectors],
         "activated": album.activate(rows).tolist(),
         "events": album.events(),
@@ -175,7 +175,7 @@ def test_what_the_owner_chose_of_entities_and_photos_holds(path: Path) -> None:
         writer.prefer("cup.jpg", "open.jpg")
         writer.prefer("clinic.jpg", "open.jpg")
     with Album.open(path) as album, open_leaving(album, ENCODER) as view:
-        roots = [entity.name for entity in view.entities.listing() if "blue cup" in entity.aliases]
+        roots = [entity.name for entity in view.listed_entities() if "blue cup" in entity.aliases]
         assert roots == ["Kite"]
         assert view.preferred([0, 2]) == [2, 0]
 

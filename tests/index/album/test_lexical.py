@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest import MonkeyPatch
 
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
-from gamer.index.album import lexical
+from gamer.index.album.layers import lexical
 from gamer.index.entities.words import spellings
 
 TEXTS = [

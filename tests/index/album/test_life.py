@@ -33,7 +33,7 @@ from gamer.index import (
 )
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.sharing import leaving
-from gamer.index.album.storage import WriterLock
+from gamer.index.album.writing.storage import WriterLock
 from gamer.index.cli import compact, export, merge, names, prefer, remove, split, stats, verify
 from tests.index.conftest import META, BuildAlbum, name_vectors
 
@@ -408,7 +408,7 @@ def test_names_lists_each_entity_once_with_its_aliases_and_photos(
     with AlbumWriter.extend(album_path) as writer:
         writer.merge("dog", "IKEA")
     with Album.open(album_path) as album:
-        listed = album.entities.listing()
+        listed = album.listed_entities()
         assert {entity.name for entity in listed} == set(album.entity_names(99))
     by_name = {entity.name: entity for entity in listed}
     assert (by_name["dog"].photos, by_name["dog"].aliases) == (2, ("IKEA",))

@@ -19,7 +19,7 @@ def test_a_photos_mean_is_that_of_its_chunks_and_zeros_without_any(tmp_path: Pat
         writer.add([Encoded(Photo(str(n)), channels) for n, channels in enumerate(vectors)])
         writer.finish(lambda names: np.zeros((len(names), DIM), np.float32))
     with Album.open(path) as album:
-        means, none = album.vectors.means("text"), album.vectors.means("image")
+        means, none = album.means("text"), album.means("image")
     both = (one + two) / np.linalg.norm(one + two)
     assert means.dtype == np.float32 and none.shape == (3, 0)
     np.testing.assert_allclose(means, [both, np.zeros(DIM), three], atol=0.01)

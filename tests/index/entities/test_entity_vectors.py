@@ -64,7 +64,7 @@ def topic_matches(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:
             [(m.name, round(m.similarity, 5)) for m in album.match_entities(query, rows, DELTA, 1000)]
             for query in queries
         ]
-        assert album.entities.nodes is not None and (album.entities.nodes.graph is not None) == by_graph
+        assert album.nodes is not None and (album.nodes.graph is not None) == by_graph
         return out
 
 
@@ -130,7 +130,7 @@ def test_a_segment_that_is_no_graph_is_ignored(album: Path, blob: bytes) -> None
     )
     db.close()
     with Album.open(album) as opened:
-        assert opened.entities.nodes is not None and opened.entities.nodes.graph is None
+        assert opened.nodes is not None and opened.nodes.graph is None
         query = (TOPICS[0] / np.linalg.norm(TOPICS[0])).astype(np.float32)
         assert [m.name for m in opened.match_entities(query, np.arange(PHOTOS), DELTA, 1000)] == [
             name for name, _ in every[0]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamer.index import canonical, extract
-from gamer.index.album.rows import ALONE, CHILD, PARENT, leaves
+from gamer.index.album.writing.rows import ALONE, CHILD, PARENT, leaves
 from gamer.index.entities.extract import MAX_MENTIONS
 from gamer.index.entities.graph import above, adjacency
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamer.index import Album, AlbumError, AlbumWriter
-from gamer.index.album import person_tables
+from gamer.index.album.declarations import person_tables
+from gamer.index.album.declarations.person_tables import PERSON
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.leaving import open_leaving
-from gamer.index.album.person_tables import PERSON
 from gamer.index.memory import erasing, writing
 from gamer.index.memory.carrying import carry
 from gamer.index.memory.records import MAX_TURN, NewItem, Turn

@@ -189,7 +189,7 @@ def test_an_album_keeps_the_engine_that_its_writer_was_given(engine: str, tmp_pa
     with Album.open(path) as album:
         got = album.search_vectors("text", x[7], 3, plan="hnsw")
         assert (got.plan, got.rows[0]) == ("hnsw", 7)
-        assert album.vectors.graphs["text"][0].engine == engine  # type: ignore[union-attr]
+        assert album.graphs["text"][0].engine == engine  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("name", ENGINES)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gamer.index.album.storage import WriterLock
+from gamer.index.album.writing.storage import WriterLock
 from gamer.index.memory import store as store_module
 from gamer.index.memory.records import NewItem, Turn
 from gamer.index.memory.store import MemoryStore

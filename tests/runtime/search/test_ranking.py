@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.index.album.lexical import Word, WordScores
+from gamer.index.album.layers.lexical import Word, WordScores
 from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.search.hits import likelihoods, presence
 from gamer.runtime.search.ranking import (

@@ -14,7 +14,7 @@ pytest.importorskip("fastapi", reason="needs the serve extra")
 from starlette.testclient import TestClient
 
 from gamer.index import Album, OpenedLog
-from gamer.index.album.storage import WriterLock
+from gamer.index.album.writing.storage import WriterLock
 from gamer.index.memory import store as memory_store
 from gamer.index.memory.records import MAX_ITEM, Turn
 from gamer.index.memory.store import MemoryStore

@@ -13,7 +13,7 @@ pytest.importorskip("fastapi", reason="needs the serve extra")
 from starlette.testclient import TestClient
 
 from gamer.index import Album
-from gamer.index.album.storage import WriterLock
+from gamer.index.album.writing.storage import WriterLock
 from gamer.index.memory import store as memory_store
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.chat import Conversation

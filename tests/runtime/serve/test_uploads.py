@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from gamer.bench.chrome import Page
 from gamer.bench.serving import serving
 from gamer.index import Album
-from gamer.index.album.storage import WriterLock
+from gamer.index.album.writing.storage import WriterLock
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import live as living

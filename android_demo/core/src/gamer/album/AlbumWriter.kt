@@ -7,7 +7,7 @@ import org.json.JSONException
 import java.io.File
 
 /**
- * Adds, replaces and removes photos of an album file in place, as the Python writer does (index/album/writer.py). Each
+ * Adds, replaces and removes photos of an album file in place, as the Python writer does (index/album/writing/writer.py). Each
  * change is one transaction that has reached the disk when it returns, so a killed app loses at most the batch in
  * progress. There is one writer at a time: it holds `NAME.lock`.
  */
@@ -89,7 +89,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
 
     /**
      * Builds again what is derived from the rows (indexes, the index of words, segments), where a check finds it wrong; damage
-     * in the rows themselves stays. Returns a line for each repair (index/album/repair.py).
+     * in the rows themselves stays. Returns a line for each repair (index/album/writing/repair.py).
      */
     fun repair(): List<String> {
         val done = ArrayList<String>()

@@ -1,7 +1,7 @@
 package gamer.album
 
 /**
- * Keeps events true when their photos change (index/album/event_rows.py). Rows stay 0..e-1: when an event is deleted, the
+ * Keeps events true when their photos change (index/album/writing/event_rows.py). Rows stay 0..e-1: when an event is deleted, the
  * last one moves to its row. Runs inside the caller's transaction.
  */
 internal object EventRows {

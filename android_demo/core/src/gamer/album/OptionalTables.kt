@@ -1,13 +1,13 @@
 package gamer.album
 
 /**
- * Tables that an album may have or lack, and that name photos by their ids (index/album/optional_tables.py). Their column
+ * Tables that an album may have or lack, and that name photos by their ids (index/album/declarations/optional_tables.py). Their column
  * `photo` holds the id. Rows of a table that is not known here would name nothing, which readers skip.
  */
 internal object OptionalTables {
     /** What was computed from a picture, and not of what is there in its place. */
-    val OF_PICTURES = listOf("clips", "cameras")
-    val OF_PHOTOS = listOf("faces", "face_photos", "face_names", "clips", "thing_sightings", "thing_photos", "cameras")
+    val OF_PICTURES = listOf("clips", "cameras", "orientations")
+    val OF_PHOTOS = listOf("faces", "face_photos", "face_names", "clips", "thing_sightings", "thing_photos", "cameras", "orientations")
 
     /** Deletes what belongs to a photo, where these tables are there. */
     fun drop(db: Database, photo: String, tables: List<String>) {

@@ -7,7 +7,7 @@ import java.io.IOException
 
 /**
  * Gives an album the vectors of other encoders, in a copy beside it that takes its place when it is whole
- * (index/album/reencode.py). Rows, memories, labels, merges, preferences and events stay; events have no vectors until a
+ * (index/album/writing/reencode.py). Rows, memories, labels, merges, preferences and events stay; events have no vectors until a
  * computer makes them.
  */
 object Reencoding {

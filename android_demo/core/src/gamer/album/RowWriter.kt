@@ -7,7 +7,7 @@ import java.io.File
 
 /**
  * Inserts, replaces and removes one photo's rows in all tables, with their full-text index entries
- * (index/album/rows.py). Runs inside the caller's transaction. Photo rows stay 0..n-1: when a photo is removed, the last
+ * (index/album/writing/rows.py). Runs inside the caller's transaction. Photo rows stay 0..n-1: when a photo is removed, the last
  * one moves to its row, and the table `changes` says that segments are out of date for that row.
  */
 internal class RowWriter(private val db: Database, private val path: File, stored: Map<String, Int>) {

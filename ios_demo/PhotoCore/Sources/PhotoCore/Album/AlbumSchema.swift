@@ -1,5 +1,5 @@
 /// The statements that create an album's tables, and those that upgrade format 1 to format 2 and format 2 to
-/// format 3 (index/album/tables.py; FORMAT.md describes the same).
+/// format 3 (index/album/declarations/tables.py; FORMAT.md describes the same).
 enum AlbumSchema {
     private static let memories = """
         (id INTEGER PRIMARY KEY, photo INTEGER NOT NULL REFERENCES photos(row), source TEXT NOT NULL, text TEXT NOT NULL, sharing TEXT, sensitivity TEXT)

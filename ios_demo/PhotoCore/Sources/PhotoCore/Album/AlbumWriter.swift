@@ -1,6 +1,6 @@
 import Foundation
 
-/// Adds, replaces and removes photos of an album file in place, as the Python writer does (index/album/writer.py).
+/// Adds, replaces and removes photos of an album file in place, as the Python writer does (index/album/writing/writer.py).
 /// Each call is one transaction that has reached the disk when it returns, so a killed app loses at most the batch in
 /// progress. There is one writer at a time; readers keep the snapshot that they opened.
 public final class AlbumWriter {
@@ -154,7 +154,7 @@ public final class AlbumWriter {
     }
 
     /// Builds again what is derived from the rows (indexes, the index of words, segments), where a check finds it wrong;
-    /// damage in the rows themselves stays. Returns a line for each repair (index/album/repair.py).
+    /// damage in the rows themselves stays. Returns a line for each repair (index/album/writing/repair.py).
     public func repair() throws -> [String] {
         var done: [String] = []
         try commit {

@@ -1,4 +1,4 @@
-/// Keeps events true when their photos change (index/album/event_rows.py). Rows stay 0..e-1: when an event is
+/// Keeps events true when their photos change (index/album/writing/event_rows.py). Rows stay 0..e-1: when an event is
 /// deleted, the last one moves to its row. Runs inside the caller's transaction.
 enum EventRows {
     private static let times = """

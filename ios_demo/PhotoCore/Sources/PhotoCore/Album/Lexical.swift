@@ -11,7 +11,7 @@ public struct Word: Sendable {
     public init(text: String, rows: [Int], bm25: [Float], rarity: Double) { (self.text, self.rows, self.bm25, self.rarity) = (text, rows, bm25, rarity) }
 }
 
-/// All words of a query, over an album of `photos` rows (index/album/lexical.py: BM25 by FTS5, word by word).
+/// All words of a query, over an album of `photos` rows (index/album/layers/lexical.py: BM25 by FTS5, word by word).
 public struct WordScores: Sendable {
     public let words: [Word]
     public let photos: Int

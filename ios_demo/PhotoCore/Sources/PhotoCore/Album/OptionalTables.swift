@@ -1,9 +1,9 @@
-/// Tables that an album may have or lack, and that name photos by their ids (index/album/optional_tables.py). Their
+/// Tables that an album may have or lack, and that name photos by their ids (index/album/declarations/optional_tables.py). Their
 /// column `photo` holds the id. Rows of a table that is not known here would name nothing, which readers skip.
 enum OptionalTables {
     /// What was computed from a picture, and not of what is there in its place.
-    static let ofPictures = ["clips", "cameras"]
-    static let ofPhotos = ["faces", "face_photos", "face_names", "clips", "thing_sightings", "thing_photos", "cameras"]
+    static let ofPictures = ["clips", "cameras", "orientations"]
+    static let ofPhotos = ["faces", "face_photos", "face_names", "clips", "thing_sightings", "thing_photos", "cameras", "orientations"]
 
     /// Deletes what belongs to a photo, where these tables are there.
     static func drop(_ db: Database, _ photo: String, _ tables: [String]) throws {

@@ -1,5 +1,5 @@
 /// Inserts, replaces and removes one photo's rows in all tables, with their full-text index entries
-/// (index/album/rows.py). Every function runs inside the caller's transaction. Photo rows stay 0..n-1: when a photo is
+/// (index/album/writing/rows.py). Every function runs inside the caller's transaction. Photo rows stay 0..n-1: when a photo is
 /// removed, the last one moves to its row, and the table `changes` says that segments are out of date for that row.
 struct PhotoRows {
     let db: Database

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Gives an album the vectors of other encoders, in a copy beside it that takes its place when it is whole
-/// (index/album/reencode.py). Rows, memories, labels, merges, preferences and events stay; events have no vectors until
+/// (index/album/writing/reencode.py). Rows, memories, labels, merges, preferences and events stay; events have no vectors until
 /// a computer makes them.
 public enum Reencoding {
     // The key in the copy's meta table: of which state of the album it is a copy.

@@ -1,4 +1,4 @@
-"""CRC-32 checksums over all values of a photo, entity or event, so that a flipped bit in a row is detected.
+"""CRC-32 checksums over the values of a photo, or of a row, so that a flipped bit in a row is detected.
 
 SQLite's pages carry no checksum, so nothing else in the file would detect a changed digit in a date or a
 changed byte in a vector. FORMAT.md describes the bytes that are summed.
@@ -28,11 +28,6 @@ _VECTORS = (
     f"SELECT photo, channel, chunk, scale, data, fine FROM vectors WHERE photo {AMONG} AND channel=? ORDER "
     "BY photo, chunk"
 )
-ENTITY_COLUMNS = "canonical, name, kind, scale, data"
-EVENT_COLUMNS = "id, name, summary, place, starts, ends, edited, scale, data"
-_PHOTOS_OF_EVENT = (
-    "SELECT p.id FROM event_photos m JOIN photos p ON p.row = m.photo WHERE m.event = ? ORDER BY p.id"
-)
 
 
 def of_photos(db: apsw.Connection, rows: Sequence[int], channels: Sequence[str]) -> dict[int, int]:
@@ -51,14 +46,6 @@ def of_photos(db: apsw.Connection, rows: Sequence[int], channels: Sequence[str])
                 raise ValueError(f"a record of photo {row} where others were asked for")
             sums[row] = of_values(record, sums[row])
     return sums
-
-
-def of_event(db: apsw.Connection, row: int) -> int:
-    """Of the event's values and of its photos' ids, since their rows change. ValueError if it is missing."""
-    record = db.execute(f"SELECT {EVENT_COLUMNS} FROM events WHERE row=?", (row,)).fetchone()
-    if record is None:
-        raise ValueError(f"no event in row {row}")
-    return of_values([*record, *(photo for (photo,) in db.execute(_PHOTOS_OF_EVENT, (row,)))])
 
 
 def of_values(values: Sequence[Any], crc: int = 0) -> int:

@@ -11,13 +11,17 @@ from collections.abc import Iterable, Mapping
 import apsw
 import numpy as np
 
-from ..entities.extract import canonical
-from ..errors import AlbumError
-from ..records import Encoded, FloatArray, Memory, Mention, Photo
-from ..space import cubes
-from ..vectors.quantize import quantize, residue
-from . import camera_tables, checksums, clip_tables, event_rows, optional_tables, words
-from .loader import PHOTO_COLUMNS
+from ...entities.extract import canonical
+from ...errors import AlbumError
+from ...fields import values
+from ...records import Encoded, FloatArray, Memory, Mention, Photo
+from ...space import cubes
+from ...vectors.quantize import quantize, residue
+from .. import words
+from ..declarations import checksums, clip_tables, field_tables, optional_tables
+from ..declarations.sealed import ENTITIES
+from ..loader import PHOTO_COLUMNS
+from . import event_rows
 
 TEXT = "text"  # the channel of the vectors of memories
 MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
@@ -99,11 +103,11 @@ class Rows:
     def _beside(self, item: Encoded) -> None:
         """Writes what optional tables hold of the photo itself."""
         clip_tables.write(self._db, item.photo.id, item.clip)
-        camera_tables.write(self._db, item.photo.id, item.photo.camera)
+        field_tables.write(self._db, item.photo.id, values(item.photo))
 
-    def note_camera(self, photo_id: str, name: str) -> None:
+    def note_details(self, photo_id: str, known: Mapping[str, str]) -> None:
         self.find(photo_id)
-        camera_tables.write(self._db, photo_id, name)
+        field_tables.write(self._db, photo_id, known)
 
     def retell(self, item: Encoded, generation: int) -> None:
         """Replaces a photo's memories, with their mentions and text vectors; all else of it stays."""
@@ -296,22 +300,8 @@ def entity_row(db: apsw.Connection, name: str, kind: str) -> int | None:
         "SELECT row FROM entities WHERE canonical=? ORDER BY same_as IS NOT NULL, row LIMIT 1", (key,)
     ).fetchone()
     row = int((db.execute("SELECT coalesce(max(row), -1) + 1 FROM entities").fetchone() or (0,))[0])
-    values = (
-        row,
-        key,
-        name,
-        kind,
-        int(same[0]) if same else None,
-        checksums.of_values((key, name, kind, None, None)),
-    )
-    db.execute("INSERT INTO entities(row, canonical, name, kind, same_as, crc) VALUES(?,?,?,?,?,?)", values)
+    ENTITIES.insert(db, (key, name, kind, None, None), row=row, same_as=same and same[0])
     return row
-
-
-def seal_entity(db: apsw.Connection, row: int) -> None:
-    record = db.execute(f"SELECT {checksums.ENTITY_COLUMNS} FROM entities WHERE row=?", (row,)).fetchone()
-    if record:
-        db.execute("UPDATE entities SET crc=? WHERE row=?", (checksums.of_values(record), row))
 
 
 def renumber_memories(db: apsw.Connection) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import apsw
 
-from . import loader, storage
+from .. import loader
+from . import storage
 from .rows import renumber_memories
 
 # An entity is dropped if neither it nor any name merged with it is mentioned by a photo or has a preference.

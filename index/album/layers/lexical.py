@@ -18,8 +18,8 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..records import FloatArray, RowArray
-from .loader import within
+from ...records import FloatArray, RowArray
+from ..loader import within
 
 MAX_WORDS = 64
 # (a, b, c): a word held by more than min(c, a + b·N) of the N memories is skipped: it costs milliseconds and

@@ -18,30 +18,20 @@ from typing import TypeVar
 
 import apsw
 
-from ..entities import entity_vectors
-from ..errors import AlbumError
-from ..records import COPIES, FAVOURITE, Encoded, Event, FloatArray, Known
-from ..space import kdtree
-from ..vectors import engines, hnsw
-from . import (
-    checksums,
-    choices,
-    embedding,
-    event_rows,
-    loader,
-    merging,
-    notes,
-    preferences,
-    segments,
-    storage,
-    words,
-)
-from .album_file import StepLimit
+from ...entities import entity_vectors
+from ...errors import AlbumError
+from ...records import COPIES, FAVOURITE, Encoded, Event, FloatArray, Known
+from ...space import kdtree
+from ...vectors import engines, hnsw
+from .. import loader, notes, preferences, segments, words
+from ..album_file import StepLimit
+from ..declarations.sealed import ENTITIES
+from ..declarations.tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
+from ..results import AlbumMeta
+from ..schema import UNREADABLE, check_replaceable, connect, means_damage, one_line, unusable
+from . import choices, embedding, event_rows, merging, storage
 from .choices import Choices
-from .results import AlbumMeta
 from .rows import Rows, StoredVector
-from .schema import UNREADABLE, check_replaceable, connect, means_damage, one_line, unusable
-from .tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
 
 _T = TypeVar("_T")
 HNSW_FROM = 1_000  # vectors: a channel with fewer gets no graph, which would save too little for its size
@@ -233,12 +223,12 @@ class AlbumWriter:
         """Records that the photo's file now has another path."""
         self._commit(lambda _: self._rows.move(photo_id, path))
 
-    def note_cameras(self, cameras: Mapping[str, str]) -> None:
-        """Records the cameras of photos: id → name."""
+    def note_details(self, details: Mapping[str, Mapping[str, str]]) -> None:
+        """Records the fields of photos: id → name → value, in place of all that they had."""
 
         def change(_: int) -> None:
-            for photo, name in cameras.items():
-                self._rows.note_camera(photo, name)
+            for photo, known in details.items():
+                self._rows.note_details(photo, known)
 
         self._commit(change)
 
@@ -506,7 +496,7 @@ def _seal_all(db: apsw.Connection) -> None:
     rows = Rows(db, "", loader.channel_dims(db))
     for row in range(rows.count()):
         rows.seal(row)
-    for record in db.execute(f"SELECT row, {checksums.ENTITY_COLUMNS} FROM entities").fetchall():
-        db.execute("UPDATE entities SET crc=? WHERE row=?", (checksums.of_values(record[1:]), record[0]))
+    for (entity,) in db.execute("SELECT row FROM entities").fetchall():
+        ENTITIES.seal(db, entity)
     meta = {str(key): str(value) for key, value in db.execute("SELECT key, value FROM meta")}
     db.execute("INSERT OR REPLACE INTO meta VALUES('crc', ?)", (str(loader.meta_crc(meta)),))

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 import apsw
 
-from .camera_tables import CAMERAS
+from . import field_tables
 from .clip_tables import CLIPS
 from .face_tables import FACES
 from .person_tables import PERSON
 from .table_group import TableGroup
 from .thing_tables import THINGS
 
-GROUPS: tuple[TableGroup, ...] = (PERSON, FACES, CLIPS, THINGS, CAMERAS)
+GROUPS: tuple[TableGroup, ...] = (PERSON, FACES, CLIPS, THINGS, *field_tables.GROUPS.values())
 NAMES = frozenset(name for group in GROUPS for name in group.names)
 SHADOWED = frozenset(name for group in GROUPS for name in group.full_text)
 

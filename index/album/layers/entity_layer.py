@@ -9,14 +9,14 @@ from functools import cached_property
 import apsw
 import numpy as np
 
-from ..entities import entity_vectors, graph
-from ..entities.entity_vectors import EntityNodes
-from ..records import EntityMatch, FloatArray, RowArray
-from ..row_sets import RowSet
-from ..vectors import hnsw
-from . import loader, segments
-from .album_file import AlbumFile
-from .results import NamedEntity
+from ...entities import entity_vectors, graph
+from ...entities.entity_vectors import EntityNodes
+from ...records import EntityMatch, FloatArray, RowArray
+from ...row_sets import RowSet
+from ...vectors import hnsw
+from .. import loader, segments
+from ..album_file import Layer
+from ..results import NamedEntity
 
 LIMIT = 32  # matches of a query
 DEPTH = 3  # edges between an entity that a photo is about and one that is similar to the query
@@ -24,17 +24,14 @@ MOST_REACHED = 1_000  # photos; what leads to more says nothing about any of the
 FEW = 2_000  # photos, of which it is worth computing first what can be reached from them
 
 
-class EntityLayer:
+class EntityLayer(Layer):
     """Entities, their vectors, who mentions them, and the edges between them; loaded once, on first use."""
-
-    def __init__(self, file: AlbumFile) -> None:
-        self._file = file
 
     def activate(self, rows: RowArray) -> RowArray:
         """Sorted rows of the entities that these photos mention."""
         return self.entities_of.of(np.asarray(rows, np.int64))
 
-    def match(
+    def match_entities(
         self,
         query: FloatArray,
         rows: RowArray | RowSet,
@@ -80,13 +77,13 @@ class EntityLayer:
             return own, own[:0]
         return own, np.setdiff1d(self._hanging.of(above), own, assume_unique=True)
 
-    def names(self, limit: int) -> list[str]:
+    def entity_names(self, limit: int) -> list[str]:
         """At most `limit` names of entities, those linked to the most photos first; no aliases."""
         order = np.argsort(-np.bincount(self._mentions[0], minlength=self._entity_count), kind="stable")
         roots = self._file.load(loader.entity_roots)
         return [self._entity_name(int(row))[0] for row in order[roots[order] == order][:limit]]
 
-    def listing(self) -> list[NamedEntity]:
+    def listed_entities(self) -> list[NamedEntity]:
         """Every entity with its aliases, the most mentioned first, then by name."""
         rows = self._file.sql("SELECT row, name, kind FROM entities ORDER BY row")
         roots = self._file.load(loader.entity_roots).tolist()
@@ -102,7 +99,7 @@ class EntityLayer:
         ]
         return sorted(entities, key=lambda entity: (-entity.photos, entity.name))
 
-    def links(self, entities: Sequence[int]) -> list[tuple[int, int]]:
+    def entity_links(self, entities: Sequence[int]) -> list[tuple[int, int]]:
         """The edges between two of these entity rows, each once and as (lower row, higher row)."""
         known = sorted(set(entities))
         near, which = self._edges.gather(np.asarray(known, np.int64))

@@ -7,18 +7,18 @@ group leaves rows that name nothing, which readers skip and `verify` reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import apsw
 
-from ..errors import AlbumError
-from . import checksums
+from ...errors import AlbumError
+from .sealed import Sealed
 
 FULL_TEXT_PARTS = ("data", "idx", "docsize", "config")  # of a full-text table, as SQLite names them
+_STRAY = "photo NOT IN (SELECT id FROM photos)"
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,9 @@ class TableGroup:
     `of_photos`: those of its tables whose column `photo` holds the id of the photo that a row belongs to.
     `full_text`: its full-text tables. `version`: of the group, which its first table, of keys and values,
     holds; 0 for a group without one. `added`: tables that the version before lacks, which can be read too.
-    `settings`: statements that follow when the tables are made. `invariants`: problem → the SQL that counts
-    it. `find_problems`: what else is wrong in the tables, which exist, one line each.
+    `settings`: statements that follow when the tables are made. `sealed`: those whose rows have a checksum.
+    `invariants`: problem → the SQL that counts it. `find_problems`: what else is wrong in the tables, which
+    exist, one line each. `derived`: whether the pictures say all that the tables hold.
     """
 
     what: str
@@ -39,8 +40,10 @@ class TableGroup:
     version: int = 0
     added: frozenset[str] = frozenset()
     settings: str = ""
+    sealed: tuple[Sealed, ...] = ()
     invariants: tuple[tuple[str, str], ...] = ()
     find_problems: Callable[[apsw.Connection], list[str]] = field(default=lambda db: [])
+    derived: bool = False
 
     @cached_property
     def declared(self) -> dict[str, str]:
@@ -126,48 +129,39 @@ class TableGroup:
         if not self.exist(db):
             return []
         self.check_version(db, path)
-        lost = (
-            (
-                f"{table} of photos that are not in the album",
-                f"SELECT count(*) FROM {table} WHERE photo NOT IN (SELECT id FROM photos)",
-            )
-            for table in self.of_photos
-        )
+        absent = set(self.tables) - _names(db)  # of the version before
+        strays = ((f"{table} of photos that are not in the album", _count(table)) for table in self.of_photos)
         out = []
-        for description, sql in (*lost, *self.invariants):
+        for description, sql in (*strays, *self.invariants):
+            if any(table in sql for table in absent):
+                continue
             (count,) = db.execute(sql).fetchone() or (0,)
             if count:
                 out.append(f"{description}: {count}")
+        for table in self.sealed:
+            out += table.problems(db) if table.table not in absent else []
         return out + self.find_problems(db)
 
+    def repair(self, db: apsw.Connection) -> list[str]:
+        """Deletes what belongs to no photo and what the pictures say again; one line for each repair.
 
-def unsealed(db: apsw.Connection, sql: str, what: str) -> list[str]:
-    """The rows of a table that do not match their checksum, one line each.
-
-    `sql` selects what names a row, its checksum, and the values that this is of. `what`: what a row is, with
-    {} for its name.
-    """
-    return [
-        f"{what.format(name)}: its row does not match its checksum"
-        for name, crc, *values in db.execute(sql)
-        if checksums.of_values(values) != crc
-    ]
-
-
-def sealed(db: apsw.Connection, sql: str, given: Sequence[str], path: Path, what: str) -> Iterator[list[Any]]:
-    """The values of a table's rows that match their checksum; raises AlbumError at one that does not.
-
-    `sql` selects the checksum, then the values that it is of, of which the first names the row. `given`: its
-    bindings. `what`: what a row is, with {} for its name.
-    """
-    for crc, *values in db.execute(sql, given):
-        if checksums.of_values(values) != crc:
-            raise damaged_row(path, what.format(values[0]))
-        yield values
+        In the caller's transaction.
+        """
+        if not self.exist(db):
+            return []
+        done = []
+        for table in self.of_photos:
+            if db.execute(f"DELETE FROM {table} WHERE {_STRAY} RETURNING 1").fetchall():
+                done.append(f"{table} of photos that are not in the album deleted")
+        for damaged in self.sealed if self.derived else ():
+            for key in damaged.wrong(db):
+                db.execute(f"DELETE FROM {damaged.table} WHERE {damaged.key}=?", (key,))
+                done.append(f"{damaged.what.format(key)} deleted: add its folder again")
+        return done
 
 
-def damaged_row(path: Path, what: str) -> AlbumError:
-    return AlbumError(f"{path}: {what} is damaged (its checksum differs); run verify and index it again")
+def _count(table: str) -> str:
+    return f"SELECT count(*) FROM {table} WHERE {_STRAY}"
 
 
 def _names(db: apsw.Connection) -> frozenset[str]:

@@ -7,24 +7,21 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ..errors import AlbumError
-from ..records import Cube, RowArray
-from ..row_sets import RowSet
-from ..space import cubes, kdtree
-from ..space.cubes import CubeResult
-from ..space.kdtree import LOWEST, Int64Array
-from . import loader, segments
-from .album_file import AlbumFile
+from ...errors import AlbumError
+from ...records import Cube, RowArray
+from ...row_sets import RowSet
+from ...space import cubes, kdtree
+from ...space.cubes import CubeResult
+from ...space.kdtree import LOWEST, Int64Array
+from .. import loader, segments
+from ..album_file import Layer
 
 _NONE: RowArray = np.empty(0, np.int64)
 _SAME = 4  # cached results of box queries
 
 
-class SpaceLayer:
+class SpaceLayer(Layer):
     """The K-D tree and the photos that changed since its segment was built; loaded once, on first use."""
-
-    def __init__(self, file: AlbumFile) -> None:
-        self._file = file
 
     def in_cubes(self, wanted: Sequence[Cube]) -> CubeResult:
         """The photos inside any cube, and those not excluded because a field is unknown. No cubes: all."""

@@ -10,11 +10,12 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..errors import AlbumError
-from ..records import FloatArray
-from ..vectors.quantize import quantize
+from ...errors import AlbumError
+from ...records import FloatArray
+from ...vectors.quantize import quantize
+from ..declarations import event_tables
+from ..declarations.sealed import ENTITIES
 from . import event_rows
-from .rows import seal_entity
 
 Encode = Callable[[Sequence[str]], FloatArray]  # texts → float32 [n, dim]
 _TEXTS_A_CALL = 512  # texts given to the encoder at once, so that memory stays bounded
@@ -35,12 +36,12 @@ def embed(db: apsw.Connection, where: str, dim: int, encode: Encode) -> None:
         where, "entity", [(row, str(name)) for row, name in entities], dim, encode
     ):
         db.execute("UPDATE entities SET scale=?, data=? WHERE row=?", (scale, data, row))
-        seal_entity(db, row)
+        ENTITIES.seal(db, row)
     events: list[Any] = db.execute(_TODO["events"]).fetchall()
     texts = [(row, event_rows.text_of(name, summary)) for row, name, summary in events]
     for row, scale, data in _vectors(where, "event", texts, dim, encode):
         db.execute("UPDATE events SET scale=?, data=? WHERE row=?", (scale, data, row))
-        event_rows.seal(db, row)
+        event_tables.SEALED.seal(db, row)
 
 
 def _vectors(

@@ -7,12 +7,8 @@ in `face_meta`. `gamer.index.people` reads and writes them.
 
 from __future__ import annotations
 
-from typing import Any
-
-import apsw
-
-from . import checksums
-from .table_group import TableGroup, unsealed
+from .sealed import Sealed
+from .table_group import TableGroup
 
 _DDL = """
 CREATE TABLE face_meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -28,7 +24,13 @@ CREATE TABLE face_photos(
 CREATE TABLE face_names(
     photo TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY(photo, text)) WITHOUT ROWID;
 """
-FACE_COLUMNS = "photo, x, y, width, height, quality, person, fixed, scale, data"
+SEALED = Sealed(
+    "faces",
+    "photo, x, y, width, height, quality, person, fixed, scale, data",
+    "face f{}",
+    cure="`gamer people forget --all` and find them again",
+)
+SEALED_PEOPLE = Sealed("face_people", "id, name", "person p{}", cure="give them their name again")
 DIM = 128
 _INVARIANTS = (
     ("faces of no person", "SELECT count(*) FROM faces WHERE person NOT IN (SELECT id FROM face_people)"),
@@ -40,20 +42,11 @@ _INVARIANTS = (
 )  # fmt: skip
 
 
-def _problems(db: apsw.Connection) -> list[str]:
-    people: list[Any] = db.execute("SELECT id, crc, name FROM face_people").fetchall()
-    return unsealed(db, f"SELECT id, crc, {FACE_COLUMNS} FROM faces", "face f{}") + [
-        f"person p{row}: their row does not match its checksum"
-        for row, crc, name in people
-        if checksums.of_values((row, name)) != crc
-    ]
-
-
 FACES = TableGroup(
     "faces",
     _DDL,
     of_photos=("faces", "face_photos", "face_names"),
     version=1,
+    sealed=(SEALED, SEALED_PEOPLE),
     invariants=_INVARIANTS,
-    find_problems=_problems,
 )

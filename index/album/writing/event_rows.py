@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 import apsw
 import numpy as np
 
-from ..errors import AlbumError
-from ..records import Event
-from ..vectors.quantize import quantize
-from . import checksums
-from .ids import EVENT_ID
+from ...errors import AlbumError
+from ...records import Event
+from ...vectors.quantize import quantize
+from ..declarations.event_tables import SEALED
+from ..ids import EVENT_ID
 
 _TIMES = """UPDATE events SET (starts, ends) = (
     SELECT min(taken_at + 60000 * coalesce(utc_offset, 0)), max(taken_at + 60000 * coalesce(utc_offset, 0))
@@ -70,11 +70,7 @@ def refresh_all(db: apsw.Connection, events: set[int]) -> None:
 
 def _refresh(db: apsw.Connection, event: int) -> None:
     db.execute(_TIMES, (event,))
-    seal(db, event)
-
-
-def seal(db: apsw.Connection, event: int) -> None:
-    db.execute("UPDATE events SET crc=? WHERE row=?", (checksums.of_event(db, event), event))
+    SEALED.seal(db, event)
 
 
 def text_of(name: str, summary: str) -> str:

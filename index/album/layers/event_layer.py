@@ -16,12 +16,13 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..entities.words import query_terms
-from ..errors import AlbumError
-from ..records import Event, FloatArray
-from ..vectors.quantize import dequantize
-from . import checksums, loader
-from .album_file import AlbumFile
+from ...entities.words import query_terms
+from ...errors import AlbumError
+from ...records import Event, FloatArray
+from ...vectors.quantize import dequantize
+from .. import loader
+from ..album_file import Layer
+from ..declarations.event_tables import SEALED
 from .lexical import MAX_WORDS
 
 _RANK_OFFSET = 60  # the constant of reciprocal rank fusion (Cormack et al. 2009)
@@ -29,36 +30,33 @@ _MEMBERS = """SELECT m.photo, m.event, p.id, p.taken_at + 60000 * coalesce(p.utc
     FROM event_photos m LEFT JOIN photos p ON p.row = m.photo ORDER BY p.id"""
 
 
-class EventLayer:
+class EventLayer(Layer):
     """Events, loaded once, on first use, each checked against its checksum."""
 
-    def __init__(self, file: AlbumFile, dim: int) -> None:
-        self._file, self._dim = file, dim
-
-    def all(self) -> list[Event]:
+    def events(self) -> list[Event]:
         """Every event, ordered by its start, those without a date last, then by id.
 
         Raises AlbumError if an event is damaged.
         """
-        return list(self._loaded[0])
+        return list(self._loaded_events[0])
 
-    def of_photo(self, row: int) -> Event | None:
+    def event_of(self, row: int) -> Event | None:
         """The event that the photo in this row is in. Raises AlbumError for a row that does not exist."""
         if not 0 <= row < self._file.photos:
             raise AlbumError(f"{self._file.path}: no photo in row {row}; rows are 0..{self._file.photos - 1}")
-        events, of = self._loaded
+        events, of = self._loaded_events
         return events[of[row]] if row in of else None
 
-    def search(self, text: str, vector: FloatArray | None, k: int) -> list[tuple[Event, float]]:
+    def search_events(self, text: str, vector: FloatArray | None, k: int) -> list[tuple[Event, float]]:
         """The `k` best events with their scores, best first (see the module's docstring).
 
         `vector`: the query's, float32 [dim], or None to search by words alone. An event that holds none of
         the words is found by its vector only. Raises AlbumError for a vector of another length.
         """
-        events = self._loaded[0]
-        rankings = [self._words.ranked(text)]
+        events = self._loaded_events[0]
+        rankings = [self._event_words.ranked(text)]
         if vector is not None:
-            rankings.append(self._similar(self._file.query(vector, self._dim, "events")))
+            rankings.append(self._similar(self._file.query(vector, self.meta.dim, "events")))
         scores: dict[int, float] = defaultdict(float)
         for ranking in rankings:
             for rank, at in enumerate(ranking, 1):
@@ -68,26 +66,30 @@ class EventLayer:
 
     def _similar(self, query: FloatArray) -> list[int]:
         """Positions of the events that have a vector, the most similar first."""
-        at, vectors = self._vectors
+        at, vectors = self._event_vectors
         return [int(row) for row in at[np.argsort(-(vectors @ query), kind="stable")]]
 
     @cached_property
-    def _loaded(self) -> tuple[list[Event], dict[int, int]]:
+    def _loaded_events(self) -> tuple[list[Event], dict[int, int]]:
         """The events in order, and photo row → position of its event."""
-        return self._file.load(lambda db: read(db, self._file.photos, self._dim, str(self._file.path)))
+        return self._file.load(lambda db: read(db, self._file.photos, self.meta.dim, str(self._file.path)))
 
     @cached_property
-    def _vectors(self) -> tuple[Any, FloatArray]:
+    def _event_vectors(self) -> tuple[Any, FloatArray]:
         """Positions int64 [n] and vectors float32 [n, dim] of the events that have one."""
-        known = [(at, event.vector) for at, event in enumerate(self._loaded[0]) if event.vector is not None]
-        stacked = np.stack([vector for _, vector in known]) if known else np.zeros((0, self._dim), np.float32)
+        known = [
+            (at, event.vector) for at, event in enumerate(self._loaded_events[0]) if event.vector is not None
+        ]
+        stacked = (
+            np.stack([vector for _, vector in known]) if known else np.zeros((0, self.meta.dim), np.float32)
+        )
         norms = np.linalg.norm(stacked.astype(np.float64), axis=1, keepdims=True)
         unit = (stacked / np.maximum(norms, 1e-9)).astype(np.float32)
         return np.array([at for at, _ in known], np.int64), unit
 
     @cached_property
-    def _words(self) -> EventWords:
-        return EventWords(self._loaded[0])
+    def _event_words(self) -> EventWords:
+        return EventWords(self._loaded_events[0])
 
 
 class EventWords:
@@ -120,9 +122,7 @@ def read(db: apsw.Connection, photos: int, dim: int, where: str) -> tuple[list[E
     Raises AlbumError for an event whose checksum differs, and ValueError or TypeError for what no writer
     writes.
     """
-    records: list[Any] = db.execute(
-        f"SELECT row, crc, {checksums.EVENT_COLUMNS} FROM events ORDER BY row"
-    ).fetchall()
+    records: list[Any] = db.execute(f"SELECT row, crc, {SEALED.columns} FROM events ORDER BY row").fetchall()
     if [record[0] for record in records] != list(range(len(records))):
         raise ValueError("event rows are not 0..e-1")
     members: list[list[tuple[str, int | None]]] = [[] for _ in records]
@@ -133,11 +133,8 @@ def read(db: apsw.Connection, photos: int, dim: int, where: str) -> tuple[list[E
         members[event].append((photo_id, None if wall is None else _integer(wall)))
         row_of[photo] = event
     events = []
-    for (_, crc, *values), linked in zip(records, members, strict=True):
-        if checksums.of_values([*values, *(photo_id for photo_id, _ in linked)]) != crc:
-            raise AlbumError(
-                f"{where}: the event {str(values[0])[:20]!r} is damaged (its checksum differs); run verify"
-            )
+    for (row, crc, *values), linked in zip(records, members, strict=True):
+        SEALED.check(where, row, crc, [*values, *(photo_id for photo_id, _ in linked)])
         events.append(_event(values, linked, dim))
     order = sorted(
         range(len(events)),

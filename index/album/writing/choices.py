@@ -9,10 +9,11 @@ from typing import Any
 
 import apsw
 
-from ..entities.extract import canonical
-from ..errors import AlbumError
-from . import merging, preferences
-from .rows import seal_entity
+from ...entities.extract import canonical
+from ...errors import AlbumError
+from .. import preferences
+from ..declarations.sealed import ENTITIES
+from . import merging
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def repeat(db: apsw.Connection, path: Path, choices: Choices) -> None:
     for row, name in bare:
         if name in choices.vectors:
             db.execute("UPDATE entities SET scale=?, data=? WHERE row=?", (*choices.vectors[name], row))
-            seal_entity(db, row)
+            ENTITIES.seal(db, row)
     for name in choices.split:
         if db.execute("SELECT 1 FROM entities WHERE name=? AND same_as IS NOT NULL", (name,)).fetchone():
             merging.split(db, path, name)

@@ -23,6 +23,13 @@ def clean(value: Any, limit: int = MAX_TEXT) -> str:
     return cleaned.strip()[:limit]
 
 
+def of_tag(value: Any) -> str:
+    """The text that a tag of EXIF holds; "" if it is none."""
+    if isinstance(value, bytes):
+        return value.decode("ascii", "replace").strip("\x00 ")
+    return value.strip("\x00 ") if isinstance(value, str) else ""
+
+
 def names(values: Iterable[Any]) -> tuple[str, ...]:
     """Distinct cleaned names, in order, each on one line and without a comma: they are joined with commas."""
     out: dict[str, None] = {}

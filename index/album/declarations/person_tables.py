@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import apsw
 
-from . import checksums
-from .table_group import TableGroup, unsealed
+from .sealed import Sealed
+from .table_group import TableGroup
 
 _DDL = """
 CREATE TABLE person_meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -42,9 +42,6 @@ _ERASE = "INSERT INTO person_words(person_words, rank) VALUES('secure-delete', 1
 ROWS = (
     "person_meta", "person_turns", "person_items", "person_sources", "person_objects", "person_forgotten",
 )  # fmt: skip
-OBJECT_COLUMNS = "item, name, picture, encoder, scale, data"
-TURN_COLUMNS = "uid, chat, speaker, at, text, pictures, sharing"
-ITEM_COLUMNS = "kind, key, text, keywords, at, ends, past, origin, sharing"
 _LABELS = "NOT coalesce(sharing, 'low') IN ('low', 'high')"
 _INVARIANTS = (
     ("turns or memories of the person with an unknown sharing label", f"""SELECT
@@ -59,6 +56,8 @@ _INVARIANTS = (
         OR child IN ('item', 'says') AND id NOT IN (SELECT id FROM person_items)
         OR child = 'turn' AND id NOT IN (SELECT id FROM person_turns)
         OR child NOT IN ('item', 'turn', 'says')"""),
+    ("objects of a memory that does not exist",
+        "SELECT count(*) FROM person_objects WHERE item NOT IN (SELECT id FROM person_items)"),
     ("turns missing from their index of words",
         "SELECT (SELECT count(*) FROM person_turns) <> (SELECT count(*) FROM person_words_docsize)"),
 )  # fmt: skip
@@ -70,23 +69,26 @@ def sources(db: apsw.Connection, child: str, row: int) -> tuple[int, ...]:
     return tuple(int(turn) for (turn,) in found)
 
 
-def _problems(db: apsw.Connection) -> list[str]:
-    out = _of_objects(db) if PERSON.is_current(db) else []
-    out += unsealed(db, f"SELECT id, crc, {TURN_COLUMNS} FROM person_turns", "turn t{}")
-    for row, crc, *values in db.execute(f"SELECT id, crc, {ITEM_COLUMNS} FROM person_items"):
-        if checksums.of_values((*values, *sources(db, "item", row))) != crc:
-            out.append(f"memory m{row}: its row does not match its checksum")
-    return out
-
-
-def _of_objects(db: apsw.Connection) -> list[str]:
-    (lost,) = db.execute(
-        "SELECT count(*) FROM person_objects WHERE item NOT IN (SELECT id FROM person_items)"
-    ).fetchone() or (0,)
-    wrong = unsealed(db, f"SELECT item, crc, {OBJECT_COLUMNS} FROM person_objects", "object of m{}")
-    return [*([f"objects of a memory that does not exist: {lost}"] if lost else []), *wrong]
-
-
+TURNS = Sealed(
+    "person_turns",
+    "uid, chat, speaker, at, text, pictures, sharing",
+    "turn t{}",
+    cure="forget it, or restore a copy",
+)
+ITEMS = Sealed(
+    "person_items",
+    "kind, key, text, keywords, at, ends, past, origin, sharing",
+    "memory m{}",
+    cure="forget it, or restore a copy",
+    more=lambda db, row: sources(db, "item", row),
+)
+OBJECTS = Sealed(
+    "person_objects",
+    "item, name, picture, encoder, scale, data",
+    "object of m{}",
+    key="item",
+    cure="forget the memory",
+)
 PERSON = TableGroup(
     "memories of the person",
     _DDL,
@@ -94,6 +96,6 @@ PERSON = TableGroup(
     version=2,
     added=frozenset({"person_objects"}),
     settings=_ERASE,
+    sealed=(OBJECTS, TURNS, ITEMS),
     invariants=_INVARIANTS,
-    find_problems=_problems,
 )

@@ -1,6 +1,7 @@
 """Rebuilds data derived from the rows (indexes, full-text index, segments) where a check finds it wrong.
 
-Damage in the rows themselves cannot be repaired: nothing else holds their data.
+Damage in the rows themselves cannot be repaired: nothing else holds their data. What the pictures say again
+is deleted, and what optional tables hold of photos that are not in the album.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from collections.abc import Callable
 
 import apsw
 
-from . import loader, segments, words
-from .check import check_words
+from .. import loader, segments, words
+from ..check import check_words
+from ..declarations import optional_tables
 
 
 def repair(db: apsw.Connection, build_segments: Callable[[apsw.Connection], None]) -> list[str]:
@@ -23,6 +25,8 @@ def repair(db: apsw.Connection, build_segments: Callable[[apsw.Connection], None
         words.restore(db)
         db.execute("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')")
         done.append("index of words built again")
+    for group in optional_tables.GROUPS:
+        done += group.repair(db)
     photos, generation = loader.photo_count(db), loader.read_generation(db)
     stray = db.execute(
         "DELETE FROM changes WHERE photo NOT IN (SELECT row FROM photos) RETURNING photo"

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import AlbumError
-from . import optional_tables
+from ...errors import AlbumError
+from . import field_tables, optional_tables
+from .event_tables import EVENTS
 
 APPLICATION_ID = 0x47414D52  # "GAMR"
 USER_VERSION = 3
@@ -47,14 +48,7 @@ CREATE TABLE preferences(kind TEXT NOT NULL, better INTEGER NOT NULL, worse INTE
     PRIMARY KEY(kind, better, worse)) WITHOUT ROWID;
 CREATE TABLE changes(photo INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
 """
-_NEW_IN_3 = """
-CREATE TABLE events(
-    row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, summary TEXT NOT NULL, place TEXT,
-    starts INTEGER, ends INTEGER, edited INTEGER NOT NULL DEFAULT 0, scale REAL, data BLOB, crc INTEGER);
-CREATE TABLE event_photos(
-    photo INTEGER PRIMARY KEY REFERENCES photos(row), event INTEGER NOT NULL REFERENCES events(row));
-CREATE INDEX event_photos_event ON event_photos(event);
-"""
+_NEW_IN_3 = EVENTS.ddl
 # An album that a program without FTS5 wrote may lack this table, or have one that is out of date: words.py.
 FULL_TEXT = """CREATE VIRTUAL TABLE memories_fts USING
     fts5(text, content='memories', content_rowid='id', tokenize='porter unicode61')"""
@@ -228,6 +222,7 @@ def check_tables(db: apsw.Connection, path: Path, version: int) -> None:
             fits = kind in ("table", "index") and (
                 (sql in _WRITTEN and name in TABLES[version])
                 or _plain(str(sql)) in _declared(version).get(name, ())
+                or (version == USER_VERSION and field_tables.fits(name, sql))
             )
         if not fits:
             raise _not_an_album(path, f"the {kind} {name[:60]!r} is not declared as in format {version}")

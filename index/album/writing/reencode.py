@@ -11,13 +11,16 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import AlbumError
-from . import event_rows, loader, storage
-from .album_file import StepLimit
-from .results import AlbumMeta
-from .rows import Rows, seal_entity
-from .schema import UNREADABLE, connect, one_line, unusable
-from .tables import check_tables, version_of
+from ...errors import AlbumError
+from .. import loader
+from ..album_file import StepLimit
+from ..declarations import event_tables
+from ..declarations.sealed import ENTITIES
+from ..declarations.tables import check_tables, version_of
+from ..results import AlbumMeta
+from ..schema import UNREADABLE, connect, one_line, unusable
+from . import storage
+from .rows import Rows
 
 _OF = "renews"  # the key in the copy's meta table that says which state of the album it is a copy of
 
@@ -51,9 +54,9 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
                 for photo in _rows(copy, "photos"):
                     rows.seal(photo)
                 for event in _rows(copy, "events"):
-                    event_rows.seal(copy, event)
+                    event_tables.SEALED.seal(copy, event)
                 for entity in _rows(copy, "entities"):
-                    seal_entity(copy, entity)
+                    ENTITIES.seal(copy, entity)
                 encoders = {
                     "text_encoder": meta.text_encoder,
                     "image_encoder": meta.image_encoder,

@@ -14,10 +14,10 @@ from typing import Any
 import apsw
 import numpy as np
 
-from ..entities.extract import canonical
-from ..errors import AlbumError
-from . import loader
-from .rows import seal_entity
+from ...entities.extract import canonical
+from ...errors import AlbumError
+from .. import loader
+from ..declarations.sealed import ENTITIES
 
 # Prices and dates are left out: two of them are never the same entity, however similar their vectors.
 _MERGED_BY_MEANING = ("person", "place", "thing")
@@ -71,7 +71,7 @@ def split(db: apsw.Connection, path: Path, name: str) -> list[str]:
             (root, alias),
         )
         db.execute("UPDATE entities SET same_as=NULL, split=1 WHERE row=?", (alias,))
-        seal_entity(db, alias)
+        ENTITIES.seal(db, alias)
     db.execute("UPDATE entities SET split=1 WHERE row=?", (root,))
     return [
         str(n) for alias in freed for (n,) in db.execute("SELECT name FROM entities WHERE row=?", (alias,))

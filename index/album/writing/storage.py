@@ -13,8 +13,8 @@ from pathlib import Path
 
 import apsw
 
-from ..errors import AlbumBusy, AlbumError
-from .schema import limit, one_line, unusable
+from ...errors import AlbumBusy, AlbumError
+from ..schema import limit, one_line, unusable
 
 _BESIDE = ("-wal", "-shm", "-journal")
 

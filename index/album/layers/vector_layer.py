@@ -7,26 +7,26 @@ from typing import Literal
 
 import numpy as np
 
-from ..entities.words import spellings
-from ..errors import AlbumError
-from ..records import FloatArray, RowArray
-from ..vectors import hnsw
-from ..vectors.nearest import VectorResult, ascending, nearest
-from ..vectors.planner import Estimate, Plan
-from ..vectors.quantize import VectorSet, dequantize, top
-from . import loader, segments
-from .album_file import AlbumFile
+from ...entities.words import spellings
+from ...errors import AlbumError
+from ...records import FloatArray, RowArray
+from ...vectors import hnsw
+from ...vectors.nearest import VectorResult, ascending, nearest
+from ...vectors.planner import Estimate, Plan
+from ...vectors.quantize import VectorSet, dequantize, top
+from .. import loader, segments
+from ..album_file import AlbumFile, Layer
+from ..results import TextResult
 from .lexical import Texts, WordScores, look_up
-from .results import TextResult
 
 _NONE: RowArray = np.empty(0, np.int64)
 
 
-class VectorLayer:
+class VectorLayer(Layer):
     """Vector sets, their graphs and the index of words; each loaded once, on first use."""
 
     def __init__(self, file: AlbumFile) -> None:
-        self._file = file
+        super().__init__(file)
         self._channels: dict[str, VectorSet | None] = {}
         self.graphs: dict[str, tuple[hnsw.Hnsw | None, RowArray]] = {}
 
@@ -70,7 +70,7 @@ class VectorLayer:
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         return np.asarray(sums / np.maximum(norms, np.float32(1e-12)), np.float32)
 
-    def search(
+    def search_vectors(
         self,
         channel: str,
         query: FloatArray,

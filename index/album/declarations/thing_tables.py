@@ -6,9 +6,8 @@ together. They have a version of their own, in `thing_meta`. `gamer.index.things
 
 from __future__ import annotations
 
-import apsw
-
-from .table_group import TableGroup, unsealed
+from .sealed import Sealed
+from .table_group import TableGroup
 
 _DDL = """
 CREATE TABLE thing_meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -25,10 +24,13 @@ CREATE TABLE thing_sightings(
 CREATE INDEX thing_sightings_thing ON thing_sightings(thing);
 CREATE TABLE thing_photos(photo TEXT PRIMARY KEY, words INTEGER NOT NULL) WITHOUT ROWID;
 """
-# Of a sighting, in the order of its checksum.
-SIGHTING_COLUMNS = (
+SEALED = Sealed(
+    "thing_sightings",
     "photo, place, head, category, subcategory, color, texture, shape, material, brand, style, pattern, "
-    "feature, usage, status, owned"
+    "feature, usage, status, owned",
+    "thing of photo {!r}",
+    key="photo",
+    cure="run verify",
 )
 _INVARIANTS = (
     ("sightings of a thing that does not exist",
@@ -40,15 +42,11 @@ _INVARIANTS = (
 )  # fmt: skip
 
 
-def _problems(db: apsw.Connection) -> list[str]:
-    return unsealed(db, f"SELECT photo, crc, {SIGHTING_COLUMNS} FROM thing_sightings", "a thing of photo {}")
-
-
 THINGS = TableGroup(
     "a bank of things",
     _DDL,
     of_photos=("thing_sightings", "thing_photos"),
     version=1,
+    sealed=(SEALED,),
     invariants=_INVARIANTS,
-    find_problems=_problems,
 )

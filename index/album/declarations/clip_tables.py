@@ -14,11 +14,12 @@ from typing import Any
 
 import apsw
 
-from ..clips import LONGEST
-from ..errors import AlbumError
-from ..records import Clip
+from ...clips import LONGEST
+from ...errors import AlbumError
+from ...records import Clip
 from . import checksums
-from .table_group import TableGroup, damaged_row, sealed
+from .sealed import Sealed
+from .table_group import TableGroup
 
 _DDL = """
 CREATE TABLE clips(
@@ -27,8 +28,7 @@ CREATE TABLE clips(
 """
 MAX_FRAMES = 64  # of one item
 _FRAMES = re.compile(r"(?:\d{1,8}(?: \d{1,8}){0,63})?", re.ASCII)
-_NAMED = "the clip {!r}"
-_COLUMNS = "photo, starts, ends, length, frames"
+_SEALED = Sealed("clips", "photo, starts, ends, length, frames", "clip {!r}", key="photo")
 _INVARIANTS = (
     ("clips with another number of vectors than of frames", """SELECT count(*) FROM clips c
         JOIN photos p ON p.id = c.photo WHERE (SELECT count(*) FROM vectors v
@@ -47,19 +47,18 @@ def write(db: apsw.Connection, photo_id: str, clip: Clip | None) -> None:
         raise AlbumError(f"{photo_id}: not the times of a clip: {clip}; check the decoder")
     if not CLIPS.exist(db):
         CLIPS.create(db)
-    db.execute("INSERT OR REPLACE INTO clips VALUES(?,?,?,?,?,?)", (*values, checksums.of_values(values)))
+    _SEALED.insert(db, values)
 
 
 def read(db: apsw.Connection, path: Path, photo_ids: Sequence[str]) -> dict[str, Clip]:
     """Id → clip, of those that are clips. Raises AlbumError for a row that does not fit its checksum."""
     if not CLIPS.exist(db):
         return {}
-    sql = f"SELECT crc, {_COLUMNS} FROM clips WHERE photo {checksums.AMONG}"
     out = {}
-    for photo, *times in sealed(db, sql, [json.dumps([*photo_ids])], path, _NAMED):
+    for photo, *times in _SEALED.rows(db, path, f"WHERE photo {checksums.AMONG}", [json.dumps([*photo_ids])]):
         clip = _clip(*times)
         if clip is None:
-            raise damaged_row(path, _NAMED.format(photo))
+            raise _SEALED.damaged(path, photo)
         out[str(photo)] = clip
     return out
 
@@ -75,13 +74,15 @@ def _clip(start: Any, end: Any, length: Any, frames: Any) -> Clip | None:
 
 
 def _problems(db: apsw.Connection) -> list[str]:
-    out = []
-    for crc, *values in db.execute(f"SELECT crc, {_COLUMNS} FROM clips"):
-        if checksums.of_values(values) != crc:
-            out.append(f"clip {values[0]!r}: its row does not match its checksum")
-        elif _clip(*values[1:]) is None:
-            out.append(f"clip {values[0]!r}: its times are those of no clip")
-    return out
+    damaged = {*_SEALED.wrong(db)}
+    rows = db.execute(f"SELECT {_SEALED.columns} FROM clips")
+    return [
+        f"clip {photo!r}: its times are those of no clip"
+        for photo, *times in rows
+        if photo not in damaged and _clip(*times) is None
+    ]
 
 
-CLIPS = TableGroup("clips", _DDL, of_photos=("clips",), invariants=_INVARIANTS, find_problems=_problems)
+CLIPS = TableGroup(
+    "clips", _DDL, of_photos=("clips",), sealed=(_SEALED,), invariants=_INVARIANTS, find_problems=_problems
+)

@@ -1,0 +1,1 @@
+"""The layers of an open album: space, entities, vectors and words, events."""

@@ -1,0 +1,1 @@
+"""The writer of albums: rows, derived data, and the file itself."""
