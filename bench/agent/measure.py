@@ -1,4 +1,4 @@
-"""`gamer bench agent`: minds beside one search and BM25, on the same albums and questions."""
+"""`gamer bench study agent`: minds beside one search and BM25, on the same albums and questions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from gamer.runtime.agent.recording import dumps
 from gamer.runtime.indexing.build import build
 from gamer.runtime.models.models import Models
 
-from .. import machine
 from ..files import write_atomically
 from ..retrieval import datasets, synthetic
 from ..retrieval.user import User
@@ -60,7 +59,6 @@ class Plan:
     ablate: bool = False
     record: Path | None = None
     replay: Path | None = None
-    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,6 @@ class AgentQuality:
     line for each result that was not as recorded.
     """
 
-    machine: machine.Machine
-    command: str
     albums: dict[str, tuple[AlbumRow, ...]]
     sentences: tuple[SentenceRow, ...]
     steps: Steps | None
@@ -104,8 +100,6 @@ def measure(plan: Plan, tell: Tell) -> AgentQuality:
         write_atomically(plan.record, dumps(traces))
     timed = not plan.only and plan.replay is None
     return AgentQuality(
-        machine.read(),
-        plan.command,
         albums,
         tuple(sentences),
         _steps(measuring.models, plan.cache, tell) if timed else None,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import log10
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 
 from .. import machine
+from ..files import write_atomically
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet, sheet
 
 T = TypeVar("T")
 _DELTA = 0.6
@@ -83,6 +86,17 @@ QUERIES = (
 
 
 @dataclass(frozen=True)
+class Settings:
+    photos: Annotated[tuple[int, ...], About("sizes of the albums", least=100, quick=(1_000,))] = (
+        1_000,
+        10_000,
+        100_000,
+    )
+    repetitions: Annotated[int, About("counted passes over the queries", least=1, quick=2)] = 10
+    svg: Annotated[Path | None, About("draw the curves into this file")] = None
+
+
+@dataclass(frozen=True)
 class Layer:
     name: str
     p50_ms: float
@@ -117,37 +131,28 @@ class Size:
 
 @dataclass(frozen=True)
 class Growth:
-    machine: machine.Machine
     bundle: str
     dim: int
     queries: tuple[str, ...]
     sizes: tuple[Size, ...]
     peak_rss_mb: float
-    when: str
 
 
-def measure(
-    bundle: Path, counts: Sequence[int], folder: Path, passes: int, progress: Callable[[str], None]
-) -> Growth:
-    """Measures albums of the given photo counts.
-
-    `folder` keeps the albums. An existing album is measured as it is; photos that a measurement adds are
-    removed again.
+def measure(run: Run[Settings]) -> Growth:
+    """The run's home keeps the albums. An existing album is measured as it is; photos that a measurement adds
+    are removed again.
     """
-    models = Models.open(bundle)
+    models, what = run.models, run.settings
     dim = int(models.text.encode(["dimensions"]).shape[1])
     vectors = models.text.encode(QUERIES)
-    sizes = tuple(_size(models, count, dim, vectors, folder, passes, progress) for count in counts)
-    when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return Growth(
-        machine=machine.read(),
-        bundle=bundle.name,
-        dim=dim,
-        queries=QUERIES,
-        sizes=sizes,
-        peak_rss_mb=machine.peak_rss_mb(),
-        when=when,
+    sizes = tuple(
+        _size(models, count, dim, vectors, run.home, what.repetitions, run.tell)
+        for count in sorted(set(what.photos))
     )
+    growth = Growth(run.bundle.name, dim, QUERIES, sizes, machine.peak_rss_mb())
+    if what.svg:
+        write_atomically(what.svg, draw(growth))
+    return growth
 
 
 def _size(
@@ -388,3 +393,22 @@ def _timed_value(run: Callable[[], T]) -> tuple[float, T]:
 
 def _unit(x: FloatArray) -> FloatArray:
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True), np.float32)
+
+
+def tables(result: Growth) -> list[Sheet | str]:
+    columns: dict[str, Callable[[Size], str | int]] = {
+        "photos": lambda size: size.photos,
+        "search p95": lambda size: f"{size.search.p95_ms:.2f}",
+        "with encoder p95": lambda size: f"{size.search_encoding.p95_ms:.2f}",
+        "open": lambda size: f"{size.album_open_ms:.2f}",
+        "first search": lambda size: f"{size.first_search_ms:.2f}",
+        "add p95": lambda size: f"{size.add_one.p95_ms:.2f}",
+        "tree": lambda size: f"{size.tree_ms:.2f}",
+        "mask": lambda size: f"{size.mask_ms:.2f}",
+        "vectors B/photo": lambda size: f"{size.vector_bytes / size.photos:.0f}",
+        "file / parts": lambda size: f"{size.file_bytes / size.parts_bytes:.2f}",
+    }
+    return [sheet("milliseconds", result.sizes, columns)]
+
+
+WORK = Work(Settings, measure, tables)

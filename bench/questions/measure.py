@@ -10,15 +10,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Annotated
 
 from gamer.runtime.agent.question import read_question
 from gamer.runtime.search.refine import fast
 from gamer.runtime.search.wishes import read_wishes
 
-from .. import machine
 from ..retrieval.datasets import DatasetError
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet, sheet
 
 AUTHORS = ("a", "b", "c", "d")
 STRUCTURE = (
@@ -30,6 +32,11 @@ _ARTICLES = "the a an my our of in on at with from and i we to for this that it 
 _PICTURES = [word + plural for word in ("photo", "picture", "pic", "shot", "image") for plural in ("", "s")]
 _SMALL = frozenset((*_ARTICLES.split(), *_PICTURES, ""))
 Reader = Callable[[str], "Reading"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    families: Annotated[bool, About("also print a line for each family of wording")] = False
 
 
 @dataclass(frozen=True)
@@ -75,12 +82,15 @@ class Share:
 
 @dataclass(frozen=True)
 class QuestionReport:
-    machine: machine.Machine
-    command: str
     all: Share
     authors: tuple[Share, ...]
     families: tuple[Share, ...]
-    parts: dict[str, float] = field(default_factory=dict)
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True)
+class WithFamilies(QuestionReport):
+    """The same, whose families are printed too."""
 
 
 def questions(authors: Iterable[str] = AUTHORS) -> list[Labelled]:
@@ -126,7 +136,7 @@ def by_rules(text: str) -> Reading:
     )
 
 
-def measure(command: str, read: Reader = by_rules) -> QuestionReport:
+def measure(read: Reader = by_rules) -> QuestionReport:
     labelled = questions()
     judged = [(one, differences(one.reading, read(one.text))) for one in labelled]
     parts = {
@@ -139,8 +149,6 @@ def measure(command: str, read: Reader = by_rules) -> QuestionReport:
         return tuple(_share(name, [wrong for one, wrong in judged if name_of(one) == name]) for name in names)
 
     return QuestionReport(
-        machine=machine.read(),
-        command=command,
         all=_share("all", [wrong for _, wrong in judged]),
         authors=shares(lambda one: one.author),
         families=shares(lambda one: f"{one.author}: {one.family}"),
@@ -169,3 +177,26 @@ def _share(name: str, wrong: list[frozenset[str]]) -> Share:
     exact = sum(not one for one in wrong) / len(wrong)
     structure = sum(one.isdisjoint(STRUCTURE) for one in wrong) / len(wrong)
     return Share(name, len(wrong), round(exact, 3), round(structure, 3))
+
+
+def tables(result: QuestionReport) -> list[Sheet | str]:
+    def shares(title: str, rows: Iterable[Share]) -> Sheet:
+        columns: dict[str, Callable[[Share], str | int]] = {
+            title: lambda row: row.name,
+            "questions": lambda row: row.questions,
+            "read exactly": lambda row: f"{row.exact:.2f}",
+            "structure right": lambda row: f"{row.structure:.2f}",
+        }
+        return sheet(f"Questions by {title}", rows, columns)
+
+    parts = ", ".join(f"{name} {share:.2f}" for name, share in result.parts.items())
+    families = [shares("family", result.families)] if isinstance(result, WithFamilies) else []
+    return [*families, shares("author", (*result.authors, result.all)), parts]
+
+
+def _study(run: Run[Settings]) -> QuestionReport:
+    report = measure()
+    return WithFamilies(**vars(report)) if run.settings.families else report
+
+
+WORK = Work(Settings, _study, tables)

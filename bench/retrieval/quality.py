@@ -22,6 +22,7 @@ from gamer.runtime.models.models import Models
 
 from .. import machine, stats
 from ..files import write_atomically
+from ..tables import Sheet, sheet
 from . import datasets, metrics
 from .albums import album_of
 from .baselines import Baseline
@@ -70,6 +71,15 @@ class Interval:
     high: float
     p: float | None
     p_holm: float | None
+
+    @property
+    def bounds(self) -> str:
+        return f"{self.low:.3f}–{self.high:.3f}"
+
+    @property
+    def p_text(self) -> str:
+        """The corrected p, "" for the reference."""
+        return "" if self.p_holm is None else f"{self.p_holm:.4f}"
 
 
 @dataclass(frozen=True)
@@ -267,3 +277,28 @@ def _intervals(scores: Mapping[str, list[list[metrics.Scores]]], reference: int)
             for at in range(count)
         ]
     return out
+
+
+def tables(result: Quality) -> list[Sheet | str]:
+    columns: dict[str, Callable[[MethodScores], str]] = {
+        "method": lambda row: row.method,
+        "R@5": lambda row: f"{row.scores['recall5'].mean:.3f}",
+        "95 %": lambda row: row.scores["recall5"].bounds,
+        "p": lambda row: row.scores["recall5"].p_text,
+        "MAP@5": lambda row: f"{row.scores['map5'].mean:.3f}",
+        "std": lambda row: f"{row.scores['map5_std'].mean:.3f}",
+        "R@10": lambda row: f"{row.scores['recall10'].mean:.3f}",
+        "MRR": lambda row: f"{row.scores['mrr10'].mean:.3f}",
+        "ms": lambda row: f"{row.p50_ms:.1f}",
+    }
+    photos = sum(user.photos for user in result.users)
+    queries = sum(len(user.queries) for user in result.users)
+    title = (
+        f"{result.dataset}: {len(result.users)} users, {photos} photos, {queries} queries; macro over users"
+    )
+    return [
+        sheet(title, result.methods, columns),
+        f"p: R@5 against {result.reference}, paired permutation test, Holm-corrected; std: MAP@5 over "
+        "min(relevant, 5); ms: p50 a query",
+        *(f"{name}: not asked, {why}" for name, why in result.skipped.items()),
+    ]

@@ -161,7 +161,7 @@ def test_missing_or_malformed_ablation_results_are_named_in_the_error(
 ) -> None:
     if text is not None:
         (tmp_path / "ablation-x.json").write_text(text)
-    done = CliRunner().invoke(bench, ["paper", "--results", str(tmp_path)])
+    done = CliRunner().invoke(bench, ["report", str(tmp_path)])
     assert (
         done.exit_code == 1
         and str(tmp_path.name) in done.output

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gamer.bench.retrieval import calibrate
+from gamer.bench.retrieval import calibrate, delta
+from gamer.bench.study.declaration import Run
 from gamer.runtime.bundle import manifest as mf
 
 THINGS = (
@@ -47,7 +48,8 @@ def test_a_bundle_is_calibrated_on_a_small_data_set(bundle: Path, tmp_path: Path
     shutil.copytree(bundle, mine, copy_function=os.link)
     _own_copy(mine / mf.MANIFEST_NAME)
     before = (bundle / mf.MANIFEST_NAME).read_bytes()
-    result = calibrate.calibrate(mine, [_data(tmp_path / "set")], tmp_path, 6, 2, lambda text: None)
+    folder = _data(tmp_path / "set")
+    result = calibrate.calibrate(Run(delta.Settings(6), (mine,), (folder,), home=tmp_path, threads=2))
     manifest = mf.read(mine)
     assert (bundle / mf.MANIFEST_NAME).read_bytes() == before
     assert result.recall5 <= 1.0 and 0 < result.delta < 1

@@ -86,10 +86,8 @@ def test_bench_fit_fits_a_data_set_and_leaves_out_each_feature_in_turn(bundle: P
             with gzip.open(folder / f"{user}.{name}.jsonl.gz", "wt", encoding="utf-8") as stream:
                 stream.write("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / "fit.json"
-    done = CliRunner().invoke(
-        bench,
-        ["fit", str(folder), "-b", str(bundle), "--cache", str(tmp_path / "albums"), "--output", str(out)],
-    )
+    command = ["study", "fit", str(folder), "-b", str(bundle), "--cache", str(tmp_path / "albums")]
+    done = CliRunner().invoke(bench, [*command, "--output", str(out)])
     assert done.exit_code == 0, done.output
     result = json.loads(out.read_text(encoding="utf-8"))
     assert result["queries"] == {"set": 14} and result["trained"]["set"] == 1.0

@@ -1,4 +1,4 @@
-"""The paper's tables about training, drawn from results of `bench channels`, `alpha` and `update`."""
+"""The paper's tables about training, drawn from results of `bench study channels`, `alpha` and `update`."""
 
 from __future__ import annotations
 

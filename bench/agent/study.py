@@ -1,24 +1,71 @@
-"""The tables of `gamer bench agent`."""
+"""The study of agents: its settings, and its tables."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
+from gamer.runtime.errors import RuntimeFailure
+
+from ..study.declaration import About, Run, Work
 from ..tables import Cell, Sheet
+from .ablation import Ablation
+from .measure import DATA, AgentQuality, Plan, measure
+from .players import Remote
+from .runs import Quality, Runs
+from .sets import AlbumRow
 
-if TYPE_CHECKING:
-    from ..agent.ablation import Ablation
-    from ..agent.measure import AgentQuality
-    from ..agent.runs import Quality, Runs
-    from ..agent.sets import AlbumRow
-
+MINDS = ("rules", "llm", "openai")
 _GROUPS = ("single", "set", "relation")
 _DIFFERENCES = 20  # lines
 
 
-def sheets(result: AgentQuality) -> list[Sheet]:
+@dataclass(frozen=True)
+class Settings:
+    """A trace holds questions and answers about the albums: keep it where the data sets are."""
+
+    mind: Annotated[tuple[str, ...], About("the minds; openai: that of model", choices=MINDS)] = ("rules",)
+    model: Annotated[str | None, About("of an OpenAI-compatible endpoint, for the mind openai")] = None
+    endpoint: Annotated[str | None, About("its URL, by default port 11434 here; key: $GAMER_API_KEY")] = None
+    context: Annotated[int, About("tokens that it takes at once", least=1)] = 8_192
+    only: Annotated[tuple[str, ...], About("the data sets; all if there are none", choices=DATA)] = ()
+    runs: Annotated[int, About("answer the albums' queries so often: best, and commonest", least=1)] = 1
+    queries: Annotated[int, About("the most of a group of the albums' queries; 0: all", least=0, quick=3)] = 0
+    ablate: Annotated[bool, About("take away tools, events and captions in turn, on the albums")] = False
+    record: Annotated[Path | None, About("write every task's trace to this file")] = None
+    replay: Annotated[Path | None, About("play the traces of this file again, without minds")] = None
+
+
+def study(run: Run[Settings]) -> AgentQuality:
+    """`run.data`: the folder of the data sets. Raises DatasetError, TraceError and RuntimeFailure."""
+    what = run.settings
+    if what.replay is not None and (what.record is not None or what.ablate):
+        raise RuntimeFailure("--set replay plays what was recorded: leave out record and ablate")
+    if what.endpoint is not None and what.model is None:
+        raise RuntimeFailure("--set endpoint needs the name of a model: give --set model=NAME")
+    if (what.model is not None) != ("openai" in what.mind):
+        raise RuntimeFailure("--set mind=openai and model=NAME belong together: give both or none")
+    plan = Plan(
+        run.bundle,
+        run.data[0],
+        run.home,
+        what.mind,
+        what.only,
+        run.threads,
+        None if what.model is None else Remote(what.model, what.endpoint, what.context),
+        what.runs,
+        what.queries,
+        what.ablate,
+        what.record,
+        what.replay,
+    )
+    return measure(plan, run.tell)
+
+
+def tables(result: AgentQuality) -> list[Sheet]:
     """Those that there are figures for."""
     out = []
     for name, rows in result.albums.items():
@@ -160,3 +207,6 @@ def _differences(lines: Sequence[str]) -> Sheet:
     more = [f"and {len(lines) - _DIFFERENCES} more"] if len(lines) > _DIFFERENCES else []
     shown = [*lines[:_DIFFERENCES], *more]
     return Sheet(f"{len(lines)} results are not as recorded", ("where",), tuple((line,) for line in shown))
+
+
+WORK = Work(Settings, study, tables)
