@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gamer.index import Album, Opened
 
-from .retrieval import paper_training
+from .report import paper_training
 from .retrieval.datasets import read_answered
 from .study.declaration import About, Run, Work
 

@@ -161,9 +161,8 @@ def report(files: tuple[Path, ...], html: Path | None, bundles: tuple[Path, ...]
     """
     from gamer.runtime.bundle import manifest as mf
 
-    from ..report import readme_tables
+    from ..report import paper, readme_tables
     from ..report import report as page
-    from ..retrieval import paper
 
     with one_line("bench report", extra="bench"):
         if html is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gamer.bench.retrieval.paper_training import alphas, losses, updates
+from gamer.bench.report.paper_training import alphas, losses, updates
 
 
 def found(at_5: float) -> dict[str, dict[str, float]]:

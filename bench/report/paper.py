@@ -15,8 +15,8 @@ from typing import Any
 from ..cost import reconcile
 from ..cost.flops_tables import reconciled
 from ..published import ABSENT, PAPER, quality_of
+from ..retrieval.datasets import DatasetError
 from . import paper_ablation, paper_training
-from .datasets import DatasetError
 from .paper_ablation import table, with_interval
 
 NOT_DRAWN: tuple[tuple[str, str], ...] = (

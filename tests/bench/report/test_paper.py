@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from gamer.bench.cli.bench import bench
 from gamer.bench.published import ABSENT, PAPER
-from gamer.bench.retrieval import delta, paper, replay
+from gamer.bench.report import paper
+from gamer.bench.retrieval import delta, replay
 from gamer.bench.study.declaration import NoSettings, Run
 from tests.bench.retrieval.data_sets import write
 
