@@ -147,11 +147,8 @@ class _Measuring:
             self.tell(f"{name}: building")
             build(source, self.models, path)
         questions = running.album_tasks(source.parent / "album.queries.jsonl.gz", self.plan.queries)
-        user = User(name, path, self.models)
-        try:
+        with User(name, path, self.models) as user:
             return tuple(self._rows(user, source, questions))
-        finally:
-            user.close()
 
     def _rows(self, user: User, source: Path, questions: Sequence[Task]) -> list[AlbumRow]:
         when, rows = Calendar(user.album), []
@@ -204,8 +201,8 @@ def _steps(models: Models, cache: Path, tell: Tell, photos: int = 10_000) -> Ste
         tell(f"{photos} made photos: building")
         synthetic.write(synthetic.make(0, 0, photos), source)
         build(source, models, path)
-    user, rules = User("made", path, models), players.player("rules", None)
-    try:
+    rules = players.player("rules", None)
+    with User("made", path, models) as user:
         asked = [
             Task(f"{kind} {number}", question.format(words), frozenset(), "made")
             for kind, question in enumerate(STEP_QUESTIONS)
@@ -213,8 +210,6 @@ def _steps(models: Models, cache: Path, tell: Tell, photos: int = 10_000) -> Ste
         ]
         sets.by_player(user, rules, asked[:2], tell)  # opens what is opened once
         done = sets.by_player(user, rules, asked, tell)
-    finally:
-        user.close()
     times = [ms for one in done for ms in one.steps]
     return Steps(
         photos, len(times), round(float(np.median(times)), 2), round(float(np.quantile(times, 0.95)), 2)

@@ -23,8 +23,8 @@ from .options import (
     query_option,
     repetitions_option,
     sheet_options,
-    spinner,
     threads_option,
+    working,
 )
 
 if TYPE_CHECKING:
@@ -109,11 +109,7 @@ def latency(
 
     if html and album is None:
         raise click.UsageError("--html draws searches: give an ALBUM")
-    with (
-        one_line("bench latency", extra="bench"),
-        spinner() as progress,
-    ):
-        task = progress.add_task("opening", total=None)
+    with working("bench latency") as tell:
         result = measuring.measure(
             bundle,
             album,
@@ -123,12 +119,12 @@ def latency(
             measuring.LatencyPlan(repetitions, warmup, launches, delay),
             refined_by,
             now,
-            lambda text: progress.update(task, description=text[:60]),
+            tell,
         )
         as_dict = asdict(result)
         out.save(as_dict)
         if html and album:
-            progress.update(task, description="drawing")
+            tell("drawing")
             draw(html, bundle, album, result, as_dict, now)
     notes = [*tables.notes(result), *([f"Report: {html.resolve()}"] if html else [])]
     out.emit(tables.sheets(result), notes, tables.records(result), as_dict)
@@ -217,8 +213,7 @@ def flops(
     from ..cost import flops as counting
     from ..cost import flops_tables as tables
 
-    with one_line("bench flops", extra="bench"), spinner() as progress:
-        task = progress.add_task("counting", total=None)
+    with working("bench flops") as tell:
         query_texts = queries or sample_album.QUERIES
         result = counting.measure(
             bundle,
@@ -227,7 +222,7 @@ def flops(
             photos,
             threads,
             dims,
-            lambda text: progress.update(task, description=text[:60]),
+            tell,
         )
         as_dict = asdict(result)
         out.save(as_dict)
@@ -346,14 +341,12 @@ def device(
     from ..phones import device as predicting
     from ..phones import device_tables as tables
 
-    with one_line("bench device", extra="bench"), spinner() as progress:
+    with working("bench device") as tell:
         known = devices.load(profiles or devices.PROFILES)
         chosen = devices.choose(known, names)
         measured = [imported.read(path) for path in imports]
-        task = progress.add_task("measuring this machine", total=None)
-        forecast = predicting.forecast(
-            bundles, chosen, threads, rounds, lambda text: progress.update(task, description=text[:60])
-        )
+        tell("measuring this machine")
+        forecast = predicting.forecast(bundles, chosen, threads, rounds, tell)
         forecast = predicting.with_measurements(forecast, measured, bundles)
         choices = (
             budgets.choices(forecast.tasks, budget, budgets.losses(bundles, given))
@@ -396,14 +389,13 @@ def ops(
     from ..cost import ops as profiling
     from ..cost import ops_tables as tables
 
-    with one_line("bench ops", extra="bench"), spinner() as progress:
-        task = progress.add_task("profiling", total=None)
+    with working("bench ops") as tell:
         result = profiling.measure(
             bundle,
             components,
             threads,
             repetitions,
-            lambda text: progress.update(task, description=text[:60]),
+            tell,
         )
         as_dict = asdict(result)
         out.save(as_dict)

@@ -1,4 +1,4 @@
-"""Options, the way a result is written and printed, and the spinner, which these commands share."""
+"""Options, the way a result is written and printed, and progress, which these commands share."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from gamer.runtime.cli.console import one_line
 from gamer.runtime.cli.options import json_option
 
 from ..files import write_atomically
@@ -125,12 +126,9 @@ def repetitions_option(
 
 
 @contextmanager
-def spinner() -> Iterator[Progress]:
-    with Progress(
-        SpinnerColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=ERR,
-        transient=True,
-    ) as progress:
-        yield progress
+def working(command: str, extra: str = "bench") -> Iterator[Callable[[str], None]]:
+    """Prints errors as one_line does; gives what shows a line of progress on stderr while it lasts."""
+    columns = SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False)
+    with one_line(command, extra=extra), Progress(*columns, console=ERR, transient=True) as progress:
+        task = progress.add_task("opening", total=None)
+        yield lambda text: progress.update(task, description=text[:100])

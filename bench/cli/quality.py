@@ -8,12 +8,10 @@ from pathlib import Path
 
 import click
 
-from gamer.runtime.cli.console import one_line
-
 from ..files import write_atomically
 from ..retrieval.methods import METHODS
 from ..tables import markdown
-from .options import PATH, Outlet, bundle_option, cache_option, result_options, spinner, threads_option
+from .options import PATH, Outlet, bundle_option, cache_option, result_options, threads_option, working
 
 
 @click.command(
@@ -80,20 +78,18 @@ def quality(
         )
     asked = ("--all",) if every else tuple(f"-m {name}" for name in names)
     command = " ".join((f"gamer bench quality {dataset.name} -b {bundle.name}", *asked))
-    with one_line("bench quality", extra="bench"):
-        with spinner() as progress:
-            task = progress.add_task("opening", total=None)
-            result, ranked = measuring.evaluate(
-                bundle,
-                dataset,
-                names,
-                reference,
-                threads,
-                cache,
-                lambda text: progress.update(task, description=text),
-                command,
-                parts,
-            )
+    with working("bench quality") as tell:
+        result, ranked = measuring.evaluate(
+            bundle,
+            dataset,
+            names,
+            reference,
+            threads,
+            cache,
+            tell,
+            command,
+            parts,
+        )
         for name, run in ranked.items() if runs else ():
             write_atomically((runs or Path()) / f"{name}.json", json.dumps(run))
         out.save(asdict(result))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from gamer.runtime.cli.console import fail, one_line
+from gamer.runtime.cli.console import fail
 
 from ..study import driver, figures, settings, staleness
 from ..tables import markdown
-from .options import PATH, Outlet, bundles_option, cache_option, result_options, spinner, threads_option
+from .options import PATH, Outlet, bundles_option, cache_option, result_options, threads_option, working
 
 
 @click.command()
@@ -56,23 +56,21 @@ def study(
         _list(out)
     else:
         chosen = driver.find(name)
-        with one_line(f"bench study {name}", extra=chosen.extra):
+        with working(f"bench study {name}", chosen.extra) as tell:
             if "help" in given:
                 click.echo(settings.table(chosen.work().settings).markdown())
                 return
-            with spinner() as progress:
-                task = progress.add_task("opening", total=None)
-                done = driver.run(
-                    chosen,
-                    data=data,
-                    bundles=bundles,
-                    album=album,
-                    cache=cache,
-                    given=given,
-                    quick=quick,
-                    threads=threads,
-                    tell=lambda text: progress.update(task, description=text[:100]),
-                )
+            done = driver.run(
+                chosen,
+                data=data,
+                bundles=bundles,
+                album=album,
+                cache=cache,
+                given=given,
+                quick=quick,
+                threads=threads,
+                tell=tell,
+            )
             out.save(done.document)
         out.show(done.document, lambda: click.echo(markdown(done.parts)))
 

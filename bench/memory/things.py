@@ -102,7 +102,8 @@ def measure(run: Run[NoSettings]) -> ThingsQuality:
     asked: list[ThingQuery] = []
     for at, (folder, name) in enumerate(users):
         run.tell(f"{folder.name} {name}")
-        asked += _ask(User(name, paths[at], run.models), folder, banks[(at + 1) % len(banks)])
+        with User(name, paths[at], run.models) as user:
+            asked += _ask(user, folder, banks[(at + 1) % len(banks)])
     weights, scored = cross_validated(asked)
     names = [f"{folder.name} {name}" for folder, name in users]
     return ThingsQuality(
@@ -250,7 +251,6 @@ def _ask(user: User, folder: Path, others: Sequence[Thing]) -> list[ThingQuery]:
             )
         )
     user.engine.things = own
-    user.close()
     return out
 
 

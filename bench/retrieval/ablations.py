@@ -52,9 +52,7 @@ def measure(run: Run[Settings]) -> Ablation:
     """
     (folder,), models, most, llm_most = run.data, run.models, run.settings.queries, run.settings.llm_queries
     users = datasets.users(folder)
-    asked = [
-        query for user in users for query in ablation.evenly_spread(datasets.queries(folder, user), most)
-    ]
+    asked = [query for user in users for query in datasets.queries(folder, user, most)]
     groups = ablation.measure(folder, models, run.home, most, run.tell)
     run.tell("routing photographs")
     routed = sweeps.rho(models)

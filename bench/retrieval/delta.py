@@ -18,8 +18,7 @@ from gamer.runtime.models.models import Models
 
 from ..study.declaration import About, Run, Work
 from ..tables import Sheet, sheet
-from . import ablation, datasets, quality
-from .albums import album_of
+from . import ablation, quality
 from .baselines import Baseline
 from .quality import Interval, ScoredUser
 from .user import User
@@ -135,13 +134,7 @@ def _ask(
         name_of(delta): CountedTrial(ablation.Variant("mode paper", "paper", delta=delta)) for delta in deltas
     }
     methods = {name: Baseline(trial.rank, trial.variant.what) for name, trial in trials.items()}
-    asked = []
-    for name in datasets.users(folder):
-        progress(f"{folder.name} {name}: {len(deltas)} δ")
-        user = User(name, album_of(folder, name, models, home, progress), models, home)
-        asked.append(quality.ask(user, ablation.evenly_spread(datasets.queries(folder, name), most), methods))
-        user.close()
-    return asked, trials
+    return quality.ask_users(folder, models, home, methods, most, progress), trials
 
 
 def name_of(delta: float) -> str:

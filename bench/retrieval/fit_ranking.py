@@ -11,6 +11,7 @@ It is fitted to users' own queries against queries of the next user, put to the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -23,6 +24,7 @@ from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import Observer
 
+from .. import stats
 from ..study.declaration import NoSettings, Run, Work
 from ..tables import Sheet
 from . import datasets
@@ -179,30 +181,14 @@ def _best(features: FloatArray, start: Ranking) -> tuple[float, float, float]:
 
 
 def _weights(choices: Sequence[Choice]) -> NDArray[np.float64]:
-    from scipy.optimize import minimize
-
     answered = [c for c in choices if c.meant.any()]
-    users = {(c.dataset, c.user): 0 for c in answered}
-    for c in answered:
-        users[c.dataset, c.user] += 1
-    query_weights = [
-        1 / users[c.dataset, c.user] / sum(name == c.dataset for name, _ in users) for c in answered
+    queries = Counter((c.dataset, c.user) for c in answered)
+    users = Counter(dataset for dataset, _ in queries)
+    listed = [
+        (c.features, c.meant / c.meant.sum(), 1 / queries[c.dataset, c.user] / users[c.dataset])
+        for c in answered
     ]
-
-    def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        value, slope = float(_RIDGE / 100 @ w**2), _RIDGE / 50 * w
-        for c, weight in zip(answered, query_weights, strict=True):
-            scores = c.features @ w
-            probability = np.exp(scores - scores.max())
-            probability /= probability.sum()
-            target = c.meant / c.meant.sum()
-            value -= weight * float(target @ np.log(probability + 1e-30))
-            slope = slope + weight * c.features.T @ (probability - target)
-        return value, slope
-
-    begin = np.array([getattr(Ranking(), name) for name in FITTED])
-    optimum: Any = minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": 150})
-    return np.asarray(optimum.x, np.float64)
+    return stats.listwise(listed, np.array([getattr(Ranking(), name) for name in FITTED]), _RIDGE / 100, 150)
 
 
 def _recall(choices: Sequence[Choice], weights: NDArray[np.float64]) -> dict[str, float]:

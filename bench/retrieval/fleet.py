@@ -178,9 +178,8 @@ def _measured(job: Job, settings: FleetSettings, models: Models, aside: Path, ke
     if built.skips:
         raise datasets.DatasetError(f"{job.name}: {built.skips[0].where}: {built.skips[0].reason}")
     middle = perf_counter()
-    user = User(job.name, album, models, aside)
-    asked = quality.ask(user, queries, {name: METHODS[name] for name in settings.methods})
-    user.close()
+    with User(job.name, album, models, aside) as user:
+        asked = quality.ask(user, queries, {name: METHODS[name] for name in settings.methods})
     return UserResult(
         key, asked, round(middle - begin, 4), round(perf_counter() - middle, 4), album.stat().st_size
     )

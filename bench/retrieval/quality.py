@@ -149,12 +149,10 @@ def evaluate(
             if part_file is not None and (known := read_asked(part_file, names)) is not None:
                 asked.append(known)
                 continue
-            user = User(name, album_of(folder, name, models, home, progress), models, home)
-            progress(f"{name}: asking")
-            asked.append(
-                ask(user, datasets.queries(folder, name), {method: METHODS[method] for method in names}, runs)
-            )
-            user.close()
+            with User(name, album_of(folder, name, models, home, progress), models, home) as user:
+                progress(f"{name}: asking")
+                methods = {method: METHODS[method] for method in names}
+                asked.append(ask(user, datasets.queries(folder, name), methods, runs))
             if part_file is not None:
                 write_atomically(part_file, json.dumps(asdict(asked[-1])))
     skipped = {method: why for asked_user in asked for method, why in asked_user.skipped.items()}
@@ -167,6 +165,18 @@ def evaluate(
     recipe = f"{models.manifest.recipe} {models.manifest.quant}"
     head = (machine.read(), command, folder.name, recipe, models.manifest.text_encoder, reference)
     return Quality(*head, rows, skipped, 0, stats.DRAWS, stats.PERMUTATIONS, tuple(asked), when), runs
+
+
+def ask_users(
+    folder: Path, models: Models, home: Path, methods: Mapping[str, Baseline], most: int, progress: Progress
+) -> list[ScoredUser]:
+    """Asks every method at most `most` queries of each user of a data set. Raises DatasetError."""
+    asked = []
+    for name in datasets.users(folder):
+        progress(f"{folder.name} {name}: {len(methods)} methods")
+        with User(name, album_of(folder, name, models, home, progress), models, home) as user:
+            asked.append(ask(user, datasets.queries(folder, name, most), methods))
+    return asked
 
 
 def read_asked(path: Path, names: Sequence[str]) -> ScoredUser | None:

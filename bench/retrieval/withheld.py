@@ -131,14 +131,11 @@ def measure(run: Run[Settings]) -> Withheld:
             for name, hidden in _hidden(folder, user, since).items():
                 run.tell(f"{folder.name} {user}, {name}")
                 album = album_of(folder, user, run.models, run.home, run.tell, hidden=hidden, pixels=True)
-                one = User(user, album, run.models)
-                fold = at if len(users) > 1 else None
-                asked.setdefault((folder.name, name), []).extend(
-                    _ask(one, datasets.queries(folder, user), fold)
-                )
-                total, untold = photos.get((folder.name, name), (0, 0))
-                photos[folder.name, name] = total + len(one.album), untold + len(hidden)
-                one.close()
+                fold, key = at if len(users) > 1 else None, (folder.name, name)
+                with User(user, album, run.models) as one:
+                    asked.setdefault(key, []).extend(_ask(one, datasets.queries(folder, user), fold))
+                    total, untold = photos.get(key, (0, 0))
+                    photos[key] = total + len(one.album), untold + len(hidden)
     losses = {
         weights: [[query.loss(weights) for query in queries] for queries in asked.values()]
         for weights in (Weights(spread, picture) for spread, picture in product(SPREADS, PICTURES))
