@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from gamer.bench.agent.tasks import Scored, Task
 from gamer.bench.cli.bench import bench
 from gamer.bench.retrieval.datasets import DatasetError
 from gamer.runtime.models.llm import LanguageModel
+from tests.bench.retrieval.data_sets import write_rows
 
 CORPUS = [
     ("dog", "2025-06-01T10:00:00", "a brown dog running on the beach"),
@@ -36,17 +36,11 @@ def task(relevant: str = "", **more: Any) -> Task:
     return Task("q", "a question", frozenset(relevant.split()), more.pop("group", "set"), **more)
 
 
-def write_gz(path: Path, rows: list[dict[str, Any]]) -> None:
-    with gzip.open(path, "wt", encoding="utf-8") as stream:
-        stream.writelines(json.dumps(row) + "\n" for row in rows)
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """An album data set, and a LoCoMo of one user whose questions have answers."""
     album, locomo = tmp_path / "data" / "album", tmp_path / "data" / "locomo"
     album.mkdir(parents=True)
-    locomo.mkdir()
     lines = [
         json.dumps({"id": name, "taken_at": when, "memories": [{"source": "note", "text": text}]})
         for name, when, text in CORPUS
@@ -56,13 +50,15 @@ def data(tmp_path: Path) -> Path:
         {"query_id": str(n), "query": text, "relevant": ids, "group": group}
         for n, (text, ids, group) in enumerate(QUERIES)
     ]
-    write_gz(album / "album.queries.jsonl.gz", asked)
-    write_gz(
+    write_rows(album / "album.queries.jsonl.gz", asked)
+    write_rows(
         locomo / "ann.corpus.jsonl.gz",
         [{"id": i, "timestamp": when, "text": text} for i, when, text in CORPUS],
     )
     question = {"query_id": "1", "query": "When did I see the red kite?", "relevant": ["kite"]}
-    write_gz(locomo / "ann.queries.jsonl.gz", [question | {"category": "temporal", "answer": "1 June 2025"}])
+    write_rows(
+        locomo / "ann.queries.jsonl.gz", [question | {"category": "temporal", "answer": "1 June 2025"}]
+    )
     return tmp_path / "data"
 
 
@@ -83,7 +79,7 @@ def test_token_f1_ignores_case_articles_and_punctuation() -> None:
 
 def test_the_queries_of_a_group_are_evenly_spread_and_in_order(tmp_path: Path) -> None:
     asked = [{"query_id": str(n), "query": "?", "relevant": [], "group": "ab"[n % 3 == 0]} for n in range(12)]
-    write_gz(tmp_path / "q.gz", asked)
+    write_rows(tmp_path / "q.gz", asked)
     assert [one.id for one in tasks.album_tasks(tmp_path / "q.gz")] == [str(n) for n in range(12)]
     assert [one.id for one in tasks.album_tasks(tmp_path / "q.gz", 2)] == ["0", "1", "6", "7"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import shutil
 from dataclasses import replace
@@ -14,6 +12,7 @@ import pytest
 from gamer.bench.retrieval import calibrate, delta
 from gamer.bench.study.declaration import Run
 from gamer.runtime.bundle import manifest as mf
+from tests.bench.retrieval.data_sets import write_rows
 
 THINGS = (
     "a red bicycle",
@@ -66,7 +65,6 @@ def _own_copy(path: Path) -> None:
 
 
 def _data(folder: Path) -> Path:
-    folder.mkdir()
     for user in ("ann", "bob", "cid", "dee"):
         corpus = [
             {"id": f"{user}{n}", "timestamp": f"2020-01-{n + 1:02}T10:00:00", "text": text}
@@ -76,7 +74,6 @@ def _data(folder: Path) -> Path:
             {"query_id": f"{user}-q{n}", "query": text, "relevant": [f"{user}{n}"]}
             for n, text in enumerate(THINGS)
         ]
-        for name, rows in (("corpus", corpus), ("queries", asked)):
-            with gzip.open(folder / f"{user}.{name}.jsonl.gz", "wt", encoding="utf-8") as stream:
-                stream.write("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(folder / f"{user}.corpus.jsonl.gz", corpus)
+        write_rows(folder / f"{user}.queries.jsonl.gz", asked)
     return folder
