@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,12 +11,15 @@ from typing import Annotated
 from gamer.runtime.errors import RuntimeFailure
 
 from ..study.declaration import About, Run, Work
-from ..tables import Cell, Sheet
+from ..tables import Cell, Sheet, sheet
 from .ablation import Ablation
 from .measure import DATA, AgentQuality, Plan, measure
 from .players import Remote
 from .runs import Quality, Runs
 from .sets import AlbumRow
+from .short_answers import SentenceRow
+from .usage import Usage
+from .whole_prompt import Unfit
 
 MINDS = ("rules", "llm", "openai")
 _GROUPS = ("single", "set", "relation")
@@ -107,31 +110,18 @@ def _mistakes(name: str, rows: Sequence[AlbumRow]) -> Sheet:
 
 def _usage(name: str, rows: Sequence[AlbumRow]) -> Sheet:
     """Means of a task."""
-    lines = [
-        (
-            row.method,
-            f"{used.turns:.2f}",
-            used.refused,
-            f"{used.read:.0f}",
-            f"{used.written:.0f}",
-            used.tokens,
-            f"{used.call_ms:.1f}",
-            f"{used.think_ms:.1f}",
-        )
-        for row in rows
-        if (used := row.usage) is not None
-    ]
-    columns = (
-        "method",
-        "turns",
-        "refused calls",
-        "tokens read",
-        "written",
-        "known",
-        "ms calls",
-        "ms thinking",
-    )
-    return Sheet(f"{name}: what a task uses", columns, tuple(lines))
+    columns: dict[str, Callable[[tuple[str, Usage]], Cell]] = {
+        "method": lambda row: row[0],
+        "turns": lambda row: f"{row[1].turns:.2f}",
+        "refused calls": lambda row: row[1].refused,
+        "tokens read": lambda row: f"{row[1].read:.0f}",
+        "written": lambda row: f"{row[1].written:.0f}",
+        "known": lambda row: row[1].tokens,
+        "ms calls": lambda row: f"{row[1].call_ms:.1f}",
+        "ms thinking": lambda row: f"{row[1].think_ms:.1f}",
+    }
+    used = [(row.method, row.usage) for row in rows if row.usage is not None]
+    return sheet(f"{name}: what a task uses", used, columns)
 
 
 def _turns(name: str, rows: Sequence[AlbumRow]) -> Sheet:
@@ -144,13 +134,15 @@ def _turns(name: str, rows: Sequence[AlbumRow]) -> Sheet:
 
 
 def _runs(name: str, rows: Sequence[Runs]) -> Sheet:
-    lines = []
-    for row in rows:
-        best, majority = ("equal", "equal") if row.equal else (_both(row.best), _both(row.majority))
-        same = f"{row.identical} of {row.tasks}"
-        lines.append((row.method, row.runs, same, _both(row.mean), best, majority))
-    columns = ("method", "runs", "same answer in all", "mean EM, F1", "best", "majority")
-    return Sheet(f"{name}: several runs", columns, tuple(lines))
+    columns: dict[str, Callable[[Runs], Cell]] = {
+        "method": lambda row: row.method,
+        "runs": lambda row: row.runs,
+        "same answer in all": lambda row: f"{row.identical} of {row.tasks}",
+        "mean EM, F1": lambda row: _both(row.mean),
+        "best": lambda row: "equal" if row.equal else _both(row.best),
+        "majority": lambda row: "equal" if row.equal else _both(row.majority),
+    }
+    return sheet(f"{name}: several runs", rows, columns)
 
 
 def _both(quality: Quality) -> str:
@@ -171,30 +163,27 @@ def _ablation(row: Ablation) -> tuple[Cell, ...]:
 
 
 def _unfit(result: AgentQuality) -> Sheet:
-    return Sheet(
-        "does not fit",
-        ("album", "method", "photos", "tokens needed", "context"),
-        tuple((row.album, row.method, row.photos, row.needed, row.context) for row in result.unfit),
-    )
+    columns: dict[str, Callable[[Unfit], Cell]] = {
+        "album": lambda row: row.album,
+        "method": lambda row: row.method,
+        "photos": lambda row: row.photos,
+        "tokens needed": lambda row: row.needed,
+        "context": lambda row: row.context,
+    }
+    return sheet("does not fit", result.unfit, columns)
 
 
 def _sentences(result: AgentQuality) -> Sheet:
-    return Sheet(
-        "short answers, macro over users",
-        ("data set", "method", "questions", "evidence in 10", "token F1", "right", "refused"),
-        tuple(
-            (
-                row.dataset,
-                row.method,
-                row.questions,
-                f"{row.evidence:.3f}",
-                "" if row.f1 is None else f"{row.f1:.3f}",
-                "" if row.right is None else f"{row.right:.3f}",
-                f"{row.refused:.0%}",
-            )
-            for row in result.sentences
-        ),
-    )
+    columns: dict[str, Callable[[SentenceRow], Cell]] = {
+        "data set": lambda row: row.dataset,
+        "method": lambda row: row.method,
+        "questions": lambda row: row.questions,
+        "evidence in 10": lambda row: f"{row.evidence:.3f}",
+        "token F1": lambda row: "" if row.f1 is None else f"{row.f1:.3f}",
+        "right": lambda row: "" if row.right is None else f"{row.right:.3f}",
+        "refused": lambda row: f"{row.refused:.0%}",
+    }
+    return sheet("short answers, macro over users", result.sentences, columns)
 
 
 def _steps(result: AgentQuality) -> Sheet:
