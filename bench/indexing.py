@@ -42,7 +42,7 @@ GRAIN = 6  # levels up and down
 
 @dataclass(frozen=True)
 class Settings:
-    photos: Annotated[int, About("pictures of each format", least=DISTINCT, quick=16)] = 160
+    photos: Annotated[int, About("pictures of each format", least=DISTINCT, most=10_000, quick=16)] = 160
     formats: Annotated[tuple[str, ...], About("the formats", choices=tuple(FORMATS))] = tuple(FORMATS)
 
 

@@ -33,14 +33,14 @@ class Trained:
     base: Annotated[Path, About("a checkpoint of `gamer train`")]
     queries: Annotated[Path, About("a JSONL of queries and their photos")]
     epochs: Annotated[int, About("epochs of the training", least=0, quick=1)] = 20
-    rate: Annotated[float, About("the optimiser's rate", least=0)] = 2e-5
+    rate: Annotated[float, About("the optimiser's rate", least=0, most=1)] = 2e-5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reinforced(Trained):
-    lora: Annotated[int, About("as in `gamer train`", least=0)] = 0
+    lora: Annotated[int, About("as in `gamer train`", least=0, most=1024)] = 0
     reward: Annotated[Path | None, About("as in `gamer train`")] = None
-    alpha: Annotated[tuple[float, ...], About("the values of α", least=0)] = ALPHAS
+    alpha: Annotated[tuple[float, ...], About("the values of α", least=0, most=1)] = ALPHAS
 
 
 @dataclass(frozen=True)

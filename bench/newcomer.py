@@ -7,7 +7,6 @@ Recall on large sets says little of negation, counting or of what is not there: 
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,10 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from gamer.index.installing import install
 from gamer.runtime.search.options import AS_ASKED
 
-from .sample import FOLDERS, SampleError
+from .sample import photograph
 from .study.declaration import NoSettings, Run, Work
 from .tables import Sheet, sheet
 
@@ -177,12 +175,7 @@ def _read() -> dict[str, Any]:
 
 
 def _photograph(name: str, edit: str) -> Image.Image:
-    package, file = name.split(":")
-    spec = importlib.util.find_spec(package)
-    path = Path(spec.origin).parent / FOLDERS[package] / file if spec and spec.origin else None
-    if path is None or not path.is_file():
-        raise SampleError(f"{name} missing: {install('bench')}")
-    with Image.open(path) as image:
+    with Image.open(photograph(name)) as image:
         return EDITS[edit](image.convert("RGB"))
 
 

@@ -62,7 +62,7 @@ requestAnimationFrame(function tick(now) {
 
 @dataclass(frozen=True)
 class Settings:
-    photos: Annotated[int, About("photos of the made album", least=100, quick=1_000)] = 20_000
+    photos: Annotated[int, About("photos of the made album", least=100, most=200_000, quick=1_000)] = 20_000
     repetitions: Annotated[int, About("how often the page is opened", least=1, quick=2)] = 5
 
 

@@ -46,9 +46,11 @@ PEERS = tuple(ann_peers.NEEDS)
 
 @dataclass(frozen=True)
 class Settings:
-    vectors: Annotated[int, About("clustered vectors to make without data", least=100, quick=2_000)] = 100_000
-    dim: Annotated[int, About("their dimensions", least=8)] = 768
-    queries: Annotated[int, About("queries", least=10)] = 200
+    vectors: Annotated[
+        int, About("clustered vectors to make without data", least=100, most=5_000_000, quick=2_000)
+    ] = 100_000
+    dim: Annotated[int, About("their dimensions", least=8, most=4096)] = 768
+    queries: Annotated[int, About("queries", least=10, most=10_000)] = 200
     peer: Annotated[tuple[str, ...], About("engines beside ours; none: all installed", choices=PEERS)] = ()
 
 
@@ -106,12 +108,12 @@ def clustered(n: int, dim: int, queries: int, seed: int = 0) -> tuple[FloatArray
     for quantisers and graphs alike.
     """
     rng = np.random.default_rng(seed)
-    centres = _unit(rng.standard_normal((max(10, int(n**0.5)), dim), np.float32))
+    centres = unit(rng.standard_normal((max(10, int(n**0.5)), dim), np.float32))
 
     def draw(count: int) -> FloatArray:
-        return _unit(
+        return unit(
             centres[rng.integers(0, len(centres), count)]
-            + np.float32(0.7) * _unit(rng.standard_normal((count, dim), np.float32))
+            + np.float32(0.7) * unit(rng.standard_normal((count, dim), np.float32))
         )
 
     return draw(n), draw(queries)
@@ -343,7 +345,7 @@ OURS: dict[str, Callable[[FloatArray, Path], Ours]] = {
 }
 
 
-def _unit(x: FloatArray) -> FloatArray:
+def unit(x: FloatArray) -> FloatArray:
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True), np.float32)
 
 

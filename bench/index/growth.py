@@ -42,6 +42,7 @@ from .. import machine
 from ..files import write_atomically
 from ..study.declaration import About, Run, Work
 from ..tables import Sheet, sheet
+from .ann import unit
 
 T = TypeVar("T")
 _DELTA = 0.6
@@ -217,13 +218,13 @@ def build(path: Path, models: Models, count: int, dim: int, progress: Callable[[
     meta = AlbumMeta(models.manifest.text_encoder, models.manifest.image_encoder, dim, _DELTA)
     with AlbumWriter.create(path, meta) as writer:
         rng = np.random.default_rng(count)
-        topics = _unit(rng.standard_normal((max(20, int(count**0.5)), dim), np.float32))
+        topics = unit(rng.standard_normal((max(20, int(count**0.5)), dim), np.float32))
         for start in range(0, count, _BATCH):
             progress(f"{count} photos: {start} written")
             writer.add(list(photos(rng, topics, start, min(_BATCH, count - start), count)))
         progress(f"{count} photos: segments")
         writer.finish(
-            lambda names: _unit(
+            lambda names: unit(
                 np.random.default_rng(len(names)).standard_normal((len(names), dim), np.float32)
             )
         )
@@ -238,9 +239,9 @@ def photos(
     hundred. One photo in ten has no time, and one in five no place.
     """
     word_ranks, name_ranks = _ranks(rng, (count, 3), _WORDS), _ranks(rng, (count, 2), total // 20 + 40)
-    vectors = _unit(
+    vectors = unit(
         topics[rng.integers(0, len(topics), count)]
-        + np.float32(0.7) * _unit(rng.standard_normal((count, topics.shape[1]), np.float32))
+        + np.float32(0.7) * unit(rng.standard_normal((count, topics.shape[1]), np.float32))
     )
     for at in range(count):
         words = [_NOUNS[rank] if rank < len(_NOUNS) else f"thing{rank}" for rank in word_ranks[at].tolist()]
@@ -296,7 +297,7 @@ def _additions(path: Path, dim: int, times: int) -> tuple[float, list[float]]:
     The photos are removed afterwards, so that the album keeps the size in its name.
     """
     rng = np.random.default_rng(1)
-    topics = _unit(rng.standard_normal((20, dim), np.float32))
+    topics = unit(rng.standard_normal((20, dim), np.float32))
     items = [list(photos(rng, topics, 10**9 + at, 1, 1000)) for at in range(times)]
     open_ms, writer = _timed_value(lambda: AlbumWriter.extend(path))
     with writer:
@@ -389,10 +390,6 @@ def _timed_value(run: Callable[[], T]) -> tuple[float, T]:
     begin = time.perf_counter()
     value = run()
     return round((time.perf_counter() - begin) * 1e3, 3), value
-
-
-def _unit(x: FloatArray) -> FloatArray:
-    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True), np.float32)
 
 
 def tables(result: Growth) -> list[Sheet | str]:

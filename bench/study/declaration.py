@@ -6,6 +6,7 @@ A study's module ends with a `Work`. The list in studies.py names it, so that li
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,11 +29,12 @@ COUNTS = {"": (0, 0), "?": (0, 1), "1": (1, 1), "+": (1, 1000), "*": (0, 1000)}
 class About:
     """What is known of a setting beside its type and its default, as an annotation of its field.
 
-    `least`: of numbers; `choices`: of texts; `quick`: the value in a quick run, None for the default.
+    `least`, `most`: of numbers; `choices`: of texts; `quick`: the value in a quick run, None for the default.
     """
 
     what: str
-    least: float | None = None
+    least: float = -math.inf
+    most: float = math.inf
     choices: tuple[str, ...] = ()
     quick: object = None
 

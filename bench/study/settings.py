@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from datetime import date
+from math import isfinite
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -45,7 +46,14 @@ class Setting:
             one = f"one of {', '.join(self.about.choices)}"
         else:
             one = _WORDS.get(self.kind, "a path" if self.kind is Path else "a text")
-        bound = "" if self.about.least is None else f" of {self.about.least} or more"
+        least, most = self.about.least, self.about.most
+        bound = (
+            f" from {least} to {most}"
+            if isfinite(most)
+            else f" of {least} or more"
+            if isfinite(least)
+            else ""
+        )
         return f"{one}{bound}{'; several with commas between' if self.several else ''}"
 
     def value(self, text: str) -> Any:
@@ -60,8 +68,9 @@ class Setting:
     def _one(self, text: str) -> Any:
         readers: dict[type[Any], Any] = {bool: _BOOLEANS.__getitem__, date: date.fromisoformat}
         value = readers.get(self.kind, self.kind)(text)
-        least, choices = self.about.least, self.about.choices
-        if (choices and value not in choices) or (least is not None and value < least):
+        if self.about.choices and value not in self.about.choices:
+            raise ValueError(text)
+        if self.kind in (int, float) and not self.about.least <= value <= self.about.most:
             raise ValueError(text)
         return value
 

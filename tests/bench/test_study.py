@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner, Result
@@ -15,6 +18,7 @@ from gamer.bench.retrieval.withheld import Settings
 from gamer.bench.study import figures, settings, staleness
 from gamer.bench.study.declaration import Study
 from gamer.bench.study.studies import COMMANDS, STUDIES
+from tests.bench.retrieval import data_sets
 from tests.paths import ROOT
 
 
@@ -67,6 +71,7 @@ def test_every_committed_result_says_how_it_is_made_and_what_it_measures() -> No
             "queries=ten: must be a whole number of 1 or more",
         ),
         (("delta", "a", "-b", "x", "--set", "queries=0"), "must be a whole number of 1 or more"),
+        (("ann", "--set", "dim=5000"), "dim=5000: must be a whole number from 8 to 4096"),
         (("withheld", "a", "-b", "x", "--set", "since=May"), "since=May: must be a day such as 2024-05-31"),
         (("memory", "-b", "x", "--set", "decider=dice"), "decider=dice: must be one of rules, llm"),
         (("questions", "--set", "families=yes"), "families=yes: must be true or false"),
@@ -175,3 +180,22 @@ def test_results_are_made_in_parts_and_those_of_this_commit_are_passed_over(
     commit = staleness.commit_of(tmp_path / "a.json")
     parts = figures.all_parts({}, tmp_path, lambda file: None, commit)
     assert next(iter(parts)) == figures.Part("a.json", "current")
+
+
+def test_the_documented_study_can_be_declared_and_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    code, entry = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (command,) = re.findall(r"`gamer bench (study words .*?) -o", page)
+    words = ModuleType("gamer.bench.words")
+    monkeypatch.setitem(sys.modules, "gamer.bench.words", words)
+    exec(code, vars(words))
+    (declared,) = eval(entry.strip(), {"Study": Study})
+    monkeypatch.setitem(STUDIES, "words", declared)
+    monkeypatch.chdir(data_sets.write(tmp_path / "lihua").parent)
+    done = run(*command.split(), "-o", "words.json")
+    assert done.exit_code == 0, done.output
+    result = json.loads(Path("words.json").read_text())
+    assert set(result["users"]) == {"ann", "bob"}
+    assert result["command"] == "gamer bench study words lihua --set least=3"
