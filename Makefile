@@ -13,7 +13,7 @@ export HF_HUB_OFFLINE := 1
 export ORT_DISABLE_TELEMETRY := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help docs install install-quickstart quickstart first export index weights-qwen weights-faces full-size train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
+.PHONY: help docs install install-quickstart quickstart first export index weights-qwen weights-faces full-size figures train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
@@ -23,6 +23,7 @@ help:
 	@echo "make weights-faces  the face networks for the part faces, by which people are found (0.1 GB, never part of quickstart)"
 	@echo "make conformance  the same fixtures in Python, Kotlin and Swift (first: make mobile-setup-kotlin mobile-setup-swift)"
 	@echo "make processors   the same bundle and fixtures on six kinds of processor"
+	@echo "make figures      the committed results again, in parts that resume (hours; DATA=FOLDER of data sets)"
 	@echo "make docs         the documentation as a site in $(OUT)/site"
 	@echo "make clean        remove out/ and .venv/"
 
@@ -96,7 +97,13 @@ FULL ?= clip-vit-b32 clip-vit-l14 siglip-base mobileclip-s0 gamer-qwen2.5-0.5b g
 full-size: install
 	@for recipe in $(FULL); do echo "== $$recipe"; \
 	  $(BIN)/gamer export $$recipe --weights random:0 --quant int4 --jobs 1 -o $(OUT)/full/$$recipe || exit 1; done
-	@$(BIN)/gamer bench exports $(FULL:%=$(OUT)/full/%) -o $(OUT)/exports-full-size.json
+	@$(BIN)/gamer bench study exports $(FULL:%=-b $(OUT)/full/%) -o $(OUT)/exports-full-size.json
+
+# Makes the committed results of bench/results again, in parts: a part of this commit is passed over, so that an
+# interrupted run goes on. DATA=... is the folder of the data sets. Four hours on two cores, with all of them.
+DATA ?= $(OUT)/data
+figures: index
+	@$(BIN)/gamer bench study --all $(DATA) -b $(OUT)/pocket -a $(OUT)/album.gamer --cache $(OUT)/figures
 
 # Three optimiser steps of a training at full size with random towers, against a plain reference: 12 GB of memory.
 train-full-size: install

@@ -7,19 +7,20 @@ the photos searched are all of the album. The vectors are export's (fp32); this 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamer.runtime.bundle.manifest import Ranking
 
-from . import machine
 from .retrieval.datasets import read_answered
+from .study.declaration import About, Run, Work
+from .tables import Sheet
 
 if TYPE_CHECKING:
     from gamer.export.training.vectors import Vectors
@@ -30,6 +31,11 @@ FOLDS = 5
 # Weights per unit of cosine of the trained channel that are tried beside Ranking.image.
 WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.6, 6.0, 8.0, 12.0, 16.0, 24.0, 48.0)
 Answers = Sequence[frozenset[int]]  # for each query, the rows of the photos that answer it
+
+
+@dataclass(frozen=True)
+class Settings:
+    queries: Annotated[Path | None, About('a JSONL of {"query", "relevant": [ids]} to ask as well')] = None
 
 
 @dataclass(frozen=True)
@@ -69,8 +75,6 @@ class Channels:
     `names`: what attention over the names of the classes finds, without training.
     """
 
-    machine: machine.Machine
-    command: str
     until: str
     photos: int
     withheld: int
@@ -79,7 +83,6 @@ class Channels:
     labels: ChannelResult
     names: ChannelResult | None
     rows: tuple[Row, ...]
-    when: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,23 +110,23 @@ class ChannelQuery:
         return np.asarray(Ranking().image * self.labels + weight * self.trained, np.float32)
 
 
-def measure(
-    album: Path, checkpoints: Sequence[Path], queries: Path | None, say: Callable[[str], None]
-) -> Channels:
-    """Recall with pixels alone, for each checkpoint.
+def measure(run: Run[Settings]) -> Channels:
+    """Recall with pixels alone, for each checkpoint of `run.data`.
 
-    `queries`: JSON Lines of {"query", "relevant"}; those count whose answers all had their memories withheld.
-    Raises AlbumError, DatasetError, and ExportError for a checkpoint that is not of the album.
+    Of the queries those count whose answers all had their memories withheld. Raises AlbumError, DatasetError,
+    and ExportError for a checkpoint that is not of the album.
     """
     from gamer.export.errors import ExportError
     from gamer.export.training import vectors
 
+    queries, checkpoints = run.settings.queries, run.data
     told = [] if queries is None else read_answered(queries)
+    assert run.album is not None
     rows, labels, shown = list[Row](), ChannelResult({}, {}), (0, 0, 0, 0)
     names: ChannelResult | None = None
     for folder in checkpoints:
         begun = time.monotonic()
-        found = vectors.of_checkpoint(album, folder, [query for query, _ in told], say)
+        found = vectors.of_checkpoint(run.album, folder, [query for query, _ in told], run.tell)
         asked = asked_of(found, [relevant for _, relevant in told])
         if rows and shown[0] != found.options.until:
             raise ExportError(f"{folder}: trained with another --until than {checkpoints[0]}")
@@ -139,10 +142,7 @@ def measure(
         labels, names = own, None if asked.names is None else asked.found(asked.names)
         rows.append(row_of(folder.name, found, asked, time.monotonic() - begun))
     until, photos, withheld, count = shown
-    command = f"gamer bench channels {' '.join(folder.name for folder in checkpoints)} -a {album.name}"
     return Channels(
-        machine.read(),
-        command + (f" --queries {queries.name}" if queries else ""),
         datetime.fromtimestamp(until / 1000, UTC).date().isoformat(),
         photos,
         withheld,
@@ -151,7 +151,6 @@ def measure(
         labels,
         names,
         tuple(rows),
-        datetime.now().astimezone().isoformat(timespec="seconds"),
     )
 
 
@@ -215,3 +214,27 @@ def recall(scores: FloatArray, answers: Answers, k: int) -> float:
         for q, (row, answer) in enumerate(pairs)
     ]
     return round(float(np.mean(shares)), 4) if shares else 0.0
+
+
+def tables(result: Channels) -> list[Sheet | str]:
+    ways = [("labels", result.labels)]
+    if result.names is not None:
+        ways.append(("attention over the labels' names", result.names))
+    for row in result.rows:
+        ways += [
+            (f"{row.checkpoint}: trained", row.trained),
+            (f"{row.checkpoint}: fused", row.fused),
+            (f"{row.checkpoint}: fused, weight {row.weight:g} chosen elsewhere", row.fitted),
+        ]
+    title = (
+        f"{result.photos} photos; {result.withheld} memories from {result.until} on, withheld; "
+        f"{result.queries} queries"
+    )
+    rows = (
+        (name, *(f"{share:.3f}" for share in (*way.withheld.values(), *way.queries.values())))
+        for name, way in ways
+    )
+    return [Sheet(title, ("", "withheld @5", "@20", "queries @5", "@20"), tuple(rows))]
+
+
+WORK = Work(Settings, measure, tables)

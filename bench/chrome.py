@@ -1,5 +1,5 @@
 """Controls a headless Chromium over its DevTools protocol: opens pages, presses keys, evaluates JavaScript
-and takes screenshots. Used by `bench page` and by tests.
+and takes screenshots. Used by `bench study page` and by tests.
 """
 
 from __future__ import annotations

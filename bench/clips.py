@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from gamer.index import FloatArray
 from gamer.index.ingest import clip_decoder, clip_frames
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.models import Models
 
-from . import machine
+from .study.declaration import NoSettings, Run, Work
+from .tables import Sheet
 
 # Photograph → a sentence that means it.
 SCENES = {
@@ -59,7 +59,6 @@ class ClipsMeasured:
     comes first, over random divisions of the photographs into clips.
     """
 
-    machine: machine.Machine
     clips: int
     seconds: int
     frames: int
@@ -71,9 +70,9 @@ class ClipsMeasured:
     first: dict[str, float]
 
 
-def measure(bundle: Path, tell: Callable[[str], object] = lambda text: None) -> ClipsMeasured:
+def measure(run: Run[NoSettings]) -> ClipsMeasured:
     """Raises RuntimeFailure without PyAV."""
-    models = Models.open(bundle)
+    models = run.models
     names = list(SCENES)
     pictures = {name: _photograph(name) for name in names}
     queries = dict(zip(names, models.text.encode([SCENES[name] for name in names]), strict=True))
@@ -81,7 +80,7 @@ def measure(bundle: Path, tell: Callable[[str], object] = lambda text: None) -> 
     right, count, costs = 0, 0, list[tuple[float, float, float]]()
     with tempfile.TemporaryDirectory() as folder:
         for n, group in enumerate(groups):
-            tell(f"clip {n + 1} of {len(groups)}")
+            run.tell(f"clip {n + 1} of {len(groups)}")
             path = Path(folder) / f"{n}.mp4"
             make(path, [pictures[name] for name in group])
             begin = _spent()
@@ -98,7 +97,6 @@ def measure(bundle: Path, tell: Callable[[str], object] = lambda text: None) -> 
     cut_ms, frames_ms, encode_ms = (round(1000 * float(value), 1) for value in np.median(costs, axis=0))
     still = {name: models.encode_image(picture).embedding for name, picture in pictures.items()}
     return ClipsMeasured(
-        machine=machine.read(),
         clips=len(groups),
         seconds=EACH * SECONDS,
         frames=count,
@@ -166,3 +164,15 @@ def _photograph(name: str) -> Picture:
         pixels = pixels.astype(np.uint8) * 255
     picture = Image.fromarray(pixels).convert("RGB").resize((SIZE[0] * 11 // 10, SIZE[1]))
     return np.asarray(picture, np.uint8)
+
+
+def tables(result: ClipsMeasured) -> list[Sheet | str]:
+    return [
+        f"the right second of {result.right} of {result.scenes} scenes in {result.clips} clips of "
+        f"{result.seconds} s; a clip takes {result.cut_ms} ms of a processor to look for cuts, "
+        f"{result.frames_ms} ms to decode {result.frames} frames, {result.encode_ms} ms to encode them",
+        "its clip first: " + ", ".join(f"by {way} {share:.1%}" for way, share in result.first.items()),
+    ]
+
+
+WORK = Work(NoSettings, measure, tables)

@@ -5,16 +5,14 @@ Nothing is run here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gamer.runtime.bundle import manifest as mf
 
-from . import machine
-from .tables import Sheet
-
-COMMAND = "make full-size"
+from .study.declaration import NoSettings, Run, Work
+from .tables import Sheet, sheet
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Exports:
-    """The artifacts of one or several bundles, and the machine that the table was made on."""
+    """The artifacts of one or several bundles."""
 
-    machine: machine.Machine
-    command: str
     rows: tuple[Row, ...]
 
 
-def read(bundles: Sequence[Path], command: str = COMMAND) -> Exports:
+def read(bundles: Sequence[Path]) -> Exports:
     """The rows of all `bundles`, in their manifests' order. Raises BundleError.
 
     An artifact that several bundles share is listed once, with the first of them.
@@ -66,9 +62,7 @@ def read(bundles: Sequence[Path], command: str = COMMAND) -> Exports:
                 also[key].append(manifest.recipe)
             else:
                 rows[key], also[key] = _row(manifest, artifact), []
-    return Exports(
-        machine.read(), command, tuple(replace(row, also=tuple(also[key])) for key, row in rows.items())
-    )
+    return Exports(tuple(replace(row, also=tuple(also[key])) for key, row in rows.items()))
 
 
 def _row(manifest: mf.Manifest, artifact: mf.Artifact) -> Row:
@@ -92,37 +86,27 @@ def _row(manifest: mf.Manifest, artifact: mf.Artifact) -> Row:
     )
 
 
-def sheet(exports: Exports) -> Sheet:
+def tables(exports: Exports) -> list[Sheet | str]:
     """The table for printing. "(+3)" after a recipe: three more recipes have the same artifact."""
-    columns = (
-        "recipe",
-        "component",
-        "parameters",
-        "multiply-adds",
-        "target",
-        "quantization",
-        "MB",
-        "of fp32",
-        "s",
-        "peak GB",
-        "worst cosine",
-        "run by",
-    )
-    rows = tuple(
-        (
-            r.recipe + (f" (+{len(r.also)})" if r.also else ""),
-            r.role,
-            f"{r.parameters:,}",
-            (f"{r.macs / 1e6:,.0f} M/{r.macs_per.split()[0]}"),
-            r.target,
-            r.quant,
-            f"{r.bytes / 1e6:,.1f}",
-            f"{r.share_of_fp32:.1%}",
-            f"{r.seconds:.0f}",
-            f"{r.peak_bytes / 1e9:.1f}",
-            "" if r.cosine is None else f"{r.cosine:.5f}",
-            r.executed_by,
-        )
-        for r in exports.rows
-    )
-    return Sheet("Exports", columns, rows)
+    columns: dict[str, Callable[[Row], str]] = {
+        "recipe": lambda row: row.recipe + (f" (+{len(row.also)})" if row.also else ""),
+        "component": lambda row: row.role,
+        "parameters": lambda row: f"{row.parameters:,}",
+        "multiply-adds": lambda row: f"{row.macs / 1e6:,.0f} M/{row.macs_per.split()[0]}",
+        "target": lambda row: row.target,
+        "quantization": lambda row: row.quant,
+        "MB": lambda row: f"{row.bytes / 1e6:,.1f}",
+        "of fp32": lambda row: f"{row.share_of_fp32:.1%}",
+        "s": lambda row: f"{row.seconds:.0f}",
+        "peak GB": lambda row: f"{row.peak_bytes / 1e9:.1f}",
+        "worst cosine": lambda row: "" if row.cosine is None else f"{row.cosine:.5f}",
+        "run by": lambda row: row.executed_by,
+    }
+    return [sheet("Exports", exports.rows, columns)]
+
+
+def _study(run: Run[NoSettings]) -> Exports:
+    return read(run.bundles)
+
+
+WORK = Work(NoSettings, _study, tables)

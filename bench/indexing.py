@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from PIL import Image
@@ -26,7 +26,8 @@ from gamer.runtime.door.bundle import Bundle, Running
 from gamer.runtime.door.encoding import build
 from gamer.runtime.models.image import prepare
 
-from . import machine
+from .study.declaration import About, Run, Tell, Work
+from .tables import Sheet, sheet
 
 FORMATS: dict[str, dict[str, Any]] = {
     "jpg": {"quality": 88},
@@ -37,7 +38,12 @@ FORMATS: dict[str, dict[str, Any]] = {
 DISTINCT = 8  # encoding HEIC takes seconds
 SIZE = (4000, 3000)
 GRAIN = 6  # levels up and down
-Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    photos: Annotated[int, About("pictures of each format", least=DISTINCT, most=10_000, quick=16)] = 160
+    formats: Annotated[tuple[str, ...], About("the formats", choices=tuple(FORMATS))] = tuple(FORMATS)
 
 
 @dataclass(frozen=True)
@@ -62,19 +68,20 @@ class Format:
 
 @dataclass(frozen=True)
 class Indexing:
-    machine: machine.Machine
-    command: str
     load: float
     size: tuple[int, int]
     formats: tuple[Format, ...]
 
 
-def measure(bundle: Path, photos: int, formats: Sequence[str], command: str, tell: Tell) -> Indexing:
+def measure(run: Run[Settings]) -> Indexing:
     """Raises ExportError without the packages that hold the photographs, and as Bundle does."""
-    load, opened = os.getloadavg()[0], Bundle(bundle)
+    load, opened = os.getloadavg()[0], Bundle(run.bundle)
     with tempfile.TemporaryDirectory() as aside:
-        rows = [_format(opened, Path(aside) / name, name, photos, tell) for name in formats]
-    return Indexing(machine.read(), command, load, SIZE, tuple(rows))
+        rows = [
+            _format(opened, Path(aside) / name, name, run.settings.photos, run.tell)
+            for name in run.settings.formats
+        ]
+    return Indexing(load, SIZE, tuple(rows))
 
 
 def _format(bundle: Bundle, folder: Path, name: str, photos: int, tell: Tell) -> Format:
@@ -153,3 +160,20 @@ def _twenty_lines(bundle: Bundle, files: Sequence[Path]) -> float:
 def _cosine(bundle: Bundle, file: Path, least: Size) -> float:
     reduced, full = (bundle.models.encode_image(load_pixels(file, least=size)) for size in (least, None))
     return float(reduced.embedding @ full.embedding)
+
+
+def tables(result: Indexing) -> list[Sheet | str]:
+    columns: dict[str, Callable[[Format], str | float]] = {
+        "format": lambda row: row.name,
+        "MB": lambda row: row.megabytes,
+        "photos/s": lambda row: row.indexed,
+        "twenty lines": lambda row: row.plain,
+        "ratio": lambda row: f"{row.ratio:.2f}",
+        "cosine with full decoding": lambda row: f"≥ {row.worst:.4f}",
+        "mean": lambda row: f"{row.mean:.4f}",
+    }
+    width, height = result.size
+    return [sheet(f"{width} × {height} pixels, load {result.load}", result.formats, columns)]
+
+
+WORK = Work(Settings, measure, tables)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +19,8 @@ import numpy as np
 
 from gamer.runtime.search.options import AS_ASKED
 
-from . import machine
+from .study.declaration import NoSettings, Run, Work
+from .tables import Sheet, sheet
 
 if TYPE_CHECKING:
     from gamer.index import Album
@@ -57,12 +58,9 @@ class Row:
 class Languages:
     """The measurement; see the module."""
 
-    machine: machine.Machine
-    command: str
     bundle: str
     photos: int
     rows: tuple[Row, ...]
-    when: str
 
 
 def queries() -> tuple[LanguageQuery, ...]:
@@ -80,31 +78,22 @@ def _words(photo: dict[str, Any], language_of: dict[str, str]) -> Iterator[Langu
             yield LanguageQuery("words", language_of[photo["id"][:2]], query, photo["id"])
 
 
-def measure(bundle: Path, folder: Path, threads: int, command: str) -> Languages:
-    """Builds the album in `folder` with the bundle's models, and asks everything."""
+def measure(run: Run[NoSettings]) -> Languages:
+    """Builds the album with the bundle's models, and asks everything."""
     from gamer.runtime.indexing.build import build
-    from gamer.runtime.models.models import Models
     from gamer.runtime.search.engine import Engine
 
-    data = _read()
-    listed = folder / "photos.jsonl"
+    data, album = _read(), run.home / "languages.gamer"
+    listed = run.home / "languages.jsonl"
     lines = (json.dumps(photo, ensure_ascii=False) + "\n" for photo in data["photos"])
     listed.write_text("".join(lines), encoding="utf-8")
-    models, album = Models.open(bundle, threads=threads), folder / "album.gamer"
-    built = build(listed, models, album)
-    engine = Engine.over(models, album)
+    built = build(listed, run.models, album)
+    engine = Engine.over(run.models, album)
     try:
         rows = _rows(engine, queries(), datetime.fromisoformat(data["now"]))
     finally:
         engine.close()
-    return Languages(
-        machine=machine.read(),
-        command=command,
-        bundle=f"{models.manifest.recipe} {models.manifest.quant}",
-        photos=built.photos,
-        rows=rows,
-        when=datetime.now().astimezone().isoformat(timespec="seconds"),
-    )
+    return Languages(run.recipe, built.photos, rows)
 
 
 def _rows(engine: Engine, asked: Sequence[LanguageQuery], now: datetime) -> tuple[Row, ...]:
@@ -138,3 +127,19 @@ def _place(photo: str, found: Sequence[str]) -> int | None:
 def _read() -> dict[str, Any]:
     content: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
     return content
+
+
+def tables(result: Languages) -> list[Sheet | str]:
+    columns: dict[str, Callable[[Row], str | int]] = {
+        "language": lambda row: row.language,
+        "queries": lambda row: row.kind,
+        "n": lambda row: row.queries,
+        "search @5": lambda row: f"{row.search:.0%}",
+        "BM25 @5": lambda row: f"{row.bm25:.0%}",
+        "search @1": lambda row: f"{row.search_first:.0%}",
+        "BM25 @1": lambda row: f"{row.bm25_first:.0%}",
+    }
+    return [sheet("Queries in six languages", result.rows, columns)]
+
+
+WORK = Work(NoSettings, measure, tables)

@@ -6,26 +6,41 @@ The trainings are export's; this file chooses what they learn from and measure w
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gamer.index import Album, Opened
 
-from . import machine
+from .report import paper_training
 from .retrieval.datasets import read_answered
+from .study.declaration import About, Run, Work
 
 if TYPE_CHECKING:
-    from gamer.export.settings import Settings
-    from gamer.export.training.options import Options, Reinforcement
     from gamer.export.training.ppo import Round
     from gamer.export.training.rlhf import Earned
     from gamer.export.training.sft import Report, Say, Stage
     from gamer.export.training.update import Skills
 
 ALPHAS = (0.3, 0.4, 0.5, 0.6, 0.7)  # those of the paper's Table 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """The settings of both studies."""
+
+    recipe: Annotated[str, About("the recipe of the checkpoint")]
+    base: Annotated[Path, About("a checkpoint of `gamer train`")]
+    queries: Annotated[Path, About("a JSONL of queries and their photos")]
+    epochs: Annotated[int, About("epochs of the training", least=0, quick=1)] = 20
+    rate: Annotated[float, About("the optimiser's rate", least=0, most=1)] = 2e-5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reinforced(Trained):
+    lora: Annotated[int, About("as in `gamer train`", least=0, most=1024)] = 0
+    reward: Annotated[Path | None, About("as in `gamer train`")] = None
+    alpha: Annotated[tuple[float, ...], About("the values of α", least=0, most=1)] = ALPHAS
 
 
 @dataclass(frozen=True)
@@ -35,8 +50,6 @@ class Update:
     `learned`, `measured`: searches. `seconds`: of the whole update.
     """
 
-    machine: machine.Machine
-    command: str
     album: str
     queries: str
     epochs: int
@@ -47,7 +60,6 @@ class Update:
     after: Skills
     installed: bool
     seconds: float
-    when: str
 
 
 @dataclass(frozen=True)
@@ -66,8 +78,6 @@ class Weighed:
 class Alphas:
     """`gamer train --reinforce` with several α, else alike. `learned`, `measured`: searches."""
 
-    machine: machine.Machine
-    command: str
     album: str
     queries: str
     judge: str
@@ -76,41 +86,45 @@ class Alphas:
     rate: float
     lora: int
     rows: tuple[Weighed, ...]
-    when: str
 
 
-def update(
-    settings: Settings,
-    album: Path,
-    base: Path,
-    queries: Path,
-    work: Path,
-    options: Options,
-    talk: tuple[Stage, Say, Report],
-) -> Update:
-    """Updates the checkpoint `base` into `work`. `queries`: JSON Lines of {"query", "relevant"}.
+def _talk(run: Run[Any]) -> tuple[Stage, Say, Report]:
+    """How a training tells what it does: a stage's progress, a line, an epoch."""
+    from gamer.export.training.cli import epoch_text
 
-    Raises DatasetError, AlbumError and ExportError.
+    return (
+        lambda what, done, total: run.tell(f"{what}: {done} of {total}"),
+        run.tell,
+        lambda epoch: run.tell(epoch_text(epoch)),
+    )
+
+
+def update(run: Run[Trained]) -> Update:
+    """Updates the checkpoint `base` into the run's home, where a killed update goes on.
+
+    The queries, {"query", "relevant"}, stand for searches, by the time of the first photo that answers; the
+    first three quarters are learned from and the last is measured. Raises DatasetError, AlbumError and
+    ExportError.
     """
+    from gamer.export.settings import Settings
     from gamer.export.training import update as updating
 
-    begun, asked = time.monotonic(), opened(album, queries)
-    done = updating.update(settings, album, base, work, options.epochs, options.rate, *talk, searches=asked)
+    what, album = run.settings, run.album
+    assert album is not None
+    recipe, epochs, rate = Settings(what.recipe), what.epochs, what.rate
+    begun, asked = time.monotonic(), opened(album, what.queries)
+    done = updating.update(recipe, album, what.base, run.home, epochs, rate, *_talk(run), searches=asked)
     return Update(
-        machine.read(),
-        f"gamer bench update {settings.recipe} -a {album.name} --base {base.name} --queries {queries.name} "
-        f"--epochs {options.epochs} --rate {options.rate:g}",
         album.name,
-        queries.name,
-        options.epochs,
-        options.rate,
+        what.queries.name,
+        epochs,
+        rate,
         done.learned,
         done.before.opened.queries,
         done.before,
         done.after,
         done.installed,
         round(time.monotonic() - begun, 1),
-        datetime.now().astimezone().isoformat(timespec="seconds"),
     )
 
 
@@ -129,41 +143,39 @@ def opened(album: Path, queries: Path) -> list[Opened]:
     return sorted(out, key=lambda search: search.at)
 
 
-def alphas(
-    settings: Settings,
-    album: Path,
-    what: Reinforcement,
-    work: Path,
-    chosen: Sequence[float],
-    options: Options,
-    talk: tuple[Stage, Say, Report],
-) -> Alphas:
-    """Reinforces a checkpoint once for each α of `chosen` in the place of `what.alpha`, into `work`/ALPHA.
+def alphas(run: Run[Reinforced]) -> Alphas:
+    """Reinforces a checkpoint once for each α, into a folder of the run's home.
 
+    The queries are {"query", "photos"}; the first three quarters are learned from and the last is measured.
     Raises ExportError.
     """
+    from gamer.export.settings import Settings
     from gamer.export.training import rlhf
+    from gamer.export.training.options import Options, Reinforcement
 
-    rows, shown = list[Weighed](), (0, 0)
-    stage, say, _ = talk
-    for alpha in chosen:
+    what, album, counts = run.settings, run.album, (0, 0)
+    assert album is not None
+    options = Options(epochs=what.epochs, rate=what.rate, lora=what.lora)
+    reinforcement = Reinforcement(what.base, run.bundle, what.queries, judge=what.reward)
+    rows = list[Weighed]()
+    stage, say, _ = _talk(run)
+    for alpha in what.alpha:
         begun = time.monotonic()
         say(f"α {alpha:g}")
-        weighed = replace(what, alpha=alpha)
-        done = rlhf.reinforce(settings, album, work / f"{alpha:g}", options, weighed, stage, say)
-        seconds, shown = round(time.monotonic() - begun, 1), (done.learned, done.measured)
+        weighed, work = replace(reinforcement, alpha=alpha), run.home / f"{alpha:g}"
+        done = rlhf.reinforce(Settings(what.recipe), album, work, options, weighed, stage, say)
+        seconds, counts = round(time.monotonic() - begun, 1), (done.learned, done.measured)
         rows.append(Weighed(alpha, done.before, done.after, done.rounds, done.installed, seconds))
-    asked = "" if what.queries is None else what.queries.name
     return Alphas(
-        machine.read(),
-        f"gamer bench alpha {settings.recipe} -a {album.name} -b {what.bundle.name} --base {what.base.name} "
-        f"--queries {asked} --epochs {options.epochs} --rate {options.rate:g} --lora {options.lora}",
         album.name,
-        asked,
-        "the experts" if what.judge is None else what.judge.name,
-        *shown,
+        what.queries.name,
+        "the experts" if what.reward is None else what.reward.name,
+        *counts,
         options.rate,
         options.lora,
         tuple(rows),
-        datetime.now().astimezone().isoformat(timespec="seconds"),
     )
+
+
+UPDATE = Work(Trained, update, lambda result: [paper_training.updates([asdict(result)])])
+ALPHA = Work(Reinforced, alphas, lambda result: [paper_training.alphas(asdict(result))])

@@ -12,9 +12,8 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +24,10 @@ from gamer.runtime.models.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search import refine
 
-from . import machine
 from .latency.samples import Timing, timing
 from .retrieval.datasets import DatasetError
+from .study.declaration import About, Run, Tell, Work
+from .tables import Sheet, sheet
 
 PROMPT, DECODE = 128, 64
 QUERIES = (
@@ -36,8 +36,16 @@ QUERIES = (
     "Tom repairing the motorcycle",
     "the old temple by the lake",
 )
-Progress = Callable[[str], None]
 Sources = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Settings:
+    gguf: Annotated[Path | None, About("run llama.cpp (llama-cpp-python) on this file beside it")] = None
+    executorch: Annotated[bool, About("also time the bundle's ExecuTorch decoder")] = False
+    quality: Annotated[bool, About("compare with the decoder in fp32; needs the weights")] = True
+    weights: Annotated[tuple[str, ...], About("[PART=]SOURCE of weights of this machine's own files")] = ()
+    repetitions: Annotated[int, About("counted passes", least=1, quick=2)] = 5
 
 
 @dataclass(frozen=True)
@@ -90,7 +98,6 @@ class Quality:
 
 @dataclass(frozen=True)
 class LlmReport:
-    machine: machine.Machine
     bundle: str
     n_threads: int
     quant: str
@@ -98,7 +105,6 @@ class LlmReport:
     first: FirstToken | None
     refine: Timing
     quality: Quality | None
-    when: str
 
 
 class Runner(Protocol):
@@ -171,47 +177,34 @@ class LlamaRunner:
         return self._best()
 
 
-def measure(
-    bundle: Path,
-    gguf: Path | None,
-    executorch: bool,
-    quality: bool,
-    threads: int,
-    repetitions: int,
-    progress: Progress,
-    sources: Sources = (),
-) -> LlmReport:
+def measure(run: Run[Settings]) -> LlmReport:
     """Measures speed, time to first token, refinements and, if asked, quality, on the ONNX backend.
 
-    `executorch`: also time the bundle's ExecuTorch decoder. `sources`: (part, source) pairs of the weights
-    that quality is compared with, where they are no package's; what the bundle says of them is not trusted.
     Raises DatasetError, BundleError, RuntimeFailure, ExportError.
     """
-    progress("opening")
-    models = Models.open(bundle, "onnx", threads)
+    from gamer.export.settings import parse_sources
+
+    what, progress, threads, models = run.settings, run.tell, run.threads, run.models
     ids = list(models.llm_tokenizer.encode(prose()).ids)
     runners: list[Runner] = [OurRunner(models)]
-    if gguf is not None:
-        runners.append(LlamaRunner(gguf, threads, models.manifest.decoder().max_seq))
-    speeds = list(_speeds(runners, ids[:PROMPT], DECODE, repetitions, progress))
-    if executorch:  # its decoder takes one token a call, in the prompt too: time fewer tokens
-        speeds += _speeds([OurRunner(Models.open(bundle, "executorch", threads))], ids[:32], 32, 2, progress)
+    if what.gguf is not None:
+        runners.append(LlamaRunner(what.gguf, threads, models.manifest.decoder().max_seq))
+    speeds = list(_speeds(runners, ids[:PROMPT], DECODE, what.repetitions, progress))
+    if what.executorch:  # its decoder takes one token a call, in the prompt too: time fewer tokens
+        other = Models.open(run.bundle, "executorch", threads)
+        speeds += _speeds([OurRunner(other)], ids[:32], 32, 2, progress)
     progress("first token")
-    first, refined = _first(models, repetitions), _refine(models, repetitions)
+    first, refined = _first(models, what.repetitions), _refine(models, what.repetitions)
     progress("quality")
-    against_fp32 = _quality(models, ids, sources) if quality else None
-    quant = models.manifest.artifact("llm_decoder", "onnx").quant
-    when = datetime.now().astimezone().isoformat(timespec="seconds")
+    sources = parse_sources(models.manifest.recipe, None, what.weights)
     return LlmReport(
-        machine=machine.read(),
-        bundle=bundle.name,
+        bundle=run.bundle.name,
         n_threads=threads,
-        quant=quant,
+        quant=models.manifest.artifact("llm_decoder", "onnx").quant,
         speeds=tuple(speeds),
         first=first,
         refine=refined,
-        quality=against_fp32,
-        when=when,
+        quality=_quality(models, ids, sources) if what.quality else None,
     )
 
 
@@ -221,7 +214,7 @@ def prose() -> str:
 
 
 def _speeds(
-    runners: Sequence[Runner], ids: Sequence[int], decoded: int, repetitions: int, progress: Progress
+    runners: Sequence[Runner], ids: Sequence[int], decoded: int, repetitions: int, progress: Tell
 ) -> list[Speed]:
     samples: list[tuple[list[float], list[float]]] = [([], []) for _ in runners]
     for step in range(repetitions + 1):  # the first pass warms up and is not counted
@@ -297,7 +290,8 @@ def _refine(models: Models, repetitions: int) -> Timing:
 def _quality(models: Models, ids: Sequence[int], sources: Sources) -> Quality:
     """Compares the bundle's decoder with an fp32 one, in windows of at most max_seq - 64 tokens.
 
-    Both get the same embeddings, from the source's table. `sources`: see measure. Raises ExportError.
+    Both get the same embeddings, from the source's table. `sources`: (part, source) pairs of weights that are
+    no package's; what the bundle says of them is not trusted. Raises ExportError.
     """
     from gamer.export.components import components
     from gamer.export.onnx import decoder_graph
@@ -365,3 +359,28 @@ def _loss(scores: NDArray[np.float64], next_ids: NDArray[np.int64]) -> NDArray[n
         - scores[np.arange(len(scores)), next_ids],
         np.float64,
     )
+
+
+def tables(result: LlmReport) -> list[Sheet | str]:
+    columns: dict[str, Callable[[Speed], str]] = {
+        "engine": lambda speed: speed.engine,
+        "weights": lambda speed: speed.weights,
+        "prefill tokens/s": lambda speed: f"{speed.prefill_tps:.0f} ({speed.prompt})",
+        "decode tokens/s": lambda speed: f"{speed.decode_tps:.1f} ({speed.decoded})",
+    }
+    out: list[Sheet | str] = [sheet(f"{result.bundle}, {result.n_threads} threads", result.speeds, columns)]
+    if (first := result.first) is not None:
+        out.append(
+            f"first token: {first.with_prefix.p50_ns / 1e6:.1f} ms with the prefix of {first.prefix_tokens} "
+            f"tokens, {first.without.p50_ns / 1e6:.1f} ms without ({first.ratio:.2f} of it)"
+        )
+    out.append(f"refinement: {result.refine.p50_ns / 1e6:.0f} ms, p95 {result.refine.p95_ns / 1e6:.0f} ms")
+    if (loss := result.quality) is not None:
+        out.append(
+            f"against fp32 on {loss.positions} positions: likeliest token equal {loss.top1:.1%}, perplexity "
+            f"{loss.perplexity} / {loss.perplexity_fp32}"
+        )
+    return out
+
+
+WORK = Work(Settings, measure, tables)

@@ -7,7 +7,6 @@ Recall on large sets says little of negation, counting or of what is not there: 
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,11 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from gamer.index.installing import install
 from gamer.runtime.search.options import AS_ASKED
 
-from . import machine
-from .sample import FOLDERS, SampleError
+from .sample import photograph
+from .study.declaration import NoSettings, Run, Work
+from .tables import Sheet, sheet
 
 if TYPE_CHECKING:
     from gamer.runtime.search.answer import Answer
@@ -74,14 +73,11 @@ class Verdict:
 class Newcomer:
     """What became of all queries. `right`: how many have no objection; `misled`: see Verdict.misleads."""
 
-    machine: machine.Machine
-    command: str
     bundle: str
     photos: int
     right: int
     misled: int
     verdicts: tuple[Verdict, ...]
-    when: str
 
 
 def wishes() -> tuple[Wish, ...]:
@@ -113,31 +109,27 @@ def write(folder: Path) -> int:
     return len(data["photos"])
 
 
-def measure(bundle: Path, folder: Path, threads: int, command: str) -> Newcomer:
-    """Builds the album in `folder` with the bundle's models and OCR, and asks everything."""
+def measure(run: Run[NoSettings]) -> Newcomer:
+    """Builds the album with the bundle's models and OCR, and asks everything."""
     from gamer.runtime.indexing.build import build
     from gamer.runtime.indexing.encode import Encoder
     from gamer.runtime.indexing.ocr import TextReader
-    from gamer.runtime.models.models import Models
     from gamer.runtime.search.engine import Engine
 
-    write(folder / "photos")
-    models, album = Models.open(bundle, threads=threads), folder / "album.gamer"
-    built = build(folder / "photos", models, album, encoder=Encoder(models, TextReader("auto")))
-    engine = Engine.over(models, album)
+    photos, album = run.home / "photos", run.home / "album.gamer"
+    write(photos)
+    built = build(photos, run.models, album, encoder=Encoder(run.models, TextReader("auto")))
+    engine = Engine.over(run.models, album)
     try:
         verdicts = ask(engine)
     finally:
         engine.close()
     return Newcomer(
-        machine=machine.read(),
-        command=command,
-        bundle=f"{models.manifest.recipe} {models.manifest.quant}",
+        bundle=run.recipe,
         photos=built.photos,
         right=sum(not verdict.objection for verdict in verdicts),
         misled=sum(verdict.misleads for verdict in verdicts),
         verdicts=verdicts,
-        when=datetime.now().astimezone().isoformat(timespec="seconds"),
     )
 
 
@@ -183,12 +175,7 @@ def _read() -> dict[str, Any]:
 
 
 def _photograph(name: str, edit: str) -> Image.Image:
-    package, file = name.split(":")
-    spec = importlib.util.find_spec(package)
-    path = Path(spec.origin).parent / FOLDERS[package] / file if spec and spec.origin else None
-    if path is None or not path.is_file():
-        raise SampleError(f"{name} missing: {install('bench')}")
-    with Image.open(path) as image:
+    with Image.open(photograph(name)) as image:
         return EDITS[edit](image.convert("RGB"))
 
 
@@ -214,3 +201,27 @@ def _takeout(name: str, row: dict[str, Any]) -> dict[str, Any]:
     if "people" in row:
         sidecar["people"] = [{"name": person} for person in row["people"]]
     return sidecar | ({"favorited": True} if row.get("favorited") else {})
+
+
+def tables(result: Newcomer) -> list[Sheet | str]:
+    columns: dict[str, Callable[[Verdict], str]] = {
+        "": lambda verdict: "wrong" if verdict.objection else "right",
+        "asks": lambda verdict: verdict.asks,
+        "query": lambda verdict: verdict.query,
+        "first photo": _first,
+        "likely": lambda verdict: f"{verdict.shown[0][1] if verdict.shown else 0:.0%}",
+        "here": lambda verdict: f"{verdict.presence:.0%}",
+    }
+    summary = (
+        f"{result.right} of {len(result.verdicts)} right; {result.misled} wrong first photos called likelier "
+        "than 50 %"
+    )
+    return [sheet("A newcomer's queries", result.verdicts, columns), summary]
+
+
+def _first(verdict: Verdict) -> str:
+    name = verdict.shown[0][0] if verdict.shown else "none"
+    return f"{name}: {verdict.objection}" if verdict.objection else name
+
+
+WORK = Work(NoSettings, measure, tables)

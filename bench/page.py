@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from PIL import Image
@@ -21,10 +23,11 @@ from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.live import LiveAlbum
 from gamer.runtime.serve.settings import ServerSettings
 
-from . import machine
 from .chrome import Page, browser, find
 from .sample import SampleError
 from .serving import serving
+from .study.declaration import About, Run, Work
+from .tables import Sheet, sheet
 
 PICTURES = 24  # distinct ones
 SIZE = (4000, 3000)
@@ -55,6 +58,12 @@ requestAnimationFrame(function tick(now) {
     if (timing) requestAnimationFrame(tick);
 });
 """
+
+
+@dataclass(frozen=True)
+class Settings:
+    photos: Annotated[int, About("photos of the made album", least=100, most=200_000, quick=1_000)] = 20_000
+    repetitions: Annotated[int, About("how often the page is opened", least=1, quick=2)] = 5
 
 
 @dataclass(frozen=True)
@@ -93,8 +102,6 @@ class PageReport:
     `pictures`: distinct ones. `window`: width and height in pixels.
     """
 
-    machine: machine.Machine
-    command: str
     browser: str
     load: float
     photos: int
@@ -104,25 +111,26 @@ class PageReport:
     scrolling: tuple[Scrolling, ...]
 
 
-def measure(bundle: Path, folder: Path, photos: int, openings: int, command: str) -> PageReport:
-    """Makes the album in `folder`, serves it, and looks at it. Raises SampleError without a browser."""
+def measure(run: Run[Settings]) -> PageReport:
+    """Makes the album, serves it, and looks at it. Raises SampleError without a browser."""
     binary = find()
     if binary is None:
         raise SampleError("no Chromium found: install chromium, or google-chrome")
-    load = round(os.getloadavg()[0], 2)
-    models = Models.open(bundle, allow_random=True)
-    album = made(folder, models, photos)
+    load, photos = round(os.getloadavg()[0], 2), run.settings.photos
+    models = Models.open(run.bundle, allow_random=True)
+    run.tell("making the album, opening and scrolling")
+    album = made(run.home, models, photos)
     live = LiveAlbum(Engine.over(models, album))
     try:
         app = create_app(live, ServerSettings())
         with serving(app) as address, browser(binary) as page:
             page.look(*WINDOW)
             version = page.call("Browser.getVersion")["product"]
-            opened = tuple(_open(page, f"{address}/", first=n == 0) for n in range(openings))
+            opened = tuple(_open(page, f"{address}/", first=n == 0) for n in range(run.settings.repetitions))
             scrolled = tuple(_scroll(page, speed) for speed in (0, *SPEEDS))
     finally:
         live.close()
-    return PageReport(machine.read(), command, version, load, photos, PICTURES, WINDOW, opened, scrolled)
+    return PageReport(version, load, photos, PICTURES, WINDOW, opened, scrolled)
 
 
 def made(folder: Path, models: Models, photos: int) -> Path:
@@ -201,3 +209,24 @@ def _task_seconds(page: Page) -> float:
     page.call("Performance.enable")
     metrics = page.call("Performance.getMetrics")["metrics"]
     return next(float(metric["value"]) for metric in metrics if metric["name"] == "TaskDuration")
+
+
+def tables(result: PageReport) -> list[Sheet | str]:
+    columns: dict[str, Callable[[Scrolling], str | int]] = {
+        "pixels/s": lambda row: row.speed,
+        "frame p50 ms": lambda row: f"{row.p50_ms:.1f}",
+        "p95 ms": lambda row: f"{row.p95_ms:.1f}",
+        "late": lambda row: f"{row.late:.1%}",
+        "page busy ms/frame": lambda row: f"{row.busy_ms:.1f}",
+        "photos in the page": lambda row: row.cells,
+    }
+    opened = (
+        f"opened, {'no thumbnail made yet' if one.first else 'again'}: photos after {one.photos:.0f} ms, "
+        f"pictures after {one.pictures:.0f} ms"
+        for one in result.openings
+    )
+    title = f"{result.photos} photos, {result.browser}, load {result.load}"
+    return [*opened, sheet(title, result.scrolling, columns)]
+
+
+WORK = Work(Settings, measure, tables)

@@ -36,14 +36,20 @@ def write(out: Path) -> int:
     lines = []
     for line in (Path(__file__).parent / "sample.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        package, name = row.pop("photo").split(":")
-        spec = importlib.util.find_spec(package)
-        path = Path(spec.origin).parent / FOLDERS[package] / name if spec and spec.origin else None
-        if path is None or not path.is_file():
-            raise SampleError(
-                f"the sample's photographs come with scikit-image and scikit-learn ({package}:{name} "
-                f"missing): {install('bench')}"
-            )
+        path = photograph(row.pop("photo"))
         lines.append(json.dumps({**row, "path": str(path)}, ensure_ascii=False))
     write_atomically(out, "\n".join(lines))
     return len(lines)
+
+
+def photograph(name: str) -> Path:
+    """The file of a packaged photograph, PACKAGE:FILE. SampleError says what to install."""
+    package, _, file = name.partition(":")
+    spec = importlib.util.find_spec(package)
+    path = Path(spec.origin).parent / FOLDERS[package] / file if spec and spec.origin else None
+    if path is None or not path.is_file():
+        raise SampleError(
+            f"the sample's photographs come with scikit-image and scikit-learn ({name} missing): "
+            f"{install('bench')}"
+        )
+    return path

@@ -7,12 +7,14 @@ macro mean gives each user the same weight, whatever the number of queries.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Table = Sequence[Floats]
+Listed = tuple[NDArray[Any], Floats, float]  # features [C, F], what is meant [C] (sums to 1), its share
 DRAWS, PERMUTATIONS = 2000, 10_000
 _BLOCK = 250  # draws or permutations computed at once, which keeps memory in the tens of megabytes
 
@@ -84,3 +86,23 @@ def holm(p: Sequence[float]) -> tuple[float, ...]:
     out = np.empty_like(values)
     out[order] = np.minimum(scaled, 1.0)
     return tuple(float(value) for value in out)
+
+
+def listwise(listed: Sequence[Listed], begin: Floats, ridge: Floats, steps: int) -> Floats:
+    """[F]: the weights under which what is meant is likeliest by softmax(w · features), from `begin` on.
+
+    `ridge`: [F], the penalty of a weight's square; `steps`: of the optimiser, at most.
+    """
+    from scipy.optimize import minimize
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        value, slope = float(ridge @ w**2), 2 * ridge * w
+        for features, meant, share in listed:
+            scores = features @ w
+            total = float(np.logaddexp.reduce(scores))
+            value += share * (total - float(meant @ scores))
+            slope = slope + share * features.T @ (np.exp(scores - total) - meant)
+        return value, slope
+
+    optimum: Any = minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": steps})
+    return np.asarray(optimum.x, np.float64)

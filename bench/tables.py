@@ -8,14 +8,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import click
 
 FORMATS = ("md", "csv", "json", "jsonl")
 Cell = str | int | float | None
 Record = Mapping[str, object]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,17 @@ class Sheet:
         )
 
 
+def sheet(title: str, rows: Iterable[T], columns: Mapping[str, Callable[[T], Cell]]) -> Sheet:
+    """A table of `rows`; `columns`: name → what a row has there."""
+    cells = tuple(tuple(cell(row) for cell in columns.values()) for row in rows)
+    return Sheet(title, tuple(columns), cells)
+
+
+def markdown(parts: Iterable[Sheet | str]) -> str:
+    """Tables and lines of text, one under the other."""
+    return "\n\n".join(part if isinstance(part, str) else part.markdown() for part in parts)
+
+
 def _number(text: str) -> bool:
     return not text or text.lstrip("-").replace(".", "", 1).replace(",", "").rstrip(" %×").isdigit()
 
@@ -61,7 +74,7 @@ def emit(
     elif form == "csv":
         click.echo(_csv(records), nl=False)
     else:
-        click.echo("\n\n".join([*(sheet.markdown() for sheet in sheets), *notes]))
+        click.echo(markdown([*sheets, *notes]))
 
 
 def _csv(records: Sequence[Record]) -> str:

@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+
+from gamer.main import COMMANDS, SECTIONS, main
 
 
 def gamer(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
@@ -164,3 +167,21 @@ def test_indexing_a_folder_without_a_readable_photo_fails_and_writes_no_file(
 def test_verify_with_hashes_only_accepts_the_exported_bundle(bundle: Path) -> None:
     done = gamer("verify", str(bundle), "--hashes-only", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["recipe"] == "pocket"
+
+
+def test_the_help_shows_every_command_in_one_line_and_fits_a_screen() -> None:
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
+    lines = gamer("--help").stdout.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    assert all(any(line.split()[:1] == [name] for line in lines) for name in COMMANDS)
+
+
+def test_there_are_at_most_sixty_commands() -> None:
+    def count(command: click.Command) -> int:
+        if not isinstance(command, click.Group):
+            return 1
+        context = click.Context(command)
+        names = command.list_commands(context)
+        return sum(count(one) for name in names if (one := command.get_command(context, name)))
+
+    assert count(main) <= 60

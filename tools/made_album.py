@@ -1,4 +1,4 @@
-"""`python -m tools.made_album BUNDLE PHOTOS ALBUM` makes an album of the photos of `gamer bench index`.
+"""`python -m tools.made_album BUNDLE PHOTOS ALBUM` makes an album of the photos of `gamer bench study index`.
 
 It is made for the encoders of the bundle; an album that exists is left as it is.
 """

@@ -165,11 +165,8 @@ def _uncaptioned(photo: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _over(base: Base, change: str, album: Path) -> Ablation:
-    user = User(base.user.name, album, base.user.models)
-    try:
+    with User(base.user.name, album, base.user.models) as user:
         return base.solve(change, base.player, user)
-    finally:
-        user.close()
 
 
 def _condensing(base: Base, remote: Remote | None) -> Ablation:

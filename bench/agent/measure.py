@@ -1,4 +1,4 @@
-"""`gamer bench agent`: minds beside one search and BM25, on the same albums and questions."""
+"""`gamer bench study agent`: minds beside one search and BM25, on the same albums and questions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from gamer.runtime.agent.recording import dumps
 from gamer.runtime.indexing.build import build
 from gamer.runtime.models.models import Models
 
-from .. import machine
 from ..files import write_atomically
 from ..retrieval import datasets, synthetic
 from ..retrieval.user import User
@@ -60,7 +59,6 @@ class Plan:
     ablate: bool = False
     record: Path | None = None
     replay: Path | None = None
-    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,6 @@ class AgentQuality:
     line for each result that was not as recorded.
     """
 
-    machine: machine.Machine
-    command: str
     albums: dict[str, tuple[AlbumRow, ...]]
     sentences: tuple[SentenceRow, ...]
     steps: Steps | None
@@ -104,8 +100,6 @@ def measure(plan: Plan, tell: Tell) -> AgentQuality:
         write_atomically(plan.record, dumps(traces))
     timed = not plan.only and plan.replay is None
     return AgentQuality(
-        machine.read(),
-        plan.command,
         albums,
         tuple(sentences),
         _steps(measuring.models, plan.cache, tell) if timed else None,
@@ -153,11 +147,8 @@ class _Measuring:
             self.tell(f"{name}: building")
             build(source, self.models, path)
         questions = running.album_tasks(source.parent / "album.queries.jsonl.gz", self.plan.queries)
-        user = User(name, path, self.models)
-        try:
+        with User(name, path, self.models) as user:
             return tuple(self._rows(user, source, questions))
-        finally:
-            user.close()
 
     def _rows(self, user: User, source: Path, questions: Sequence[Task]) -> list[AlbumRow]:
         when, rows = Calendar(user.album), []
@@ -210,8 +201,8 @@ def _steps(models: Models, cache: Path, tell: Tell, photos: int = 10_000) -> Ste
         tell(f"{photos} made photos: building")
         synthetic.write(synthetic.make(0, 0, photos), source)
         build(source, models, path)
-    user, rules = User("made", path, models), players.player("rules", None)
-    try:
+    rules = players.player("rules", None)
+    with User("made", path, models) as user:
         asked = [
             Task(f"{kind} {number}", question.format(words), frozenset(), "made")
             for kind, question in enumerate(STEP_QUESTIONS)
@@ -219,8 +210,6 @@ def _steps(models: Models, cache: Path, tell: Tell, photos: int = 10_000) -> Ste
         ]
         sets.by_player(user, rules, asked[:2], tell)  # opens what is opened once
         done = sets.by_player(user, rules, asked, tell)
-    finally:
-        user.close()
     times = [ms for one in done for ms in one.steps]
     return Steps(
         photos, len(times), round(float(np.median(times)), 2), round(float(np.quantile(times, 0.95)), 2)

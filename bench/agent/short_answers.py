@@ -50,16 +50,14 @@ def measure(
     by_user, absent = _asked(data, name, folder)
     done: dict[tuple[str, str], list[list[Done]]] = {}
     for person, asked in by_user.items():
-        user = User(f"{name} {person}", albums.album_of(folder, person, models, cache, tell), models)
-        try:
+        album = albums.album_of(folder, person, models, cache, tell)
+        with User(f"{name} {person}", album, models) as user:
             for player in players(user.name):
                 done.setdefault((name, player.name), []).append(_said(user, player, asked, tell))
                 if person in absent:
                     without = _said(user, player, absent[person], tell)
                     done.setdefault((f"{name}, unanswerable", player.name), []).append(without)
             done.setdefault((name, f"one search, first {READ}"), []).append(_first(user, asked))
-        finally:
-            user.close()
     rows = [_sentences(dataset, method, users) for (dataset, method), users in done.items()]
     return rows, [one for users in done.values() for part in users for one in part]
 

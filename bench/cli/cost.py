@@ -14,7 +14,18 @@ from gamer.runtime.cli.options import backend_option
 from gamer.runtime.search.answer import REFINEMENTS
 
 from .. import sample as sample_album
-from .options import PATH, Outlet, bundle_option, sheet_options, spinner, threads_option
+from .options import (
+    PATH,
+    Outlet,
+    bundle_option,
+    bundles_option,
+    html_option,
+    query_option,
+    repetitions_option,
+    sheet_options,
+    threads_option,
+    working,
+)
 
 if TYPE_CHECKING:
     from ..latency.measure import Latency
@@ -33,9 +44,7 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 @click.command()
 @click.argument("album", type=PATH, required=False)
 @bundle_option
-@click.option(
-    "-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]"
-)
+@query_option
 @backend_option
 @click.option(
     "--refine",
@@ -45,14 +54,7 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
     show_default=True,
     help="Refinement inside the search.",
 )
-@click.option(
-    "-r",
-    "--repetitions",
-    type=click.IntRange(1, 10_000),
-    default=20,
-    show_default=True,
-    help="Counted rounds over all rows.",
-)
+@repetitions_option(20, "Counted rounds over all rows.", most=10_000)
 @click.option(
     "--launches",
     type=click.IntRange(1, 100),
@@ -81,7 +83,7 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
     default=None,
     help="The day that 'last spring' counts from. [default: now]",
 )
-@click.option("--html", type=PATH, default=None, help="Also draw a self-contained HTML report.")
+@html_option
 @sheet_options
 @threads_option
 def latency(
@@ -107,11 +109,7 @@ def latency(
 
     if html and album is None:
         raise click.UsageError("--html draws searches: give an ALBUM")
-    with (
-        one_line("bench latency", extra="bench"),
-        spinner() as progress,
-    ):
-        task = progress.add_task("opening", total=None)
+    with working("bench latency") as tell:
         result = measuring.measure(
             bundle,
             album,
@@ -121,12 +119,12 @@ def latency(
             measuring.LatencyPlan(repetitions, warmup, launches, delay),
             refined_by,
             now,
-            lambda text: progress.update(task, description=text[:60]),
+            tell,
         )
         as_dict = asdict(result)
         out.save(as_dict)
         if html and album:
-            progress.update(task, description="drawing")
+            tell("drawing")
             draw(html, bundle, album, result, as_dict, now)
     notes = [*tables.notes(result), *([f"Report: {html.resolve()}"] if html else [])]
     out.emit(tables.sheets(result), notes, tables.records(result), as_dict)
@@ -146,28 +144,34 @@ def draw(
     engine.close()
 
 
-@click.command("report")
+@click.command()
 @click.argument("files", type=PATH, nargs=-1, required=True)
-@click.option("--html", type=PATH, required=True, help="Where the page goes.")
-@click.option(
-    "-b",
-    "--bundle",
-    "bundles",
-    type=PATH,
-    multiple=True,
-    help="Also list this bundle's artifacts; repeat for more.",
-)
-def report_command(files: tuple[Path, ...], html: Path, bundles: tuple[Path, ...]) -> None:
-    """Draw FILES (JSON of bench latency, flops, ops, device, quality, index) as one self-contained HTML page,
-    readable on a phone.
+@html_option
+@bundles_option("Also list this bundle's artifacts on the page; repeat for more.")
+@sheet_options
+def report(files: tuple[Path, ...], html: Path | None, bundles: tuple[Path, ...], out: Outlet) -> None:
+    """Tables or a page from result FILES; of a folder of results, the paper's tables beside its figures.
+
+    Tables, of `bench ops` and `bench latency`: components by cost, time and roofline; layers beside the
+    paper. The page (--html) also takes the JSON of flops, device, quality and of the studies index and llm.
     """
     from gamer.runtime.bundle import manifest as mf
 
-    from ..report import report
+    from ..report import paper, readme_tables
+    from ..report import report as page
 
     with one_line("bench report", extra="bench"):
-        report.write(html, [mf.read(bundle) for bundle in bundles], [report.read(path) for path in files], [])
-    click.echo(f"{html.resolve()}")
+        if html is not None:
+            page.write(html, [mf.read(path) for path in bundles], [page.read(path) for path in files], [])
+            click.echo(f"{html.resolve()}")
+        elif files[0].is_dir():
+            out.write_text("\n\n".join(map(paper.draw, files)))
+        else:
+            result = readme_tables.make([page.read(path) for path in files])
+            as_dict = asdict(result)
+            out.save(as_dict)
+            sheets, notes = readme_tables.sheets(result), readme_tables.notes(result)
+            out.emit(sheets, notes, as_dict["rows"], as_dict)
 
 
 @click.command()
@@ -175,9 +179,7 @@ def report_command(files: tuple[Path, ...], html: Path, bundles: tuple[Path, ...
 @click.option(
     "--album", type=PATH, default=None, help="Its photos are shown to the router. [default: the sample's]"
 )
-@click.option(
-    "-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]"
-)
+@query_option
 @click.option(
     "--photos",
     type=click.IntRange(1, 100_000_000),
@@ -211,8 +213,7 @@ def flops(
     from ..cost import flops as counting
     from ..cost import flops_tables as tables
 
-    with one_line("bench flops", extra="bench"), spinner() as progress:
-        task = progress.add_task("counting", total=None)
+    with working("bench flops") as tell:
         query_texts = queries or sample_album.QUERIES
         result = counting.measure(
             bundle,
@@ -221,7 +222,7 @@ def flops(
             photos,
             threads,
             dims,
-            lambda text: progress.update(task, description=text[:60]),
+            tell,
         )
         as_dict = asdict(result)
         out.save(as_dict)
@@ -286,15 +287,7 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
 
 
 @click.command()
-@click.option(
-    "-b",
-    "--bundle",
-    "bundles",
-    type=PATH,
-    multiple=True,
-    required=True,
-    help="Bundle directory; repeat to choose among several.",
-)
+@bundles_option("Bundle directory; repeat to choose among several.", required=True)
 @click.option(
     "--device", "names", multiple=True, help="A phone of the profiles; repeat for more. [default: all]"
 )
@@ -324,14 +317,7 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
     multiple=True,
     help="Measurements that an app exported, to set beside; repeat for more.",
 )
-@click.option(
-    "-r",
-    "--rounds",
-    type=click.IntRange(1, 1000),
-    default=6,
-    show_default=True,
-    help="Rounds over ceilings and components; best counts.",
-)
+@repetitions_option(6, "Rounds over ceilings and components; best counts.", name="--rounds")
 @sheet_options
 @threads_option
 def device(
@@ -355,14 +341,12 @@ def device(
     from ..phones import device as predicting
     from ..phones import device_tables as tables
 
-    with one_line("bench device", extra="bench"), spinner() as progress:
+    with working("bench device") as tell:
         known = devices.load(profiles or devices.PROFILES)
         chosen = devices.choose(known, names)
         measured = [imported.read(path) for path in imports]
-        task = progress.add_task("measuring this machine", total=None)
-        forecast = predicting.forecast(
-            bundles, chosen, threads, rounds, lambda text: progress.update(task, description=text[:60])
-        )
+        tell("measuring this machine")
+        forecast = predicting.forecast(bundles, chosen, threads, rounds, tell)
         forecast = predicting.with_measurements(forecast, measured, bundles)
         choices = (
             budgets.choices(forecast.tasks, budget, budgets.losses(bundles, given))
@@ -381,14 +365,7 @@ def device(
 @click.command()
 @click.argument("components", nargs=-1)
 @bundle_option
-@click.option(
-    "-r",
-    "--repetitions",
-    type=click.IntRange(1, 1000),
-    default=5,
-    show_default=True,
-    help="Profiled runs; medians count.",
-)
+@repetitions_option(5, "Profiled runs; medians count.")
 @click.option(
     "--top",
     type=click.IntRange(1, 1000),
@@ -412,14 +389,13 @@ def ops(
     from ..cost import ops as profiling
     from ..cost import ops_tables as tables
 
-    with one_line("bench ops", extra="bench"), spinner() as progress:
-        task = progress.add_task("profiling", total=None)
+    with working("bench ops") as tell:
         result = profiling.measure(
             bundle,
             components,
             threads,
             repetitions,
-            lambda text: progress.update(task, description=text[:60]),
+            tell,
         )
         as_dict = asdict(result)
         out.save(as_dict)
@@ -427,20 +403,4 @@ def ops(
     out.emit(tables.sheets(result, top), tables.notes(result), records, as_dict)
 
 
-@click.command("table")
-@click.argument("files", type=PATH, nargs=-1, required=True)
-@sheet_options
-def table_command(files: tuple[Path, ...], out: Outlet) -> None:
-    """The README's tables from FILES of `bench ops` and `bench latency`: components by cost, time and
-    roofline; layers beside the paper.
-    """
-    from ..report import readme_tables, report
-
-    with one_line("bench table", extra="bench"):
-        result = readme_tables.make([report.read(path) for path in files])
-        as_dict = asdict(result)
-        out.save(as_dict)
-    out.emit(readme_tables.sheets(result), readme_tables.notes(result), as_dict["rows"], as_dict)
-
-
-COMMANDS = (latency, flops, ops, device, compare, report_command, table_command)
+COMMANDS = (latency, flops, ops, device, compare, report)

@@ -1,4 +1,4 @@
-"""Options, the way a result is written and printed, and the spinner, which these commands share."""
+"""Options, the way a result is written and printed, and progress, which these commands share."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from gamer.runtime.cli.console import one_line
 from gamer.runtime.cli.options import json_option
 
 from ..files import write_atomically
@@ -21,6 +22,7 @@ from ..tables import FORMATS, Record, Sheet, dumps, emit
 
 ERR = Console(stderr=True)
 PATH = click.Path(path_type=Path)
+Command = Callable[..., None]
 bundle_option = click.option("-b", "--bundle", type=PATH, required=True, help="Bundle directory.")
 threads_option = click.option(
     "--threads",
@@ -28,6 +30,18 @@ threads_option = click.option(
     default=min(2, os.cpu_count() or 1),
     show_default=True,
     help="Threads per model.",
+)
+query_option = click.option(
+    "-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]"
+)
+cache_option = click.option(
+    "--cache",
+    type=PATH,
+    default=None,
+    help="Keep here what is worth keeping between runs: albums, what a language model wrote.",
+)
+html_option = click.option(
+    "--html", type=PATH, default=None, help="Draw one self-contained HTML page, readable on a phone."
 )
 _output_option = click.option(
     "-o",
@@ -61,6 +75,14 @@ class Outlet:
         if self.file:
             write_atomically(self.file, dumps(result))
 
+    def write_text(self, text: str) -> None:
+        """Writes a text to the file, or prints it. Raises AlbumError or OSError."""
+        if self.file:
+            write_atomically(self.file, text)
+            click.echo(f"{self.file}: written")
+        else:
+            click.echo(text)
+
     def show(self, result: object, table: Callable[[], None]) -> None:
         """Prints the JSON of `result` if it was asked for, otherwise calls `table`."""
         if self.form == "json":
@@ -75,7 +97,7 @@ class Outlet:
         emit(self.form, sheets, notes, records, result)
 
 
-def result_options(command: Callable[..., None]) -> Callable[..., None]:
+def result_options(command: Command) -> Command:
     """Gives a command `-o FILE` and `--json`; it receives them as `out`, an Outlet."""
 
     @wraps(command)
@@ -85,18 +107,28 @@ def result_options(command: Callable[..., None]) -> Callable[..., None]:
     return _output_option(json_option(with_outlet))
 
 
-def sheet_options(command: Callable[..., None]) -> Callable[..., None]:
+def sheet_options(command: Command) -> Command:
     """As `result_options`, with `--format` too: for a command that prints tables.Sheet."""
     return _format_option(result_options(command))
 
 
+def bundles_option(what: str, *, required: bool = False) -> Callable[[Command], Command]:
+    """`-b`, which may be repeated."""
+    return click.option("-b", "--bundle", "bundles", type=PATH, multiple=True, required=required, help=what)
+
+
+def repetitions_option(
+    default: int, what: str, *, most: int = 1000, name: str = "--repetitions"
+) -> Callable[[Command], Command]:
+    return click.option(
+        "-r", name, type=click.IntRange(1, most), default=default, show_default=True, help=what
+    )
+
+
 @contextmanager
-def spinner() -> Iterator[Progress]:
-    with Progress(
-        SpinnerColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=ERR,
-        transient=True,
-    ) as progress:
-        yield progress
+def working(command: str, extra: str = "bench") -> Iterator[Callable[[str], None]]:
+    """Prints errors as one_line does; gives what shows a line of progress on stderr while it lasts."""
+    columns = SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False)
+    with one_line(command, extra=extra), Progress(*columns, console=ERR, transient=True) as progress:
+        task = progress.add_task("opening", total=None)
+        yield lambda text: progress.update(task, description=text[:100])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 
-from ..tables import Record, Sheet, si
+from ..tables import Record, Sheet, sheet, si
 from . import reconcile
-from .flops import Cost, Flops
+from .flops import Cost, Flops, Routed, Sum
+from .formulas import Candidate
 
 
 def sheets(flops: Flops, operators: bool) -> list[Sheet]:
@@ -18,43 +20,30 @@ def sheets(flops: Flops, operators: bool) -> list[Sheet]:
 
 
 def _components(flops: Flops) -> Sheet:
-    columns = (
-        "component",
-        "quant",
-        "per",
-        "parameters",
-        "MB on disk",
-        "multiply-adds",
-        "other",
-        "weights",
-        "activations",
-        "FLOPs/byte",
-    )
-    rows = [
-        (
-            c.name,
-            c.quant,
-            c.unit,
-            f"{c.parameters:,}",
-            f"{c.file_bytes / 1e6:.1f}",
-            si(c.macs),
-            si(c.arithmetic),
-            si(c.weight_bytes, "B"),
-            si(c.activation_bytes, "B"),
-            f"{c.intensity:.1f}",
-        )
-        for c in flops.components
-    ]
-    return Sheet(f"{flops.bundle}: counted on the exported graphs", columns, tuple(rows))
+    columns: dict[str, Callable[[Cost], str]] = {
+        "component": lambda cost: cost.name,
+        "quant": lambda cost: cost.quant,
+        "per": lambda cost: cost.unit,
+        "parameters": lambda cost: f"{cost.parameters:,}",
+        "MB on disk": lambda cost: f"{cost.file_bytes / 1e6:.1f}",
+        "multiply-adds": lambda cost: si(cost.macs),
+        "other": lambda cost: si(cost.arithmetic),
+        "weights": lambda cost: si(cost.weight_bytes, "B"),
+        "activations": lambda cost: si(cost.activation_bytes, "B"),
+        "FLOPs/byte": lambda cost: f"{cost.intensity:.1f}",
+    }
+    return sheet(f"{flops.bundle}: counted on the exported graphs", flops.components, columns)
 
 
 def _sums(flops: Flops) -> Sheet:
+    columns: dict[str, Callable[[Sum], str]] = {
+        "per": lambda total: total.unit,
+        "made of": lambda total: total.of,
+        "multiply-adds": lambda total: si(total.macs),
+        "bytes": lambda total: si(total.bytes, "B"),
+    }
     title = f"What a person does ({len(flops.queries)} queries of {flops.text_tokens} tokens on average)"
-    return Sheet(
-        title,
-        ("per", "made of", "multiply-adds", "bytes"),
-        tuple((s.unit, s.of, si(s.macs), si(s.bytes, "B")) for s in flops.sums),
-    )
+    return sheet(title, flops.sums, columns)
 
 
 def _routing(flops: Flops) -> Sheet:
@@ -63,37 +52,37 @@ def _routing(flops: Flops) -> Sheet:
         if flops.router_trained
         else "an untrained router: the sweep shows the mechanism, not the paper's Table 7"
     )
-    rows = tuple((f"{r.rho:.1f}", f"{r.experts:.2f}", si(r.macs), f"{r.share:.0%}") for r in flops.routing)
-    return Sheet(
-        f"DPE by ρ over {flops.routed_photos} photos, {router}",
-        ("ρ", "experts run", "multiply-adds", "of all experts"),
-        rows,
-    )
+    columns: dict[str, Callable[[Routed], str]] = {
+        "ρ": lambda row: f"{row.rho:.1f}",
+        "experts run": lambda row: f"{row.experts:.2f}",
+        "multiply-adds": lambda row: si(row.macs),
+        "of all experts": lambda row: f"{row.share:.0%}",
+    }
+    return sheet(f"DPE by ρ over {flops.routed_photos} photos, {router}", flops.routing, columns)
 
 
 def _paper(flops: Flops) -> Sheet:
-    rows = tuple(
-        (c.what, f"{c.giga_macs:.2f}", f"{c.giga_flops:.2f}", f"{c.off:.1%}") for c in flops.candidates
-    )
-    columns = ("what may have been counted", "multiply-adds, G", "FLOPs (two each), G", "nearer one off by")
-    return Sheet(f"The paper's Table 1: {flops.paper} G for GAMER with Qwen2-1.5B", columns, rows)
+    columns: dict[str, Callable[[Candidate], str]] = {
+        "what may have been counted": lambda one: one.what,
+        "multiply-adds, G": lambda one: f"{one.giga_macs:.2f}",
+        "FLOPs (two each), G": lambda one: f"{one.giga_flops:.2f}",
+        "nearer one off by": lambda one: f"{one.off:.1%}",
+    }
+    title = f"The paper's Table 1: {flops.paper} G for GAMER with Qwen2-1.5B"
+    return sheet(title, flops.candidates, columns)
 
 
 def reconciled() -> Sheet:
     """The parts of the paper's Table 1, each beside what can be counted for it."""
-    rows = tuple(
-        (
-            line.part,
-            f"{line.paper_g:.1f}",
-            line.candidate.what,
-            f"{line.candidate.giga_macs:.2f}",
-            f"{line.candidate.giga_flops:.2f}",
-            f"{line.candidate.off:.1%}",
-        )
-        for line in reconcile.lines()
-    )
-    columns = ("GAMER", "the paper, G", "counted", "multiply-adds, G", "FLOPs, G", "nearer one off by")
-    return Sheet("The parts of the paper's Table 1", columns, rows)
+    columns: dict[str, Callable[[reconcile.Line], str]] = {
+        "GAMER": lambda line: line.part,
+        "the paper, G": lambda line: f"{line.paper_g:.1f}",
+        "counted": lambda line: line.candidate.what,
+        "multiply-adds, G": lambda line: f"{line.candidate.giga_macs:.2f}",
+        "FLOPs, G": lambda line: f"{line.candidate.giga_flops:.2f}",
+        "nearer one off by": lambda line: f"{line.candidate.off:.1%}",
+    }
+    return sheet("The parts of the paper's Table 1", reconcile.lines(), columns)
 
 
 def notes(flops: Flops) -> list[str]:

@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from ..tables import Record, Sheet, si
+from ..tables import Record, Sheet, sheet, si
+from .fallbacks import Fallback
 from .ops import Group, Ops, Table
 
-COLUMNS = ("times", "µs", "share of time", "multiply-adds", "bytes", "GFLOP/s", "of the roofline")
+FALLBACKS: dict[str, Callable[[Fallback], str | int]] = {
+    "kernel": lambda one: one.kernel,
+    "times": lambda one: one.times,
+    "µs": lambda one: f"{one.us:.0f}",
+    "why": lambda one: one.why,
+}
 
 
 def sheets(ops: Ops, top: int) -> list[Sheet]:
     out = []
     for t in ops.tables:
-        out.append(
-            Sheet(f"{t.step}, {t.on}, {t.quant}: by kernel", ("kernel", *COLUMNS), _rows(t.kernels, top))
-        )
-        out.append(Sheet(f"{t.step}: by layer of the model", ("layer", *COLUMNS), _rows(t.layers, top)))
+        out.append(_groups(f"{t.step}, {t.on}, {t.quant}: by kernel", "kernel", t.kernels[:top]))
+        out.append(_groups(f"{t.step}: by layer of the model", "layer", t.layers[:top]))
         if t.fallbacks:
-            rows = tuple((f.kernel, f.times, f"{f.us:.0f}", f.why) for f in t.fallbacks)
-            out.append(Sheet(f"{t.step}: slower kernels", ("kernel", "times", "µs", "why"), rows))
+            out.append(sheet(f"{t.step}: slower kernels", t.fallbacks, FALLBACKS))
     return out
 
 
-def _rows(groups: tuple[Group, ...], top: int) -> tuple[tuple[str | int | None, ...], ...]:
-    return tuple(
-        (
-            g.name,
-            g.times,
-            f"{g.us:.0f}",
-            f"{g.share:.1%}",
-            si(g.macs),
-            si(g.bytes, "B"),
-            f"{g.gflops:.1f}" if g.macs else None,
-            _share(g),
-        )
-        for g in groups[:top]
-    )
-
-
-def _share(g: Group) -> str | None:
-    return None if g.roofline is None else f"{g.roofline:.0%}"
+def _groups(title: str, what: str, groups: Sequence[Group]) -> Sheet:
+    columns: dict[str, Callable[[Group], str | int | None]] = {
+        what: lambda group: group.name,
+        "times": lambda group: group.times,
+        "µs": lambda group: f"{group.us:.0f}",
+        "share of time": lambda group: f"{group.share:.1%}",
+        "multiply-adds": lambda group: si(group.macs),
+        "bytes": lambda group: si(group.bytes, "B"),
+        "GFLOP/s": lambda group: f"{group.gflops:.1f}" if group.macs else None,
+        "of the roofline": lambda group: None if group.roofline is None else f"{group.roofline:.0%}",
+    }
+    return sheet(title, groups, columns)
 
 
 def notes(ops: Ops) -> list[str]:

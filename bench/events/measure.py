@@ -7,17 +7,16 @@ that there is, while the rules have one threshold for both and never see the use
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
+from dataclasses import asdict, dataclass
+from typing import Annotated
 
 import numpy as np
 
 from gamer.runtime.events.rules import FITTED, Weights
-from gamer.runtime.models.models import Models
 
-from .. import machine
 from ..retrieval import datasets
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet, sheet
 from . import photos
 from .fit import cuts, fit
 from .photos import Labelled
@@ -26,6 +25,11 @@ from .scores import Cuts, EventScores, boundaries, macro, score
 # Seconds: one minute to sixty days, each 11 % longer than the one before.
 GAPS = tuple(float(gap) for gap in np.geomspace(60, 60 * 86_400, 110))
 _DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    users: Annotated[tuple[str, ...], About("users; all of the data set if there are none")] = ()
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,6 @@ class EventQuality:
     `photos`, `boundaries`: by user, how many were scored.
     """
 
-    machine: machine.Machine
-    command: str
     dataset: str
     bundle: str
     text_encoder: str
@@ -57,52 +59,37 @@ class EventQuality:
     ratio: EventScores
     weights: Weights
     shipped: Weights
-    when: str
 
 
-def measure(
-    bundle: Path,
-    folder: Path,
-    names: Sequence[str],
-    threads: int,
-    cache: Path | None,
-    progress: Callable[[str], None],
-    command: str = "",
-) -> EventQuality:
-    """Raises DatasetError for fewer than two users, since each is scored by a fit to the others.
-
-    `names`: users, all of the data set if there are none.
-    """
+def measure(run: Run[Settings]) -> EventQuality:
+    """Raises DatasetError for fewer than two users, since each is scored by a fit to the others."""
+    (folder,), names = run.data, run.settings.users
     known = datasets.users(folder)
     if unknown := set(names) - set(known):
         raise datasets.DatasetError(f"{folder}: no user {min(unknown)!r}; choose from: {', '.join(known)}")
-    models = Models.open(bundle, "onnx", threads)
     users = []
     for name in names or known:
-        progress(f"{name}: encoding")
-        users.append(photos.read(folder, name, models, cache))
+        run.tell(f"{name}: encoding")
+        users.append(photos.read(folder, name, run.models, run.home))
     if len(users) < 2:
         raise datasets.DatasetError(f"{folder}: two users or more are wanted, to leave one out of the fit")
-    methods = compare(users, progress)
+    methods = compare(users, run.tell)
     best = {m.name: m.mean for m in methods}
     ratio = EventScores(
         round(best["rules"].boundary / best["gap, best boundary"].boundary, 4),
         round(best["rules"].pairwise / best["gap, best pairwise"].pairwise, 4),
     )
-    progress("fitting to all")
+    run.tell("fitting to all")
     return EventQuality(
-        machine=machine.read(),
-        command=command,
         dataset=folder.name,
-        bundle=f"{models.manifest.recipe} {models.manifest.quant}",
-        text_encoder=models.manifest.text_encoder,
+        bundle=run.recipe,
+        text_encoder=run.models.manifest.text_encoder,
         photos={user.user: len(user.moments) for user in users},
         boundaries={user.user: int(boundaries(user.events).sum()) for user in users},
         methods=methods,
         ratio=ratio,
         weights=fit(users),
         shipped=FITTED,
-        when=datetime.now().astimezone().isoformat(timespec="seconds"),
     )
 
 
@@ -161,3 +148,22 @@ def _method(
 ) -> Method:
     scores = {user.user: score(split(user), user.events) for user in users}
     return Method(name, what, macro(scores.values()), scores, gap)
+
+
+def tables(result: EventQuality) -> list[Sheet | str]:
+    columns: dict[str, Callable[[Method], str]] = {
+        "method": lambda row: row.name,
+        "boundary F1": lambda row: f"{row.mean.boundary:.3f}",
+        "pairwise F1": lambda row: f"{row.mean.pairwise:.3f}",
+        "gap": lambda row: "" if row.gap_s is None else f"{row.gap_s / 3600:.1f} h",
+    }
+    title = f"{result.dataset}: {len(result.photos)} users, {sum(result.photos.values())} photos"
+    ratio, weights = result.ratio, asdict(result.weights).items()
+    return [
+        sheet(title, result.methods, columns),
+        f"rules over the best gap: boundary {ratio.boundary:.3f}, pairwise {ratio.pairwise:.3f}",
+        "fitted to all: " + ", ".join(f"{name} {value}" for name, value in weights),
+    ]
+
+
+WORK = Work(Settings, measure, tables)

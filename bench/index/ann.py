@@ -10,20 +10,24 @@ search among the rows that pass. No speed is reported without its recall.
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import Annotated
 
+import click
 import numpy as np
 
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Photo, RowArray
 from gamer.index.vectors import engines
 
-from .. import machine
 from ..retrieval.datasets import DatasetError, read_jsonl
+from ..study.declaration import About, Run, Work
+from ..study.settings import SettingError
+from ..tables import Sheet
 from . import ann_peers
 from .ann_peers import Found, LeftOut, Peer
 
@@ -37,8 +41,21 @@ _SECONDS = 1.0  # after this time the first pass ends; the others repeat its que
 _FEWEST = 40  # queries in a pass, however long they take
 
 
+PEERS = tuple(ann_peers.NEEDS)
+
+
 @dataclass(frozen=True)
-class Run:
+class Settings:
+    vectors: Annotated[
+        int, About("clustered vectors to make without data", least=100, most=5_000_000, quick=2_000)
+    ] = 100_000
+    dim: Annotated[int, About("their dimensions", least=8, most=4096)] = 768
+    queries: Annotated[int, About("queries", least=10, most=10_000)] = 200
+    peer: Annotated[tuple[str, ...], About("engines beside ours; none: all installed", choices=PEERS)] = ()
+
+
+@dataclass(frozen=True)
+class AnnRun:
     """One setting of one engine at one selectivity.
 
     `knn`: recall@k. `qps`, `p50_ms`, `p95_ms`: from the best time of each query.
@@ -71,7 +88,6 @@ class Built:
 
 @dataclass(frozen=True)
 class Ann:
-    machine: machine.Machine
     data: str
     vectors: int
     dim: int
@@ -79,10 +95,9 @@ class Ann:
     recall_wanted: float
     built: tuple[Built, ...]
     left_out: tuple[LeftOut, ...]
-    runs: tuple[Run, ...]
-    fastest: tuple[Run, ...]
+    runs: tuple[AnnRun, ...]
+    fastest: tuple[AnnRun, ...]
     file_bytes: int
-    when: str
 
 
 def clustered(n: int, dim: int, queries: int, seed: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -93,39 +108,32 @@ def clustered(n: int, dim: int, queries: int, seed: int = 0) -> tuple[FloatArray
     for quantisers and graphs alike.
     """
     rng = np.random.default_rng(seed)
-    centres = _unit(rng.standard_normal((max(10, int(n**0.5)), dim), np.float32))
+    centres = unit(rng.standard_normal((max(10, int(n**0.5)), dim), np.float32))
 
     def draw(count: int) -> FloatArray:
-        return _unit(
+        return unit(
             centres[rng.integers(0, len(centres), count)]
-            + np.float32(0.7) * _unit(rng.standard_normal((count, dim), np.float32))
+            + np.float32(0.7) * unit(rng.standard_normal((count, dim), np.float32))
         )
 
     return draw(n), draw(queries)
 
 
-def texts(
-    folder: Path, bundle: Path, queries: int, cache: Path | None, progress: Callable[[str], None]
-) -> tuple[FloatArray, FloatArray]:
-    """Vectors of every memory of the data sets under `folder`, and of `queries` of their queries.
+def texts(run: Run[Settings]) -> tuple[FloatArray, FloatArray]:
+    """Vectors of every memory of the data sets under the run's folder, and of so many of their queries.
 
-    They come from the bundle's text encoder, and are stored in `cache` if it is given.
+    They come from the bundle's text encoder, and are stored in the run's home.
     """
-    from gamer.runtime.models.models import Models
-
+    (folder,), queries = run.data, run.settings.queries
     sets = [_texts_of(folder, "corpus", "text"), _texts_of(folder, "queries", "query")]
-    models = Models.open(bundle)
     # Another bundle or other texts give other vectors.
-    texts_and_tower = json.dumps([models.manifest.artifact("text_tower", "onnx").sha256, sets]).encode()
-    stored = cache / f"ann-texts-{sha256(texts_and_tower).hexdigest()[:12]}.npz" if cache else None
-    if stored and stored.is_file():
+    texts_and_tower = json.dumps([run.models.manifest.artifact("text_tower", "onnx").sha256, sets]).encode()
+    stored = run.home / f"ann-texts-{sha256(texts_and_tower).hexdigest()[:12]}.npz"
+    if stored.is_file():
         arrays = np.load(stored, allow_pickle=False)
         return arrays["x"], arrays["q"][:queries]
-    encoder = models.text
-    x, q = (_encode(encoder.encode, lines, progress) for lines in sets)
-    if stored:
-        stored.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(stored, x=x, q=q)
+    x, q = (_encode(run.models.text.encode, lines, run.tell) for lines in sets)
+    np.savez(stored, x=x, q=q)
     return x, q[:queries]
 
 
@@ -161,7 +169,7 @@ def measure(
     `left_out`: what the result names as not measured. `folder`: where the album and the peers' files are
     written.
     """
-    runs: list[Run] = []
+    runs: list[AnnRun] = []
     built: list[Built] = []
     file_bytes = 0
     cases = [(share, *_case(x, q, share)) for share in SELECTIVITIES]
@@ -198,10 +206,8 @@ def measure(
         for s in SELECTIVITIES
         for b in built
     ]
-    when = datetime.now().astimezone().isoformat(timespec="seconds")
     reached = tuple(r for r in fastest if r is not None)
     return Ann(
-        machine=machine.read(),
         data=name,
         vectors=len(x),
         dim=x.shape[1],
@@ -212,7 +218,6 @@ def measure(
         runs=tuple(runs),
         fastest=reached,
         file_bytes=file_bytes,
-        when=when,
     )
 
 
@@ -237,7 +242,7 @@ def _sweep(
     filters: list[RowArray | None],
     truth: list[set[int]],
     best: float,
-) -> Iterator[Run]:
+) -> Iterator[AnnRun]:
     """Runs every search form of the peer with rising effort.
 
     A form is stopped when it reaches the recall, or is ten times slower than `best`: the queries a second of
@@ -259,7 +264,7 @@ def _time(
     share: float,
     filters: list[RowArray | None],
     truth: list[set[int]],
-) -> Run:
+) -> AnnRun:
     for at in range(min(5, len(q))):
         peer.search(way, value, q[at], filters[at])
     best: list[float] = []
@@ -287,7 +292,7 @@ def _time(
     )
     p50, p95 = np.percentile(best, (50, 95)) * 1e3
     parameters = f"{way} {value}" if value else way
-    return Run(
+    return AnnRun(
         algorithm=peer.name,
         parameters=parameters,
         selectivity=share,
@@ -340,5 +345,39 @@ OURS: dict[str, Callable[[FloatArray, Path], Ours]] = {
 }
 
 
-def _unit(x: FloatArray) -> FloatArray:
+def unit(x: FloatArray) -> FloatArray:
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True), np.float32)
+
+
+def study(run: Run[Settings]) -> Ann:
+    """Raises DatasetError for data without a bundle, and for an engine that was asked for and is missing."""
+    what = run.settings
+    if run.data and not run.bundles:
+        raise SettingError("DATA needs --bundle, whose text encoder encodes it")
+    chosen, left_out = ann_peers.available(what.peer or PEERS)
+    if what.peer and left_out:
+        raise DatasetError(f"{left_out[0].algorithm}: {left_out[0].why}")
+    for one in left_out:
+        click.echo(f"{one.algorithm} is left out: {one.why}", err=True)
+    x, q = texts(run) if run.data else clustered(what.vectors, what.dim, what.queries)
+    with tempfile.TemporaryDirectory() as aside:
+        name = "texts" if run.data else "clustered"
+        return measure(name, x, q, chosen, left_out, Path(aside), run.tell)
+
+
+def tables(result: Ann) -> list[Sheet | str]:
+    def cell(share: float, algorithm: str) -> str:
+        runs = (run for run in result.fastest if (run.selectivity, run.algorithm) == (share, algorithm))
+        return next((f"{run.qps:.0f} ({run.parameters}, {run.knn:.3f})" for run in runs), "–")
+
+    title = (
+        f"{result.data}: {result.vectors} vectors of {result.dim}, the fastest setting with "
+        f"recall@{result.k} ≥ {result.recall_wanted}"
+    )
+    rows = [(f"{share:.2%}", *(cell(share, b.algorithm) for b in result.built)) for share in SELECTIVITIES]
+    rows.append(("bytes", *(f"{b.bytes_per_vector:.0f}" for b in result.built)))
+    sheet = Sheet(title, ("selectivity", *(f"{b.algorithm} qps" for b in result.built)), tuple(rows))
+    return [sheet, *(f"{one.algorithm}: left out, {one.why}" for one in result.left_out)]
+
+
+WORK = Work(Settings, study, tables)

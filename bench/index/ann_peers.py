@@ -1,4 +1,4 @@
-"""The engines that `gamer bench ann` compares with ours, each in the form that serves filtered search best.
+"""The engines that the study `ann` compares with ours, each in the form that serves filtered search best.
 
 NEEDS says what each is imported from; one that is not installed is left out. A search returns ids. Whatever
 it has to build from the array of allowed rows counts as its time. `ways` gives the search forms at a

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import log10
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,10 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 
 from .. import machine
+from ..files import write_atomically
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet, sheet
+from .ann import unit
 
 T = TypeVar("T")
 _DELTA = 0.6
@@ -83,6 +87,17 @@ QUERIES = (
 
 
 @dataclass(frozen=True)
+class Settings:
+    photos: Annotated[tuple[int, ...], About("sizes of the albums", least=100, quick=(1_000,))] = (
+        1_000,
+        10_000,
+        100_000,
+    )
+    repetitions: Annotated[int, About("counted passes over the queries", least=1, quick=2)] = 10
+    svg: Annotated[Path | None, About("draw the curves into this file")] = None
+
+
+@dataclass(frozen=True)
 class Layer:
     name: str
     p50_ms: float
@@ -117,37 +132,28 @@ class Size:
 
 @dataclass(frozen=True)
 class Growth:
-    machine: machine.Machine
     bundle: str
     dim: int
     queries: tuple[str, ...]
     sizes: tuple[Size, ...]
     peak_rss_mb: float
-    when: str
 
 
-def measure(
-    bundle: Path, counts: Sequence[int], folder: Path, passes: int, progress: Callable[[str], None]
-) -> Growth:
-    """Measures albums of the given photo counts.
-
-    `folder` keeps the albums. An existing album is measured as it is; photos that a measurement adds are
-    removed again.
+def measure(run: Run[Settings]) -> Growth:
+    """The run's home keeps the albums. An existing album is measured as it is; photos that a measurement adds
+    are removed again.
     """
-    models = Models.open(bundle)
+    models, what = run.models, run.settings
     dim = int(models.text.encode(["dimensions"]).shape[1])
     vectors = models.text.encode(QUERIES)
-    sizes = tuple(_size(models, count, dim, vectors, folder, passes, progress) for count in counts)
-    when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return Growth(
-        machine=machine.read(),
-        bundle=bundle.name,
-        dim=dim,
-        queries=QUERIES,
-        sizes=sizes,
-        peak_rss_mb=machine.peak_rss_mb(),
-        when=when,
+    sizes = tuple(
+        _size(models, count, dim, vectors, run.home, what.repetitions, run.tell)
+        for count in sorted(set(what.photos))
     )
+    growth = Growth(run.bundle.name, dim, QUERIES, sizes, machine.peak_rss_mb())
+    if what.svg:
+        write_atomically(what.svg, draw(growth))
+    return growth
 
 
 def _size(
@@ -212,13 +218,13 @@ def build(path: Path, models: Models, count: int, dim: int, progress: Callable[[
     meta = AlbumMeta(models.manifest.text_encoder, models.manifest.image_encoder, dim, _DELTA)
     with AlbumWriter.create(path, meta) as writer:
         rng = np.random.default_rng(count)
-        topics = _unit(rng.standard_normal((max(20, int(count**0.5)), dim), np.float32))
+        topics = unit(rng.standard_normal((max(20, int(count**0.5)), dim), np.float32))
         for start in range(0, count, _BATCH):
             progress(f"{count} photos: {start} written")
             writer.add(list(photos(rng, topics, start, min(_BATCH, count - start), count)))
         progress(f"{count} photos: segments")
         writer.finish(
-            lambda names: _unit(
+            lambda names: unit(
                 np.random.default_rng(len(names)).standard_normal((len(names), dim), np.float32)
             )
         )
@@ -233,9 +239,9 @@ def photos(
     hundred. One photo in ten has no time, and one in five no place.
     """
     word_ranks, name_ranks = _ranks(rng, (count, 3), _WORDS), _ranks(rng, (count, 2), total // 20 + 40)
-    vectors = _unit(
+    vectors = unit(
         topics[rng.integers(0, len(topics), count)]
-        + np.float32(0.7) * _unit(rng.standard_normal((count, topics.shape[1]), np.float32))
+        + np.float32(0.7) * unit(rng.standard_normal((count, topics.shape[1]), np.float32))
     )
     for at in range(count):
         words = [_NOUNS[rank] if rank < len(_NOUNS) else f"thing{rank}" for rank in word_ranks[at].tolist()]
@@ -291,7 +297,7 @@ def _additions(path: Path, dim: int, times: int) -> tuple[float, list[float]]:
     The photos are removed afterwards, so that the album keeps the size in its name.
     """
     rng = np.random.default_rng(1)
-    topics = _unit(rng.standard_normal((20, dim), np.float32))
+    topics = unit(rng.standard_normal((20, dim), np.float32))
     items = [list(photos(rng, topics, 10**9 + at, 1, 1000)) for at in range(times)]
     open_ms, writer = _timed_value(lambda: AlbumWriter.extend(path))
     with writer:
@@ -386,5 +392,20 @@ def _timed_value(run: Callable[[], T]) -> tuple[float, T]:
     return round((time.perf_counter() - begin) * 1e3, 3), value
 
 
-def _unit(x: FloatArray) -> FloatArray:
-    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True), np.float32)
+def tables(result: Growth) -> list[Sheet | str]:
+    columns: dict[str, Callable[[Size], str | int]] = {
+        "photos": lambda size: size.photos,
+        "search p95": lambda size: f"{size.search.p95_ms:.2f}",
+        "with encoder p95": lambda size: f"{size.search_encoding.p95_ms:.2f}",
+        "open": lambda size: f"{size.album_open_ms:.2f}",
+        "first search": lambda size: f"{size.first_search_ms:.2f}",
+        "add p95": lambda size: f"{size.add_one.p95_ms:.2f}",
+        "tree": lambda size: f"{size.tree_ms:.2f}",
+        "mask": lambda size: f"{size.mask_ms:.2f}",
+        "vectors B/photo": lambda size: f"{size.vector_bytes / size.photos:.0f}",
+        "file / parts": lambda size: f"{size.file_bytes / size.parts_bytes:.2f}",
+    }
+    return [sheet("milliseconds", result.sizes, columns)]
+
+
+WORK = Work(Settings, measure, tables)

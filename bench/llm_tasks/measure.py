@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
+from typing import Annotated
 
 from gamer.index import extract
 from gamer.runtime.models.models import Models
 
-from .. import machine
-from ..retrieval.quality import Progress
+from ..study.declaration import About, Run, Tell, Work
 from ..tables import Sheet
 from . import reading, refinement
 from .reading import CueQuotes, Extraction
@@ -40,27 +37,23 @@ class Reader:
 
 
 @dataclass(frozen=True)
+class Settings:
+    queries: Annotated[int, About("queries a user, evenly spread", least=1, quick=3)] = 50
+
+
+@dataclass(frozen=True)
 class Language:
-    machine: machine.Machine
-    command: str
+    """`most`: queries a user of each data set."""
+
     most: int
     readers: tuple[Reader, ...]
-    when: str
 
 
-def measure(
-    bundles: Sequence[Path],
-    data: Sequence[Path],
-    home: Path,
-    most: int,
-    threads: int,
-    progress: Progress,
-    command: str = "",
-) -> Language:
-    """`most`: queries a user of each data set in `data`. `home` keeps albums and the models' answers."""
-    readers = list[Reader]()
-    for bundle in bundles:
-        models = Models.open(bundle, "onnx", threads)
+def measure(run: Run[Settings]) -> Language:
+    """The run's home keeps albums and the models' answers."""
+    readers, most, progress = list[Reader](), run.settings.queries, run.tell
+    for bundle in run.bundles:
+        models = Models.open(bundle, "onnx", run.threads)
         name = models.manifest.recipe
         if not readers:
             progress("rules: entities and cues")
@@ -71,15 +64,14 @@ def measure(
         progress(f"{name}: cues")
         cues = reading.cues_by(models)
         tell = _after(progress, name)
-        refined = tuple(refinement.measure(folder, models, home, most, tell) for folder in data)
+        refined = tuple(refinement.measure(folder, models, run.home, most, tell) for folder in run.data)
         decoder = models.manifest.artifact("llm_decoder", models.backend)
         source = models.manifest.component("llm_decoder").source
         readers.append(Reader(name, source, decoder.quant, _megabytes(models), extraction, cues, refined))
-    when = datetime.now().astimezone().isoformat(timespec="seconds")
-    return Language(machine.read(), command, most, tuple(readers), when)
+    return Language(most, tuple(readers))
 
 
-def sheets(result: Language) -> tuple[Sheet, ...]:
+def tables(result: Language) -> tuple[Sheet, ...]:
     tasks = Sheet(
         "Language models in the tasks of a search",
         ("model", "MB", "entities F1", "relations F1", "ms a note", "times", "places", "ms a query"),
@@ -137,5 +129,8 @@ def _megabytes(models: Models) -> float:
     return round(sum(of_model) / 1e6, 1)
 
 
-def _after(progress: Progress, name: str) -> Progress:
+def _after(progress: Tell, name: str) -> Tell:
     return lambda text: progress(f"{name}: {text}")
+
+
+WORK = Work(Settings, measure, tables)

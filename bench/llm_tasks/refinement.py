@@ -22,8 +22,7 @@ from gamer.runtime.models.models import Models
 from gamer.runtime.search import refine
 from gamer.runtime.search.options import SearchOptions
 
-from ..retrieval import ablation, datasets, quality
-from ..retrieval.albums import album_of
+from ..retrieval import quality
 from ..retrieval.baselines import Baseline
 from ..retrieval.quality import Interval, Progress
 from ..retrieval.user import User
@@ -112,13 +111,8 @@ def measure(
     """Asks at most `most` queries a user of the data set `folder`. `home` keeps albums and answers."""
     kept = Answers(home / "refinements.sqlite")
     methods = {name: _Method(name, kept) for name in names}
-    asked = []
-    for name in datasets.users(folder):
-        user = User(name, album_of(folder, name, models, home, progress), models, home)
-        progress(f"{folder.name} {name}: refining")
-        queries = ablation.evenly_spread(datasets.queries(folder, name), most)
-        asked.append(quality.ask(user, queries, {m: Baseline(by.rank, m) for m, by in methods.items()}))
-        user.close()
+    baselines = {name: Baseline(method.rank, name) for name, method in methods.items()}
+    asked = quality.ask_users(folder, models, home, baselines, most, progress)
     kept.close()
     rows = quality.judge(asked, list(methods), "fast")
     found = tuple(

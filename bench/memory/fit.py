@@ -5,9 +5,9 @@ The turns that answer share the probability; every conversation weighs the same.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.recall import FEATURES, Encoder, Recall
 
+from .. import stats
 from .talks import Talk
 
 _RIDGE = 2e-4
@@ -42,20 +43,7 @@ def choices(talk: Talk, store: MemoryStore, encoder: Encoder) -> list[Choice]:
 
 def fit(given: Sequence[Choice]) -> NDArray[np.float64]:
     """float64 [FEATURES]."""
-    from scipy.optimize import minimize
-
-    counts = {name: sum(choice.talk == name for choice in given) for name in {c.talk for c in given}}
-
-    def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        value, slope = _RIDGE * float(w @ w), 2 * _RIDGE * w
-        for choice in given:
-            share = 1 / counts[choice.talk] / len(counts)
-            scores = choice.features @ w
-            top = scores.max()
-            total = top + np.log(np.exp(scores - top).sum())
-            value += share * float(total - choice.meant @ scores)
-            slope = slope + share * choice.features.T @ (np.exp(scores - total) - choice.meant)
-        return value, slope
-
-    found: Any = minimize(loss, np.ones(len(FEATURES)), jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    return np.asarray(np.round(found.x, 2), np.float64)
+    counts = Counter(choice.talk for choice in given)
+    listed = [(one.features, one.meant, 1 / counts[one.talk] / len(counts)) for one in given]
+    ridge = np.full(len(FEATURES), _RIDGE)
+    return np.round(stats.listwise(listed, np.ones(len(FEATURES)), ridge, 200), 2)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,15 @@ from gamer.index.things.extract import extract
 from gamer.index.things.records import Thing
 from gamer.index.things.words import words
 from gamer.runtime.bundle.manifest import Ranking
-from gamer.runtime.models.models import Models
 from gamer.runtime.search.options import Observer, SearchOptions
 from gamer.runtime.search.things import Things
 
-from .. import machine, stats
+from .. import stats
 from ..retrieval import datasets
 from ..retrieval.albums import album_of
 from ..retrieval.user import User
+from ..study.declaration import NoSettings, Run, Work
+from ..tables import Sheet, sheet
 
 METHODS = ("without", "own bank", "another's bank")
 SUBSETS = ("all", "about a thing", "my")
@@ -87,39 +87,27 @@ class Gain:
 class ThingsQuality:
     """`things`: entries of each user's bank, of which recur `recurring`. `weights`: of the folds."""
 
-    machine: machine.Machine
-    command: str
     bundle: str
     things: dict[str, int]
     recurring: dict[str, int]
     weights: tuple[float, ...]
     gains: tuple[Gain, ...]
-    when: str
 
 
-def measure(
-    bundle: Path,
-    folders: Sequence[Path],
-    cache: Path,
-    threads: int,
-    tell: Callable[[str], None],
-    command: str,
-) -> ThingsQuality:
+def measure(run: Run[NoSettings]) -> ThingsQuality:
     """Raises DatasetError for a folder that is no data set."""
-    models = Models.open(bundle, "onnx", threads)
-    users = [(folder, name) for folder in folders for name in datasets.users(folder)]
-    paths = [album_of(folder, name, models, cache, tell) for folder, name in users]
+    users = [(folder, name) for folder in run.data for name in datasets.users(folder)]
+    paths = [album_of(folder, name, run.models, run.home, run.tell) for folder, name in users]
     banks = [_bank(path) for path in paths]
     asked: list[ThingQuery] = []
     for at, (folder, name) in enumerate(users):
-        tell(f"{folder.name} {name}")
-        asked += _ask(User(name, paths[at], models), folder, banks[(at + 1) % len(banks)])
+        run.tell(f"{folder.name} {name}")
+        with User(name, paths[at], run.models) as user:
+            asked += _ask(user, folder, banks[(at + 1) % len(banks)])
     weights, scored = cross_validated(asked)
     names = [f"{folder.name} {name}" for folder, name in users]
     return ThingsQuality(
-        machine=machine.read(),
-        command=command,
-        bundle=f"{models.manifest.recipe} {models.manifest.quant}",
+        bundle=run.recipe,
         things={name: len(things) for name, things in zip(names, banks, strict=True)},
         recurring={
             name: sum(thing.recurrence > 1 for thing in things)
@@ -127,7 +115,6 @@ def measure(
         },
         weights=weights,
         gains=gains(asked, scored),
-        when=datetime.now().astimezone().isoformat(timespec="seconds"),
     )
 
 
@@ -264,10 +251,28 @@ def _ask(user: User, folder: Path, others: Sequence[Thing]) -> list[ThingQuery]:
             )
         )
     user.engine.things = own
-    user.close()
     return out
 
 
 def _base(features: Mapping[str, FloatArray], weights: Ranking) -> FloatArray:
     parts = [values * getattr(weights, name) for name, values in features.items() if name != "thing"]
     return np.asarray(np.sum(parts, axis=0), np.float32)
+
+
+def tables(result: ThingsQuality) -> list[Sheet | str]:
+    columns: dict[str, Callable[[Gain], str | int]] = {
+        "data set": lambda gain: gain.dataset,
+        "queries": lambda gain: gain.subset,
+        "number": lambda gain: gain.queries,
+        "without": lambda gain: f"{gain.recall5['without']:.4f}",
+        "own bank": lambda gain: f"{gain.recall5['own bank']:.4f}",
+        "another's bank": lambda gain: f"{gain.recall5[METHODS[2]]:.4f}",
+        "p, own bank": lambda gain: f"{gain.p:.3f}",
+        "p, another's": lambda gain: f"{gain.p_other:.3f}",
+        "+/-": lambda gain: f"{gain.better}/{gain.worse}",
+    }
+    weights = f"weights of the folds: {', '.join(map(str, result.weights))}"
+    return [sheet("recall@5, macro over users", result.gains, columns), weights]
+
+
+WORK = Work(NoSettings, measure, tables)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..latency.imported import Imported
-from ..tables import Sheet
+from ..tables import Sheet, sheet
 from .budget import Choice
-from .device import Checked, Forecast, Outlook
+from .device import Checked, Forecast, Outlook, Task
 
 WITHIN = 0.30  # relative error up to which a prediction counts as right
 
@@ -40,32 +40,19 @@ def _ceilings(forecast: Forecast) -> Sheet:
 
 
 def _checked(forecast: Forecast) -> Sheet:
-    columns = (
-        "bundle",
-        "component",
-        "on",
-        "measured ms (best)",
-        "by ceilings",
-        "error",
-        "calibrated on the others",
-        "error ",
-        "waits for",
-        "why beyond 30 %",
-    )
-    return Sheet(
-        "This machine, predicted from its own ceilings", columns, tuple(_check(c) for c in forecast.checked)
-    )
-
-
-def _check(c: Checked) -> tuple[str, ...]:
-    times = (
-        f"{c.measured_ms:.2f}",
-        f"{c.predicted_ms:.2f}",
-        f"{c.error:+.0%}",
-        f"{c.calibrated_ms:.2f}",
-        f"{c.calibrated_error:+.0%}",
-    )
-    return c.bundle, c.component, c.on, *times, c.bound, why(c) if abs(c.error) > WITHIN else ""
+    columns: dict[str, Callable[[Checked], str]] = {
+        "bundle": lambda c: c.bundle,
+        "component": lambda c: c.component,
+        "on": lambda c: c.on,
+        "measured ms (best)": lambda c: f"{c.measured_ms:.2f}",
+        "by ceilings": lambda c: f"{c.predicted_ms:.2f}",
+        "error": lambda c: f"{c.error:+.0%}",
+        "calibrated on the others": lambda c: f"{c.calibrated_ms:.2f}",
+        "error ": lambda c: f"{c.calibrated_error:+.0%}",
+        "waits for": lambda c: c.bound,
+        "why beyond 30 %": lambda c: why(c) if abs(c.error) > WITHIN else "",
+    }
+    return sheet("This machine, predicted from its own ceilings", forecast.checked, columns)
 
 
 def why(c: Checked) -> str:
@@ -81,25 +68,18 @@ def why(c: Checked) -> str:
 
 
 def _tasks(forecast: Forecast) -> Sheet:
-    rows = tuple(
-        (
-            t.device,
-            t.bundle,
-            t.task,
-            f"{t.cpu_ms:.0f}",
-            interval(t.cpu_low_ms, t.cpu_high_ms),
-            t.energy,
-            f"{t.joules:.2f}",
-            f"{t.memory_mb:.0f}",
-            "yes" if t.fits else "no",
-        )
-        for t in forecast.tasks
-    )
-    return Sheet(
-        "Phones, on their processor",
-        ("device", "bundle", "task", "ms", "95 %", "energy", "J", "memory MB", "an app may"),
-        rows,
-    )
+    columns: dict[str, Callable[[Task], str]] = {
+        "device": lambda task: task.device,
+        "bundle": lambda task: task.bundle,
+        "task": lambda task: task.task,
+        "ms": lambda task: f"{task.cpu_ms:.0f}",
+        "95 %": lambda task: interval(task.cpu_low_ms, task.cpu_high_ms),
+        "energy": lambda task: task.energy,
+        "J": lambda task: f"{task.joules:.2f}",
+        "memory MB": lambda task: f"{task.memory_mb:.0f}",
+        "an app may": lambda task: "yes" if task.fits else "no",
+    }
+    return sheet("Phones, on their processor", forecast.tasks, columns)
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -110,60 +90,38 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def _outlooks(forecast: Forecast) -> Sheet:
-    columns = (
-        "device",
-        "bundle",
-        "component",
-        "on",
-        "CPU ms",
-        "95 %",
-        "measured ms",
-        "off",
-        "GPU ms, at best",
-        "NPU ms, at best",
-        "energy",
-    )
-    return Sheet("Phones by component", columns, tuple(_outlook(o) for o in forecast.outlooks))
+    columns: dict[str, Callable[[Outlook], str | None]] = {
+        "device": lambda o: o.device,
+        "bundle": lambda o: o.bundle,
+        "component": lambda o: o.component,
+        "on": lambda o: o.on,
+        "CPU ms": lambda o: f"{o.cpu_ms:.2f}",
+        "95 %": lambda o: interval(o.cpu_low_ms, o.cpu_high_ms),
+        "measured ms": lambda o: _milliseconds(o.measured_ms),
+        "off": lambda o: None if o.measured_ms is None else f"{o.cpu_ms / o.measured_ms - 1:+.0%}",
+        "GPU ms, at best": lambda o: _milliseconds(o.gpu_ms),
+        "NPU ms, at best": lambda o: _milliseconds(o.npu_ms),
+        "energy": lambda o: o.energy,
+    }
+    return sheet("Phones by component", forecast.outlooks, columns)
 
 
-def _outlook(o: Outlook) -> tuple[str | None, ...]:
-    measured = (
-        (None, None)
-        if o.measured_ms is None
-        else (f"{o.measured_ms:.2f}", f"{o.cpu_ms / o.measured_ms - 1:+.0%}")
-    )
-    return (
-        o.device,
-        o.bundle,
-        o.component,
-        o.on,
-        f"{o.cpu_ms:.2f}",
-        interval(o.cpu_low_ms, o.cpu_high_ms),
-        *measured,
-        *(None if x is None else f"{x:.2f}" for x in (o.gpu_ms, o.npu_ms)),
-        o.energy,
-    )
+def _milliseconds(ms: float | None) -> str | None:
+    return None if ms is None else f"{ms:.2f}"
 
 
 def _choices(choices: Sequence[Choice]) -> Sheet:
-    rows = tuple(
-        (
-            c.device,
-            "yes" if c.fits else f"no: {c.why}",
-            c.bundle,
-            c.task,
-            f"{c.loss:.4f}",
-            f"{c.cpu_ms:.0f}",
-            interval(c.cpu_low_ms, c.cpu_high_ms),
-            f"{c.memory_mb:.0f}",
-        )
-        for c in choices
-    )
-    return Sheet(
-        "Within the budget, smallest loss first",
-        ("device", "fits", "bundle", "task", "loss", "ms", "95 %", "memory MB"),
-        rows,
-    )
+    columns: dict[str, Callable[[Choice], str]] = {
+        "device": lambda c: c.device,
+        "fits": lambda c: "yes" if c.fits else f"no: {c.why}",
+        "bundle": lambda c: c.bundle,
+        "task": lambda c: c.task,
+        "loss": lambda c: f"{c.loss:.4f}",
+        "ms": lambda c: f"{c.cpu_ms:.0f}",
+        "95 %": lambda c: interval(c.cpu_low_ms, c.cpu_high_ms),
+        "memory MB": lambda c: f"{c.memory_mb:.0f}",
+    }
+    return sheet("Within the budget, smallest loss first", choices, columns)
 
 
 def notes(forecast: Forecast, measured: Sequence[Imported]) -> list[str]:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated
 
 from gamer.runtime.cues.parse import parse
 from gamer.runtime.questions.question import Question
 from gamer.runtime.questions.reader import content, read
 
-from .. import machine
 from ..retrieval.datasets import DatasetError
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet, sheet
 
 _NOW = datetime(2025, 6, 1)  # the authors named times of the years before
 AUTHORS = ("a", "b", "c", "d", "e", "f", "g")  # of which g was not looked at while the reader was written
@@ -32,6 +34,11 @@ _ARTICLES = "the a an my our of in on at with from and i we to for this that it 
 _PICTURES = [word + plural for word in ("photo", "picture", "pic", "shot", "image") for plural in ("", "s")]
 _SMALL = frozenset((*_ARTICLES.split(), *_PICTURES, ""))
 Reader = Callable[[str], Question]
+
+
+@dataclass(frozen=True)
+class Settings:
+    families: Annotated[bool, About("also print a line for each family of wording")] = False
 
 
 @dataclass(frozen=True)
@@ -56,12 +63,15 @@ class Share:
 
 @dataclass(frozen=True)
 class QuestionReport:
-    machine: machine.Machine
-    command: str
     all: Share
     authors: tuple[Share, ...]
     families: tuple[Share, ...]
-    parts: dict[str, float] = field(default_factory=dict)
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True)
+class WithFamilies(QuestionReport):
+    """The same, whose families are printed too."""
 
 
 def questions(authors: Iterable[str] = AUTHORS) -> list[Labelled]:
@@ -95,7 +105,7 @@ def by_rules(text: str) -> Question:
     return read(text, is_time, is_time)
 
 
-def measure(command: str, reader: Reader = by_rules) -> QuestionReport:
+def measure(reader: Reader = by_rules) -> QuestionReport:
     labelled = questions()
     judged = [(one, differences(one.reading, reader(one.text))) for one in labelled]
     parts = {
@@ -108,8 +118,6 @@ def measure(command: str, reader: Reader = by_rules) -> QuestionReport:
         return tuple(_share(name, [wrong for one, wrong in judged if name_of(one) == name]) for name in names)
 
     return QuestionReport(
-        machine=machine.read(),
-        command=command,
         all=_share("all", [wrong for _, wrong in judged]),
         authors=shares(lambda one: one.author),
         families=shares(lambda one: f"{one.author}: {one.family}"),
@@ -136,3 +144,26 @@ def _share(name: str, wrong: list[frozenset[str]]) -> Share:
     exact = sum(not one for one in wrong) / len(wrong)
     structure = sum(one.isdisjoint(STRUCTURE) for one in wrong) / len(wrong)
     return Share(name, len(wrong), round(exact, 3), round(structure, 3))
+
+
+def tables(result: QuestionReport) -> list[Sheet | str]:
+    def shares(title: str, rows: Iterable[Share]) -> Sheet:
+        columns: dict[str, Callable[[Share], str | int]] = {
+            title: lambda row: row.name,
+            "questions": lambda row: row.questions,
+            "read exactly": lambda row: f"{row.exact:.2f}",
+            "structure right": lambda row: f"{row.structure:.2f}",
+        }
+        return sheet(f"Questions by {title}", rows, columns)
+
+    parts = ", ".join(f"{name} {share:.2f}" for name, share in result.parts.items())
+    families = [shares("family", result.families)] if isinstance(result, WithFamilies) else []
+    return [*families, shares("author", (*result.authors, result.all)), parts]
+
+
+def _study(run: Run[Settings]) -> QuestionReport:
+    report = measure()
+    return WithFamilies(**vars(report)) if run.settings.families else report
+
+
+WORK = Work(Settings, _study, tables)

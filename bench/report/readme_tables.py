@@ -7,14 +7,14 @@ of `bench ops`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.answer import LAYERS
 
 from ..published import LATENCY_NOTE, beside
-from ..tables import Sheet, si
+from ..tables import Sheet, sheet, si
 from .result_plots import Document
 
 
@@ -116,23 +116,23 @@ def _search(d: Document) -> Search:
 
 
 def sheets(tables: Tables) -> list[Sheet]:
-    columns = (
-        "component",
-        "quant",
-        "parameters",
-        "multiply-adds",
-        "bytes",
-        "ms",
-        "GFLOP/s",
-        "of the roofline",
-    )
-    out = []
-    for bundle in dict.fromkeys(r.bundle for r in tables.rows):
-        rows = tuple(_cells(r) for r in tables.rows if r.bundle == bundle)
-        out.append(Sheet(f"{bundle}{f', {tables.machine}' if tables.machine else ''}", columns, rows))
+    columns: dict[str, Callable[[Line], str]] = {
+        "component": lambda line: f"{line.component}, {line.on}",
+        "quant": lambda line: line.quantization,
+        "parameters": lambda line: f"{line.parameters:,}",
+        "multiply-adds": lambda line: si(line.macs),
+        "bytes": lambda line: si(line.bytes, "B"),
+        "ms": lambda line: f"{line.ms:.2f}",
+        "GFLOP/s": lambda line: f"{line.gflops:.1f}",
+        "of the roofline": lambda line: f"{line.roofline:.0%}",
+    }
+    where = f", {tables.machine}" if tables.machine else ""
+    out = [
+        sheet(f"{bundle}{where}", [line for line in tables.rows if line.bundle == bundle], columns)
+        for bundle in dict.fromkeys(line.bundle for line in tables.rows)
+    ]
     if tables.searches:
-        names = (*LAYERS, "all", "search")
-        cells = tuple(_layer(name, tables.searches) for name in names)
+        cells = tuple(_layer(name, tables.searches) for name in (*LAYERS, "all", "search"))
         heads = tuple(f"{s.bundle}, {s.refined_by}, {s.photos} photos: ms" for s in tables.searches)
         out.append(Sheet("A search, by layer", ("layer", *heads, "the paper, ms"), cells))
     return out
@@ -144,11 +144,6 @@ def _layer(name: str, searches: Sequence[Search]) -> tuple[str | int | None, ...
         *(f"{s.layers[name]:.2f}" if name in s.layers else None for s in searches),
         next((ms for s in searches if (ms := beside(name, s.refined_by)) is not None), None),
     )
-
-
-def _cells(r: Line) -> tuple[str, ...]:
-    speed = f"{r.ms:.2f}", f"{r.gflops:.1f}", f"{r.roofline:.0%}"
-    return f"{r.component}, {r.on}", r.quantization, f"{r.parameters:,}", si(r.macs), si(r.bytes, "B"), *speed
 
 
 def notes(tables: Tables) -> list[str]:

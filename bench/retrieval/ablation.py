@@ -20,8 +20,7 @@ from gamer.runtime.search.answer import LAYERS, Answer, Trace
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 
-from . import datasets, quality
-from .albums import album_of
+from . import quality
 from .baselines import Baseline
 from .quality import Interval, ScoredUser
 from .user import User
@@ -121,12 +120,6 @@ def search(engine: Engine, variant: Variant, query: str, k: int, now: datetime |
     )
 
 
-def evenly_spread(queries: Sequence[datasets.Query], most: int) -> list[datasets.Query]:
-    """At most `most` queries, evenly spread over all."""
-    step = -(-len(queries) // most)
-    return list(queries[::step])
-
-
 def measure(
     folder: Path, models: Models, home: Path, most: int, progress: Callable[[str], None]
 ) -> dict[str, tuple[Outcome, ...]]:
@@ -134,12 +127,7 @@ def measure(
     groups = {"fused": VARIANTS, "paper": PAPER_VARIANTS}
     trials = {name: Trial(variant) for group in groups.values() for name, variant in group.items()}
     methods = {name: Baseline(trial.rank, trial.variant.what) for name, trial in trials.items()}
-    asked = []
-    for name in datasets.users(folder):
-        user = User(name, album_of(folder, name, models, home, progress), models, home)
-        progress(f"{folder.name} {name}: {len(trials)} variants")
-        asked.append(quality.ask(user, evenly_spread(datasets.queries(folder, name), most), methods))
-        user.close()
+    asked = quality.ask_users(folder, models, home, methods, most, progress)
     references = {"fused": "full", "paper": "paper"}
     return {
         group: _outcomes(asked, {name: trials[name] for name in groups[group]}, references[group])

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
+from typing import Annotated
 
-from gamer.runtime.models.models import Models
-
-from .. import machine
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet, sheet
 from . import ablation, datasets, sweeps
+from .ablation import Outcome
+
+
+@dataclass(frozen=True)
+class Settings:
+    queries: Annotated[int, About("queries a user, evenly spread", least=1, quick=5)] = 100
+    llm_queries: Annotated[int, About("queries a user that the language model refines", least=0, quick=1)] = (
+        10
+    )
+    sizes: Annotated[
+        tuple[int, ...], About("sizes of the albums; cut at what there is", least=1, quick=(500,))
+    ] = (500, 1000, 2000, 4000, 8000)
 
 
 @dataclass(frozen=True)
@@ -21,8 +31,6 @@ class Ablation:
     and `prefix` also for a bundle without prefix caches. `bundles`: empty if only one bundle was measured.
     """
 
-    machine: machine.Machine
-    command: str
     dataset: str
     bundle: str
     users: int
@@ -35,63 +43,71 @@ class Ablation:
     prefix: sweeps.PrefixEffect | None
     sizes: tuple[sweeps.Size, ...]
     bundles: tuple[sweeps.BundleQuality, ...]
-    when: str
 
 
-def measure(
-    folder: Path,
-    bundles: Sequence[Path],
-    home: Path,
-    most: int,
-    llm_most: int,
-    sizes: Sequence[int],
-    threads: int,
-    progress: Callable[[str], None],
-) -> Ablation:
+def measure(run: Run[Settings]) -> Ablation:
     """Runs all ablations. Raises DatasetError.
 
-    `most`: queries a user; `llm_most`: queries a user that the language model refines. The first of `bundles`
-    is measured everywhere; the others are compared with it.
+    The first of the bundles is measured everywhere; the others are compared with it.
     """
-    models = Models.open(bundles[0], "onnx", threads)
+    (folder,), models, most, llm_most = run.data, run.models, run.settings.queries, run.settings.llm_queries
     users = datasets.users(folder)
-    asked = [
-        query for user in users for query in ablation.evenly_spread(datasets.queries(folder, user), most)
-    ]
-    groups = ablation.measure(folder, models, home, most, progress)
-    progress("routing photographs")
+    asked = [query for user in users for query in datasets.queries(folder, user, most)]
+    groups = ablation.measure(folder, models, run.home, most, run.tell)
+    run.tell("routing photographs")
     routed = sweeps.rho(models)
-    by_llm = sweeps.refined(folder, models, home, llm_most, progress) if llm_most else None
+    by_llm = sweeps.refined(folder, models, run.home, llm_most, run.tell) if llm_most else None
     prefixed = (
         sweeps.prefix(models, [query.text for query in asked[:: max(1, len(asked) // min(12, 2 * llm_most))]])
         if llm_most
         else None
     )
-    grown = sweeps.sizes(folder, models, home, sizes, 2 * most, progress)
-    compared = sweeps.bundles(folder, bundles, threads, home, most, progress) if len(bundles) > 1 else ()
-    command = (
-        f"gamer bench ablation {folder.name} {' '.join(f'-b {b.name}' for b in bundles)} --queries {most} "
-        f"--llm-queries {llm_most}"
-    )
-    thresholds, when = models.manifest.thresholds, datetime.now().astimezone().isoformat(timespec="seconds")
-    recipe = f"{models.manifest.recipe} {models.manifest.quant}"
-    head = (
-        machine.read(),
-        command,
-        folder.name,
-        recipe,
-        len(users),
-        len(asked),
-        thresholds.rho,
-    )
+    several = len(run.bundles) > 1
     return Ablation(
-        *head,
-        groups["fused"],
-        groups["paper"],
-        routed,
-        by_llm,
-        prefixed,
-        grown,
-        compared,
-        when,
+        dataset=folder.name,
+        bundle=run.recipe,
+        users=len(users),
+        queries=len(asked),
+        own_rho=models.manifest.thresholds.rho,
+        fused=groups["fused"],
+        paper=groups["paper"],
+        rho=routed,
+        refined=by_llm,
+        prefix=prefixed,
+        sizes=sweeps.sizes(folder, models, run.home, run.settings.sizes, 2 * most, run.tell),
+        bundles=sweeps.bundles(folder, run.bundles, run.threads, run.home, most, run.tell) if several else (),
     )
+
+
+def tables(result: Ablation) -> list[Sheet | str]:
+    title = f"{result.dataset}: {result.queries} queries"
+    recalls = ", ".join(f"recall@{k} {value:.3f}" for k, value in result.fused[0].recall.items())
+    experts = (
+        f"ρ {routed.rho}: {routed.experts:.2f} of {routed.of} experts, {routed.macs_share:.0%} of their "
+        "multiply-adds"
+        for routed in result.rho
+    )
+    sizes = (
+        f"{size.photos} photos: recall@5 {size.recall5:.3f}, mode paper {size.paper_recall5:.3f}, "
+        f"{size.p50_ms:.1f} ms"
+        for size in result.sizes
+    )
+    groups = (_outcomes(title, result.fused), _outcomes(f"{title}, mode paper", result.paper))
+    return [*groups, f"K: {recalls}", *experts, *sizes]
+
+
+def _outcomes(title: str, outcomes: Iterable[Outcome]) -> Sheet:
+    columns: dict[str, Callable[[Outcome], str]] = {
+        "variant": lambda row: row.name,
+        "R@5": lambda row: f"{row.scores['recall5'].mean:.3f}",
+        "95 %": lambda row: row.scores["recall5"].bounds,
+        "p": lambda row: row.scores["recall5"].p_text,
+        "MAP@5": lambda row: f"{row.scores['map5'].mean:.3f}",
+        "cube": lambda row: f"{row.left['cube']:.0f}",
+        "graph": lambda row: f"{row.left['graph']:.0f}",
+        "ms": lambda row: f"{sum(row.layer_ms.values()):.1f}",
+    }
+    return sheet(title, outcomes, columns)
+
+
+WORK = Work(Settings, measure, tables)

@@ -9,7 +9,6 @@ with which they were built.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from gamer.runtime.bundle import manifest as mf
 
+from ..study.declaration import Run, Work
 from . import delta as deltas
 from . import fit_ranking
 
@@ -39,33 +39,26 @@ class Calibration:
     written: bool
 
 
-def calibrate(
-    bundle: Path,
-    folders: Sequence[Path],
-    cache: Path,
-    most: int,
-    threads: int,
-    progress: Callable[[str], None],
-) -> Calibration:
-    """Calibrates the bundle on the data sets in `folders`, with at most `most` queries a user for δ.
+def calibrate(run: Run[deltas.Settings]) -> Calibration:
+    """Calibrates the bundle on the data sets of the run; the settings are of δ.
 
     Raises DatasetError, BundleError, and OSError if the manifest cannot be written.
     """
-    chosen = deltas.measure(folders, bundle, cache, most, threads, progress).for_new_user
-    fit = fit_ranking.fit(bundle, folders, threads, cache, progress)
-    manifest = mf.read(bundle)
-    names = ", ".join(folder.name for folder in folders)
+    chosen = deltas.measure(run).for_new_user
+    fit = fit_ranking.fit(run)
+    manifest = mf.read(run.bundle)
+    names = ", ".join(folder.name for folder in run.data)
     found = Calibration(
         delta=chosen,
         own_delta=manifest.thresholds.delta,
-        ranking=usable(fit.ranking, f"`gamer bench calibrate` on {names}"),
+        ranking=usable(fit.ranking, f"`gamer bench study calibrate` on {names}"),
         recall5=_mean(fit.cross_validated),
         own_recall5=_mean(fit.own),
         written=False,
     )
     if found.recall5 < found.own_recall5:
         return found
-    write(bundle, calibrated(manifest, found, names))
+    write(run.bundle, calibrated(manifest, found, names))
     return replace(found, written=True)
 
 
@@ -97,3 +90,14 @@ def write(bundle: Path, manifest: mf.Manifest) -> None:
 
 def _mean(by_set: dict[str, float]) -> float:
     return round(float(np.mean(list(by_set.values()))), 4)
+
+
+def tables(result: Calibration) -> list[str]:
+    outcome = "written to" if result.written else "not better than before: not written to"
+    return [
+        f"δ {result.own_delta} → {result.delta}; recall@5 {result.own_recall5} → {result.recall5}",
+        f"{outcome} the bundle's {mf.MANIFEST_NAME}; albums keep the δ that they were built with",
+    ]
+
+
+WORK = Work(deltas.Settings, calibrate, tables)

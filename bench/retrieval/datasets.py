@@ -80,10 +80,10 @@ def users(folder: Path) -> list[str]:
     return names
 
 
-def queries(folder: Path, user: str) -> list[Query]:
+def queries(folder: Path, user: str, most: int = 0) -> list[Query]:
     """The user's queries that have a relevant id. Raises DatasetError if there are none.
 
-    The others test abstention and cannot be scored.
+    The others test abstention and cannot be scored. `most`: of them, evenly spread over all; 0 for all.
     """
     path = folder / f"{user}.queries.jsonl.gz"
     rows = read_jsonl(path, "query_id", "query", "relevant")
@@ -94,7 +94,12 @@ def queries(folder: Path, user: str) -> list[Query]:
     ]
     if not scorable:
         raise DatasetError(f"{path}: no query with a relevant id")
-    return scorable
+    return evenly_spread(scorable, most or len(scorable))
+
+
+def evenly_spread(scorable: list[Query], most: int) -> list[Query]:
+    """At most `most` queries, evenly spread over all."""
+    return scorable[:: -(-len(scorable) // most)]
 
 
 def write_album(

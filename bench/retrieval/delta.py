@@ -9,21 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from gamer.runtime.models.models import Models
 
-from .. import machine
-from . import ablation, datasets, quality
-from .albums import album_of
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet, sheet
+from . import ablation, quality
 from .baselines import Baseline
 from .quality import Interval, ScoredUser
 from .user import User
 
 DELTAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+@dataclass(frozen=True)
+class Settings:
+    queries: Annotated[int, About("queries a user, evenly spread", least=1, quick=5)] = 100
 
 
 @dataclass(frozen=True)
@@ -63,14 +68,11 @@ class SetDeltas:
 class Deltas:
     """The result of all data sets. `for_new_user`: the δ that all users together choose."""
 
-    machine: machine.Machine
-    command: str
     bundle: str
     text_encoder: str
     own_delta: float
     for_new_user: float
     sets: tuple[SetDeltas, ...]
-    when: str
 
 
 @dataclass
@@ -99,30 +101,22 @@ def chosen(scores: Mapping[str, Mapping[float, float]], without: str = "") -> fl
     return min(means, key=lambda delta: (-round(means[delta], 9), delta))
 
 
-def measure(
-    folders: Sequence[Path],
-    bundle: Path,
-    home: Path,
-    most: int,
-    threads: int,
-    progress: Callable[[str], None],
-) -> Deltas:
-    """Asks at most `most` queries a user at each of DELTAS and at the bundle's δ. Raises DatasetError."""
-    models = Models.open(bundle, "onnx", threads)
+def measure(run: Run[Settings]) -> Deltas:
+    """Asks each user's queries at each of DELTAS and at the bundle's δ. Raises DatasetError."""
+    models = run.models
     own = models.manifest.thresholds.delta
     deltas = sorted({*DELTAS, own})
-    asked = {folder.name: _ask(folder, models, home, most, deltas, progress) for folder in folders}
+    asked = {
+        folder.name: _ask(folder, models, run.home, run.settings.queries, deltas, run.tell)
+        for folder in run.data
+    }
     by_user = {
         f"{name} {user.user}": {delta: _mean(user, delta, "recall5") for delta in deltas}
         for name, (users, _) in asked.items()
         for user in users
     }
     sets = tuple(_set(name, users, trials, by_user, own) for name, (users, trials) in asked.items())
-    command = f"gamer bench delta {' '.join(f.name for f in folders)} -b {bundle.name} --queries {most}"
-    when = datetime.now().astimezone().isoformat(timespec="seconds")
-    recipe = f"{models.manifest.recipe} {models.manifest.quant}"
-    head = (machine.read(), command, recipe, models.manifest.text_encoder, own)
-    return Deltas(*head, chosen(by_user), sets, when)
+    return Deltas(run.recipe, models.manifest.text_encoder, own, chosen(by_user), sets)
 
 
 Asked = tuple[list[ScoredUser], dict[str, CountedTrial]]
@@ -140,13 +134,7 @@ def _ask(
         name_of(delta): CountedTrial(ablation.Variant("mode paper", "paper", delta=delta)) for delta in deltas
     }
     methods = {name: Baseline(trial.rank, trial.variant.what) for name, trial in trials.items()}
-    asked = []
-    for name in datasets.users(folder):
-        progress(f"{folder.name} {name}: {len(deltas)} δ")
-        user = User(name, album_of(folder, name, models, home, progress), models, home)
-        asked.append(quality.ask(user, ablation.evenly_spread(datasets.queries(folder, name), most), methods))
-        user.close()
-    return asked, trials
+    return quality.ask_users(folder, models, home, methods, most, progress), trials
 
 
 def name_of(delta: float) -> str:
@@ -199,3 +187,26 @@ def _rows(users: Sequence[ScoredUser], trials: Mapping[str, CountedTrial], own: 
             )
         )
     return tuple(out)
+
+
+def tables(result: Deltas) -> list[Sheet | str]:
+    columns: dict[str, Callable[[AtDelta], str]] = {
+        "δ": lambda row: f"{row.delta}",
+        "R@5": lambda row: f"{row.scores['recall5'].mean:.3f}",
+        "95 %": lambda row: row.scores["recall5"].bounds,
+        "MAP@5": lambda row: f"{row.scores['map5'].mean:.3f}",
+        "nodes": lambda row: f"{row.nodes:.1f}",
+        "photos left": lambda row: f"{row.left:.0f}",
+        "graph ms": lambda row: f"{row.graph_ms:.2f}",
+    }
+    out: list[Sheet | str] = []
+    for one in result.sets:
+        out += [
+            sheet(f"{one.dataset}: {one.queries} queries", one.rows, columns),
+            f"δ chosen by the other users: recall@5 {one.nested_recall5:.3f}, the bundle's δ "
+            f"{one.own_recall5:.3f}; chosen: {', '.join(map(str, sorted(set(one.chosen.values()))))}",
+        ]
+    return [*out, f"the bundle's δ: {result.own_delta}; for a new user: {result.for_new_user}"]
+
+
+WORK = Work(Settings, measure, tables)

@@ -11,10 +11,9 @@ It is fitted to users' own queries against queries of the next user, put to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from pathlib import Path
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,12 @@ from numpy.typing import NDArray
 
 from gamer.index import FloatArray, RowArray
 from gamer.runtime.bundle.manifest import Ranking
-from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import Observer
 
-from .. import machine
+from .. import stats
+from ..study.declaration import NoSettings, Run, Work
+from ..tables import Sheet
 from . import datasets
 from .albums import album_of
 
@@ -66,7 +66,6 @@ class Step:
 class Fit:
     """The fit. `own`: macro recall@5 with the bundle's weights, by data set; see `fit`."""
 
-    machine: machine.Machine
     ranking: Ranking
     queries: dict[str, int]
     trained: dict[str, float]
@@ -74,27 +73,24 @@ class Fit:
     steps: tuple[Step, ...]
     doubted: dict[str, float]
     own: dict[str, float]
-    when: str
 
 
-def fit(
-    bundle: Path, folders: Sequence[Path], threads: int, cache: Path, progress: Callable[[str], None]
-) -> Fit:
-    """Fits the weights on the data sets in `folders` and measures recall@5 with them.
+def fit(run: Run[Any]) -> Fit:
+    """Fits the weights on the data sets of the run and measures recall@5 with them.
 
     `doubted`: for each data set's own queries and its foreign ones ("… elsewhere"), the share for which the
     fitted ranking says that the album does not hold what is meant.
     """
-    models = Models.open(bundle, "onnx", threads)
-    start = models.manifest.ranking or Ranking()
+    start = run.models.manifest.ranking or Ranking()
     choices: list[Choice] = []
     best_hits: dict[str, list[tuple[float, float, float]]] = {}
-    for folder in folders:
+    for folder in run.data:
         names = datasets.users(folder)
         asked = {user: datasets.queries(folder, user) for user in names}
         for at, user in enumerate(names):
-            progress(f"{folder.name} {user}")
-            engine = Engine.open(bundle, album_of(folder, user, models, cache, progress), threads=threads)
+            run.tell(f"{folder.name} {user}")
+            album = album_of(folder, user, run.models, run.home, run.tell)
+            engine = Engine.open(run.bundle, album, threads=run.threads)
             observer = Watch(engine)
             rows = {engine.album.photo(row).id: row for row in range(len(engine.album))}
             for query in asked[user]:
@@ -131,10 +127,8 @@ def fit(
         name: round(float(np.mean([_doubts(fitted, *features_of_hit) for features_of_hit in values])), 3)
         for name, values in best_hits.items()
     }
-    counts = {folder.name: sum(c.dataset == folder.name for c in choices) for folder in folders}
-    when = datetime.now().astimezone().isoformat(timespec="seconds")
+    counts = {folder.name: sum(c.dataset == folder.name for c in choices) for folder in run.data}
     return Fit(
-        machine=machine.read(),
         ranking=fitted,
         queries=counts,
         trained=_recall(choices, weights),
@@ -142,7 +136,6 @@ def fit(
         steps=steps,
         doubted=doubted,
         own=_recall(choices, np.array([getattr(start, name) for name in FITTED])),
-        when=when,
     )
 
 
@@ -188,30 +181,14 @@ def _best(features: FloatArray, start: Ranking) -> tuple[float, float, float]:
 
 
 def _weights(choices: Sequence[Choice]) -> NDArray[np.float64]:
-    from scipy.optimize import minimize
-
     answered = [c for c in choices if c.meant.any()]
-    users = {(c.dataset, c.user): 0 for c in answered}
-    for c in answered:
-        users[c.dataset, c.user] += 1
-    query_weights = [
-        1 / users[c.dataset, c.user] / sum(name == c.dataset for name, _ in users) for c in answered
+    queries = Counter((c.dataset, c.user) for c in answered)
+    users = Counter(dataset for dataset, _ in queries)
+    listed = [
+        (c.features, c.meant / c.meant.sum(), 1 / queries[c.dataset, c.user] / users[c.dataset])
+        for c in answered
     ]
-
-    def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        value, slope = float(_RIDGE / 100 @ w**2), _RIDGE / 50 * w
-        for c, weight in zip(answered, query_weights, strict=True):
-            scores = c.features @ w
-            probability = np.exp(scores - scores.max())
-            probability /= probability.sum()
-            target = c.meant / c.meant.sum()
-            value -= weight * float(target @ np.log(probability + 1e-30))
-            slope = slope + weight * c.features.T @ (probability - target)
-        return value, slope
-
-    begin = np.array([getattr(Ranking(), name) for name in FITTED])
-    optimum: Any = minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": 150})
-    return np.asarray(optimum.x, np.float64)
+    return stats.listwise(listed, np.array([getattr(Ranking(), name) for name in FITTED]), _RIDGE / 100, 150)
 
 
 def _recall(choices: Sequence[Choice], weights: NDArray[np.float64]) -> dict[str, float]:
@@ -275,3 +252,18 @@ def _doubts(fitted: Ranking, cosine: float, coverage: float, cue: float) -> bool
     from gamer.runtime.search.hits import presence
 
     return presence(fitted, cosine, coverage, cue) < 0.5
+
+
+def tables(result: Fit) -> list[Sheet | str]:
+    lines = {"fitted": result.trained, "cross-validated by user": result.cross_validated}
+    lines |= {f"without {step.without}": step.recall5 for step in result.steps}
+    rows = ((name, *(f"{recall[at]:.4f}" for at in result.trained)) for name, recall in lines.items())
+    weights = asdict(result.ranking)
+    return [
+        Sheet("macro recall@5", ("", *result.trained), tuple(rows)),
+        ", ".join(f"{name} {value}" for name, value in weights.items() if name != "fitted"),
+        f"called not in the album: {result.doubted}",
+    ]
+
+
+WORK = Work(NoSettings, fit, tables)

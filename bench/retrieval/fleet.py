@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
@@ -22,9 +21,9 @@ import numpy as np
 from gamer.runtime.indexing.build import build
 from gamer.runtime.models.models import Models
 
-from .. import machine
 from ..files import write_atomically
 from ..published import PAPER
+from ..tables import Sheet, sheet
 from . import datasets, quality, synthetic
 from .methods import METHODS
 from .quality import MethodScores, ScoredUser
@@ -101,8 +100,6 @@ class Fleet:
     users of this run by wall clock, 0 if all results were there.
     """
 
-    machine: machine.Machine
-    command: str
     engine: str
     workers: int
     users: int
@@ -114,7 +111,6 @@ class Fleet:
     users_per_second: float
     methods: tuple[MethodScores, ...]
     plan: FleetPlan
-    when: str
 
 
 def jobs_of(folders: Sequence[Path], synthetic_users: int, seed: int, photos: int) -> list[Job]:
@@ -182,9 +178,8 @@ def _measured(job: Job, settings: FleetSettings, models: Models, aside: Path, ke
     if built.skips:
         raise datasets.DatasetError(f"{job.name}: {built.skips[0].where}: {built.skips[0].reason}")
     middle = perf_counter()
-    user = User(job.name, album, models, aside)
-    asked = quality.ask(user, queries, {name: METHODS[name] for name in settings.methods})
-    user.close()
+    with User(job.name, album, models, aside) as user:
+        asked = quality.ask(user, queries, {name: METHODS[name] for name in settings.methods})
     return UserResult(
         key, asked, round(middle - begin, 4), round(perf_counter() - middle, 4), album.stat().st_size
     )
@@ -213,7 +208,6 @@ def summed(
     done: int,
     wall: float,
     users: int,
-    command: str,
 ) -> Fleet:
     """The figures of a fleet from the files of all users. Raises DatasetError if one is missing."""
     read_back = [(job, read(Path(settings.results) / f"{job.name}.json")) for job in jobs]
@@ -226,12 +220,9 @@ def summed(
     names = [name for name in settings.methods if not any(name in user.skipped for user in asked)]
     rows = quality.judge(asked, names, names[0]) if names else ()
     photos, queries = sum(user.photos for user in asked), sum(len(user.queries) for user in asked)
-    when = datetime.now().astimezone().isoformat(timespec="seconds")
     rate = round(done / wall, 3) if done and wall else 0.0
     counts = (len(jobs), done, len(jobs) - done, photos, queries, round(wall, 2), rate)
-    return Fleet(
-        machine.read(), command, engine, workers, *counts, rows, planned(results, settings, jobs, users), when
-    )
+    return Fleet(engine, workers, *counts, rows, planned(results, settings, jobs, users))
 
 
 def planned(
@@ -255,3 +246,25 @@ def planned(
     return FleetPlan(
         users, round(photos, 1), round(seconds, 3), round(seconds / photos, 4), hours, *gigabytes
     )
+
+
+def tables(result: Fleet) -> list[Sheet | str]:
+    columns: dict[str, Callable[[MethodScores], str]] = {
+        "method": lambda row: row.method,
+        "R@5": lambda row: f"{row.scores['recall5'].mean:.4f}",
+        "95 %": lambda row: row.scores["recall5"].bounds,
+        "MAP@5": lambda row: f"{row.scores['map5'].mean:.4f}",
+        "MRR": lambda row: f"{row.scores['mrr10'].mean:.4f}",
+        "p50 ms": lambda row: f"{row.p50_ms:.1f}",
+    }
+    plan = result.plan
+    title = f"{result.users} users, {result.photos} photos, {result.queries} queries; macro over users"
+    return [
+        sheet(title, result.methods, columns),
+        f"{result.done} users in {result.wall_seconds:.1f} s by {result.engine}, {result.workers} at a time: "
+        f"{result.users_per_second:.2f} users/s; {result.kept} were there",
+        f"plan for {plan.users} users of {plan.photos_per_user:.0f} photos, "
+        f"{plan.core_seconds_per_user:.2f} core-seconds each: "
+        + ", ".join(f"{hours:.1f} h on {cores} cores" for cores, hours in plan.hours.items())
+        + f"; {plan.albums_gb:.1f} GB if albums are kept, {plan.results_gb:.2f} GB of results",
+    ]

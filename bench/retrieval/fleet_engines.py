@@ -10,10 +10,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Annotated, Any
 
+from ..study.declaration import About, Run, Work
+from ..study.settings import SettingError
 from .datasets import DatasetError
-from .fleet import FleetSettings, Job, run_one
+from .fleet import PAPER_USERS, Fleet, FleetSettings, Job, jobs_of, run_one, summed, tables
+from .methods import METHODS
 
 AHEAD = 4  # submitted tasks per worker: enough to keep Ray busy, few to cancel when one fails
 STORE = 80 * 2**20  # bytes; tasks pass only names and booleans, and Ray's default is a third of the memory
@@ -97,3 +102,38 @@ ENGINES: dict[str, Callable[[Sequence[Job], FleetSettings, int, str | None, Prog
     "local": local,
     "ray": on_ray,
 }
+
+
+@dataclass(frozen=True)
+class Settings:
+    method: Annotated[tuple[str, ...], About("the methods", choices=tuple(METHODS))] = ("ours",)
+    synthetic: Annotated[int, About("made-up users beside the data sets'", least=0)] = 0
+    seed: Annotated[int, About("seed of the made-up users")] = 0
+    photos: Annotated[int, About("photos of a made-up user", least=1)] = 12
+    engine: Annotated[str, About("who runs the users", choices=tuple(ENGINES))] = "local"
+    address: Annotated[
+        str | None, About("an existing Ray cluster, host:port or auto, instead of one on loopback")
+    ] = None
+    workers: Annotated[int, About("users at a time, with Ray", least=1)] = os.cpu_count() or 1
+    plan: Annotated[int, About("users to plan for", least=1)] = PAPER_USERS
+
+
+def measure(run: Run[Settings]) -> Fleet:
+    """Users whose file is in the run's home are not done again. Raises DatasetError."""
+    what, begin = run.settings, perf_counter()
+    if not run.data and not what.synthetic:
+        raise SettingError("nothing to do: give data set folders, or --set synthetic=N")
+    if what.address and what.engine != "ray":
+        raise SettingError("--set address needs --set engine=ray")
+    jobs = jobs_of(run.data, what.synthetic, what.seed, what.photos)
+    settings = FleetSettings(str(run.bundle.resolve()), str(run.home.resolve()), what.method)
+    workers = what.workers if what.engine == "ray" else 1
+
+    def progress(count: int, total: int, name: str) -> None:
+        run.tell(f"{count} of {total} users: {name}")
+
+    done = ENGINES[what.engine](jobs, settings, workers, what.address, progress)
+    return summed(jobs, settings, what.engine, workers, done, perf_counter() - begin, what.plan)
+
+
+WORK = Work(Settings, measure, tables)

@@ -22,6 +22,7 @@ from gamer.runtime.models.models import Models
 
 from .. import machine, stats
 from ..files import write_atomically
+from ..tables import Sheet, sheet
 from . import datasets, metrics
 from .albums import album_of
 from .baselines import Baseline
@@ -70,6 +71,15 @@ class Interval:
     high: float
     p: float | None
     p_holm: float | None
+
+    @property
+    def bounds(self) -> str:
+        return f"{self.low:.3f}–{self.high:.3f}"
+
+    @property
+    def p_text(self) -> str:
+        """The corrected p, "" for the reference."""
+        return "" if self.p_holm is None else f"{self.p_holm:.4f}"
 
 
 @dataclass(frozen=True)
@@ -139,12 +149,10 @@ def evaluate(
             if part_file is not None and (known := read_asked(part_file, names)) is not None:
                 asked.append(known)
                 continue
-            user = User(name, album_of(folder, name, models, home, progress), models, home)
-            progress(f"{name}: asking")
-            asked.append(
-                ask(user, datasets.queries(folder, name), {method: METHODS[method] for method in names}, runs)
-            )
-            user.close()
+            with User(name, album_of(folder, name, models, home, progress), models, home) as user:
+                progress(f"{name}: asking")
+                methods = {method: METHODS[method] for method in names}
+                asked.append(ask(user, datasets.queries(folder, name), methods, runs))
             if part_file is not None:
                 write_atomically(part_file, json.dumps(asdict(asked[-1])))
     skipped = {method: why for asked_user in asked for method, why in asked_user.skipped.items()}
@@ -157,6 +165,18 @@ def evaluate(
     recipe = f"{models.manifest.recipe} {models.manifest.quant}"
     head = (machine.read(), command, folder.name, recipe, models.manifest.text_encoder, reference)
     return Quality(*head, rows, skipped, 0, stats.DRAWS, stats.PERMUTATIONS, tuple(asked), when), runs
+
+
+def ask_users(
+    folder: Path, models: Models, home: Path, methods: Mapping[str, Baseline], most: int, progress: Progress
+) -> list[ScoredUser]:
+    """Asks every method at most `most` queries of each user of a data set. Raises DatasetError."""
+    asked = []
+    for name in datasets.users(folder):
+        progress(f"{folder.name} {name}: {len(methods)} methods")
+        with User(name, album_of(folder, name, models, home, progress), models, home) as user:
+            asked.append(ask(user, datasets.queries(folder, name, most), methods))
+    return asked
 
 
 def read_asked(path: Path, names: Sequence[str]) -> ScoredUser | None:
@@ -267,3 +287,28 @@ def _intervals(scores: Mapping[str, list[list[metrics.Scores]]], reference: int)
             for at in range(count)
         ]
     return out
+
+
+def tables(result: Quality) -> list[Sheet | str]:
+    columns: dict[str, Callable[[MethodScores], str]] = {
+        "method": lambda row: row.method,
+        "R@5": lambda row: f"{row.scores['recall5'].mean:.3f}",
+        "95 %": lambda row: row.scores["recall5"].bounds,
+        "p": lambda row: row.scores["recall5"].p_text,
+        "MAP@5": lambda row: f"{row.scores['map5'].mean:.3f}",
+        "std": lambda row: f"{row.scores['map5_std'].mean:.3f}",
+        "R@10": lambda row: f"{row.scores['recall10'].mean:.3f}",
+        "MRR": lambda row: f"{row.scores['mrr10'].mean:.3f}",
+        "ms": lambda row: f"{row.p50_ms:.1f}",
+    }
+    photos = sum(user.photos for user in result.users)
+    queries = sum(len(user.queries) for user in result.users)
+    title = (
+        f"{result.dataset}: {len(result.users)} users, {photos} photos, {queries} queries; macro over users"
+    )
+    return [
+        sheet(title, result.methods, columns),
+        f"p: R@5 against {result.reference}, paired permutation test, Holm-corrected; std: MAP@5 over "
+        "min(relevant, 5); ms: p50 a query",
+        *(f"{name}: not asked, {why}" for name, why in result.skipped.items()),
+    ]

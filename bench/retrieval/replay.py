@@ -18,7 +18,7 @@ from gamer.runtime.indexing.build import build
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 
-from .. import machine
+from ..study.declaration import NoSettings, Run, Work
 
 QUERIES = ("the photo of my son at the airport last time", "the chair at IKEA")
 NOW = datetime(2024, 9, 1, 12, 0)
@@ -63,17 +63,14 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Replay:
-    machine: machine.Machine
-    command: str
     bundle: str
     delta: float
     replayed: tuple[Replayed, ...]
-    when: str
 
 
-def measure(bundle: Path, threads: int) -> Replay:
+def measure(run: Run[NoSettings]) -> Replay:
     """Replays QUERIES in mode paper, refined by rules and by the language model if the bundle has one."""
-    models = Models.open(bundle, "onnx", threads)
+    models = run.models
     language = any((a.role, a.target) == ("llm_decoder", "onnx") for a in models.manifest.artifacts)
     with tempfile.TemporaryDirectory() as aside:
         engine = Engine.over(models, _album(Path(aside), models))
@@ -81,14 +78,7 @@ def measure(bundle: Path, threads: int) -> Replay:
             replayed = _replayed(engine, ("fast", "llm") if language else ("fast",))
         finally:
             engine.close()
-    return Replay(
-        machine.read(),
-        f"gamer bench replay -b {bundle.name}",
-        f"{models.manifest.recipe} {models.manifest.quant}",
-        models.manifest.thresholds.delta,
-        replayed,
-        datetime.now().astimezone().isoformat(timespec="seconds"),
-    )
+    return Replay(run.recipe, models.manifest.thresholds.delta, replayed)
 
 
 def _album(folder: Path, models: Models) -> Path:
@@ -121,3 +111,13 @@ def _replayed(engine: Engine, refinements: Sequence[str]) -> tuple[Replayed, ...
                 )
             )
     return tuple(out)
+
+
+def tables(result: Replay) -> list[str]:
+    return [
+        f"{one.query}: {'; '.join(one.cues) or 'no cue'} → {one.refined} → {', '.join(one.hits)}"
+        for one in result.replayed
+    ]
+
+
+WORK = Work(NoSettings, measure, tables)

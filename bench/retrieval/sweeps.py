@@ -156,16 +156,14 @@ def refined(folder: Path, models: Models, home: Path, most: int, progress: Progr
     asked, taken = [], 0
     for name in datasets.users(folder):
         progress(f"{folder.name} {name}: refining by the language model")
-        user = User(name, album_of(folder, name, models, home, progress), models, home)
-        queries = ablation.evenly_spread(datasets.queries(folder, name), most)
-        asked.append(
-            quality.ask(user, queries, {mode: Baseline(trial.rank, mode) for mode, trial in variants.items()})
-        )
-        taken += sum(
-            user.engine.search(q.text, 1, refined_by="llm", now=user.now).trace.refined_by == "llm"
-            for q in queries
-        )
-        user.close()
+        queries = datasets.queries(folder, name, most)
+        with User(name, album_of(folder, name, models, home, progress), models, home) as user:
+            baselines = {mode: Baseline(trial.rank, mode) for mode, trial in variants.items()}
+            asked.append(quality.ask(user, queries, baselines))
+            taken += sum(
+                user.engine.search(q.text, 1, refined_by="llm", now=user.now).trace.refined_by == "llm"
+                for q in queries
+            )
     recall5 = {mode: ablation.recall_by_k(asked, mode)["5"] for mode in variants}
     count = sum(len(asked_user.queries) for asked_user in asked)
     spent = round(float(np.median([s["refine"] for s in variants["llm"].spent])), 1)
@@ -188,9 +186,7 @@ def sizes(
         user_photos, vectors = compose.read_encoded(path, models)
         photos += user_photos
         names |= vectors
-        asked += ablation.evenly_spread(
-            datasets.queries(folder, name), max(1, queries // len(datasets.users(folder)))
-        )
+        asked += datasets.queries(folder, name, max(1, queries // len(datasets.users(folder))))
     relevant = {photo for query in asked for photo in query.relevant}
     order = np.random.default_rng(0).permutation(len(photos))
     relevant_first = [at for at in order if photos[at].photo.id in relevant]
@@ -207,13 +203,12 @@ def sizes(
 
 
 def _size(album: Path, models: Models, asked: Sequence[datasets.Query], count: int) -> Size:
-    user = User(str(count), album, models)
-    answers = quality.ask(user, asked, {name: METHODS[name] for name in ("ours", "ours-paper")})
+    with User(str(count), album, models) as user:
+        answers = quality.ask(user, asked, {name: METHODS[name] for name in ("ours", "ours-paper")})
     scores = {
         name: metrics.mean([metrics.from_places(q.places[name], q.relevant) for q in answers.queries])
         for name in answers.milliseconds
     }
-    user.close()
     ours = scores["ours"]
     return Size(
         count, len(asked), ours.recall5, ours.map5, scores["ours-paper"].recall5, answers.milliseconds["ours"]
@@ -227,18 +222,8 @@ def bundles(
     names, out = ("ours", "ours-paper", "dense"), []
     for bundle in paths:
         models = Models.open(bundle, "onnx", threads)
-        asked = []
-        for name in datasets.users(folder):
-            progress(f"{bundle.name}: {folder.name} {name}")
-            user = User(name, album_of(folder, name, models, home, progress), models, home)
-            asked.append(
-                quality.ask(
-                    user,
-                    ablation.evenly_spread(datasets.queries(folder, name), most),
-                    {n: METHODS[n] for n in names},
-                )
-            )
-            user.close()
+        methods = {name: METHODS[name] for name in names}
+        asked = quality.ask_users(folder, models, home, methods, most, progress)
         bytes_by_role = {a.role: a.bytes for a in models.manifest.artifacts if a.target == "onnx"}
         megabytes = (round(sum(bytes_by_role.values()) / 1e6, 1), round(bytes_by_role["text_tower"] / 1e6, 1))
         recalls = {name: ablation.recall_by_k(asked, name)["5"] for name in names}

@@ -42,7 +42,10 @@ class User:
         self._vectors: dict[str, tuple[FloatArray, int]] = {}
         self._kept: dict[object, object] = {}
 
-    def close(self) -> None:
+    def __enter__(self) -> User:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.engine.close()
 
     @cached_property

@@ -11,19 +11,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from itertools import product
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import FloatArray
-from gamer.runtime.models.models import Models
 from gamer.runtime.search import ranking, refine
 from gamer.runtime.search.unknown import DEFAULT, Evidence, Weights, expected
 
-from .. import machine
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet
 from . import datasets
 from .albums import album_of
 from .fit_ranking import Watch
@@ -32,7 +33,11 @@ from .user import User
 FOLDS = 4
 SPREADS, PICTURES = (0.0, 0.25, 0.5, 0.75, 1.0), (1.0, 1.6, 2.26, 3.0, 4.0)
 KINDS = ("untold", "told", "all")
-Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    since: Annotated[date | None, About("also withhold the memories of the photos from this day on")] = None
 
 
 @dataclass(frozen=True)
@@ -64,14 +69,11 @@ class Withheld:
     those without each fold. `loss`: the mean negative log-likelihood by "spread picture".
     """
 
-    machine: machine.Machine
-    command: str
     rows: tuple[Row, ...]
     used: Weights
     chosen: Weights
     by_fold: tuple[Weights, ...]
     loss: dict[str, float]
-    when: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,30 +117,25 @@ class WithheldQuery:
         )
 
 
-def measure(
-    bundle: Path, folders: Sequence[Path], since: str | None, threads: int, cache: Path, progress: Progress
-) -> Withheld:
-    """`since`: a day, ISO; in a row of its own photos from it on lose their memories, if there are any.
+def measure(run: Run[Settings]) -> Withheld:
+    """With `since`, in a row of its own photos from it on lose their memories, if there are any.
 
     Raises DatasetError, AlbumError or BundleError.
     """
-    models = Models.open(bundle, "onnx", threads)
+    since = run.settings.since.isoformat() if run.settings.since else None
     asked: dict[tuple[str, str], list[WithheldQuery]] = {}
     photos: dict[tuple[str, str], tuple[int, int]] = {}
-    for folder in folders:
+    for folder in run.data:
         users = datasets.users(folder)
         for at, user in enumerate(users):
             for name, hidden in _hidden(folder, user, since).items():
-                progress(f"{folder.name} {user}, {name}")
-                album = album_of(folder, user, models, cache, progress, hidden=hidden, pixels=True)
-                one = User(user, album, models)
-                fold = at if len(users) > 1 else None
-                asked.setdefault((folder.name, name), []).extend(
-                    _ask(one, datasets.queries(folder, user), fold)
-                )
-                total, untold = photos.get((folder.name, name), (0, 0))
-                photos[folder.name, name] = total + len(one.album), untold + len(hidden)
-                one.close()
+                run.tell(f"{folder.name} {user}, {name}")
+                album = album_of(folder, user, run.models, run.home, run.tell, hidden=hidden, pixels=True)
+                fold, key = at if len(users) > 1 else None, (folder.name, name)
+                with User(user, album, run.models) as one:
+                    asked.setdefault(key, []).extend(_ask(one, datasets.queries(folder, user), fold))
+                    total, untold = photos.get(key, (0, 0))
+                    photos[key] = total + len(one.album), untold + len(hidden)
     losses = {
         weights: [[query.loss(weights) for query in queries] for queries in asked.values()]
         for weights in (Weights(spread, picture) for spread, picture in product(SPREADS, PICTURES))
@@ -146,10 +143,6 @@ def measure(
     folds = [np.array([query.fold for query in queries]) for queries in asked.values()]
     by_fold = tuple(_best(losses, [fold != n for fold in folds]) for n in range(FOLDS))
     return Withheld(
-        machine.read(),
-        "gamer bench withheld "
-        + " ".join(folder.name for folder in folders)
-        + (f" --since {since}" if since else ""),
         tuple(
             Row(*key, *photos[key], {kind: _recall(queries, kind, by_fold) for kind in KINDS})
             for key, queries in asked.items()
@@ -158,7 +151,6 @@ def measure(
         _best(losses, [fold >= 0 for fold in folds]),
         by_fold,
         {f"{w.spread:g} {w.picture:g}": round(_mean(values), 4) for w, values in losses.items()},
-        datetime.now().astimezone().isoformat(timespec="seconds"),
     )
 
 
@@ -213,3 +205,18 @@ def _recall(queries: Sequence[WithheldQuery], kind: str, by_fold: Sequence[Weigh
     return Recall(
         len(chosen), macro(lambda _: None), macro(lambda _: DEFAULT), macro(lambda query: by_fold[query.fold])
     )
+
+
+def tables(result: Withheld) -> list[Sheet | str]:
+    columns = ("", "withheld", "untold", "photos asked for", "queries", "nothing", "unknown", "held out")
+    rows = tuple(
+        (row.dataset, row.withheld, f"{row.untold} of {row.photos}", kind, recall.queries)
+        + tuple(f"{share:.3f}" for share in (recall.nothing, recall.unknown, recall.held_out))
+        for row in result.rows
+        for kind, recall in row.recall.items()
+    )
+    title = "recall@5: a missing memory as nothing, as unknown, with weights of other folds"
+    return [Sheet(title, columns, rows)]
+
+
+WORK = Work(Settings, measure, tables)

@@ -15,12 +15,12 @@ COMMANDS = {
     "export": (
         "gamer.export.cli",
         "export",
-        "Quantize, lower and prove a recipe's models: one bundle for ONNX, ExecuTorch, Core ML.",
+        "Quantize, lower and prove a recipe's models: one bundle.",
     ),
     "verify": (
         "gamer.export.cli",
         "verify",
-        "Check a bundle: hashes, sizes, and what runs here against torch again.",
+        "Check a bundle: its files, and what runs here against torch.",
     ),
     "pack": ("gamer.runtime.cli.pack", "pack", "Write a bundle to one file, for a phone."),
     "unpack": ("gamer.runtime.cli.pack", "unpack", "Make a bundle's directory of such a file."),
@@ -29,35 +29,35 @@ COMMANDS = {
         "train",
         "Train a recipe's projection experts on your own album.",
     ),
-    "index": ("gamer.main", "index", "Build an album index from photos or a JSONL; change it, look into it."),
+    "index": ("gamer.main", "index", "Build an album from photos or a JSONL; change it, look into it."),
     "search": ("gamer.runtime.cli.search", "search", "Find the photos that a sentence means."),
     "similar": ("gamer.runtime.cli.similar", "similar", "Find the photos most similar to one of an album."),
     "ask": (
         "gamer.runtime.cli.ask",
         "ask",
-        "Answer a question that takes several steps: the day of, before, the first, how many.",
+        "Answer a question that takes several steps: the day of, before.",
     ),
     "generate": (
         "gamer.runtime.cli.generate",
         "generate",
-        "Let the language model of a bundle, a GGUF file or a directory answer a prompt.",
+        "Let the language model of a bundle or a file answer a prompt.",
     ),
-    "bench": ("gamer.bench.cli.bench", "bench", "Measure latency per layer, quality, and draw the report."),
+    "bench": ("gamer.bench.cli.bench", "bench", "Measure latency, quality and cost; draw the report."),
     "chat": ("gamer.runtime.cli.chat", "chat", "Talk with an album that remembers what you say."),
     "memory": (
         "gamer.runtime.cli.memory",
         "memory",
-        "List, correct, export and forget what an album knows about you.",
+        "List, correct, export, forget what an album knows about you.",
     ),
     "people": (
         "gamer.runtime.cli.people",
         "people",
-        "List, name, merge, split and forget the people in an album's photos.",
+        "List, name, merge, split and forget the people in photos.",
     ),
     "things": (
         "gamer.runtime.cli.things",
         "things",
-        "List the things of yours that recur in an album; merge, split and forget them.",
+        "List your things that recur; merge, split and forget them.",
     ),
     "doctor": (
         "gamer.runtime.cli.doctor",
@@ -70,6 +70,13 @@ COMMANDS = {
         "Search an album from a web page, and over a local HTTP API.",
     ),
     "mcp": ("gamer.runtime.cli.mcp", "mcp", "Serve an album's tools to an assistant, by MCP."),
+}
+# The commands as `gamer --help` shows them.
+SECTIONS = {
+    "Photos": ("index", "search", "similar", "ask", "chat", "serve", "mcp"),
+    "What an album knows": ("memory", "people", "things"),
+    "Models": ("export", "verify", "pack", "unpack", "train", "generate"),
+    "This machine": ("doctor", "bench"),
 }
 EXTRAS = {"export": "export", "verify": "export", "train": "export", "serve": "serve", "bench": "bench"}
 
@@ -129,6 +136,7 @@ class _Lazy(click.Group):
     """A group that imports a command only when it is called, so that `gamer search` starts without torch."""
 
     table: Table = COMMANDS
+    sections: dict[str, tuple[str, ...]] = SECTIONS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.table)
@@ -153,8 +161,9 @@ class _Lazy(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in self.table.items()])
+        for title, names in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.table[name][2]) for name in names])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -166,6 +175,7 @@ class _Lazy(click.Group):
 
 class _LazyIndex(_Lazy):
     table = INDEX_COMMANDS
+    sections = {"Commands": tuple(INDEX_COMMANDS)}  # noqa: RUF012 - as click's own attributes
 
 
 @click.group(cls=_LazyIndex)

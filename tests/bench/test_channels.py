@@ -13,6 +13,7 @@ pytest.importorskip("torch", reason="needs the export extra")
 
 from gamer.bench import channels
 from gamer.bench.retrieval.datasets import DatasetError
+from gamer.bench.study.declaration import Run
 from gamer.export.errors import ExportError
 from gamer.export.training import vectors
 from gamer.export.training.options import Options
@@ -79,7 +80,7 @@ def test_a_query_of_another_kind_is_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text(line + "\n")
     with pytest.raises(DatasetError, match="is to be a text"):
-        channels.measure(tmp_path / "a.gamer", (), path, print)
+        channels.measure(Run(channels.Settings(path), album=tmp_path / "a.gamer"))
 
 
 def test_a_checkpoint_that_does_not_say_its_recipe_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What `gamer bench clips` counts."""
+"""What `gamer bench study clips` counts."""
 
 from __future__ import annotations
 

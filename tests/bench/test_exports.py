@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from gamer.bench import exports
 from gamer.bench.cli.bench import bench
+from gamer.bench.tables import Sheet
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
 from tests.paths import GOLDEN
@@ -27,9 +28,11 @@ def test_every_artifact_is_a_row_of_the_table(tmp_path: Path) -> None:
         artifact.bytes / manifest.component(row.role).parameters / 4, abs=1e-4
     )
     out = tmp_path / "e.json"
-    done = CliRunner().invoke(bench, ["exports", str(tmp_path), "-o", str(out), "--json"])
+    done = CliRunner().invoke(bench, ["study", "exports", "-b", str(tmp_path), "-o", str(out), "--json"])
     assert json.loads(done.output) == json.loads(out.read_text()) and out.read_text().count("\n") == 1
-    assert len(json.loads(out.read_text())["rows"]) == len(table.rows) == len(exports.sheet(table).rows)
+    (shown,) = exports.tables(table)
+    assert isinstance(shown, Sheet)
+    assert len(json.loads(out.read_text())["rows"]) == len(table.rows) == len(shown.rows)
 
 
 def test_an_artifact_that_several_bundles_share_is_listed_once(tmp_path: Path) -> None:

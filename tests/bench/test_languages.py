@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gamer.bench import languages
+from gamer.bench.study.declaration import NoSettings, Run
 
 
 def test_the_album_has_photos_and_queries_in_six_languages() -> None:
@@ -19,5 +20,5 @@ def test_the_album_has_photos_and_queries_in_six_languages() -> None:
 
 @pytest.mark.slow
 def test_a_search_in_another_language_is_not_below_the_words_alone(bundle: Path, tmp_path: Path) -> None:
-    for row in languages.measure(bundle, tmp_path, 2, "test").rows:
+    for row in languages.measure(Run(NoSettings(), (bundle,), home=tmp_path, threads=2)).rows:
         assert row.search >= row.bm25 and row.search_first >= row.bm25_first, row

@@ -1,4 +1,4 @@
-"""Searches for `bench update`: by the time of the first photo that answers, and what is none."""
+"""Searches for `bench study update`: by the time of the first photo that answers, and what is none."""
 
 from __future__ import annotations
 

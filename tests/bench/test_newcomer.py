@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("skimage", reason="needs the bench extra")
 
 from gamer.bench import newcomer
+from gamer.bench.study.declaration import NoSettings, Run
 from gamer.index import Photo, scan
 from gamer.index.records import FAVOURITE
 from gamer.runtime.search.answer import Answer, Hit, Trace
@@ -58,6 +59,6 @@ def test_a_verdict_says_what_is_wrong(
 @pytest.mark.slow
 def test_most_of_what_a_newcomer_asks_is_answered(bundle: Path, tmp_path: Path) -> None:
     pytest.importorskip("rapidocr", reason="needs the ocr extra")
-    verdicts = newcomer.measure(bundle, tmp_path, 2, "test").verdicts
+    verdicts = newcomer.measure(Run(NoSettings(), (bundle,), home=tmp_path, threads=2)).verdicts
     assert sum(not verdict.objection for verdict in verdicts) >= 22, verdicts
     assert not [verdict for verdict in verdicts if verdict.misleads]

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import asdict, fields, is_dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import UnionType
@@ -21,16 +21,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from gamer.bench import channels
-from gamer.bench.agent import measure as agent
 from gamer.bench.cli.bench import bench
 from gamer.bench.cost import ceilings
-from gamer.bench.events import measure as events
-from gamer.bench.index import ann, ann_peers, growth
+from gamer.bench.index import ann, ann_peers
 from gamer.bench.latency import launch, samples, steps, tables
 from gamer.bench.phones import device
-from gamer.bench.retrieval import ablations, delta, fit_ranking, fleet, replay
-from gamer.bench.retrieval.fleet_engines import ENGINES
+from gamer.bench.study.declaration import Study
+from gamer.bench.study.figures import FIGURES
+from gamer.bench.study.studies import STUDIES
 from gamer.main import INDEX_COMMANDS
 from gamer.main import main as gamer
 from gamer.runtime.search.options import SILENT, Observer
@@ -38,9 +36,9 @@ from tests.bench.phones.test_device import HERE, runs
 from tests.paths import ROOT
 
 RESULTS = ROOT / "bench" / "results"
-# What they write is no measurement: an album's JSONL, a page, the paper's tables.
-NO_RESULT = {"sample", "report", "paper"}
-SHEETS = {"latency", "flops", "ops", "device", "compare", "table"}
+# What it writes is no measurement: an album's JSONL.
+NO_RESULT = {"sample"}
+SHEETS = {"latency", "flops", "ops", "device", "compare", "report"}
 
 
 def commands(group: click.Group, *words: str) -> Iterator[tuple[str, click.Command]]:
@@ -77,7 +75,7 @@ def test_every_bench_command_has_help_and_writes_and_prints_its_result_in_the_sa
 
 def test_o_is_the_file_or_folder_that_is_written_in_every_command_of_gamer() -> None:
     found = dict(commands(gamer))
-    assert len(found) > 45 and {f"index {name}" for name in INDEX_COMMANDS} <= {
+    assert len(found) > 40 and {f"index {name}" for name in INDEX_COMMANDS} <= {
         *found,
         "index event",
         "index",
@@ -93,9 +91,9 @@ def test_o_is_the_file_or_folder_that_is_written_in_every_command_of_gamer() -> 
 
 
 def test_the_result_is_one_object_with_json_and_a_table_without(tmp_path: Path) -> None:
-    """Of `bench compare` and `bench table`, on recorded runs."""
+    """Of `bench compare` and `bench report`, on recorded runs."""
     a, b = RESULTS / "latency-pocket.json", RESULTS / "latency-pocket-again.json"
-    for words in (("compare", a, b), ("table", RESULTS / "ops-pocket.json", a)):
+    for words in (("compare", a, b), ("report", RESULTS / "ops-pocket.json", a)):
         out = tmp_path / f"{words[0]}.json"
         shown, as_json = run(*words, "-o", out), run(*words, "--json")
         assert shown.exit_code == as_json.exit_code == 0, shown.output
@@ -124,49 +122,31 @@ def recorded(kind: Any, raw: Any) -> Any:
     return raw
 
 
-MEASURED = {
-    "ann": (ann, "measure", ann.Ann, "ann-texts", ("-n", 100, "--dim", 8, "-q", 10)),
-    "index": (growth, "measure", growth.Growth, "index", ("-b", "none", "--cache", "CACHE")),
-    "fit": (fit_ranking, "fit", fit_ranking.Fit, "ranking-fit", ("set", "-b", "none", "--cache", "CACHE")),
-    "ablation": (
-        ablations,
-        "measure",
-        ablations.Ablation,
-        "ablation-lihua",
-        ("set", "-b", "b", "--cache", "CACHE"),
-    ),
-    "delta": (delta, "measure", delta.Deltas, "delta", ("set", "-b", "none", "--cache", "CACHE")),
-    "replay": (replay, "measure", replay.Replay, "replay", ("-b", "none")),
-    "fleet": (fleet, "summed", fleet.Fleet, "fleet-data", ("set", "-b", "none", "--results", "CACHE")),
-    "channels": (channels, "measure", channels.Channels, "channels", ("trained", "-a", "none")),
-    "events": (events, "measure", events.EventQuality, "events", ("-b", "none", "--data", "set")),
-    "agent": (
-        agent,
-        "measure",
-        agent.AgentQuality,
-        "agent",
-        ("-b", "none", "--data", "set", "--cache", "CACHE"),
-    ),
-}
+STUDIED = {file: words.split() for file, words in FIGURES.items() if words.startswith("study ")}
 
 
-@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize("file", STUDIED)
 def test_a_table_is_no_wall_of_json_and_json_is_what_the_file_gets(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    file: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    module, function, kind, file, words = MEASURED[name]
-    raw = json.loads((RESULTS / f"{file}.json").read_text())
-    result = recorded(kind, raw)
-    monkeypatch.setattr(module, function, lambda *_: result)
-    monkeypatch.setattr(fleet, "jobs_of", lambda *_: [])
-    monkeypatch.setitem(ENGINES, "local", lambda *_: 0)
-    asked = (name, *(tmp_path if word == "CACHE" else word for word in words), "-o", tmp_path / "out.json")
-    shown, as_json = run(*asked), run(*asked, "--json")
+    """Of every study whose result is committed, on that result."""
+    name = STUDIED[file][1]
+    raw, work = json.loads((RESULTS / file).read_text()), STUDIES[name].work()
+    result = recorded(get_type_hints(work.measure)["return"], raw)
+    monkeypatch.setattr(Study, "work", lambda study: replace(work, measure=lambda run: result))
+    given = {name: str(tmp_path / name) for name in ("bundle", "album", "data", "cache")}
+    asked = [word.format(**given) for word in STUDIED[file]]
+    out = tmp_path / "out.json"
+    shown, as_json = run(*asked, "-o", out), run(*asked, "--json")
     assert shown.exit_code == as_json.exit_code == 0, shown.output
-    assert json.loads(as_json.stdout) == json.loads((tmp_path / "out.json").read_text())
-    assert (
-        '"machine"' not in shown.stdout and '": ' not in shown.stdout and len(shown.stdout.splitlines()) > 3
-    )
+    document = json.loads(out.read_text())
+    assert {**document, "when": ""} == {**json.loads(as_json.stdout), "when": ""}
+    assert {key: document[key] for key in asdict(result)} == json.loads(json.dumps(asdict(result)))
+    gone = {"delta", "own_delta"}  # of ablations, before delta was a study of its own
+    assert {*raw} - {*document} <= gone
+    assert str(tmp_path) not in document["command"]
+    assert shown.stdout.strip()
+    assert '": ' not in shown.stdout
 
 
 def test_compare_says_in_plain_words_what_p_and_the_interval_are() -> None:
@@ -193,8 +173,9 @@ def test_engines_that_are_not_installed_are_left_out_before_anything_is_built(
     bare: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(ann_peers, "EFFORTS", (64,))
-    quick, out = ("-n", 120, "--dim", 16, "-q", 10), tmp_path / "ann.json"
-    done = run("ann", *quick, "-o", out)
+    quick = [word for one in ("vectors=120", "dim=16", "queries=10") for word in ("--set", one)]
+    out = tmp_path / "ann.json"
+    done = run("study", "ann", *quick, "-o", out)
     assert done.exit_code == 0, done.output
     result = json.loads(out.read_text())
     assert [one["algorithm"] for one in result["left_out"]] == ["gamer-hnswlib", "hnswlib", "faiss"]
@@ -209,7 +190,7 @@ def test_an_engine_that_was_named_and_is_not_installed_is_an_error_at_once(
     bare: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ann, "measure", lambda *_: pytest.fail("built, though an engine is missing"))
-    done = run("ann", "--peer", "usearch", "--peer", "hnswlib")
+    done = run("study", "ann", "--set", "peer=usearch,hnswlib")
     assert done.exit_code == 1 and len(done.stderr.strip().splitlines()) == 1
     assert "hnswlib is not installed" in done.stderr and "[hnswlib]" in done.stderr
 

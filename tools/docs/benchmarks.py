@@ -14,6 +14,8 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+from gamer.bench.study import figures, staleness
+
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
 SETS = ("camroll-mpr", "lihua", "locomo")
@@ -79,6 +81,8 @@ def machine(document: dict[str, Any]) -> str:
 def section(title: str, command: str, names: Sequence[str], text: str, *tables: str) -> str:
     """One section: the heading, the text with the machine, the tables, the command and its result files."""
     files = ", ".join(f"`bench/results/{name}`" for name in names)
+    if old := [name for name in names if figures.state(name) == staleness.OLDER]:
+        text += f" **Older than the code that is measured: {', '.join(old)}.**"
     where = machine(load(names[0])) if "machine" in load(names[0]) else ""
     lead = f"{text} {where}." if where else text
     return "\n\n".join([f"## {title}", lead, *tables, f"`{command}` → {files}"])
@@ -315,7 +319,7 @@ def agents() -> str:
     )
     return section(
         "Questions in several steps",
-        "gamer bench agent -b out/pocket --data DATA --cache DIR",
+        "gamer bench study agent DATA -b out/pocket --cache DIR",
         ["agent.json"],
         text,
         table(("album: method", "one", "set", "relation", "absent refused"), sets),
@@ -336,7 +340,7 @@ def events() -> str:
     )
     return section(
         "Events",
-        "gamer bench events -b out/pocket --data camroll-mpr",
+        "gamer bench study events camroll-mpr -b out/pocket",
         ["events.json"],
         text,
         table(("method", "boundaries", "pairs"), rows),
@@ -359,7 +363,7 @@ def growth() -> str:
     heads = ("photos", "search p95, ms", "with encoder p95, ms", "open, ms", "file", "file ÷ its parts")
     text = "Made-up photos with a memory, two entities and a vector each."
     return section(
-        "As an album grows", "gamer bench index -b out/pocket", ["index.json"], text, table(heads, rows)
+        "As an album grows", "gamer bench study index -b out/pocket", ["index.json"], text, table(heads, rows)
     )
 
 
@@ -387,7 +391,7 @@ def neighbours() -> str:
         "The fastest setting of each engine that reaches the wanted recall@10 against exact float search: "
         "queries a second (recall), one thread."
     )
-    return section("Filtered nearest neighbours", "gamer bench ann", names, text, *tables)
+    return section("Filtered nearest neighbours", "gamer bench study ann", names, text, *tables)
 
 
 def language_model() -> str:
@@ -410,7 +414,7 @@ def language_model() -> str:
         f"× {fp32['ratio']:.3f}."
     )
     heads = ("engine", "weights", "prefill, tokens/s", "decode, tokens/s")
-    command = "gamer bench llm -b out/pocket --gguf FILE --executorch"
+    command = "gamer bench study llm -b out/pocket --set gguf=FILE --set executorch=true"
     return section("The language model", command, ["llm-pocket.json"], text, table(heads, rows))
 
 

@@ -1,8 +1,7 @@
-"""The figures of `gamer bench agent` mean what they say."""
+"""The figures of `gamer bench study agent` mean what they say."""
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ from hypothesis import strategies as st
 from gamer.bench.agent import measure, scores, short_answers, tasks
 from gamer.bench.agent.scores import set_f1, token_f1
 from gamer.bench.agent.tasks import Scored, Task
-from gamer.bench.cli import agent as command
+from gamer.bench.cli.bench import bench
 from gamer.bench.retrieval.datasets import DatasetError
 from gamer.runtime.models.llm import LanguageModel
+from tests.bench.retrieval.data_sets import write_rows
 
 CORPUS = [
     ("dog", "2025-06-01T10:00:00", "a brown dog running on the beach"),
@@ -36,17 +36,11 @@ def task(relevant: str = "", **more: Any) -> Task:
     return Task("q", "a question", frozenset(relevant.split()), more.pop("group", "set"), **more)
 
 
-def write_gz(path: Path, rows: list[dict[str, Any]]) -> None:
-    with gzip.open(path, "wt", encoding="utf-8") as stream:
-        stream.writelines(json.dumps(row) + "\n" for row in rows)
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """An album data set, and a LoCoMo of one user whose questions have answers."""
     album, locomo = tmp_path / "data" / "album", tmp_path / "data" / "locomo"
     album.mkdir(parents=True)
-    locomo.mkdir()
     lines = [
         json.dumps({"id": name, "taken_at": when, "memories": [{"source": "note", "text": text}]})
         for name, when, text in CORPUS
@@ -56,13 +50,15 @@ def data(tmp_path: Path) -> Path:
         {"query_id": str(n), "query": text, "relevant": ids, "group": group}
         for n, (text, ids, group) in enumerate(QUERIES)
     ]
-    write_gz(album / "album.queries.jsonl.gz", asked)
-    write_gz(
+    write_rows(album / "album.queries.jsonl.gz", asked)
+    write_rows(
         locomo / "ann.corpus.jsonl.gz",
         [{"id": i, "timestamp": when, "text": text} for i, when, text in CORPUS],
     )
     question = {"query_id": "1", "query": "When did I see the red kite?", "relevant": ["kite"]}
-    write_gz(locomo / "ann.queries.jsonl.gz", [question | {"category": "temporal", "answer": "1 June 2025"}])
+    write_rows(
+        locomo / "ann.queries.jsonl.gz", [question | {"category": "temporal", "answer": "1 June 2025"}]
+    )
     return tmp_path / "data"
 
 
@@ -83,7 +79,7 @@ def test_token_f1_ignores_case_articles_and_punctuation() -> None:
 
 def test_the_queries_of_a_group_are_evenly_spread_and_in_order(tmp_path: Path) -> None:
     asked = [{"query_id": str(n), "query": "?", "relevant": [], "group": "ab"[n % 3 == 0]} for n in range(12)]
-    write_gz(tmp_path / "q.gz", asked)
+    write_rows(tmp_path / "q.gz", asked)
     assert [one.id for one in tasks.album_tasks(tmp_path / "q.gz")] == [str(n) for n in range(12)]
     assert [one.id for one in tasks.album_tasks(tmp_path / "q.gz", 2)] == ["0", "1", "6", "7"]
 
@@ -113,9 +109,9 @@ def test_a_user_counts_once_however_many_questions_it_has() -> None:
 
 
 def test_the_whole_measurement_of_small_data_sets(bundle: Path, data: Path, tmp_path: Path) -> None:
-    asked = ["--data", str(data), "--cache", str(tmp_path / "cache"), "-b", str(bundle), "--json"]
+    asked = ["agent", "--data", str(data), "--cache", str(tmp_path / "cache"), "-b", str(bundle), "--json"]
     only = [option for name in ("album", "locomo") for option in ("--only", name)]
-    result = CliRunner().invoke(command.agent, [*asked, *only, "--output", str(tmp_path / "out.json")])
+    result = CliRunner().invoke(bench, [*asked, *only, "--output", str(tmp_path / "out.json")])
     assert result.exit_code == 0, result.output
     figures = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     rules = figures["albums"]["album"][0]
@@ -134,10 +130,11 @@ def test_a_folder_without_data_sets_is_named(bundle: Path, tmp_path: Path) -> No
         measure.measure(measure.Plan(bundle, tmp_path, tmp_path / "cache"), print)
 
 
-def asked(bundle: Path, data: Path, cache: Path, *options: object) -> Any:
-    """What the command prints as JSON over the small album, or its error."""
-    fixed = ["--data", data, "--cache", cache, "-b", bundle, "--only", "album", "--json", *options]
-    result = CliRunner().invoke(command.agent, [str(option) for option in fixed])
+def asked(bundle: Path, data: Path, cache: Path, *settings: str) -> Any:
+    """What the study prints as JSON over the small album, or its error."""
+    given = [word for setting in ("only=album", *settings) for word in ("--set", setting)]
+    words = ["study", "agent", str(data), "--cache", str(cache), "-b", str(bundle), "--json", *given]
+    result = CliRunner().invoke(bench, words)
     return json.loads(result.stdout) if result.exit_code == 0 else result.stderr
 
 
@@ -145,14 +142,14 @@ def test_what_is_recorded_is_played_again_without_a_mind(
     bundle: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache, tape = tmp_path / "cache", tmp_path / "tape.jsonl"
-    live = asked(bundle, data, cache, "--mind", "llm", "--record", tape, "--runs", 2)
+    live = asked(bundle, data, cache, "mind=llm", f"record={tape}", "runs=2")
     assert live["albums"]["album"][0]["usage"]["tokens"] == "counted"
 
     def gone(*_: object) -> None:
         raise AssertionError("a replay opens no language model")
 
     monkeypatch.setattr(LanguageModel, "generate", gone)
-    played = asked(bundle, data, cache, "--replay", tape, "--runs", 2)
+    played = asked(bundle, data, cache, f"replay={tape}", "runs=2")
     before, after = (figures["albums"]["album"][0] for figures in (live, played))
     for name in ("method", "groups", "calls", "mistakes"):
         assert before[name] == after[name]
@@ -163,27 +160,27 @@ def test_what_is_recorded_is_played_again_without_a_mind(
 
 def test_a_result_that_is_not_as_recorded_is_told(bundle: Path, data: Path, tmp_path: Path) -> None:
     cache, tape = tmp_path / "cache", tmp_path / "tape.jsonl"
-    asked(bundle, data, cache, "--record", tape)
+    asked(bundle, data, cache, f"record={tape}")
     lines = [json.loads(line) for line in tape.read_text(encoding="utf-8").splitlines()]
     lines[1]["turns"][0] |= {"found": 0, "photos": []}
     tape.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    played = asked(bundle, data, cache, "--replay", tape)
+    played = asked(bundle, data, cache, f"replay={tape}")
     assert len(played["differences"]) == played["albums"]["album"][0]["differences"] == 1
     assert played["differences"][0].startswith("album:1: turn 1, search: ")
     tape.write_text("".join(json.dumps(line) + "\n" for line in lines[:2]), encoding="utf-8")
-    assert "no trace of album:2 by rules" in asked(bundle, data, cache, "--replay", tape)
+    assert "no trace of album:2 by rules" in asked(bundle, data, cache, f"replay={tape}")
 
 
 def test_a_trace_of_other_photos_is_refused(bundle: Path, data: Path, tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
-    asked(bundle, data, tmp_path / "cache", "--record", tape)
+    asked(bundle, data, tmp_path / "cache", f"record={tape}")
     album = data / "album" / "album.jsonl"
     album.write_text(album.read_text(encoding="utf-8").replace("2025-07-01", "2025-07-02"), encoding="utf-8")
-    assert "another album" in asked(bundle, data, tmp_path / "other", "--replay", tape)
+    assert "another album" in asked(bundle, data, tmp_path / "other", f"replay={tape}")
 
 
 def test_ablations_take_away_what_a_mind_uses(bundle: Path, data: Path, tmp_path: Path) -> None:
-    figures = asked(bundle, data, tmp_path / "cache", "--ablate")
+    figures = asked(bundle, data, tmp_path / "cache", "ablate=true")
     rows = {row["change"]: row for row in figures["ablations"]}
     # Without searches nothing is found, without filters only the relation fails.
     assert rows["no search"]["exact"] == pytest.approx(1 / 3, abs=1e-4) and rows["no search"]["changed"] == 2
@@ -198,7 +195,7 @@ def test_captions_are_taken_away_and_nothing_else(bundle: Path, data: Path, tmp_
     text = album.read_text(encoding="utf-8").splitlines()
     text[1] = text[1].replace('"note"', '"caption"')
     album.write_text("\n".join(text), encoding="utf-8")
-    figures = asked(bundle, data, tmp_path / "cache", "--ablate")
+    figures = asked(bundle, data, tmp_path / "cache", "ablate=true")
     (row,) = [row for row in figures["ablations"] if row["change"] == "no captions (1)"]
     assert row["changed"] == 2 and row["delta"] < 0  # the kite is found by its caption alone
 
@@ -206,18 +203,14 @@ def test_captions_are_taken_away_and_nothing_else(bundle: Path, data: Path, tmp_
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--mind", "openai"], "belong together"),
-        (["--model", "m"], "belong together"),
-        (["--endpoint", "http://127.0.0.1:1/v1"], "give --model"),
-        (["--replay", "a", "--record", "b"], "leave out --record"),
-        (["--mind", "openai", "--model", "m", "--endpoint", "ftp://x"], "no address"),
+        (["mind=openai"], "belong together"),
+        (["model=m"], "belong together"),
+        (["endpoint=http://127.0.0.1:1/v1"], "give --set model"),
+        (["replay=a", "record=b"], "leave out record"),
+        (["mind=openai", "model=m", "endpoint=ftp://x"], "no address"),
     ],
 )
 def test_options_that_do_not_go_together(
     bundle: Path, data: Path, tmp_path: Path, options: list[str], says: str
 ) -> None:
     assert says in asked(bundle, data, tmp_path / "cache", *options)
-
-
-def test_the_command_offers_the_data_sets_that_are_measured() -> None:
-    assert command.DATA == measure.DATA

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from dataclasses import astuple
 from pathlib import Path
@@ -17,6 +16,7 @@ from gamer.bench.events import fit, measure
 from gamer.bench.events.photos import Labelled
 from gamer.bench.events.scores import Cuts, EventScores, boundaries, macro, score
 from gamer.runtime.events.segment import Moment
+from tests.bench.retrieval.data_sets import write_rows
 from tests.fakes import unit
 
 
@@ -105,8 +105,7 @@ def test_bench_events_writes_its_figures(bundle: Path, tmp_path: Path) -> None:
             }
             for n in range(18)
         ]
-        with gzip.open(tmp_path / f"{name}.corpus.jsonl.gz", "wt", encoding="utf-8") as stream:
-            stream.write("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(tmp_path / f"{name}.corpus.jsonl.gz", rows)
     out = tmp_path / "events.json"
     options = ["events", "-b", str(bundle), "--data", str(tmp_path), "--output", str(out)]
     done = CliRunner().invoke(bench, [*options, "--cache", str(tmp_path / "cache")])

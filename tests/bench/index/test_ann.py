@@ -1,4 +1,4 @@
-"""`gamer bench ann` on a few vectors: recall against a plain sort, the size of each filter, and what is
+"""`gamer bench study ann` on a few vectors: recall against a plain sort, the size of each filter, and what is
 reported as fastest.
 """
 

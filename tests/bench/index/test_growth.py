@@ -1,4 +1,4 @@
-"""`gamer bench index` on one small album."""
+"""`gamer bench study index` on one small album."""
 
 from __future__ import annotations
 

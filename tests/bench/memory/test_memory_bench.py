@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ import numpy as np
 from gamer.bench.memory import changes, evidence, fit, growth
 from gamer.index.records import FloatArray
 from gamer.runtime.memory.recall import FEATURES, Encoder
+from tests.bench.retrieval.data_sets import write_rows
 from tests.fakes import unit
 
 
@@ -21,17 +20,12 @@ def _encode(text: str) -> FloatArray:
 ENCODER = Encoder("fake", _encode, _encode)
 
 
-def write(path: Path, rows: list[dict[str, object]]) -> None:
-    with gzip.open(path, "wt") as stream:
-        stream.writelines(json.dumps(row) + "\n" for row in rows)
-
-
 def test_evidence_is_found_by_words_and_counted_at_equal_numbers(tmp_path: Path) -> None:
     for name in ("ann", "bob"):
         said = [
             f"The {word} stood by the old mill today." for word in ("zebra", "tractor", "piano", "kettle")
         ]
-        write(
+        write_rows(
             tmp_path / f"{name}.corpus.jsonl.gz",
             [
                 {
@@ -43,7 +37,7 @@ def test_evidence_is_found_by_words_and_counted_at_equal_numbers(tmp_path: Path)
                 for n, text in enumerate(said)
             ],
         )
-        write(
+        write_rows(
             tmp_path / f"{name}.queries.jsonl.gz",
             [{"query": "Where was the zebra?", "relevant": [f"{name}0"], "category": "single-hop"}],
         )

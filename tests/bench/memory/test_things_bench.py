@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from gamer.bench.memory import things
 from gamer.bench.memory.things import ThingQuery
+from tests.bench.retrieval.data_sets import write_rows
 
 
 def asked(user: str, own: list[float], other: list[float], meant: int, owned: bool = False) -> ThingQuery:
@@ -63,11 +63,11 @@ def test_a_user_is_asked_with_both_banks(tmp_path: Path) -> None:
         {"id": n, "taken_at": f"2026-05-0{d}T10:00:00", "memories": memories} for d, n in ((1, "a"), (2, "b"))
     ]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with gzip.open(tmp_path / "u.queries.jsonl.gz", "wt") as stream:
-        for at, query in enumerate(("my bag", "clouds")):
-            stream.write(json.dumps({"query_id": f"q{at}", "query": query, "relevant": ["a"]}) + "\n")
+    queries = [{"query_id": query, "query": query, "relevant": ["a"]} for query in ("my bag", "clouds")]
+    write_rows(tmp_path / "u.queries.jsonl.gz", queries)
     models = fake_models()
-    user = User("u", build(tmp_path / "a.jsonl", models, tmp_path / "a.gamer").path, models)
-    bag, clouds = things._ask(user, tmp_path, [])
+    album = build(tmp_path / "a.jsonl", models, tmp_path / "a.gamer").path
+    with User("u", album, models) as user:
+        bag, clouds = things._ask(user, tmp_path, [])
     assert bag.concerned and bag.owned and not bag.other.any()
     assert not clouds.concerned and not clouds.owned

@@ -12,6 +12,7 @@ from PIL import Image
 from gamer.bench.people import measure
 from gamer.bench.people.scores import b_cubed
 from gamer.bench.retrieval.datasets import DatasetError
+from gamer.bench.study.declaration import NoSettings, Run
 from gamer.runtime.models.faces import Face
 from gamer.runtime.models.models import Models
 
@@ -47,7 +48,7 @@ def test_the_largest_face_of_a_picture_is_the_folders_person(
     )
     monkeypatch.setattr(Models, "open", lambda *args, **options: opened)
     monkeypatch.setattr(measure, "MANY", 200)
-    result = measure.measure(tmp_path, tmp_path, 1, lambda text: None, "gamer bench people")
+    result = measure.measure(Run(NoSettings(), (tmp_path,), (tmp_path,)))
     assert (result.people, result.pictures, result.recall) == (2, 7, round(6 / 7, 4))
     assert (result.used.groups, result.used.scores.f1) == (2, 1)
     assert result.same["100"] < 0.1 < result.different["0"]
@@ -55,4 +56,4 @@ def test_the_largest_face_of_a_picture_is_the_folders_person(
 
 def test_a_folder_of_one_person_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="one folder of pictures for each person"):
-        measure.measure(tmp_path, tmp_path, 1, lambda text: None, "")
+        measure.measure(Run(NoSettings(), (tmp_path,), (tmp_path,)))

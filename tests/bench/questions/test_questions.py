@@ -31,8 +31,8 @@ def test_articles_and_the_order_of_a_list_do_not_matter() -> None:
 
 def test_the_measurement_counts_what_a_reader_gets_right() -> None:
     known = {one.text: one.reading for one in questions()}
-    perfect = measure("x", known.__getitem__)
+    perfect = measure(known.__getitem__)
     assert (perfect.all.exact, perfect.all.structure) == (1.0, 1.0)
-    deaf = measure("x", Question)
+    deaf = measure(Question)
     assert deaf.all.exact < 0.1 and deaf.parts["favourites"] > 0.9
     assert sum(row.questions for row in deaf.families) == sum(row.questions for row in deaf.authors) == 840

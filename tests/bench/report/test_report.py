@@ -184,7 +184,7 @@ def test_the_readmes_table_is_computed_from_result_files(tmp_path: Path) -> None
     """
     (tmp_path / "o.json").write_text(json.dumps(operators()))
     (tmp_path / "l.json").write_text(json.dumps(latency()))
-    alone = CliRunner().invoke(bench, ["table", str(tmp_path / "o.json"), "--json"])
+    alone = CliRunner().invoke(bench, ["report", str(tmp_path / "o.json"), "--json"])
     (row,) = json.loads(alone.output)["rows"]
     assert (row["component"], row["parameters"], row["macs"], row["bytes"], row["ms"]) == (
         "llm_decode",
@@ -199,15 +199,15 @@ def test_the_readmes_table_is_computed_from_result_files(tmp_path: Path) -> None
     timed = latency()
     timed["rows"].append(asdict(samples.row("component", "llm_decode", "one token", [[[80_000]]])))
     (tmp_path / "l.json").write_text(json.dumps(timed))
-    both = CliRunner().invoke(bench, ["table", str(tmp_path / "o.json"), str(tmp_path / "l.json")])
+    both = CliRunner().invoke(bench, ["report", str(tmp_path / "o.json"), str(tmp_path / "l.json")])
     assert both.exit_code == 0, both.output
     assert "| llm_decode, one token " in both.output and "25%" in both.output and "{" not in both.output
     assert "2,717 ms" in both.output and "names no hardware" in both.output
     assert " 744 |" in both.output and "2717" not in both.output  # nothing is generated here
     (tmp_path / "l.json").write_text(json.dumps(timed | {"refined_by": "llm"}))
-    generated = CliRunner().invoke(bench, ["table", str(tmp_path / "o.json"), str(tmp_path / "l.json")])
+    generated = CliRunner().invoke(bench, ["report", str(tmp_path / "o.json"), str(tmp_path / "l.json")])
     assert "2717 |" in generated.output and "1149 |" in generated.output
-    nothing = CliRunner().invoke(bench, ["table", str(tmp_path / "l.json")])
+    nothing = CliRunner().invoke(bench, ["report", str(tmp_path / "l.json")])
     assert nothing.exit_code == 1 and "bench ops" in nothing.output
 
 

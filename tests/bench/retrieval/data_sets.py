@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 THINGS = (
@@ -49,7 +50,13 @@ def write(folder: Path, users: tuple[str, ...] = ("ann", "bob")) -> Path:
             {"query_id": f"{user}-q{n}", "user": user, "query": text, "relevant": [f"{user}{n}"]}
             for n, text in enumerate(QUERIES)
         ]
-        for name, rows in (("corpus", corpus), ("queries", queries)):
-            with gzip.open(folder / f"{user}.{name}.jsonl.gz", "wt", encoding="utf-8") as stream:
-                stream.write("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(folder / f"{user}.corpus.jsonl.gz", corpus)
+        write_rows(folder / f"{user}.queries.jsonl.gz", queries)
     return folder
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    """Writes gzipped JSON Lines, into a folder that is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(path, "wt", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)

@@ -24,9 +24,9 @@ from tests.bench.retrieval.data_sets import QUERIES, write
 def test_a_choice_of_queries_starts_at_the_first_and_never_exceeds_its_limit() -> None:
     queries = [datasets.Query(str(n), "q", ("a",), "") for n in range(103)]
     for most in (1, 7, 50, 103, 500):
-        chosen = ablation.evenly_spread(queries, most)
+        chosen = datasets.evenly_spread(queries, most)
         assert 0 < len(chosen) <= most and chosen[0].id == "0"
-    assert len(ablation.evenly_spread(queries, 500)) == 103
+    assert len(datasets.evenly_spread(queries, 500)) == 103
 
 
 def test_recall_by_k_gives_each_user_the_same_weight() -> None:
@@ -41,9 +41,9 @@ def user(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Use
 
     folder = tmp_path_factory.mktemp("ablation")
     models = Models.open(bundle)
-    opened = User("ann", album_of(write(folder / "set"), "ann", models, folder, print), models, folder)
-    yield opened
-    opened.close()
+    album = album_of(write(folder / "set"), "ann", models, folder, print)
+    with User("ann", album, models, folder) as opened:
+        yield opened
 
 
 @pytest.mark.slow
@@ -85,15 +85,14 @@ def test_a_composed_album_answers_as_the_album_it_was_taken_from(user: User, tmp
         )
     old, new = album_rows.entities(user.path), album_rows.entities(copy)
     assert old.names == new.names and np.allclose(old.vectors, new.vectors, atol=2e-3)
-    other = User("copy", copy, user.models)
-    for query in QUERIES:
-        pairs = [
-            [(hit.id, hit.score) for hit in one.engine.search(query, 5, now=user.now).hits]
-            for one in (user, other)
-        ]
-        assert [i for i, _ in pairs[0]] == [i for i, _ in pairs[1]]
-        assert [s for _, s in pairs[0]] == pytest.approx([s for _, s in pairs[1]], abs=0.05)
-    other.close()
+    with User("copy", copy, user.models) as other:
+        for query in QUERIES:
+            pairs = [
+                [(hit.id, hit.score) for hit in one.engine.search(query, 5, now=user.now).hits]
+                for one in (user, other)
+            ]
+            assert [i for i, _ in pairs[0]] == [i for i, _ in pairs[1]]
+            assert [s for _, s in pairs[0]] == pytest.approx([s for _, s in pairs[1]], abs=0.05)
 
 
 @pytest.mark.slow
@@ -161,7 +160,7 @@ def test_missing_or_malformed_ablation_results_are_named_in_the_error(
 ) -> None:
     if text is not None:
         (tmp_path / "ablation-x.json").write_text(text)
-    done = CliRunner().invoke(bench, ["paper", "--results", str(tmp_path)])
+    done = CliRunner().invoke(bench, ["report", str(tmp_path)])
     assert (
         done.exit_code == 1
         and str(tmp_path.name) in done.output

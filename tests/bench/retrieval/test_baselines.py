@@ -139,9 +139,9 @@ def user(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Use
 
     folder = tmp_path_factory.mktemp("baselines")
     models = Models.open(bundle)
-    opened = User("ann", album_of(write(folder / "set"), "ann", models, folder, print), models, folder)
-    yield opened
-    opened.close()
+    album = album_of(write(folder / "set"), "ann", models, folder, print)
+    with User("ann", album, models, folder) as opened:
+        yield opened
 
 
 @pytest.mark.slow
@@ -211,10 +211,7 @@ def test_a_vector_is_computed_once_and_its_time_charged_to_a_later_use(user: Use
 def test_the_image_method_finds_a_photo_by_its_pixels(bundle: Path, sample_album: Path) -> None:
     from gamer.runtime.models.models import Models
 
-    user = User("sample", sample_album, Models.open(bundle))
-    assert "chelsea" in METHODS["image"].rank(user, "a cat")[:2]
-    assert (
-        st.written(user.photos[user.ids.index("temple")])
-        == "Saturday 12 October 2024 20241012 12 autumn fall morning Beijing, CN"
-    )
-    user.close()
+    with User("sample", sample_album, Models.open(bundle)) as user:
+        assert "chelsea" in METHODS["image"].rank(user, "a cat")[:2]
+        temple = st.written(user.photos[user.ids.index("temple")])
+        assert temple == "Saturday 12 October 2024 20241012 12 autumn fall morning Beijing, CN"

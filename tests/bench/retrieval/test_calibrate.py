@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import shutil
 from dataclasses import replace
@@ -11,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gamer.bench.retrieval import calibrate
+from gamer.bench.retrieval import calibrate, delta
+from gamer.bench.study.declaration import Run
 from gamer.runtime.bundle import manifest as mf
+from tests.bench.retrieval.data_sets import write_rows
 
 THINGS = (
     "a red bicycle",
@@ -47,7 +47,8 @@ def test_a_bundle_is_calibrated_on_a_small_data_set(bundle: Path, tmp_path: Path
     shutil.copytree(bundle, mine, copy_function=os.link)
     _own_copy(mine / mf.MANIFEST_NAME)
     before = (bundle / mf.MANIFEST_NAME).read_bytes()
-    result = calibrate.calibrate(mine, [_data(tmp_path / "set")], tmp_path, 6, 2, lambda text: None)
+    folder = _data(tmp_path / "set")
+    result = calibrate.calibrate(Run(delta.Settings(6), (mine,), (folder,), home=tmp_path, threads=2))
     manifest = mf.read(mine)
     assert (bundle / mf.MANIFEST_NAME).read_bytes() == before
     assert result.recall5 <= 1.0 and 0 < result.delta < 1
@@ -64,7 +65,6 @@ def _own_copy(path: Path) -> None:
 
 
 def _data(folder: Path) -> Path:
-    folder.mkdir()
     for user in ("ann", "bob", "cid", "dee"):
         corpus = [
             {"id": f"{user}{n}", "timestamp": f"2020-01-{n + 1:02}T10:00:00", "text": text}
@@ -74,7 +74,6 @@ def _data(folder: Path) -> Path:
             {"query_id": f"{user}-q{n}", "query": text, "relevant": [f"{user}{n}"]}
             for n, text in enumerate(THINGS)
         ]
-        for name, rows in (("corpus", corpus), ("queries", asked)):
-            with gzip.open(folder / f"{user}.{name}.jsonl.gz", "wt", encoding="utf-8") as stream:
-                stream.write("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(folder / f"{user}.corpus.jsonl.gz", corpus)
+        write_rows(folder / f"{user}.queries.jsonl.gz", asked)
     return folder

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from gamer.bench.retrieval import fit_ranking
+from tests.bench.retrieval.data_sets import write_rows
 
 SIZE = len(fit_ranking.FITTED)
 
@@ -58,12 +59,9 @@ def test_presence_is_fitted_only_where_there_are_foreign_queries() -> None:
 
 @pytest.mark.slow
 def test_bench_fit_fits_a_data_set_and_leaves_out_each_feature_in_turn(bundle: Path, tmp_path: Path) -> None:
-    import gzip
-
     from gamer.bench.cli.bench import bench
 
     folder = tmp_path / "set"
-    folder.mkdir()
     things = [
         "a red bicycle",
         "snow on the roof",
@@ -82,14 +80,11 @@ def test_bench_fit_fits_a_data_set_and_leaves_out_each_feature_in_turn(bundle: P
             {"query_id": f"{user}-q{n}", "query": text, "relevant": [f"{user}{n}"]}
             for n, text in enumerate(things)
         ]
-        for name, rows in (("corpus", corpus), ("queries", asked)):
-            with gzip.open(folder / f"{user}.{name}.jsonl.gz", "wt", encoding="utf-8") as stream:
-                stream.write("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(folder / f"{user}.corpus.jsonl.gz", corpus)
+        write_rows(folder / f"{user}.queries.jsonl.gz", asked)
     out = tmp_path / "fit.json"
-    done = CliRunner().invoke(
-        bench,
-        ["fit", str(folder), "-b", str(bundle), "--cache", str(tmp_path / "albums"), "--output", str(out)],
-    )
+    command = ["study", "fit", str(folder), "-b", str(bundle), "--cache", str(tmp_path / "albums")]
+    done = CliRunner().invoke(bench, [*command, "--output", str(out)])
     assert done.exit_code == 0, done.output
     result = json.loads(out.read_text(encoding="utf-8"))
     assert result["queries"] == {"set": 14} and result["trained"]["set"] == 1.0

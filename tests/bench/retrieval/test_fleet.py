@@ -68,9 +68,7 @@ def test_the_plan_multiplies_the_mean_user_by_the_number_of_users(tmp_path: Path
         asked = ScoredUser(job.name, 10, (ScoredQuery("q", job.name, 1, {"ours": (1,)}),), {"ours": 1.0}, {})
         result = fleet.UserResult("k", asked, seconds, 0.5, 1_000_000)
         (tmp_path / f"{job.name}.json").write_text(json.dumps(asdict(result)))
-    total = fleet.summed(
-        jobs, fleet.FleetSettings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 36_000, ""
-    )
+    total = fleet.summed(jobs, fleet.FleetSettings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 36_000)
     assert (total.plan.core_seconds_per_user, total.plan.core_seconds_per_photo, total.users_per_second) == (
         2.5,
         0.25,
@@ -80,14 +78,14 @@ def test_the_plan_multiplies_the_mean_user_by_the_number_of_users(tmp_path: Path
     assert total.methods[0].scores["recall5"].mean == 1.0 and (total.photos, total.queries) == (20, 2)
     (tmp_path / "b.json").write_text('{"key": "k", "asked": {')
     with pytest.raises(DatasetError, match="no result of b"):
-        fleet.summed(jobs, fleet.FleetSettings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 1, "")
+        fleet.summed(jobs, fleet.FleetSettings("b", str(tmp_path), ("ours",)), "local", 1, 2, 4.0, 1)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ((), "nothing to do"),
-        (("--synthetic", "1", "--address", "auto"), "--engine ray"),
+        (("--synthetic", "1", "--address", "auto"), "engine=ray"),
         (("--engine", "spark"), "spark"),
     ],
 )
@@ -231,7 +229,7 @@ def test_an_existing_ray_cluster_measures_users_and_names_one_that_fails(
         )
     assert (
         failed.returncode == 1
-        and "gamer bench fleet: bad-eve: " in failed.stderr
+        and "gamer bench study fleet: bad-eve: " in failed.stderr
         and "eve.corpus.jsonl.gz:1" in failed.stderr
     )
     assert done.returncode == 0 and "2 users in" in done.stdout, done.stderr[-2000:]

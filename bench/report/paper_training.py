@@ -1,6 +1,6 @@
 """Draws the paper's tables about training: the losses of Table 4, α (Table 8) and updates (Table 11).
 
-They are read from the results of `bench channels`, `alpha` and `update`.
+They are read from the results of `bench study channels`, `alpha` and `update`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The paper's tables about training, drawn from results of `bench channels`, `alpha` and `update`."""
+"""The paper's tables about training, drawn from results of `bench study channels`, `alpha` and `update`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gamer.bench.retrieval.paper_training import alphas, losses, updates
+from gamer.bench.report.paper_training import alphas, losses, updates
 
 
 def found(at_5: float) -> dict[str, dict[str, float]]:

@@ -1,6 +1,6 @@
 """Draws the paper's tables with our results, beside the paper's figures.
 
-The results are read from the JSON of `bench ablation`, `delta`, `quality` and `replay`; nothing is measured.
+The results are read from the JSON of `bench quality` and of studies; nothing is measured.
 The paper's figures are in published.json; a row that the paper does not have gets a dash;
 tables that cannot be drawn yet are named with the reason.
 """
@@ -15,8 +15,8 @@ from typing import Any
 from ..cost import reconcile
 from ..cost.flops_tables import reconciled
 from ..published import ABSENT, PAPER, quality_of
+from ..retrieval.datasets import DatasetError
 from . import paper_ablation, paper_training
-from .datasets import DatasetError
 from .paper_ablation import table, with_interval
 
 NOT_DRAWN: tuple[tuple[str, str], ...] = (
@@ -36,7 +36,7 @@ def draw(folder: Path) -> str:
     if not ablations and not qualities:
         raise DatasetError(
             f"{folder}: no ablation-*.json or quality-*.json: write them with `gamer bench "
-            "ablation` and `gamer bench quality`"
+            "study ablation` and `gamer bench quality`"
         )
     try:
         parts = [

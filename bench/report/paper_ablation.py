@@ -1,4 +1,4 @@
-"""The paper's tables and figures that one result of `bench ablation` holds: 3, 4, 7, 10 and Figure 3."""
+"""The paper's tables and figures that one result of the study `ablation` holds: 3, 4, 7, 10 and Figure 3."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _table7(ablation: Any) -> list[str]:
         + table(["ρ", "experts run", "of their multiply-adds", "the paper"], rows)
         + "\n\nWhat differs: "
         f"{ablation['rho'][0]['photos']} packaged photographs, and no quality: a bundle's default DPE is "
-        f"not in the search (`gamer bench channels` measures trained ones).{trained}"
+        f"not in the search (`gamer bench study channels` measures trained ones).{trained}"
     ]
 
 

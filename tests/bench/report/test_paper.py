@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from gamer.bench.cli.bench import bench
 from gamer.bench.published import ABSENT, PAPER
-from gamer.bench.retrieval import delta, paper, replay
+from gamer.bench.report import paper
+from gamer.bench.retrieval import delta, replay
+from gamer.bench.study.declaration import NoSettings, Run
 from tests.bench.retrieval.data_sets import write
 
 RESULTS = Path(__file__).resolve().parents[3] / "bench" / "results"
@@ -78,8 +80,8 @@ def test_a_cell_of_the_paper_holds_what_the_one_file_says_or_a_dash() -> None:
 @pytest.mark.slow
 def test_bench_delta_measures_every_delta_and_chooses_for_each_user(bundle: Path, tmp_path: Path) -> None:
     out = tmp_path / "results" / "delta.json"
-    command = ["delta", str(write(tmp_path / "small")), "-b", str(bundle), "--cache", str(tmp_path)]
-    done = CliRunner().invoke(bench, [*command, "--queries", "3", "--output", str(out)])
+    command = ["study", "delta", str(write(tmp_path / "small")), "-b", str(bundle), "--cache", str(tmp_path)]
+    done = CliRunner().invoke(bench, [*command, "--set", "queries=3", "--output", str(out)])
     assert done.exit_code == 0, done.output
     result = json.loads(out.read_text())
     (one,) = result["sets"]
@@ -93,7 +95,7 @@ def test_bench_delta_measures_every_delta_and_chooses_for_each_user(bundle: Path
 
 @pytest.mark.slow
 def test_the_papers_example_finds_the_last_time_at_the_airport(bundle: Path) -> None:
-    replayed = replay.measure(bundle, 2).replayed
+    replayed = replay.measure(Run(NoSettings(), (bundle,), threads=2)).replayed
     assert {row.query for row in replayed} == set(replay.QUERIES)
     first, chair = (next(r for r in replayed if r.query == query) for query in replay.QUERIES)
     assert first.hits[0] == "airport-2024" and any("last time" in cue for cue in first.cues)

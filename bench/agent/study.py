@@ -1,0 +1,201 @@
+"""The study of agents: its settings, and its tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from gamer.runtime.errors import RuntimeFailure
+
+from ..study.declaration import About, Run, Work
+from ..tables import Cell, Sheet, sheet
+from .ablation import Ablation
+from .measure import DATA, AgentQuality, Plan, measure
+from .players import Remote
+from .runs import Quality, Runs
+from .sets import AlbumRow
+from .short_answers import SentenceRow
+from .usage import Usage
+from .whole_prompt import Unfit
+
+MINDS = ("rules", "llm", "openai")
+_GROUPS = ("single", "set", "relation")
+_DIFFERENCES = 20  # lines
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A trace holds questions and answers about the albums: keep it where the data sets are."""
+
+    mind: Annotated[tuple[str, ...], About("the minds; openai: that of model", choices=MINDS)] = ("rules",)
+    model: Annotated[str | None, About("of an OpenAI-compatible endpoint, for the mind openai")] = None
+    endpoint: Annotated[str | None, About("its URL, by default port 11434 here; key: $GAMER_API_KEY")] = None
+    context: Annotated[int, About("tokens that it takes at once", least=1)] = 8_192
+    only: Annotated[tuple[str, ...], About("the data sets; all if there are none", choices=DATA)] = ()
+    runs: Annotated[int, About("answer the albums' queries so often: best, and commonest", least=1)] = 1
+    queries: Annotated[int, About("the most of a group of the albums' queries; 0: all", least=0, quick=3)] = 0
+    ablate: Annotated[bool, About("take away tools, events and captions in turn, on the albums")] = False
+    record: Annotated[Path | None, About("write every task's trace to this file")] = None
+    replay: Annotated[Path | None, About("play the traces of this file again, without minds")] = None
+
+
+def study(run: Run[Settings]) -> AgentQuality:
+    """`run.data`: the folder of the data sets. Raises DatasetError, TraceError and RuntimeFailure."""
+    what = run.settings
+    if what.replay is not None and (what.record is not None or what.ablate):
+        raise RuntimeFailure("--set replay plays what was recorded: leave out record and ablate")
+    if what.endpoint is not None and what.model is None:
+        raise RuntimeFailure("--set endpoint needs the name of a model: give --set model=NAME")
+    if (what.model is not None) != ("openai" in what.mind):
+        raise RuntimeFailure("--set mind=openai and model=NAME belong together: give both or none")
+    plan = Plan(
+        run.bundle,
+        run.data[0],
+        run.home,
+        what.mind,
+        what.only,
+        run.threads,
+        None if what.model is None else Remote(what.model, what.endpoint, what.context),
+        what.runs,
+        what.queries,
+        what.ablate,
+        what.record,
+        what.replay,
+    )
+    return measure(plan, run.tell)
+
+
+def tables(result: AgentQuality) -> list[Sheet]:
+    """Those that there are figures for."""
+    out = []
+    for name, rows in result.albums.items():
+        minds = [row for row in rows if row.usage is not None]
+        out += [_quality(name, rows), _mistakes(name, minds), _usage(name, minds), _turns(name, minds)]
+    out += [_runs(name, rows) for name, rows in result.runs.items()]
+    out += [_ablations(result.ablations), _unfit(result), _sentences(result), _steps(result)]
+    return [sheet for sheet in [*out, _differences(result.differences)] if sheet.rows]
+
+
+def _quality(name: str, rows: Sequence[AlbumRow]) -> Sheet:
+    figures = [f"{group} {figure}" for group in _GROUPS for figure in ("EM", "F1")]
+    return Sheet(
+        f"{name}: exact sets, F1 of sets, refused",
+        ("method", *figures, "absent refused", "ms"),
+        tuple((row.method, *_scores(row), "" if row.ms is None else f"{row.ms:.0f}") for row in rows),
+    )
+
+
+def _scores(row: AlbumRow) -> list[str]:
+    out = []
+    for group in _GROUPS:
+        known = row.groups.get(group)
+        out += ["", ""] if known is None else [f"{known.exact:.3f}", f"{known.f1:.3f}"]
+    absent = row.groups.get("absent")
+    return [*out, "" if absent is None else f"{absent.refused:.0%}"]
+
+
+def _mistakes(name: str, rows: Sequence[AlbumRow]) -> Sheet:
+    """Tasks by mind and group: the kinds that occur at all, the commonest first."""
+    counts = {(row.method, group): Counter(found) for row in rows for group, found in row.mistakes.items()}
+    kinds = [kind for kind, _ in sum(counts.values(), Counter[str]()).most_common()]
+    return Sheet(
+        f"{name}: what was wrong, in tasks",
+        ("what", *(f"{method} {group}" for method, group in counts)),
+        tuple((kind, *(found[kind] for found in counts.values())) for kind in kinds),
+    )
+
+
+def _usage(name: str, rows: Sequence[AlbumRow]) -> Sheet:
+    """Means of a task."""
+    columns: dict[str, Callable[[tuple[str, Usage]], Cell]] = {
+        "method": lambda row: row[0],
+        "turns": lambda row: f"{row[1].turns:.2f}",
+        "refused calls": lambda row: row[1].refused,
+        "tokens read": lambda row: f"{row[1].read:.0f}",
+        "written": lambda row: f"{row[1].written:.0f}",
+        "known": lambda row: row[1].tokens,
+        "ms calls": lambda row: f"{row[1].call_ms:.1f}",
+        "ms thinking": lambda row: f"{row[1].think_ms:.1f}",
+    }
+    used = [(row.method, row.usage) for row in rows if row.usage is not None]
+    return sheet(f"{name}: what a task uses", used, columns)
+
+
+def _turns(name: str, rows: Sequence[AlbumRow]) -> Sheet:
+    lines: list[tuple[Cell, ...]] = []
+    tools = [tool for tool, _ in sum((Counter(row.calls) for row in rows), Counter[str]()).most_common()]
+    for row in rows:
+        for turn, made in enumerate(row.usage.by_turn if row.usage else (), 1):
+            lines.append((row.method, turn, *(made.get(tool, 0) for tool in tools), made.get("none", 0)))
+    return Sheet(f"{name}: calls by turn", ("method", "turn", *tools, "no call"), tuple(lines))
+
+
+def _runs(name: str, rows: Sequence[Runs]) -> Sheet:
+    columns: dict[str, Callable[[Runs], Cell]] = {
+        "method": lambda row: row.method,
+        "runs": lambda row: row.runs,
+        "same answer in all": lambda row: f"{row.identical} of {row.tasks}",
+        "mean EM, F1": lambda row: _both(row.mean),
+        "best": lambda row: "equal" if row.equal else _both(row.best),
+        "majority": lambda row: "equal" if row.equal else _both(row.majority),
+    }
+    return sheet(f"{name}: several runs", rows, columns)
+
+
+def _both(quality: Quality) -> str:
+    return f"{quality.exact:.3f}, {quality.f1:.3f}"
+
+
+def _ablations(rows: Sequence[Ablation]) -> Sheet:
+    columns = ("album", "method", "change", "EM", "F1", "F1 less or more", "95 %", "answers changed")
+    return Sheet("ablations, over all tasks of an album", columns, tuple(map(_ablation, rows)))
+
+
+def _ablation(row: Ablation) -> tuple[Cell, ...]:
+    if row.interval is None:
+        return (row.album, row.method, row.change, "", "", "", "", f"not run: {row.why_not}")
+    low, high = row.interval
+    figures = (f"{row.exact:.3f}", f"{row.f1:.3f}", f"{row.delta:+.3f}", f"{low:+.3f} to {high:+.3f}")
+    return (row.album, row.method, row.change, *figures, f"{row.changed} of {row.tasks}")
+
+
+def _unfit(result: AgentQuality) -> Sheet:
+    columns: dict[str, Callable[[Unfit], Cell]] = {
+        "album": lambda row: row.album,
+        "method": lambda row: row.method,
+        "photos": lambda row: row.photos,
+        "tokens needed": lambda row: row.needed,
+        "context": lambda row: row.context,
+    }
+    return sheet("does not fit", result.unfit, columns)
+
+
+def _sentences(result: AgentQuality) -> Sheet:
+    columns: dict[str, Callable[[SentenceRow], Cell]] = {
+        "data set": lambda row: row.dataset,
+        "method": lambda row: row.method,
+        "questions": lambda row: row.questions,
+        "evidence in 10": lambda row: f"{row.evidence:.3f}",
+        "token F1": lambda row: "" if row.f1 is None else f"{row.f1:.3f}",
+        "right": lambda row: "" if row.right is None else f"{row.right:.3f}",
+        "refused": lambda row: f"{row.refused:.0%}",
+    }
+    return sheet("short answers, macro over users", result.sentences, columns)
+
+
+def _steps(result: AgentQuality) -> Sheet:
+    steps = result.steps
+    cells = () if steps is None else ((steps.photos, steps.calls, f"{steps.p50:.1f}", f"{steps.p95:.1f}"),)
+    return Sheet("a step of `rules`", ("photos", "calls", "p50 ms", "p95 ms"), cells)
+
+
+def _differences(lines: Sequence[str]) -> Sheet:
+    more = [f"and {len(lines) - _DIFFERENCES} more"] if len(lines) > _DIFFERENCES else []
+    shown = [*lines[:_DIFFERENCES], *more]
+    return Sheet(f"{len(lines)} results are not as recorded", ("where",), tuple((line,) for line in shown))
+
+
+WORK = Work(Settings, study, tables)
