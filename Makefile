@@ -6,9 +6,9 @@ OUT ?= out
 SHELL := /bin/bash
 # Shortens pip's output to one line per package.
 PIP_LINES := awk '/^(Collecting|ERROR|Successfully)/ { print substr($$0, 1, 100); fflush() }'
-# A process a core; the tests of one file stay together, since they share exports.
+# A process a core; the tests of one file stay together, since they share exports; long files come first (tests/conftest.py).
 # A test that hangs ends its worker, and the run: the tests that are left would wait for it for ever.
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --max-worker-restart 0 --durations=25
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations=25
 export HF_HUB_OFFLINE := 1
 export ORT_DISABLE_TELEMETRY := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

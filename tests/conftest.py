@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from tests.runtime.agent.fake_endpoint import Fake
 
 opt_out()  # before a test loads a library; processes that tests start inherit the setting
+# Threads of torch that wait would spin on the cores that the other processes of a run need.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the files with slow tests first, so that no process ends long after the others."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture(scope="session")

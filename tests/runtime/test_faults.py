@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,6 @@ from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
 
 pytestmark = pytest.mark.slow
-NOW = datetime(2026, 11, 21)
 
 
 def gamer(
@@ -153,24 +150,6 @@ QUERIES = (
     "coffee two days after the rocket launch",
     "at home on a Sunday, not in Paris",
 )
-
-
-def refuse(*_: object, **__: object) -> None:
-    raise AssertionError("a socket was opened")
-
-
-def test_a_search_in_this_process_opens_no_socket(
-    bundle: Path, sample_album: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(socket.socket, "__init__", refuse)
-    for name in ("create_connection", "getaddrinfo", "gethostbyname"):
-        monkeypatch.setattr(socket, name, refuse)
-    with pytest.raises(AssertionError, match="a socket was opened"):
-        socket.socket()
-    engine = Engine.open(bundle, sample_album)
-    for query in QUERIES:
-        assert engine.search(query, now=NOW).hits
-    engine.close()
 
 
 def test_the_search_command_opens_no_socket(bundle: Path, sample_album: Path, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from gamer.bench.cli.bench import bench
-from gamer.bench.llm_tasks.gold import gold
+from gamer.bench.llm_tasks import reading
+from gamer.bench.llm_tasks.gold import Gold, gold
 from gamer.bench.llm_tasks.reading import extraction
 from gamer.index import Mention
 from tests.bench.retrieval import data_sets
@@ -39,7 +40,11 @@ def test_every_words_of_time_and_place_stand_in_their_query() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_compares_a_bundles_model_with_the_rules(bundle: Path, tmp_path: Path) -> None:
+def test_the_command_compares_a_bundles_model_with_the_rules(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = Gold(gold().notes[::6], gold().questions[::6])  # the model takes seconds for each
+    monkeypatch.setattr(reading, "gold", lambda: few)
     data = data_sets.write(tmp_path / "small", ("ann",))
     out, cache = tmp_path / "tasks.json", tmp_path / "cache"
     words = ["llm-tasks", str(bundle), "--data", str(data), "--queries", "2", "--cache", str(cache)]

@@ -1,4 +1,4 @@
-"""`gamer train` as a process, on packaged photographs with the packaged models, and its errors."""
+"""`gamer train` on packaged photographs with the packaged models, once as a process, and its errors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 from gamer.export.components import components, fixtures, states
 from gamer.export.settings import Settings
+from gamer.export.training import cli, pairs
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, OpenedLog, Photo
 
-TRAIN = [sys.executable, "-m", "gamer.main", "train"]
 WORDS = {"chelsea.png": "my cat looks at me", "coffee.png": "a cup of coffee", "china.jpg": "the old temple"}
 
 
@@ -37,14 +38,18 @@ def album(folder: Path, words: dict[str, str] = WORDS) -> Path:
     return path
 
 
-def train(*args: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*TRAIN, *map(str, args)], capture_output=True, text=True, timeout=600)
+def train(*args: object) -> Result:
+    """The command in this process, which opens the packaged models once."""
+    return CliRunner().invoke(cli.train, [*map(str, args)])
 
 
 @pytest.mark.slow
 def test_a_checkpoint_is_trained_and_exported_as_a_channel(tmp_path: Path) -> None:
-    out = tmp_path / "dpe"
-    done = train("pocket", "-a", album(tmp_path), "-o", out, "--epochs", 2, "--json")
+    path, out = album(tmp_path), tmp_path / "dpe"
+    command = ("train", "pocket", "-a", str(path), "-o", str(out), "--epochs", "2", "--json")
+    done = subprocess.run(
+        [sys.executable, "-m", "gamer.main", *command], capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["photos"], told["memories"], told["missing"], len(told["epochs"])) == (10, 3, 0, 2)
@@ -65,54 +70,48 @@ def test_a_checkpoint_is_trained_and_exported_as_a_channel(tmp_path: Path) -> No
             shown.append(sum(share * prompt for share, prompt in zip(shares, prompts, strict=True)))
     scores = asked @ torch.nn.functional.normalize(torch.stack(shown), dim=-1).T
     assert scores.argmax(dim=1).tolist() == [0, 1, 2]
-    path = tmp_path / "a.gamer"
     few = train("pocket", "-a", path, "-o", tmp_path / "new", "--update", out)
-    assert few.returncode == 1 and "0 searches with a photo that was opened, 8 are needed" in few.stderr
+    assert few.exit_code == 1 and "0 searches with a photo that was opened, 8 are needed" in few.stderr
     log = OpenedLog(path)
     log.keep()
     others = [file.name for file in fixtures.paths()[:8] if file.name not in WORDS]
     for n in range(4):
         for file, words in zip(others, ("my cat", "the coffee", "a temple"), strict=False):
             log.add(f"{words}, elsewhere", file, at=n)
-    go_on = ("pocket", "-a", path, "--update", out, "--epochs", 20)
-    worse = train(*go_on, "-o", tmp_path / "worse", "--rate", 0)
-    assert worse.returncode == 1 and "what came out finds no more, or forgets" in worse.stderr
+    go_on = ("pocket", "-a", path, "--update", out)
+    worse = train(*go_on, "-o", tmp_path / "worse", "--epochs", 1, "--rate", 0)
+    assert worse.exit_code == 1 and "what came out finds no more, or forgets" in worse.stderr
     assert not (tmp_path / "worse" / "config.json").exists()
-    updated = train(*go_on, "-o", tmp_path / "new", "--rate", 0.003, "--json")
-    assert updated.returncode == 0, updated.stderr
+    updated = train(*go_on, "-o", tmp_path / "new", "--epochs", 20, "--rate", 0.003, "--json")
+    assert updated.exit_code == 0, updated.stderr
     told = json.loads(updated.stdout)
     assert told["installed"] and told["learned"] == 9 and told["after"]["opened"]["queries"] == 3
     assert told["before"]["known"]["queries"] == 3 and (tmp_path / "new" / "config.json").exists()
     again = train("pocket", "-a", path, "-o", out, "--epochs", 3)
-    assert again.returncode == 1 and "a training with another epochs is there" in again.stderr
+    assert again.exit_code == 1 and "a training with another epochs is there" in again.stderr
 
 
 @pytest.mark.parametrize(
-    ("recipe", "words", "message"),
+    ("recipe", "name", "words", "message"),
     [
-        ("clip-vit-b32", WORDS, "has no part 'dpe'|has no experts"),
-        ("nonsense", WORDS, "unknown recipe 'nonsense'"),
-        ("pocket", {}, "no photo with a memory has its pixels here"),
+        ("clip-vit-b32", "a.gamer", WORDS, "has no part 'dpe'|has no experts"),
+        ("nonsense", "a.gamer", WORDS, "unknown recipe 'nonsense'"),
+        ("pocket", "a.gamer", {}, "no photo with a memory has its pixels here"),
+        ("pocket", "none.gamer", WORDS, "no such album"),
     ],
 )
 def test_what_cannot_be_trained_on_is_said_in_one_line(
-    tmp_path: Path, recipe: str, words: dict[str, str], message: str
+    tmp_path: Path, recipe: str, name: str, words: dict[str, str], message: str
 ) -> None:
-    done = train(recipe, "-a", album(tmp_path, words), "-o", tmp_path / "dpe")
-    assert done.returncode == 1 and not done.stdout
+    path = album(tmp_path, words).with_name(name)
+    done = train(recipe, "-a", path, "-o", tmp_path / "dpe")
+    assert done.exit_code == 1 and not done.stdout
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert any(part in done.stderr for part in message.split("|"))
     assert not (tmp_path / "dpe").exists()
 
 
-def test_an_album_that_is_not_there_is_named(tmp_path: Path) -> None:
-    done = train("pocket", "-a", tmp_path / "none.gamer", "-o", tmp_path / "dpe")
-    assert done.returncode == 1 and "no such album" in done.stderr
-
-
 def test_photos_without_pixels_are_counted_and_later_memories_withheld(tmp_path: Path) -> None:
-    from gamer.export.training import pairs
-
     path = album(tmp_path)
     with AlbumWriter.extend(path) as writer:
         gone = Photo("gone", str(tmp_path / "gone.jpg"), memories=(Memory("note", "it was here"),))
@@ -150,9 +149,5 @@ def test_photos_without_pixels_are_counted_and_later_memories_withheld(tmp_path:
     ],
 )
 def test_options_that_would_be_ignored_are_refused(words: tuple[str, ...], message: str) -> None:
-    from click.testing import CliRunner
-
-    from gamer.export.training.cli import train as command
-
-    done = CliRunner().invoke(command, ["pocket", "-a", "none.gamer", "-o", "none", *words])
+    done = train("pocket", "-a", "none.gamer", "-o", "none", *words)
     assert done.exit_code in (1, 2) and message in done.output, done.output

@@ -182,12 +182,14 @@ def test_an_observer_is_told_of_every_layer_and_of_the_features(engine: Engine) 
 @pytest.mark.parametrize(
     ("query", "options", "message"),
     [
-        (" \t", {}, "the query is empty"),
+        ("", {}, "the query is empty"),
+        (" \n\t", {}, "the query is empty"),
         ("\ud800", {}, "not valid UTF-8"),
-        ("x" * 100_001, {}, "give at most 100000"),
-        ("boats", {"k": 0}, "choose 1 to 1000"),
-        ("boats", {"mode": "loud"}, "unknown mode 'loud'"),
-        ("boats", {"refined_by": "magic"}, "unknown refinement 'magic'"),
+        ("x" * 100_001, {}, "100001 characters.*give at most 100000"),
+        ("boats", {"k": 0}, "k = 0.*choose 1 to 1000"),
+        ("boats", {"k": 10_000}, "k = 10000"),
+        ("boats", {"mode": "loud"}, "unknown mode 'loud'.*fused, paper"),
+        ("boats", {"refined_by": "magic"}, "unknown refinement 'magic'.*off, fast, llm"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_in_one_line(
