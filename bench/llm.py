@@ -22,7 +22,7 @@ from gamer.index.records import FloatArray
 from gamer.runtime.models.decoder import BoundDecoder
 from gamer.runtime.models.llm import Request
 from gamer.runtime.models.models import Models
-from gamer.runtime.search import refine
+from gamer.runtime.search.stages import refine
 
 from .latency.samples import Timing, timing
 from .retrieval.datasets import DatasetError

@@ -91,7 +91,7 @@ MADE: dict[str, Callable[[], list[Pattern]]] = {
     "runtime/memory/persona.py": lambda: of(
         "runtime/memory/persona.py", *(wish for _, wish in persona._WISHES)
     ),
-    "runtime/search/replacement.py": list,  # one word, escaped
+    "runtime/search/stages/replacement.py": list,  # one word, escaped
     "runtime/search/spelling.py": list,
 }
 

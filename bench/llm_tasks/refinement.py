@@ -19,8 +19,8 @@ from gamer.runtime.indexing.answers import Answers
 from gamer.runtime.models.chat import Chat, Message
 from gamer.runtime.models.llm import Prefix, Request
 from gamer.runtime.models.models import Models
-from gamer.runtime.search import refine
 from gamer.runtime.search.options import SearchOptions
+from gamer.runtime.search.stages import refine
 
 from ..retrieval import quality
 from ..retrieval.baselines import Baseline

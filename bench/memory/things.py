@@ -24,7 +24,7 @@ from gamer.index.things.records import Thing
 from gamer.index.things.words import words
 from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.search.options import Observer, SearchOptions
-from gamer.runtime.search.things import Things
+from gamer.runtime.search.stages.things import Things
 
 from .. import stats
 from ..retrieval import datasets

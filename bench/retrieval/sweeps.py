@@ -17,7 +17,7 @@ from gamer.index import Encoded, FloatArray, Photo, load_pixels, scan
 from gamer.runtime.models.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.models.router import choose
-from gamer.runtime.search import refine
+from gamer.runtime.search.stages import refine
 
 from .. import sample as sample_album
 from . import ablation, compose, datasets, metrics, quality

@@ -2,8 +2,8 @@
 
 Each data set is asked after memories were withheld: of every other photo, chosen by a hash of its id, or of
 the photos from a day on. Recall is counted for queries whose answers are all described, or none of them,
-without and with the evidence expected of missing memories (gamer.runtime.search.unknown); its weights are
-also chosen by likelihood, cross-validated by user, and by query in a data set of one user.
+without and with the evidence expected of missing memories (runtime/search/stages/unknown.py); its weights
+are also chosen by likelihood, cross-validated by user, and by query in a data set of one user.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import FloatArray
-from gamer.runtime.search import ranking, refine
-from gamer.runtime.search.unknown import DEFAULT, Evidence, Weights, expected
+from gamer.runtime.search.stages import ranking, refine
+from gamer.runtime.search.stages.unknown import DEFAULT, Evidence, Weights, expected
 
 from ..study.declaration import About, Run, Work
 from ..tables import Sheet

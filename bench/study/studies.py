@@ -176,7 +176,7 @@ STUDIES = {
             "questions",
             "how many of 840 typed questions are read as they are meant",
             "questions.measure",
-            ("bench/questions", "runtime/agent/question.py", "runtime/search/wishes.py", "runtime/cues"),
+            ("bench/questions", "runtime/questions", "runtime/cues"),
             bundles="",
         ),
         Study(

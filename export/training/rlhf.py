@@ -22,9 +22,9 @@ import torch
 from gamer.index import OpenedLog
 from gamer.index.json_checked import Items, parse, read_as
 from gamer.runtime.bundle.manifest import MANIFEST_NAME, digest
-from gamer.runtime.search import refine
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
+from gamer.runtime.search.stages import refine
 
 from ..components import components, states
 from ..components.language import Language

@@ -177,7 +177,7 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The weights of the fused score, and of the estimate of presence, in log-odds (search/ranking.py).
+    """The weights of the fused score, and of the estimate of presence, in log-odds (stages/ranking.py).
 
     `text`, `image`, `dpe`: per unit of cosine in the channel. `words`: per unit of BM25. `coverage`: for a
     photo that holds all words of the query. `context_words`, `context_coverage`: the same two for the

@@ -18,7 +18,7 @@ from gamer.index import Album, AlbumError, AlbumWriter, Event, FloatArray, Photo
 
 from ..indexing.encode import DERIVED
 from ..models.models import Models, check_encoders
-from ..search.refine import clean
+from ..search.stages.refine import clean
 from .describe import MAX_NAME, commonness, describe
 from .rules import Rules
 from .segment import Decider, Moment, Segmenter, in_order

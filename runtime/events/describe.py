@@ -18,7 +18,7 @@ import numpy as np
 
 from gamer.index import Mention, canonical, extract
 
-from ..search.refine import clean
+from ..search.stages.refine import clean
 from ..vectors import unit
 from .segment import Moment
 

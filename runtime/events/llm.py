@@ -14,7 +14,7 @@ import numpy as np
 from ..models.chat import completed
 from ..models.grammar import Constraint, Grammar
 from ..models.models import Models
-from ..search.refine import clean
+from ..search.stages.refine import clean
 from .describe import describe
 from .rhythm import log_gap
 from .rules import Rules

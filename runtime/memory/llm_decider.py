@@ -17,7 +17,7 @@ from gamer.index.memory.records import PERSONA
 from ..models.chat import completed
 from ..models.grammar import Constraint, Grammar
 from ..models.models import Models
-from ..search.refine import clean
+from ..search.stages.refine import clean
 from . import facts, thinking
 from .facts import MAX_FACTS, Fact
 from .recall import Period

@@ -15,7 +15,7 @@ from ..cues.dates import DAY_MS, EPOCH, Interval
 from ..cues.home import learn_home
 from ..cues.printed import printed_days
 from ..cues.recurring import into_day, into_week
-from .ranking import Conversations
+from .stages.ranking import Conversations
 
 NAMES = 500  # most linked entities; a refinement is shown those of them that fit the query
 

@@ -22,12 +22,13 @@ from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
-from . import channels, cube, graph, hits, query_reader, refine, refinement, vectors, wishes_met
+from . import hits, wishes_met
 from .album_facts import AlbumFacts
 from .answer import LAYERS, MODES, REFINEMENTS, Answer
 from .options import DEFAULT, MAX_K, SILENT, Observer, SearchOptions
+from .stages import channels, cube, graph, query_reader, refine, refinement, vectors
+from .stages.things import Things
 from .state import SHARED, Parts, Request, State
-from .things import Things
 
 MAX_QUERY = 100_000
 # Each layer's stage, in order.

@@ -20,8 +20,8 @@ from ..cues.parse import Cues
 from ..models.models import Models
 from .album_facts import AlbumFacts
 from .options import Observer, SearchOptions
-from .refine import Refinements
-from .things import Reflection, Things
+from .stages.refine import Refinements
+from .stages.things import Reflection, Things
 
 SHARED = ("text", "image")  # the channels whose queries are the text tower's vector
 Positions = NDArray[np.int64]  # indices into Ranked.rows

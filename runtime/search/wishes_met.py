@@ -22,11 +22,12 @@ from ..defaults import SET_SEARCHES
 from ..models.models import Models
 from ..questions.question import Question
 from ..questions.reader import read
-from . import copies, membership, refine, spelling
+from . import copies, membership, spelling
 from .album_facts import AlbumFacts
 from .answer import Answer
 from .confidence import calibrated
 from .options import DEFAULT, MAX_K, SILENT, Observer, SearchOptions
+from .stages import refine
 from .state import Request
 
 

@@ -20,8 +20,8 @@ from gamer.runtime.bundle.gazetteer import Gazetteer, Place, fold
 from gamer.runtime.cues.home import learn_home
 from gamer.runtime.cues.parse import Cues, parse, resolve
 from gamer.runtime.cues.times import TimeCue
-from gamer.runtime.search import refine
 from gamer.runtime.search.explain import cube_lines, cue_lines
+from gamer.runtime.search.stages import refine
 from tests.runtime.cues import test_anchors, test_languages, test_parse
 from tools.conformance.fixture import Case, Suite
 from tools.conformance.queries import PLACES, PLAIN, generated

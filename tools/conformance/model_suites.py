@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from gamer.runtime.cues.quoted import cues_by_llm
 from gamer.runtime.models.llm import Request
 from gamer.runtime.models.models import Models
-from gamer.runtime.search import refine
 from gamer.runtime.search.answer import Answer
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.stages import refine
 from tools.conformance import token_suites
 from tools.conformance.fixture import Case, Suite, base64_of, floats
 from tools.conformance.pixel_suites import picture

@@ -14,7 +14,7 @@ from gamer.index.album.preferences import between_photos, reorder
 from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.search.confidence import judged
 from gamer.runtime.search.hits import likelihoods, presence
-from gamer.runtime.search.ranking import (
+from gamer.runtime.search.stages.ranking import (
     SESSION_MS,
     Clue,
     Conversations,
@@ -22,7 +22,7 @@ from gamer.runtime.search.ranking import (
     evidence,
     weighted,
 )
-from gamer.runtime.search.unknown import Evidence, expected
+from gamer.runtime.search.stages.unknown import Evidence, expected
 from tools.conformance.fixture import Case, Suite, floats
 
 FEATURES = (

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from gamer.runtime.models.llm import Prefix, Request
 from gamer.runtime.models.models import Models
-from gamer.runtime.search.refine import clean
+from gamer.runtime.search.stages.refine import clean
 
 from ..user import NotApplicable, User
 from . import bm25, dense, rrf

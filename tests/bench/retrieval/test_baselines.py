@@ -31,7 +31,7 @@ from gamer.bench.retrieval.baselines import (
 from gamer.bench.retrieval.methods import METHODS
 from gamer.bench.retrieval.user import NotApplicable, User
 from gamer.index import Memory, Photo
-from gamer.runtime.search import refine
+from gamer.runtime.search.stages import refine
 from tests.bench.retrieval.data_sets import QUERIES, write
 
 

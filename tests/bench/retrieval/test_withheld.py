@@ -15,7 +15,7 @@ from gamer.bench.retrieval.withheld import WithheldQuery, _best, _hidden, _recal
 from gamer.index import Album
 from gamer.index.records import FAVOURITE
 from gamer.runtime.models.models import Models
-from gamer.runtime.search.unknown import DEFAULT, Evidence, Weights
+from gamer.runtime.search.stages.unknown import DEFAULT, Evidence, Weights
 from tests.bench.retrieval import data_sets
 
 TOLD, UNTOLD, PHOTOS = 100, 201, 202  # a described photo that fits; the one that is asked for; all

@@ -102,7 +102,7 @@ def test_the_candidates_of_a_large_album_include_the_same_best_three(
 ) -> None:
     queries = ("my cat", "Roman coins", "coffee I photographed last spring")
     expected = [ids(engine, query, k=3) for query in queries]
-    monkeypatch.setattr("gamer.runtime.search.fused.EXACT_ROWS", 1)
+    monkeypatch.setattr("gamer.runtime.search.stages.fused.EXACT_ROWS", 1)
     assert [ids(engine, query, k=3) for query in queries] == expected
     assert "candidates of 19 photos (text by" in engine.search("my cat", now=NOW).trace.plan
 

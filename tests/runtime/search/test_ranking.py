@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gamer.index.album.layers.lexical import Word, WordScores
 from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.search.hits import likelihoods, presence
-from gamer.runtime.search.ranking import (
+from gamer.runtime.search.stages.ranking import (
     LEAST,
     MOST,
     NEAR,

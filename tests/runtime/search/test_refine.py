@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamer.runtime.models.models import Models
-from gamer.runtime.search import refine
-from gamer.runtime.search.refine import Context, RefinementRequest
-from gamer.runtime.search.replacement import Dictionary, distance, replaced
+from gamer.runtime.search.stages import refine
+from gamer.runtime.search.stages.refine import Context, RefinementRequest
+from gamer.runtime.search.stages.replacement import Dictionary, distance, replaced
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from gamer.runtime.indexing.build import build
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import Observer, SearchOptions
-from gamer.runtime.search.things import Things, written
+from gamer.runtime.search.stages.things import Things, written
 from tests.fakes import fake_models
 
 TEMPLATE = SearchOptions(things="template")

@@ -11,9 +11,9 @@ from PIL import Image
 
 from gamer.index import Album
 from gamer.runtime.indexing.build import build
-from gamer.runtime.search import fused
 from gamer.runtime.search.engine import Engine
-from gamer.runtime.search.unknown import DEFAULT, Evidence, expected
+from gamer.runtime.search.stages import fused
+from gamer.runtime.search.stages.unknown import DEFAULT, Evidence, expected
 from tests.fakes import fake_models
 
 SPREAD, PICTURE, MOST = DEFAULT.spread, DEFAULT.picture, DEFAULT.most

@@ -10,7 +10,7 @@ class Known(val parts: Map<String, FloatArray>, val told: BooleanArray, val seen
 
 /**
  * What a photo's memory would be expected to add to its score, for photos of which nobody has said anything
- * (runtime/search/unknown.py): what the described photos' memories add for this query, more where the picture
+ * (runtime/search/stages/unknown.py): what the described photos' memories add for this query, more where the picture
  * fits better than the album's pictures do.
  */
 object Unknown {

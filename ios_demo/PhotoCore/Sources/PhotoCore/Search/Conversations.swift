@@ -1,5 +1,5 @@
 /// Which rows are chat messages, and which follow each other in time without a long silence
-/// (runtime/search/ranking.py).
+/// (runtime/search/stages/ranking.py).
 public struct Conversations: Sendable {
     public static let near = [-2, -1, 1, 2]
     private static let silence = 3 * 3_600_000

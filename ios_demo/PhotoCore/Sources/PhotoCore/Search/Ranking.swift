@@ -1,6 +1,6 @@
 import Foundation
 
-/// The features of all layers as weighted summands of one score per photo (runtime/search/ranking.py). A
+/// The features of all layers as weighted summands of one score per photo (runtime/search/stages/ranking.py). A
 /// score is a log-odds: among the ranked photos, softmax(score) is the probability that a photo is meant.
 public struct Ranking: Sendable {
     /// The summands by name, in the order in which they are added; one value for each ranked row.

@@ -1,4 +1,4 @@
-/// Refines a query: Q → Q̂, the first half of layer 2 (runtime/search/refine.py). "fast" removes the
+/// Refines a query: Q → Q̂, the first half of layer 2 (runtime/search/stages/refine.py). "fast" removes the
 /// understood cues and filler words; "llm" asks the bundle's language model. Its answer is checked, because a
 /// small model cannot be trusted to ignore instructions in the names it is shown.
 public enum Refine {

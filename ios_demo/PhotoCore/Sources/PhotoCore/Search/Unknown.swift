@@ -1,5 +1,5 @@
 /// What a photo's memory would be expected to add to its score, for photos of which nobody has said anything
-/// (runtime/search/unknown.py): what the described photos' memories add for this query, more where the picture
+/// (runtime/search/stages/unknown.py): what the described photos' memories add for this query, more where the picture
 /// fits better than the album's pictures do.
 public enum Unknown {
     /// Summands of rows, and by row: `told`, whether somebody described the photo (it has a text vector);

@@ -8,8 +8,8 @@ import numpy as np
 
 from gamer.index import Album, Cube, RowSet
 
-from ..cues.parse import Cues
-from .state import Parts, Scope, State
+from ...cues.parse import Cues
+from ..state import Parts, Scope, State
 
 
 def inside(parts: Parts, state: State) -> State:

@@ -25,11 +25,11 @@ from gamer.index.entities.words import WORD
 from gamer.index.things.records import UNSPECIFIED, Thing
 from gamer.index.things.words import words
 
-from ..defaults import THING_PHRASING
+from ...defaults import THING_PHRASING
 from . import refine
 
 if TYPE_CHECKING:  # a search without the language model must not import its code
-    from ..models.models import Models
+    from ...models.models import Models
 
 # A sentence, as the engine's other phrasing: memories are sentences, so it embeds nearer to them.
 TEMPLATE = THING_PHRASING
@@ -188,7 +188,7 @@ def written(models: Models, thing: Thing, template: str, memory: str) -> tuple[s
     The model sees the template's words and the reference's memory, as data. Its line may hold no other words,
     and must keep those of the template: so a memory can steer it to words of its own and no further.
     """
-    from ..models.chat import completed
+    from ...models.chat import completed
 
     prompt = models.manifest.prompts.get("target", PROMPT)
     filled = prompt.replace("{thing}", refine.clean(template, 300)).replace("{memory}", memory)

@@ -8,10 +8,10 @@ import numpy as np
 
 from gamer.index import Album, top
 
-from ..defaults import PREFERRED
+from ...defaults import PREFERRED
+from ..state import Parts, Positions, Ranked, State
 from . import fused
 from .channels import finite, scores
-from .state import Parts, Positions, Ranked, State
 
 
 def ranked(parts: Parts, state: State) -> State:

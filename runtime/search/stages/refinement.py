@@ -9,12 +9,12 @@ import numpy as np
 
 from gamer.index import FloatArray
 
-from ..cues.parse import Cues
-from ..defaults import PHRASED, PHRASING
+from ...cues.parse import Cues
+from ...defaults import PHRASED, PHRASING
+from ..options import Observer
+from ..state import Parts, Refined, State
 from . import refine
-from .options import Observer
 from .replacement import Dictionary
-from .state import Parts, Refined, State
 from .things import Reflection, written
 
 

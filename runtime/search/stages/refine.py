@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 from .replacement import Dictionary, replaced
 
 if TYPE_CHECKING:
-    from ..models.llm import Generation, Prefix
-    from ..models.models import Models
+    from ...models.llm import Generation, Prefix
+    from ...models.models import Models
 
 MAX_NEW = 32
 MAX_ADDED = 8  # words that a refinement without context may add
@@ -194,7 +194,7 @@ def by_llm(
 def _ask(
     models: Models, asked: RefinementRequest, observe: Callable[[Generation], None] | None
 ) -> tuple[str, str]:
-    from ..models.llm import Request  # a search without the language model must not import its code
+    from ...models.llm import Request  # a search without the language model must not import its code
 
     ids, prefix = prompt(models, asked.query, asked.context)
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:

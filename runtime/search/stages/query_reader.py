@@ -10,11 +10,11 @@ from functools import partial
 
 from gamer.index import Album, Cube
 
-from ..bundle.gazetteer import Place
-from ..cues.anchors import AlbumEvents
-from ..cues.dates import TimeContext
-from ..cues.parse import Cues, parse, resolve, with_quotes
-from .state import Parts, State
+from ...bundle.gazetteer import Place
+from ...cues.anchors import AlbumEvents
+from ...cues.dates import TimeContext
+from ...cues.parse import Cues, parse, resolve, with_quotes
+from ..state import Parts, State
 
 # Words that may name a time or place that the rules cannot read: they justify asking the language model,
 # which takes half a second.
@@ -71,7 +71,7 @@ def _photos_at(album: Album, place: Place) -> int:
 
 def _quoted(parts: Parts, query: str, cues: Cues, wall: datetime) -> Cues:
     """`cues` with the time and place that the language model quotes from the query."""
-    from ..cues.quoted import cues_by_llm  # a search without the language model must not import its code
+    from ...cues.quoted import cues_by_llm  # a search without the language model must not import its code
 
     if "cues" not in parts.models.manifest.prompts:
         return cues

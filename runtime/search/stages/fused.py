@@ -13,13 +13,13 @@ import numpy as np
 from gamer.index import Cube, FloatArray, RowArray, distinct, greatest
 from gamer.index.album.layers.lexical import WordScores
 
-from ..bundle.manifest import Ranking
-from ..cues.times import merged
-from ..defaults import EXACT_ROWS, PROPOSED, THING, TYPICAL
+from ...bundle.manifest import Ranking
+from ...cues.times import merged
+from ...defaults import EXACT_ROWS, PROPOSED, THING, TYPICAL
+from ..options import SILENT, Observer
+from ..state import SHARED, Parts, Ranked, State
 from . import channels, ranking, refine, unknown
 from .channels import Vectors
-from .options import SILENT, Observer
-from .state import SHARED, Parts, Ranked, State
 from .things import Target
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from gamer.index import FloatArray, RowArray, distinct
 from gamer.index.album.layers.lexical import WordScores
 
-from .. import defaults
-from ..bundle.manifest import Ranking
+from ... import defaults
+from ...bundle.manifest import Ranking
 
 NEAR = defaults.CONTEXT
 SESSION_MS = defaults.SESSION_HOURS * 3_600_000

@@ -10,8 +10,8 @@ import numpy as np
 
 from gamer.index import EntityMatch, FloatArray
 
-from ..defaults import LEAST_LINK
-from .state import Nodes, Parts, State
+from ...defaults import LEAST_LINK
+from ..state import Nodes, Parts, State
 
 
 def matched(parts: Parts, state: State) -> State:
