@@ -22,7 +22,6 @@ _RENAMED = {
     "--keep": "--cache",
     "--results": "--cache",
     "--work": "--cache",
-    "--vectors": "vectors",
     "-m": "method",
     "-n": "vectors",
     "-q": "queries",

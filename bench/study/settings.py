@@ -47,13 +47,9 @@ class Setting:
         else:
             one = _WORDS.get(self.kind, "a path" if self.kind is Path else "a text")
         least, most = self.about.least, self.about.most
-        bound = (
-            f" from {least} to {most}"
-            if isfinite(most)
-            else f" of {least} or more"
-            if isfinite(least)
-            else ""
-        )
+        bound = f" of {least} or more" if isfinite(least) else ""
+        if isfinite(most):
+            bound = f" from {least} to {most}"
         return f"{one}{bound}{'; several with commas between' if self.several else ''}"
 
     def value(self, text: str) -> Any:
