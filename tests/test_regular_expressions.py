@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from gamer.index.ingest.photo_metadata import _CAMERA_TEXT
+from gamer.index.ingest.metadata.photo_metadata import _CAMERA_TEXT
 from gamer.runtime.agent import toolbox
 from gamer.runtime.agent.question import MAX_READ as QUESTION
 from gamer.runtime.cues import anchors, languages, offsets, parse, recurring, rules
@@ -35,7 +35,7 @@ AT_THE_BEGINNING = {"match", "fullmatch"}
 LIMITS = {
     "index/entities/extract.py: _PLACE_BEFORE": 24,
     "index/entities/extract.py: _SENTENCE_START": 8,
-    "index/ingest/photo_metadata.py: _CAMERAS": _CAMERA_TEXT,
+    "index/ingest/metadata/photo_metadata.py: _CAMERAS": _CAMERA_TEXT,
     "runtime/agent/question": QUESTION,
     "runtime/cues/": MAX_QUERY,
     "runtime/search/wishes.py": WISH,

@@ -18,9 +18,9 @@ from ..clips import is_clip
 from ..errors import IngestError
 from ..fields import FIELDS, Field, detailed, one_line, values
 from ..records import Level, Memory, Photo, Skip
-from . import file_names
-from .moment import Moment, Position, moment_of, taken_at
-from .photo_metadata import PhotoMetadata, first_of
+from .metadata import file_names
+from .metadata.moment import Moment, Position, moment_of, taken_at
+from .metadata.photo_metadata import PhotoMetadata, first_of
 from .picture import header, sha256
 
 WRITTEN_SOURCES = ("chat", "social", "ocr", "caption", "note", "people")

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import IngestError
-from ..records import FAVOURITE
+from ...errors import IngestError
+from ...records import FAVOURITE
 from . import exif
 from .moment import Moment, Position, instant, moment_of
 from .photo_metadata import PhotoMetadata, memories_of
