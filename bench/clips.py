@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import FloatArray
-from gamer.index.ingest import clip_decoder, clip_frames
+from gamer.index.ingest.clips import clip_decoder, clip_frames
 from gamer.runtime.errors import RuntimeFailure
 
 from .study.declaration import NoSettings, Run, Work

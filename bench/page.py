@@ -21,7 +21,7 @@ from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.live import LiveAlbum
-from gamer.runtime.serve.settings import ServerSettings
+from gamer.runtime.serve.server.settings import ServerSettings
 
 from .chrome import Page, browser, find
 from .sample import SampleError

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from starlette.types import ASGIApp
 
-from gamer.runtime.serve.listen import server
-from gamer.runtime.serve.settings import bind
+from gamer.runtime.serve.server.listen import server
+from gamer.runtime.serve.server.settings import bind
 
 
 @contextmanager

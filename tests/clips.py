@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gamer.index.ingest import clip_decoder
+from gamer.index.ingest.clips import clip_decoder
 
 av: Any = pytest.importorskip("av", reason="PyAV is not installed: pip install -e '.[clips]'")
 clip_decoder.quiet()

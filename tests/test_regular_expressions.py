@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from gamer.index.ingest import jsonl
-from gamer.index.ingest.photo_metadata import _CAMERA_TEXT
+from gamer.index.ingest.metadata.photo_metadata import _CAMERA_TEXT
 from gamer.index.json_checked import STORABLE, UNICODE
 from gamer.runtime.agent import recording, toolbox
 from gamer.runtime.agent.calls import SUBSET
@@ -37,7 +37,7 @@ AT_THE_BEGINNING = {"match", "fullmatch"}
 LIMITS = {
     "index/entities/extract.py: _PLACE_BEFORE": 24,
     "index/entities/extract.py: _SENTENCE_START": 8,
-    "index/ingest/photo_metadata.py: _CAMERAS": _CAMERA_TEXT,
+    "index/ingest/metadata/photo_metadata.py: _CAMERAS": _CAMERA_TEXT,
     "runtime/cues/": MAX_QUERY,
 }
 # Their texts went through " ".join(text.split()).

@@ -11,7 +11,7 @@ import apsw
 from ..errors import AlbumError
 from . import loader, segments, words
 from .declarations import checksums, optional_tables
-from .declarations.event_tables import EVENTS
+from .declarations.event_tables import EVENTS, SEALED
 from .declarations.sealed import ENTITIES
 from .declarations.tables import APPLICATION_ID, USER_VERSION, version_of
 from .results import AlbumStats, ChannelStats, SegmentStats
@@ -82,6 +82,7 @@ _INVARIANTS = (
         """SELECT count(*) FROM entities
         WHERE (data IS NULL) <> (scale IS NULL) OR NOT coalesce(scale, 0) >= 0""",
     ),
+    *EVENTS.invariants,
     (
         "memories missing from the text index",
         "SELECT (SELECT count(*) FROM memories) <> (SELECT count(*) FROM memories_fts_docsize)",
@@ -134,7 +135,7 @@ def _find(db: apsw.Connection, path: Path) -> list[str]:
         out += words.problems(db, loader.photo_count(db))
     if version_of(db) > 1:
         out += _checksums(db, sorted(channels))
-    for group in (EVENTS, *optional_tables.GROUPS):
+    for group in optional_tables.GROUPS:
         out += group.problems(db, path)
     return out + segments.problems(db, loader.read_generation(db))
 
@@ -197,7 +198,12 @@ def _checksums(db: apsw.Connection, channels: list[str]) -> list[str]:
         for row, photo_id, wanted in batch:
             if sums[row] != wanted:
                 out.append(f"photo {photo_id!r} in row {row}: its rows do not match their checksum")
-    return out + ENTITIES.problems(db)
+    names = dict(db.execute("SELECT row, id FROM events"))
+    return [
+        *out,
+        *ENTITIES.problems(db),
+        *(f"event {names[row]!r} in row {row}: {SEALED.mismatch}" for row in SEALED.wrong(db)),
+    ]
 
 
 def measure(db: apsw.Connection, path: Path, generation: int) -> AlbumStats:

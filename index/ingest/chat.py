@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..errors import IngestError
 from ..text import clean
-from .moment import to_millis
+from .metadata.moment import to_millis
 
 MAX_BYTES = 64 << 20
 MAX_LINES = 500_000  # a message takes some 700 bytes of memory, however short it is

@@ -14,9 +14,10 @@ from ..clips import CLIPS
 from ..errors import IngestError
 from ..records import Photo, Skip
 from ..text import shown
-from . import chat, live, picture
+from . import chat, picture
 from .chat_matching import Talk
-from .sidecars import Sidecars
+from .clips import live
+from .metadata.sidecars import Sidecars
 
 PICTURES = frozenset({".jpg", ".jpeg", ".jpe", ".png", ".webp", ".tif", ".tiff", ".heic", ".heif"})
 VIDEOS = frozenset({".avi", ".mts", ".m2ts", ".mpg", ".mpeg", ".wmv", ".mp", ".mv"})

@@ -10,7 +10,7 @@ import struct
 from pathlib import Path
 
 from ..errors import IngestError
-from .boxes import boxes
+from .clips.boxes import boxes
 
 _MAX_META = 16 << 20  # bytes; the meta box holds tables, no pixels, so a larger one is not read
 

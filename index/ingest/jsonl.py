@@ -18,9 +18,9 @@ from ..errors import IngestError
 from ..fields import FIELDS, Details, Field, detailed, one_line, values
 from ..json_checked import STORABLE, Between, Text, parse, read_as
 from ..records import Level, Memory, Photo, Skip
-from . import file_names
-from .moment import Moment, Position, moment_of, taken_at
-from .photo_metadata import PhotoMetadata, first_of
+from .metadata import file_names
+from .metadata.moment import Moment, Position, moment_of, taken_at
+from .metadata.photo_metadata import PhotoMetadata, first_of
 from .picture import header, sha256
 
 WrittenSource = Literal["chat", "social", "ocr", "caption", "note", "people"]

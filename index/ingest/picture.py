@@ -15,11 +15,12 @@ from ..fields import detailed, values
 from ..fields import read as read_fields
 from ..records import Memory, Photo, Skip
 from ..text import shown
-from . import clip_header, embedded, exif, file_names, sidecar_json, xmp
-from .moment import Moment, by_clock, instant, moment_of, taken_at
-from .photo_metadata import PhotoMetadata, first_of
+from .clips import clip_header
+from .metadata import embedded, exif, file_names, sidecar_json, xmp
+from .metadata.moment import Moment, by_clock, instant, moment_of, taken_at
+from .metadata.photo_metadata import PhotoMetadata, first_of
+from .metadata.sidecars import Sidecars
 from .pixels import opened
-from .sidecars import Sidecars
 
 _SCREENSHOTS = (
     "screenshot",

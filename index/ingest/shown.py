@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import clips
 from ..errors import IngestError
 from ..records import Known, Photo
-from . import clip_frames
+from .clips import clip_frames
 from .pixels import Size, load_pixels
 
 

@@ -31,7 +31,7 @@ from gamer.index import (
     extract,
     load_pixels,
 )
-from gamer.index.ingest import clip_frames
+from gamer.index.ingest.clips import clip_frames
 from gamer.index.records import COPIES, FAVOURITE
 from gamer.index.things import extract as thing_rules
 from gamer.index.things.extract import ThingExtractor

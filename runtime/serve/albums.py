@@ -13,8 +13,8 @@ from pathlib import Path
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from .guard import Guard
 from .live import LiveAlbum
+from .server.guard import Guard
 from .views import AlbumView
 
 FIRST, OTHERS = "/", "/albums/"

@@ -39,14 +39,14 @@ from .ask import add_ask
 from .browse import add_browse
 from .catalogue import NoSuchPlace
 from .completions import add_chat
-from .guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, UPLOADS, Guard
 from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
 from .memories import Memories, add_memories
 from .pictures import SHOWN_BY_BROWSERS, Original, PictureGone
-from .problem import Problem, Refusal, without_folder
-from .receive import add_uploads
-from .settings import ServerSettings
+from .server.guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, UPLOADS, Guard
+from .server.problem import Problem, Refusal, without_folder
+from .server.receive import add_uploads
+from .server.settings import ServerSettings
 from .talk import add_talk
 from .uploads import Uploads
 from .views import (

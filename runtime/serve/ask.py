@@ -27,9 +27,9 @@ from ..agent.spans import SpanReader
 from ..agent.toolbox import Toolbox
 from ..errors import RuntimeFailure
 from ..search.engine import Engine
-from .guard import ASK
 from .live import LiveAlbum
-from .stream import LineStream
+from .server.guard import ASK
+from .server.stream import LineStream
 from .views import LAST_DAY, MAX_PHOTOS, VISIBLE, number
 
 ASKS_AT_ONCE = 2  # a question takes as long as several searches, which have their own threads

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .albums import Albums, Placed
-    from .guard import Guard
     from .live import LiveAlbum
     from .memories import Memories
-    from .settings import ServerSettings
+    from .server.guard import Guard
+    from .server.settings import ServerSettings
 
 
 Served = list[tuple[str, str]]  # what is served, and its address on the server
@@ -79,8 +79,8 @@ def serve(
     gamer serve out/pocket
     """
     with one_line("serve", extra="serve"):
-        from .listen import server
-        from .settings import ServerSettings, bind, url
+        from .server.listen import server
+        from .server.settings import ServerSettings, bind, url
 
         settings = ServerSettings(host, token)
         for album in albums:
@@ -127,9 +127,9 @@ def _albums(
 ) -> tuple[Albums | Guard, Served]:
     """Albums of one bundle share its models. Each album is opened once, however often it is named."""
     from .albums import Albums, placed
-    from .guard import Guard
     from .live import LiveAlbum
     from .memories import Memories
+    from .server.guard import Guard
 
     bundles, opened = dict[Path, Bundle](), list[tuple[LiveAlbum, Memories]]()
     for album in {album.resolve(): album for album in albums}.values():

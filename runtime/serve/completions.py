@@ -26,9 +26,9 @@ from ..models.chat import MAX_NEW, MAX_TEXT, Chat, Message, Role, Wish
 from ..models.llm import Generation, Piece
 from ..models.models import Models
 from ..models.sampling import Sampling
-from .guard import CHAT
-from .problem import OpenAIProblem, openai_problem
-from .stream import Tell, WorkStream
+from .server.guard import CHAT
+from .server.problem import OpenAIProblem, openai_problem
+from .server.stream import Tell, WorkStream
 from .views import number
 
 MODELS = "/v1/models"

@@ -19,7 +19,7 @@ from gamer.index.memory.store import MemoryStore
 from ..memory.by_hand import now
 from ..memory.recall import Encoder
 from ..memory.update import Updater
-from .background import Background
+from .server.background import Background
 
 PAUSE_S = 60.0
 _log = logging.getLogger(__name__)

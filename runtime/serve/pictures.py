@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 
 from gamer.index import Album, IngestError, Photo, Size, load_photo
-from gamer.index.ingest import live
+from gamer.index.ingest.clips import live
 
 CACHE_BYTES = 64 << 20
 QUALITY = 82

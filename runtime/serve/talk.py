@@ -27,11 +27,11 @@ from ..memory.pictures import AlbumPictures
 from ..memory.recall import encoder_of
 from ..models.chat import Chat
 from ..search.engine import MAX_QUERY
-from .guard import TALK
 from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
-from .problem import one_line, without_folder
-from .stream import LineStream
+from .server.guard import TALK
+from .server.problem import one_line, without_folder
+from .server.stream import LineStream
 from .views import VISIBLE, number
 
 AT_ONCE = 2

@@ -25,9 +25,9 @@ from gamer.index.ingest.pixels import opened
 
 from ..errors import RuntimeFailure
 from ..indexing.build import Added, add
-from .background import Background
 from .live import LiveAlbum
-from .problem import one_line, without_folder
+from .server.background import Background
+from .server.problem import one_line, without_folder
 from .views import SkippedFile, Uploaded, UploadState
 
 LARGEST = 100_000_000  # bytes of one file

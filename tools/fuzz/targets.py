@@ -14,7 +14,8 @@ from pathlib import Path
 
 from gamer.export.errors import ExportError
 from gamer.index import Album, AlbumError, IngestError, scan
-from gamer.index.ingest import chat, picture, sidecar_json, xmp
+from gamer.index.ingest import chat, picture
+from gamer.index.ingest.metadata import sidecar_json, xmp
 from gamer.index.memory.records import NewItem
 from gamer.runtime.bundle import manifest
 from gamer.runtime.cues.parse import parse

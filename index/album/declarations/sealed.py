@@ -69,8 +69,11 @@ class Sealed:
 
     def problems(self, db: apsw.Connection) -> list[str]:
         """One line for every row that does not match its checksum."""
-        told = "its rows do not match their" if self.more else "its row does not match its"
-        return [f"{self.what.format(key)}: {told} checksum" for key in self.wrong(db)]
+        return [f"{self.what.format(key)}: {self.mismatch}" for key in self.wrong(db)]
+
+    @property
+    def mismatch(self) -> str:
+        return f"its {'rows do not match their' if self.more else 'row does not match its'} checksum"
 
     def _more(self, db: apsw.Connection, key: object) -> Sequence[Any]:
         return self.more(db, key) if self.more else ()

@@ -143,17 +143,17 @@ class TableGroup:
         return out + self.find_problems(db)
 
     def repair(self, db: apsw.Connection) -> list[str]:
-        """Deletes what belongs to no photo and what the pictures say again; one line for each repair.
+        """Deletes what is wrong in derived tables, which the pictures say again; one line for each repair.
 
         In the caller's transaction.
         """
-        if not self.exist(db):
+        if not self.derived or not self.exist(db):
             return []
         done = []
         for table in self.of_photos:
             if db.execute(f"DELETE FROM {table} WHERE {_STRAY} RETURNING 1").fetchall():
                 done.append(f"{table} of photos that are not in the album deleted")
-        for damaged in self.sealed if self.derived else ():
+        for damaged in self.sealed:
             for key in damaged.wrong(db):
                 db.execute(f"DELETE FROM {damaged.table} WHERE {damaged.key}=?", (key,))
                 done.append(f"{damaged.what.format(key)} deleted: add its folder again")

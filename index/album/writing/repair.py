@@ -1,7 +1,7 @@
 """Rebuilds data derived from the rows (indexes, full-text index, segments) where a check finds it wrong.
 
-Damage in the rows themselves cannot be repaired: nothing else holds their data. What the pictures say again
-is deleted, and what optional tables hold of photos that are not in the album.
+Damage in the rows themselves cannot be repaired: nothing else holds their data. Damaged rows of what the
+pictures say again are deleted.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -123,38 +124,31 @@ class AlbumWriter:
     # Each change is one transaction: on any error none of it is applied.
 
     def add(self, batch: Sequence[Encoded]) -> None:
-        def change(generation: int) -> None:
+        with self._change() as generation:
             for item in batch:
                 self._rows.insert(item, generation)
 
-        self._commit(change)
-
     def copy_vectors(self, stored: Sequence[tuple[str, Sequence[StoredVector]]]) -> None:
         """Gives photos, identified by their id, vectors as another album of the same encoders stores them."""
-
-        def change(_: int) -> None:
+        with self._change():
             for photo_id, vectors in stored:
                 self._rows.copy_vectors(photo_id, vectors)
 
-        self._commit(change)
-
     def repeat_choices(self, made: Choices) -> None:
         """Makes the choices of another album's owner; those of names that are not here are left out."""
-        self._commit(lambda _: choices.repeat(self._open(), self._final, made))
+        with self._change():
+            choices.repeat(self._open(), self._final, made)
 
     def update(self, batch: Sequence[Encoded]) -> None:
         """Replaces photos, identified by their id.
 
         Each keeps its row, its preferences and its event; memories, vectors and mentions are replaced.
         """
-
-        def change(generation: int) -> None:
+        with self._change() as generation:
             for item in batch:
                 self._rows.replace(item, generation)
             self._rows.refresh_events()
             self._rows.close_gaps()
-
-        self._commit(change)
 
     def retell(
         self, batch: Sequence[Encoded], then: Callable[[apsw.Connection], object] = lambda db: None
@@ -163,39 +157,32 @@ class AlbumWriter:
 
         Pictures are not needed: all else of the photos stays. `then`: what else belongs to this change.
         """
-
-        def change(generation: int) -> None:
+        with self._change() as generation:
             for item in batch:
                 self._rows.retell(item, generation)
             then(self._open())
             self._rows.refresh_events()
             self._rows.close_gaps()
 
-        self._commit(change)
-
     def change_optional(self, change: Callable[[apsw.Connection, Path], _T]) -> _T:
         """Changes optional tables in one transaction; returns what `change` returns.
 
         Deleted rows are overwritten; the generation stays as it is.
         """
-        done: list[_T] = []
         self._open().execute("PRAGMA secure_delete=ON").fetchall()
-        self._commit(lambda _: done.append(change(self._open(), self._final)), counts=False)
-        return done[0]
+        with self._change(counts=False):
+            return change(self._open(), self._final)
 
     def remove(self, photo_ids: Iterable[str], *, for_good: bool = False) -> None:
         """`for_good`: `removed` names them from now on, so that no scan takes them in again."""
         gone = list(photo_ids)
-
-        def change(generation: int) -> None:
+        with self._change() as generation:
             if for_good:
                 self._note_removed(notes.keys_of(self._open(), gone))
             for photo_id in gone:
                 self._rows.remove(photo_id, generation)
             self._rows.refresh_events()
             self._rows.close_gaps()
-
-        self._commit(change)
 
     def removed(self) -> frozenset[str]:
         """What was removed for good: the pictures' SHA-256, and ids of photos without one."""
@@ -204,67 +191,62 @@ class AlbumWriter:
     def keep_out(self, keys: frozenset[str]) -> None:
         """Adds to what was removed for good; `keys` as `removed` gives them."""
         if not keys <= self.removed():
-            self._commit(lambda _: self._note_removed(keys))
+            with self._change():
+                self._note_removed(keys)
 
     def _note_removed(self, keys: frozenset[str]) -> None:
         notes.write(self._open(), notes.REMOVED, json.dumps(sorted(self.removed() | keys)))
 
     def readmit(self) -> None:
         """Forgets what was removed for good."""
-        self._commit(lambda _: notes.write(self._open(), notes.REMOVED, "[]"))
+        with self._change():
+            notes.write(self._open(), notes.REMOVED, "[]")
 
     def remember_bundle(self, bundle: Path) -> None:
         """Notes the bundle whose models wrote the album, so that it need not be named again."""
         folder = str(bundle.resolve())
         if notes.read(self._open(), notes.BUNDLE) != folder:
-            self._commit(lambda _: notes.write(self._open(), notes.BUNDLE, folder), counts=False)
+            with self._change(counts=False):
+                notes.write(self._open(), notes.BUNDLE, folder)
 
     def move(self, photo_id: str, path: str | None) -> None:
         """Records that the photo's file now has another path."""
-        self._commit(lambda _: self._rows.move(photo_id, path))
+        with self._change():
+            self._rows.move(photo_id, path)
 
     def note_details(self, details: Mapping[str, Mapping[str, str]]) -> None:
         """Records the fields of photos: id → name → value, in place of all that they had."""
-
-        def change(_: int) -> None:
+        with self._change():
             for photo, known in details.items():
                 self._rows.note_details(photo, known)
 
-        self._commit(change)
-
     def mark_favourites(self, photo_ids: Iterable[str], favourite: bool = True) -> list[str]:
         """Marks photos as favourites, or takes the mark away; returns the ids of those that this changed."""
-        changed: list[str] = []
-
-        def change(_: int) -> None:
-            marked = (photo for photo in photo_ids if self._rows.mark(photo, FAVOURITE, favourite))
-            changed.extend(marked)
-
-        self._commit(change)
-        return changed
+        with self._change():
+            return [photo for photo in photo_ids if self._rows.mark(photo, FAVOURITE, favourite)]
 
     def prefer(self, better: str, worse: str) -> None:
         """Ranks `better` above `worse` from now on where both match: two photo ids, or two entity names."""
-        self._commit(lambda _: preferences.prefer(self._open(), self._final, better, worse))
+        with self._change():
+            preferences.prefer(self._open(), self._final, better, worse)
 
     def merge(self, name: str, alias: str) -> None:
         """Merges two entities under `name`; `split` undoes it."""
-        self._commit(lambda _: merging.merge(self._open(), self._final, name, alias))
+        with self._change():
+            merging.merge(self._open(), self._final, name, alias)
 
     def merge_similar(self, threshold: float) -> list[tuple[str, str]]:
         """Merges people, places or things of the same kind whose vectors' cosine is at least `threshold`.
 
         Returns pairs of names (root, alias).
         """
-        merged: list[tuple[str, str]] = []
-        self._commit(lambda _: merged.extend(merging.merge_similar(self._open(), threshold)))
-        return merged
+        with self._change():
+            return merging.merge_similar(self._open(), threshold)
 
     def split(self, name: str) -> list[str]:
         """Separates an alias from its entity, or an entity from all its aliases; returns their names."""
-        freed: list[str] = []
-        self._commit(lambda _: freed.extend(merging.split(self._open(), self._final, name)))
-        return freed
+        with self._change():
+            return merging.split(self._open(), self._final, name)
 
     def set_events(self, events: Sequence[Event]) -> None:
         """Replaces all events of the album. An event without photos is left out.
@@ -273,21 +255,16 @@ class AlbumWriter:
         photo, a photo that is in two events, two events of one id, an id that is not "ev_" and ten
         hexadecimal digits, and a vector that is not finite or not of `meta.dim`.
         """
-        self._commit(
-            lambda _: event_rows.replace_all(
-                self._open(), str(self._working), events, self.meta.dim, self._rows.find
-            )
-        )
+        with self._change():
+            event_rows.replace_all(self._open(), str(self._working), events, self.meta.dim, self._rows.find)
 
     def embed(self, encode_texts: Callable[[Sequence[str]], FloatArray]) -> None:
         """Encodes the names of entities, and the names and summaries of events, that have no vector yet.
 
         Similarity search finds them then. `encode_texts`: texts → float32 [n, dim].
         """
-        self._commit(
-            lambda _: embedding.embed(self._open(), str(self._working), self.meta.dim, encode_texts),
-            counts=False,
-        )
+        with self._change(counts=False):
+            embedding.embed(self._open(), str(self._working), self.meta.dim, encode_texts)
 
     def known(self) -> list[Known]:
         """Every photo with the fields that a folder scan compares, in order of row."""
@@ -303,10 +280,8 @@ class AlbumWriter:
         """
         self.embed(encode_texts)
         is_new = self._working != self._final
-        self._commit(
-            lambda _: build_segments(self._open(), self._hnsw_from, self._engine, everything=is_new),
-            counts=False,
-        )
+        with self._change(counts=False):
+            build_segments(self._open(), self._hnsw_from, self._engine, everything=is_new)
         if is_new:
             self._prove(self._open())
             storage.publish(self._working, self._final)
@@ -340,16 +315,10 @@ class AlbumWriter:
         """Rebuilds derived data that a check finds wrong; returns one line for each repair."""
         from .repair import repair
 
-        done: list[str] = []
-        self._commit(
-            lambda _: done.extend(
-                repair(
-                    self._open(),
-                    lambda db: build_segments(db, self._hnsw_from, self._engine, everything=True),
-                )
+        with self._change():
+            return repair(
+                self._open(), lambda db: build_segments(db, self._hnsw_from, self._engine, everything=True)
             )
-        )
-        return done
 
     def close(self) -> None:
         """Closes the writer and releases the lock.
@@ -379,8 +348,9 @@ class AlbumWriter:
             self._db.close()  # the last connection to close checkpoints the WAL
             self._db = None
 
-    def _commit(self, change: Callable[[int], object], counts: bool = True) -> None:
-        """Runs `change` in a transaction, with the generation that its commit creates.
+    @contextmanager
+    def _change(self, counts: bool = True) -> Iterator[int]:
+        """A transaction, with the generation that its commit creates.
 
         `counts`: whether the change increments the generation; False if it only adds derived data.
         """
@@ -391,7 +361,7 @@ class AlbumWriter:
             with storage.transaction(db):
                 if loader.read_generation(db) != self._generation:
                     raise AlbumError(f"{self._final}: another writer has changed the album; open it again")
-                change(self._generation + counts)
+                yield self._generation + counts
                 if counts:
                     db.execute(
                         "UPDATE meta SET value = ? WHERE key = 'generation'", (str(self._generation + 1),)

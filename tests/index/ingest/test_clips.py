@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from gamer.index import IngestError, Photo, load_photo, scan
 from gamer.index.clips import LONGEST, fragment, is_clip, part, part_of, whole
-from gamer.index.ingest import clip_decoder, clip_frames, clip_header
+from gamer.index.ingest.clips import clip_decoder, clip_frames, clip_header
 from tests.clips import BLUE, GREEN, RED, make, pipe, scene
 
 NOON = 1_714_557_600_000  # 2024-05-01T10:00:00Z

@@ -159,7 +159,7 @@ def test_an_entity_bomb_is_not_expanded(tmp_path: Path) -> None:
 
 def test_only_short_texts_are_taken_for_texts_of_a_camera() -> None:
     """A description of 20,000 dots is a caption like any other: the cameras' pattern is not tried on it."""
-    from gamer.index.ingest.photo_metadata import memories_of
+    from gamer.index.ingest.metadata.photo_metadata import memories_of
 
     assert memories_of("", "." * 20_000, (), ()) == (Memory("caption", "." * 20_000),)
     assert (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from gamer.index import Photo, scan
-from gamer.index.ingest import file_names
+from gamer.index.ingest.metadata import file_names
 
 
 def read(name: str) -> str | None:

@@ -14,8 +14,8 @@ from PIL import Image
 from PIL.TiffImagePlugin import IFDRational
 
 from gamer.index import IngestError, Memory, Photo, Skip, load_pixels, scan
-from gamer.index.ingest import exif
-from gamer.index.ingest.moment import moment_of, to_millis
+from gamer.index.ingest.metadata import exif
+from gamer.index.ingest.metadata.moment import moment_of, to_millis
 
 
 def test_the_shared_photos_are_read_as_their_manifest_says(shared_data: Path) -> None:

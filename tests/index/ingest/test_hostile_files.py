@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from gamer.index import IngestError, Memory, Photo, Size, Skip, load_pixels, scan
-from gamer.index.ingest import chat, heif, jsonl, pixels, xmp
+from gamer.index.ingest import chat, heif, jsonl, pixels
+from gamer.index.ingest.metadata import xmp
 
 pillow_heif.register_heif_opener()
 SUFFIXES = ("jpg", "png", "webp", "tiff", "heic")

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from gamer.index import IngestError, Memory, Photo, Skip, scan
-from gamer.index.ingest import sidecar_json, xmp
-from gamer.index.ingest.photo_metadata import PhotoMetadata
-from gamer.index.ingest.sidecars import Sidecars
+from gamer.index.ingest.metadata import sidecar_json, xmp
+from gamer.index.ingest.metadata.photo_metadata import PhotoMetadata
+from gamer.index.ingest.metadata.sidecars import Sidecars
 
 APPLE = """<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">

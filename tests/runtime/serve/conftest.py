@@ -24,7 +24,7 @@ from gamer.bench.serving import serving
 from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
-from gamer.runtime.serve.settings import Rate, ServerSettings
+from gamer.runtime.serve.server.settings import Rate, ServerSettings
 from tests.fakes import fake_models
 
 HERE = "http://127.0.0.1:8765"

@@ -21,7 +21,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.albums import Albums, placed
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.live import LiveAlbum
-from gamer.runtime.serve.settings import Rate, ServerSettings
+from gamer.runtime.serve.server.settings import Rate, ServerSettings
 from tests.fakes import fake_models
 from tests.runtime.serve.conftest import HERE, NO_LIMIT
 

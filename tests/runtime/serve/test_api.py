@@ -18,7 +18,7 @@ from gamer.runtime.search.answer import MODES, REFINEMENTS
 from gamer.runtime.search.engine import MAX_QUERY, Engine
 from gamer.runtime.search.similar import similar
 from gamer.runtime.serve.app import create_app
-from gamer.runtime.serve.settings import ServerSettings
+from gamer.runtime.serve.server.settings import ServerSettings
 from gamer.runtime.serve.views import Mode, Refine
 from tests.runtime.serve.conftest import HERE, NO_LIMIT
 

@@ -26,7 +26,7 @@ from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import ask
 from gamer.runtime.serve.app import create_app
-from gamer.runtime.serve.settings import MAX_BODY, Rate, ServerSettings
+from gamer.runtime.serve.server.settings import MAX_BODY, Rate, ServerSettings
 from tests.runtime.serve.conftest import HERE, NO_LIMIT
 
 pytestmark = pytest.mark.slow

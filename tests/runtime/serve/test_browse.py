@@ -31,7 +31,7 @@ from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.catalogue import Catalogue
 from gamer.runtime.serve.live import LiveAlbum
 from gamer.runtime.serve.selections import GONE, Selected, _selected, zipped
-from gamer.runtime.serve.settings import ServerSettings
+from gamer.runtime.serve.server.settings import ServerSettings
 from gamer.runtime.serve.views import Filter, Source
 from tests.fakes import DIM, FakeText, fake_models, unit
 from tests.runtime.serve.conftest import HERE, NO_LIMIT

@@ -23,7 +23,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import live as living
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.live import LiveAlbum
-from gamer.runtime.serve.settings import ServerSettings
+from gamer.runtime.serve.server.settings import ServerSettings
 from tests.fakes import DIM, FakeText, fake_models
 from tests.runtime.serve.conftest import NO_LIMIT
 

@@ -18,7 +18,7 @@ from gamer.index import Album
 from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
-from gamer.runtime.serve.settings import ServerSettings
+from gamer.runtime.serve.server.settings import ServerSettings
 from tests.fakes import fake_models
 from tests.runtime.serve.conftest import NO_LIMIT
 

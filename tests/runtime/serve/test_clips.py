@@ -24,7 +24,7 @@ from gamer.runtime.models.models import ImageCode, Models
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.pictures import Pictures, media_type
-from gamer.runtime.serve.settings import ServerSettings
+from gamer.runtime.serve.server.settings import ServerSettings
 from tests.clips import BLUE, GREEN, RED, make, scene
 from tests.fakes import fake_models
 from tests.runtime.serve.conftest import HERE, NO_LIMIT

@@ -26,8 +26,8 @@ from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import completions
 from gamer.runtime.serve.app import create_app, create_model_app
-from gamer.runtime.serve.guard import Guard
-from gamer.runtime.serve.settings import MAX_BODY, Rate, ServerSettings
+from gamer.runtime.serve.server.guard import Guard
+from gamer.runtime.serve.server.settings import MAX_BODY, Rate, ServerSettings
 from tests.runtime.serve.conftest import HERE, NO_LIMIT
 
 TOKEN = "correct-horse-battery"

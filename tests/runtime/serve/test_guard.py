@@ -17,9 +17,9 @@ from starlette.testclient import TestClient
 from starlette.types import Receive, Scope, Send
 
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.serve.guard import Buckets, Guard
-from gamer.runtime.serve.problem import problem
-from gamer.runtime.serve.settings import MAX_BODY, MAX_QUERY_STRING, Rate, ServerSettings, url
+from gamer.runtime.serve.server.guard import Buckets, Guard
+from gamer.runtime.serve.server.problem import problem
+from gamer.runtime.serve.server.settings import MAX_BODY, MAX_QUERY_STRING, Rate, ServerSettings, url
 
 HERE = "http://127.0.0.1:8765"
 TOKEN = "correct-horse-battery"

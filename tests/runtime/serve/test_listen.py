@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from gamer.bench.serving import serving
-from gamer.runtime.serve import listen
+from gamer.runtime.serve.server import listen
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:

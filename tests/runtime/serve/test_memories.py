@@ -22,7 +22,7 @@ from gamer.runtime.memory.update import Updater
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.memories import MAX_PAGE, MEMORIES, Memories
-from gamer.runtime.serve.settings import MAX_BODY, Rate, ServerSettings
+from gamer.runtime.serve.server.settings import MAX_BODY, Rate, ServerSettings
 from tests.fakes import fake_models
 from tests.runtime.serve.conftest import HERE, NO_LIMIT
 

@@ -17,7 +17,7 @@ from gamer.runtime.memory import by_hand
 from gamer.runtime.memory.update import Updater
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
-from gamer.runtime.serve.settings import ServerSettings
+from gamer.runtime.serve.server.settings import ServerSettings
 from tests.fakes import fake_models
 from tests.runtime.serve.conftest import NO_LIMIT
 

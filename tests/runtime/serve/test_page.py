@@ -22,7 +22,7 @@ from gamer.index import Album
 from gamer.runtime.search.answer import Answer
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import STATIC, create_app
-from gamer.runtime.serve.settings import ServerSettings
+from gamer.runtime.serve.server.settings import ServerSettings
 from tests.paths import ROOT
 from tests.runtime.serve.conftest import NO_LIMIT
 

@@ -18,7 +18,7 @@ from gamer.bench.serving import serving
 from gamer.index import Album
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import SCHEMA, create_app
-from gamer.runtime.serve.settings import ServerSettings
+from gamer.runtime.serve.server.settings import ServerSettings
 from tests.runtime.serve.conftest import NO_LIMIT
 
 pytestmark = pytest.mark.slow

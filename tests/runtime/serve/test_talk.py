@@ -19,8 +19,8 @@ from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.chat import Conversation
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
-from gamer.runtime.serve.guard import TALK
-from gamer.runtime.serve.settings import ServerSettings
+from gamer.runtime.serve.server.guard import TALK
+from gamer.runtime.serve.server.settings import ServerSettings
 from tests.fakes import fake_models
 from tests.runtime.serve.conftest import HERE, NO_LIMIT
 

@@ -27,9 +27,9 @@ from gamer.runtime.serve import live as living
 from gamer.runtime.serve import uploads as receiving
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.cli import serve
-from gamer.runtime.serve.guard import UPLOADS
 from gamer.runtime.serve.live import LiveAlbum
-from gamer.runtime.serve.settings import MAX_BODY, ServerSettings
+from gamer.runtime.serve.server.guard import UPLOADS
+from gamer.runtime.serve.server.settings import MAX_BODY, ServerSettings
 from gamer.runtime.serve.uploads import UploadRefused, Uploads, safe_name
 from tests.fakes import fake_models
 from tests.runtime.serve.conftest import HERE, NO_LIMIT

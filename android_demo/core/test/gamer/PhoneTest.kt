@@ -329,7 +329,7 @@ class PhoneTest {
     }
 
     @Test
-    fun `a moment is read as Python reads it`() { // index/ingest/exif.py gives these; Swift's test has the same
+    fun `a moment is read as Python reads it`() { // index/ingest/metadata/exif.py gives these; Swift's test has the same
         for ((exif, offset, wanted) in MOMENTS) assertEquals(wanted, Moment.of(exif, offset, null) { 0 }, "$exif $offset")
     }
 

@@ -225,7 +225,7 @@ final class PhoneTests: XCTestCase {
         XCTAssertEqual(Moment.of(exif: "1970:01:01 00:00:01", exifOffset: nil, library: nil, phone: berlin).takenAt, 1000)
     }
 
-    func testAMomentIsReadAsPythonReadsIt() {  // index/ingest/exif.py gives these; Kotlin's test has the same
+    func testAMomentIsReadAsPythonReadsIt() {  // index/ingest/metadata/exif.py gives these; Kotlin's test has the same
         let read: [(String, String, Moment)] = [
             ("2024:05:17 18:03:00.5", "+05:75", Moment(1_715_968_980_000, "local", nil)),
             (" 2024-5-7T8:03:00", "+0900", Moment(1_715_036_580_000, "offset", 540)),

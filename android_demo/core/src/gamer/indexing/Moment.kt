@@ -9,7 +9,7 @@ import java.util.TimeZone
  */
 data class Moment(val takenAt: Long?, val zone: String, val offset: Int?) {
     companion object {
-        // As in index/ingest/exif.py. The classes are spelled out: what `\s` and `\d` match differs between a phone and a JVM.
+        // As in index/ingest/metadata/exif.py. The classes are spelled out: what `\s` and `\d` match differs between a phone and a JVM.
         private const val SPACE = "[ \\t\\n\\u000B\\f\\r]*"
         private val DATE = Regex("^$SPACE([0-9]{4})[-:/.]([0-9]{1,2})[-:/.]([0-9]{1,2})[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})")
         private val OFFSET = Regex("^$SPACE([+-])([0-9]{2}):?([0-9]{2})")

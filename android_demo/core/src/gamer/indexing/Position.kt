@@ -4,7 +4,7 @@ package gamer.indexing
 data class Position(val lat: Double, val lon: Double) {
     companion object {
         /**
-         * Both if they are finite and in range (index/ingest/exif.py, `plausible`); else null. (0, 0), in the Gulf of Guinea,
+         * Both if they are finite and in range (index/ingest/metadata/exif.py, `plausible`); else null. (0, 0), in the Gulf of Guinea,
          * means "no position" in all sources; cameras write 0/0, which is not a number, where there was no fix.
          */
         fun plausible(lat: Double, lon: Double): Position? {

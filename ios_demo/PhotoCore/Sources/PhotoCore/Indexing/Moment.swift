@@ -20,7 +20,7 @@ public struct Moment: Sendable, Equatable {
         return Moment(library.map { $0 + 60_000 * phone($0) }, "local", nil)
     }
 
-    // As in index/ingest/exif.py, whose patterns are of ASCII.
+    // As in index/ingest/metadata/exif.py, whose patterns are of ASCII.
     private static let stamp = Pattern(
         #"[ \t\n\x0b\f\r]*([0-9]{4})[:\-/.]([0-9]{1,2})[:\-/.]([0-9]{1,2})[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})"#)
     private static let ahead = Pattern(#"[ \t\n\x0b\f\r]*([+-])([0-9]{2}):?([0-9]{2})"#)

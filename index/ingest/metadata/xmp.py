@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from ..errors import IngestError
+from ...errors import IngestError
 from . import exif
 from .moment import Moment, Position, moment_of
 from .photo_metadata import PhotoMetadata, memories_of

@@ -14,9 +14,9 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, HTTPException, Query, Request
 from starlette.requests import ClientDisconnect
 
+from ..uploads import AT_ONCE, Receipt, UploadRefused, Uploads
+from ..views import Uploaded, UploadState
 from .guard import UPLOADS
-from .uploads import AT_ONCE, Receipt, UploadRefused, Uploads
-from .views import Uploaded, UploadState
 
 PIECE_SECONDS = 10.0  # until the next piece must have come
 FILE_SECONDS = 900.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..errors import IngestError
+from ...errors import IngestError
 from . import clip_header
 
 STILLS = frozenset({".heic", ".heif", ".jpg", ".jpeg"})

@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from ..records import TzSource
+from ...records import TzSource
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _QUARTER, _FARTHEST = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import IngestError
+from ...errors import IngestError
 from . import xmp
 from .photo_metadata import PhotoMetadata, memories_of
 

@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import IngestError
-from ..fields import camera_name
+from ...errors import IngestError
+from ...fields import camera_name
+from ..metadata.moment import Moment, Position, instant, moment_of
+from ..metadata.photo_metadata import PhotoMetadata
 from .boxes import boxes
-from .moment import Moment, Position, instant, moment_of
-from .photo_metadata import PhotoMetadata
 
 _MAX_BOX = 1 << 16  # bytes of a box that is read; those read here hold a line of text or a few numbers
 _EPOCH = datetime(1904, 1, 1, tzinfo=UTC)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..fields import Details, detailed, values
-from ..records import Memory
-from ..text import clean, names
+from ...fields import Details, detailed, values
+from ...records import Memory
+from ...text import clean, names
 from .moment import Moment, Position
 
 # Texts that cameras and phones write into the caption fields.

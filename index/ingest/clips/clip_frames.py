@@ -19,9 +19,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clips import LONGEST
-from ..errors import IngestError
-from ..installing import install
+from ...clips import LONGEST
+from ...errors import IngestError
+from ...installing import install
 
 MAX_FRAMES = 15  # of one item
 SIDE = 320  # pixels of a frame's shorter side; the encoders take 224 to 336

@@ -6,7 +6,7 @@ import ipaddress
 import socket
 from dataclasses import dataclass, field
 
-from ..errors import RuntimeFailure
+from ...errors import RuntimeFailure
 
 MIN_TOKEN = 16
 MAX_BODY = 1 << 20  # bytes; the longest query fits even when escaped

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from ..fields import Header
-from ..text import of_tag
+from ...fields import Header
+from ...text import of_tag
 from .moment import Moment, Position, moment_of
 
 _EXIF_IFD, _GPS_IFD = 0x8769, 0x8825

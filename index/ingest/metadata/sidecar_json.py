@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from .. import json_checked
-from ..errors import IngestError
-from ..records import FAVOURITE
+from ... import json_checked
+from ...errors import IngestError
+from ...records import FAVOURITE
 from . import exif
 from .moment import Moment, Position, instant, moment_of
 from .photo_metadata import PhotoMetadata, memories_of

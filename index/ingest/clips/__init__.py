@@ -1,0 +1,1 @@
+"""Reads videos: their headers, frames, and the motion of Live Photos."""
