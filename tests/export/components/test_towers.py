@@ -242,7 +242,7 @@ def test_preprocessing_follows_the_processor() -> None:
         ({"do_resize": False}, "do_resize"),
         ({"size": {"shortest_edge": 336}, "crop_size": 336}, "224 × 224"),
         ({"size": {"height": 224, "width": 112}}, "only squares"),
-        ({"resample": 0}, "resample 0"),
+        ({"resample": 0}, "resample must be one of the following, not 0"),
         ({"image_mean": [0.5]}, "image_mean"),
         ({"image_std": [0, 1, 1]}, "positive"),
         ({"do_center_crop": False}, "nothing cropped"),
