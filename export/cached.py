@@ -7,19 +7,18 @@ that a changed checkpoint is exported again; without torch, a bundle that is the
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from importlib.metadata import version
 from pathlib import Path
 
 import click
 
+from gamer.runtime import cache
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.selfcheck import cache_folder
 
 from .errors import ExportError
-from .settings import Settings, recipe_for
+from .settings import JOBS, Settings, recipe_for
 
 FOLDER = "bundles"
 
@@ -41,7 +40,7 @@ def bundle(model: Path, quant: str, target: str) -> Path:
             raise ExportError(f"{model}: no language model: export it with gamer export -m {model} -o DIR")
         click.echo(f"gamer generate: {model} is exported once in {quant}, into {out}", err=True)
         settings = Settings(recipe, quant, sources=(("llm", str(model)),))
-        export_with_bar(settings, (target,), out, min(2, os.cpu_count() or 1))
+        export_with_bar(settings, (target,), out, JOBS)
     except ExportError as error:
         raise RuntimeFailure(str(error)) from None
     for other in out.parent.iterdir():  # of the same checkpoint, before it changed
@@ -56,7 +55,7 @@ def folder(model: Path, quant: str) -> Path:
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     stamps = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in files if f.is_file()]
     names = (_hash(str(path), quant), _hash(version("gamer-on-device"), *map(str, stamps)))
-    return cache_folder() / FOLDER / names[0] / names[1]
+    return cache.folder() / FOLDER / names[0] / names[1]
 
 
 def _hash(*parts: str) -> str:

@@ -6,13 +6,11 @@ that made it. The full paths go into the user's cache, under the bundle's finger
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from pathlib import Path
 
 from gamer.index.json_checked import stored
-from gamer.runtime.models.selfcheck import cache_folder
+from gamer.runtime import cache
 
 from .settings import Settings
 
@@ -24,14 +22,7 @@ def remember(digest: str, settings: Settings) -> None:
     paths = {part: str(Path(source).resolve()) for part, source in settings.sources if Path(source).exists()}
     if not paths:
         return
-    path = _file(digest)
-    aside = path.with_suffix(f".{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(json.dumps(paths), encoding="utf-8")
-        aside.replace(path)
-    except OSError:
-        pass
+    cache.keep(_file(digest), paths)
 
 
 def recall(digest: str) -> dict[str, str]:
@@ -42,4 +33,4 @@ def recall(digest: str) -> dict[str, str]:
 
 
 def _file(digest: str) -> Path:
-    return cache_folder() / "sources" / f"{digest}.json"
+    return cache.folder() / "sources" / f"{digest}.json"

@@ -24,7 +24,8 @@ def test_every_language_has_every_string_with_the_same_places(language: str) -> 
     assert english.keys() == other.keys()
     for name, text in english.items():
         assert sorted(PLACES.findall(text)) == sorted(PLACES.findall(other[name])), name
-        assert text.strip() and other[name].strip(), name
+        assert text.strip(), name
+        assert other[name].strip(), name
 
 
 def test_every_string_is_used_and_every_used_one_is_there() -> None:
@@ -64,6 +65,7 @@ def test_the_ios_app_shows_nothing_that_is_not_translated(language: str) -> None
     lines = (IOS / f"{language}.lproj" / "Localizable.strings").read_text("utf-8").splitlines()
     pairs = [re.fullmatch(r'"(.+)" = "(.+)";', line) for line in lines]
     told = {pair[1]: pair[2] for pair in pairs if pair}
-    assert len(told) == len(lines) and told.keys() == shown()
+    assert len(told) == len(lines)
+    assert told.keys() == shown()
     for english, other in told.items():
         assert re.findall(r"%(?:lld|@|%)", english) == re.findall(r"%(?:lld|@|%)", other), english

@@ -16,10 +16,9 @@ from ..checkpoints.decoder_weights import fill_decoder, fill_encoder, token_tabl
 from ..checkpoints.weights import Weights
 from ..networks.decoder import DecoderShape, DecoderStep, Embedding, Int8Embedding, LearnedStep
 from ..networks.t5 import T5Encoder, T5Shape, T5Step
-from .export_module import ExportModule
+from .export_module import ExportModule, Specs
 
 Config = dict[str, Any]
-Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 __all__ = ["Size", "decoder", "embed", "encoder", "language", "shapes", "step_specs"]
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from gamer.runtime.bundle.manifest import Component, TensorSpec
+from gamer.runtime.bundle.manifest import Component, Preprocessing, TensorSpec
+
+from ..checkpoints.weights import Weights
+
+Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]  # of inputs, of outputs
+Samples = list[tuple[NDArray[Any], ...]]
 
 
 @dataclass(frozen=True)
@@ -49,3 +56,48 @@ class ExportModule:
             macs=counter.get_total_flops() // 2,
             macs_per=self.macs_per,
         )
+
+
+def image_tower(
+    module: nn.Module, side: int, outputs: dict[str, tuple[int, ...]], architecture: str, weights: Weights
+) -> ExportModule:
+    """The tower that takes a batch of `side` × `side` pixels. `outputs`: name → shape without the batch."""
+    return ExportModule(
+        role="image_tower",
+        module=module.eval(),
+        example=(torch.zeros(1, side, side, 3),),
+        inputs=(TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
+        outputs=tuple(TensorSpec(name, ("batch", *shape), "float32") for name, shape in outputs.items()),
+        dynamic={0: {0: "batch"}},
+        architecture=architecture,
+        source=weights.source,
+        trained=weights.trained,
+        macs_per="image",
+    )
+
+
+def text_tower(
+    module: nn.Module, most: int, fixed: bool, dim: int, architecture: str, weights: Weights
+) -> ExportModule:
+    """The tower that takes a batch of texts of up to `most` tokens, if `fixed` always as many."""
+    ids = torch.zeros(1, most, dtype=torch.int64)
+    axes = {0: "batch"} if fixed else {0: "batch", 1: "tokens"}
+    shape = ("batch", most if fixed else "tokens")
+    return ExportModule(
+        role="text_tower",
+        module=module.eval(),
+        example=(ids, torch.ones_like(ids)),
+        inputs=tuple(TensorSpec(name, shape, "int64") for name in ("input_ids", "attention_mask")),
+        outputs=(TensorSpec("embedding", ("batch", dim), "float32"),),
+        dynamic={0: axes, 1: axes},
+        architecture=architecture,
+        source=weights.source,
+        trained=weights.trained,
+        macs_per=f"text of {most} tokens",
+    )
+
+
+def normalises(module: nn.Module, spec: Preprocessing) -> None:
+    """Gives a module the buffers `mean` and `std`, per channel, which its forward takes from the pixels."""
+    for name, values in (("mean", spec.channel_mean), ("std", spec.channel_std)):
+        module.register_buffer(name, torch.tensor(values))

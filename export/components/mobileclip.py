@@ -14,7 +14,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from gamer.runtime.bundle.manifest import Preprocessing, TensorSpec
+from gamer.runtime.bundle.manifest import Preprocessing
 
 from ..checkpoints.fastvit_weights import fill_image, fill_mixer
 from ..checkpoints.filling import constant, fill
@@ -24,6 +24,7 @@ from ..checkpoints.weights import Weights
 from ..errors import ExportError
 from ..networks.fastvit import FastVit
 from ..networks.mobileclip_text import MobileClipText, MobileClipTextShape
+from . import export_module
 from .export_module import ExportModule
 
 Rule = tuple[str, str | Callable[[re.Match[str]], str]]
@@ -124,24 +125,14 @@ def image_tower(config: Config, weights: Weights, spec: Preprocessing) -> Export
     with torch.device("meta"):
         module = FastVit(shape)
     fill_image(module, _named(config, weights, "visual.trunk.final_conv.se.fc1.weight"), "visual.trunk")
-    for name, values in (("mean", spec.channel_mean), ("std", spec.channel_std)):
-        module.register_buffer(name, torch.tensor(values))
-    side = shape.image
-    return ExportModule(
-        role="image_tower",
-        module=module.eval(),
-        example=(torch.zeros(1, side, side, 3),),
-        inputs=(TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
-        outputs=(
-            TensorSpec("embedding", ("batch", shape.embedding), "float32"),
-            TensorSpec("patches", ("batch", shape.patches, shape.features), "float32"),
-        ),
-        dynamic={0: {0: "batch"}},
-        architecture=f"MobileCLIP FastViT at {side}, {'-'.join(map(str, shape.depths))} blocks × "
-        f"{'-'.join(map(str, shape.widths))}",
-        source=weights.source,
-        trained=weights.trained,
-        macs_per="image",
+    export_module.normalises(module, spec)
+    depths, widths = ("-".join(map(str, sizes)) for sizes in (shape.depths, shape.widths))
+    return export_module.image_tower(
+        module,
+        shape.image,
+        {"embedding": (shape.embedding,), "patches": (shape.patches, shape.features)},
+        f"MobileCLIP FastViT at {shape.image}, {depths} blocks × {widths}",
+        weights,
     )
 
 
@@ -162,21 +153,14 @@ def text_tower(config: Config, weights: Weights) -> ExportModule:
         fill(layer, named, root, _LAYER)
         layer.qkv.weight = constant(named.get(f"{root}.attn.in_proj_weight", 3 * width, width))
         layer.qkv.bias = constant(named.get(f"{root}.attn.in_proj_bias", 3 * width))
-    ids = torch.zeros(1, text.positions, dtype=torch.int64)
-    return ExportModule(
-        role="text_tower",
-        module=module.eval(),
-        example=(ids, torch.ones_like(ids)),
-        inputs=tuple(
-            TensorSpec(name, ("batch", text.positions), "int64") for name in ("input_ids", "attention_mask")
-        ),
-        outputs=(TensorSpec("embedding", ("batch", text.embedding), "float32"),),
-        dynamic={0: {0: "batch"}, 1: {0: "batch"}},
-        architecture=f"MobileCLIP text, {text.encoder.layers} layers × {width}"
-        + (" between 2 of convolutions" if shape.mixers else ""),
-        source=weights.source,
-        trained=weights.trained,
-        macs_per=f"text of {text.positions} tokens",
+    mixers = " between 2 of convolutions" if shape.mixers else ""
+    return export_module.text_tower(
+        module,
+        text.positions,
+        True,
+        text.embedding,
+        f"MobileCLIP text, {text.encoder.layers} layers × {width}{mixers}",
+        weights,
     )
 
 

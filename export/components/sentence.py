@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from gamer.runtime.bundle.manifest import TensorSpec
 from gamer.runtime.models.decoder import relative_buckets
 
 from ..checkpoints.catalogue import Config
@@ -23,6 +22,7 @@ from ..checkpoints.sentence_modules import SentenceModules
 from ..checkpoints.weights import Weights
 from ..networks.bert import SentenceEncoder
 from ..networks.modernbert import ModernBert
+from . import export_module
 from .export_module import ExportModule
 
 Names = dict[str, tuple[str, ...]]
@@ -68,21 +68,13 @@ def text_tower(opened: Checkpoint, most: int = 0) -> ExportModule:
     """
     config, tokens = opened.config, longest(opened.config, opened.sentence, most)
     module = network(config, opened.weights, opened.sentence, most)
-    ids = torch.zeros(1, tokens, dtype=torch.int64)
-    axes = {0: "batch", 1: "tokens"}
-    return ExportModule(
-        role="text_tower",
-        module=module,
-        example=(ids, torch.ones_like(ids)),
-        inputs=tuple(
-            TensorSpec(name, ("batch", "tokens"), "int64") for name in ("input_ids", "attention_mask")
-        ),
-        outputs=(TensorSpec("embedding", ("batch", int(config["hidden_size"])), "float32"),),
-        dynamic={0: axes, 1: axes},
-        architecture=f"{_NAMES[config['model_type']]}, {opened.sentence.pooling} pooling",
-        source=opened.weights.source,
-        trained=opened.weights.trained,
-        macs_per=f"text of {tokens} tokens",
+    return export_module.text_tower(
+        module,
+        tokens,
+        False,
+        int(config["hidden_size"]),
+        f"{_NAMES[config['model_type']]}, {opened.sentence.pooling} pooling",
+        opened.weights,
     )
 
 

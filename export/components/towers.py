@@ -14,8 +14,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from gamer.runtime.bundle.manifest import TensorSpec
-
 from ..checkpoints.filling import NoWeights, constant, fill
 from ..checkpoints.preprocessing import preprocessing
 from ..checkpoints.tower_config import Config, image_shape, model_type, text_shape
@@ -23,7 +21,7 @@ from ..checkpoints.weights import Weights
 from ..networks.clip_text import ClipText, SiglipText
 from ..networks.encoder import Encoder
 from ..networks.vit import ClipImage, Patches, SiglipImage, VitShape
-from . import mobileclip
+from . import export_module, mobileclip
 from .export_module import ExportModule
 
 __all__ = ["TowerSize", "features", "image_tower", "preprocessing", "shapes", "text_tower"]
@@ -68,23 +66,13 @@ def image_tower(config: Config, weights: Weights, processor: Config | None = Non
         return mobileclip.image_tower(config, weights, spec)
     shape = image_shape(config)
     module = _clip_image(shape, weights) if kind == "clip" else _siglip_image(shape, weights)
-    for name, values in (("mean", spec.channel_mean), ("std", spec.channel_std)):
-        module.patch.register_buffer(name, torch.tensor(values))
-    side, width = shape.image, shape.encoder.width
-    return ExportModule(
-        role="image_tower",
-        module=module.eval(),
-        example=(torch.zeros(1, side, side, 3),),
-        inputs=(TensorSpec("pixels", ("batch", side, side, 3), "float32"),),
-        outputs=(
-            TensorSpec("embedding", ("batch", shape.embedding), "float32"),
-            TensorSpec("patches", ("batch", shape.patches, width), "float32"),
-        ),
-        dynamic={0: {0: "batch"}},
-        architecture=_image_name(shape, kind),
-        source=weights.source,
-        trained=weights.trained,
-        macs_per="image",
+    export_module.normalises(module.patch, spec)
+    return export_module.image_tower(
+        module,
+        shape.image,
+        {"embedding": (shape.embedding,), "patches": (shape.patches, shape.encoder.width)},
+        _image_name(shape, kind),
+        weights,
     )
 
 
@@ -110,22 +98,13 @@ def text_tower(config: Config, weights: Weights, pad: int | None = None) -> Expo
     )
     fill(module, weights, "", {"project": ("text_projection" if kind == "clip" else "text_model.head",)})
     _fill_encoder(module.encoder, weights, "text_model")
-    tokens: int | str = "tokens" if kind == "clip" else shape.positions
-    axes = {0: "batch", 1: "tokens"} if kind == "clip" else {0: "batch"}
-    ids = torch.zeros(1, shape.positions, dtype=torch.int64)
-    return ExportModule(
-        role="text_tower",
-        module=module.eval(),
-        example=(ids, torch.ones_like(ids)),
-        inputs=tuple(
-            TensorSpec(name, ("batch", tokens), "int64") for name in ("input_ids", "attention_mask")
-        ),
-        outputs=(TensorSpec("embedding", ("batch", shape.embedding), "float32"),),
-        dynamic={0: axes, 1: axes},
-        architecture=f"{_FAMILY[kind]} text, {shape.encoder.layers} layers × {shape.encoder.width}",
-        source=weights.source,
-        trained=weights.trained,
-        macs_per=f"text of {shape.positions} tokens",
+    return export_module.text_tower(
+        module,
+        shape.positions,
+        kind != "clip",
+        shape.embedding,
+        f"{_FAMILY[kind]} text, {shape.encoder.layers} layers × {shape.encoder.width}",
+        weights,
     )
 
 

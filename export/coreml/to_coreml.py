@@ -24,11 +24,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 
-from ..components.export_module import ExportModule
+from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
 from ..quantize.palette import palette
 from ..quantize.quantization_policy import QuantizationPolicy
@@ -38,7 +37,6 @@ from .stateful import stateful
 
 SUFFIX = ".mlpackage"
 PALETTE_CHANNELS = 16
-Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 # Operations between a square and the root of its mean.
 ROOT_OPS = ("linear", "matmul", "reduce_mean", "reduce_sum", "add", "sqrt", "rsqrt")
 
@@ -47,7 +45,7 @@ def write(
     item: ExportModule,
     quant: str,
     language: Language,
-    samples: list[tuple[NDArray[Any], ...]],
+    samples: Samples,
     path: Path,
     options: TargetOptions = DEFAULT,
 ) -> Specs:

@@ -24,7 +24,7 @@ from torch import nn
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 
-from ..components.export_module import ExportModule
+from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
 from ..quantize.calibration import convolves
 from ..quantize.fp16_emulation import Rounded, in_half
@@ -33,14 +33,13 @@ from ..recipe import LLM_ROLES
 from ..target_options import DEFAULT, TargetOptions
 
 SUFFIX = ".pte"
-Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 
 
 def write(
     item: ExportModule,
     quant: str,
     language: Language,
-    samples: list[tuple[NDArray[Any], ...]],
+    samples: Samples,
     path: Path,
     options: TargetOptions = DEFAULT,
 ) -> Specs:

@@ -6,15 +6,14 @@ from pathlib import Path
 
 from torch import nn
 
-from gamer.runtime.bundle.manifest import Language, TensorSpec
+from gamer.runtime.bundle.manifest import Language
 
+from ..components.export_module import Specs
 from ..errors import ExportError
 from ..networks.decoder import DecoderStep
 from ..networks.t5 import T5Encoder, T5Step
 from . import decoder_graph, t5_graph
 from .graph import Scheme
-
-Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
 
 
 def write(module: nn.Module, language: Language, scheme: Scheme, path: Path) -> Specs:

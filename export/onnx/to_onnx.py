@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gamer.runtime.bundle.manifest import Language, TensorSpec
+from gamer.runtime.bundle.manifest import Language
 
-from ..components.export_module import ExportModule
+from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
 from ..quantize.calibration import convolves
 from ..quantize.quantization_policy import QuantizationPolicy
@@ -36,8 +36,6 @@ SUFFIX = ".onnx"
 # The first convolutions (the stem and the first block) work on raw contrast. In int8 they lower the worst
 # fixture's cosine by 0.024; in fp32 they take no measurable extra time.
 FP32_CONVOLUTIONS = 3
-Specs = tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]
-Samples = list[tuple[NDArray[Any], ...]]
 
 
 def write(

@@ -20,11 +20,10 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.manifest import Language
 from gamer.runtime.telemetry import load_onnxruntime
 
-from ..components.export_module import ExportModule
+from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
 from ..target_options import DEFAULT, TargetOptions
 from . import to_onnx
-from .to_onnx import Samples, Specs
 
 SUFFIX = ".ort"
 MAX_BYTES = (1 << 31) - 1  # a flatbuffer's offsets have 31 bits

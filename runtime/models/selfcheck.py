@@ -11,9 +11,7 @@ reported.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ import numpy as np
 from gamer.index.json_checked import stored
 from gamer.index.records import FloatArray
 
+from .. import cache
 from ..backends import FALLBACK, UNITS, Array, Session, open_session, processor, split
 from ..bundle import manifest as mf
 from ..bundle.manifest import Language, Preprocessing
@@ -98,7 +97,7 @@ def open_checked(
                 threshold,
                 form,
             )
-        _store_verdict(verdict_path, form, cosine)
+        cache.keep(verdict_path, {"units": form, "cosine": cosine})
         return session, Verdict(role, form, round(cosine, 6), threshold, "measured")
     raise RuntimeFailure(
         f"{path}: worst cosine {', '.join(measured)} on {kernels}, below {threshold:g}: export with --quant "
@@ -206,16 +205,7 @@ def golden_array(bundle: Path, file: mf.DataFile) -> Array:
 def _verdict_path(artifact: mf.Artifact, golden: dict[str, mf.DataFile], kernels: str) -> Path:
     """The file of a verdict in the user's cache; its name is a hash over artifact, fixtures and kernels."""
     parts = (artifact.sha256, *sorted(f.sha256 for f in golden.values()), kernels)
-    return cache_folder() / "selfcheck" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.json"
-
-
-def cache_folder() -> Path:
-    """$GAMER_CACHE if set, else the system's cache folder of this user."""
-    if named := os.environ.get("GAMER_CACHE"):
-        return Path(named)
-    from platformdirs import user_cache_path
-
-    return user_cache_path("gamer")
+    return cache.folder() / "selfcheck" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.json"
 
 
 @dataclass(frozen=True)
@@ -234,14 +224,3 @@ def _load_verdict(path: Path, threshold: float) -> tuple[str, float] | None:
         return None
     units = any(verdict.units in choices for choices in (*UNITS.values(), ("",)))
     return (verdict.units, verdict.cosine) if units and threshold <= verdict.cosine <= 1.001 else None
-
-
-def _store_verdict(path: Path, units: str, cosine: float) -> None:
-    """Stores a verdict: writes a temporary file and renames it. Does nothing if the cache is not writable."""
-    temporary = path.with_suffix(f".{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps({"units": units, "cosine": cosine}), encoding="utf-8")
-        temporary.replace(path)
-    except OSError:
-        pass

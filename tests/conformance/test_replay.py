@@ -79,11 +79,9 @@ def test_missing_tools_are_named_by_the_command_that_installs_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("GAMER_TOOLS", str(tmp_path))
-    assert (
-        absent("Kotlin") == "mobile-setup-kotlin"
-        and absent("Swift") == "mobile-setup-swift"
-        and absent("Python") == ""
-    )
+    assert absent("Kotlin") == "mobile-setup-kotlin"
+    assert absent("Swift") == "mobile-setup-swift"
+    assert absent("Python") == ""
 
 
 def test_a_fixture_of_another_format_or_with_two_cases_of_one_name_is_refused(tmp_path: Path) -> None:

@@ -42,13 +42,13 @@ def test_his_own_model_from_a_missed_bar_to_a_verified_bundle(gamer: Any, tmp_pa
     asked = ("-m", source, "--quant", "int4", "--targets", "onnx", "-o", out)
 
     failed = gamer("export", *asked, "--threshold", "llm_decoder=1/1")
-    assert failed.exit_code == 1 and "llm_decoder for onnx (int4): " in failed.output
-    assert (
-        "--group-size 16, --keep down=int8 (matrices are " in failed.output
-        and "--quant int8" in failed.output
-    )
+    assert failed.exit_code == 1
+    assert "llm_decoder for onnx (int4): " in failed.output
+    assert "--group-size 16, --keep down=int8 (matrices are " in failed.output
+    assert "--quant int8" in failed.output
     offered = re.search(r"--threshold (llm_decoder=[\d.]+/[\d.]+)", failed.output)
-    assert offered is not None and not out.exists()
+    assert offered is not None
+    assert not out.exists()
 
     passed = gamer("export", *asked, "--threshold", offered[1])
     assert passed.exit_code == 0, passed.output
@@ -59,17 +59,16 @@ def test_his_own_model_from_a_missed_bar_to_a_verified_bundle(gamer: Any, tmp_pa
     assert gamer("verify", out).exit_code == 0
     source.rename(tmp_path / "moved")
     gone = gamer("verify", out)
-    assert gone.exit_code == 1 and gone.output.strip().count("\n") == 0
+    assert gone.exit_code == 1
+    assert gone.output.strip().count("\n") == 0
     assert f"were at {source}, which is gone: say where they are now, as in --weights llm=PATH" in gone.output
     assert gamer("verify", out, "--weights", f"llm={tmp_path / 'moved'}").exit_code == 0
 
     other = tiny.TINY["gemma3"](tmp_path / "other")
     wrong = gamer("verify", out, "--weights", f"llm={other}")
-    assert (
-        wrong.exit_code == 1
-        and wrong.output.strip().count("\n") == 0
-        and "name its own weights" in wrong.output
-    )
+    assert wrong.exit_code == 1
+    assert wrong.output.strip().count("\n") == 0
+    assert "name its own weights" in wrong.output
 
 
 def test_a_bundle_from_another_machine_says_whose_weights_it_wants(tmp_path: Path) -> None:
@@ -84,9 +83,8 @@ def test_a_bundle_from_another_machine_says_whose_weights_it_wants(tmp_path: Pat
 
 def test_thresholds_and_rules_belong_to_the_weights_and_not_to_the_recipe(tmp_path: Path) -> None:
     packaged, own = Settings("pocket"), Settings("pocket", sources=(("llm", str(tmp_path)),))
-    assert (
-        packaged.quant_of("llm_decoder", "onnx") == "int4" and own.quant_of("llm_decoder", "onnx") == "int8"
-    )
+    assert packaged.quant_of("llm_decoder", "onnx") == "int4"
+    assert own.quant_of("llm_decoder", "onnx") == "int8"
     assert packaged.threshold("int4", "llm_decoder").cosine == 0.99
     same = Settings("llm", sources=(("llm", str(tmp_path)),))
     for quant in ("int8", "int4", "pal6"):
@@ -116,7 +114,8 @@ def test_a_dry_run_says_which_component_does_not_follow_keep(gamer: Any, tmp_pat
         "note: --keep head has no effect on llm_decoder for executorch (fp32 as a whole)" in explained.output
     )
     refused = gamer("export", *asked, "--targets", "executorch")
-    assert refused.exit_code == 1 and "--keep head: nothing follows it" in refused.output
+    assert refused.exit_code == 1
+    assert "--keep head: nothing follows it" in refused.output
 
 
 def test_calibrated_convolutions_and_the_token_table_do_not_follow_keep(

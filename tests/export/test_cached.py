@@ -71,21 +71,25 @@ def test_a_directory_gives_text_and_is_exported_once(generate: Any, tmp_path: Pa
     asked = (model, "hello", "--max-new", "4", "--json")
     first, again = generate(*asked), generate(*asked)
     assert first.exit_code == again.exit_code == 0, first.output
-    assert "exported once in int8" in first.stderr and again.stderr == ""
+    assert "exported once in int8" in first.stderr
+    assert again.stderr == ""
     assert first.stdout.partition('"ended"')[0] == again.stdout.partition('"ended"')[0]
     out = cached.folder(model, "int8")
-    assert out.is_relative_to(tmp_path / "cache") and {a.target for a in mf.read(out).artifacts} == {"onnx"}
+    assert out.is_relative_to(tmp_path / "cache")
+    assert {a.target for a in mf.read(out).artifacts} == {"onnx"}
     config = model / "config.json"
     config.write_text(config.read_text() + "\n")  # changed: another folder, and the earlier one goes
     assert cached.folder(model, "int8") != out != cached.folder(model, "int4")
-    assert "exported once" in generate(*asked).stderr and not out.exists()
+    assert "exported once" in generate(*asked).stderr
+    assert not out.exists()
 
 
 def test_a_gguf_file_gives_text(generate: Any, tmp_path: Path) -> None:
     model = gguf_of(tiny.TINY["qwen2"](tmp_path / "mine"), tmp_path / "mine.gguf")
     done = generate(model, "hello", "--raw", "--max-new", "2", "--quant", "int4", "--json")
     assert done.exit_code == 0, done.output
-    assert '"new_tokens": 2' in done.stdout and "exported once in int4" in done.stderr
+    assert '"new_tokens": 2' in done.stdout
+    assert "exported once in int4" in done.stderr
     assert mf.read(cached.folder(model, "int4")).quant == "int4"
 
 
@@ -93,7 +97,9 @@ def test_without_the_extra_it_says_what_to_install(generate: Any, tmp_path: Path
     model = tiny.TINY["qwen2"](tmp_path / "mine")
     monkeypatch.setitem(sys.modules, "gamer.export.checkpoints.checkpoint", None)
     done = generate(model, "hello")
-    assert done.exit_code == 1 and "-m pip install -e" in done.stderr and "[export]'" in done.stderr
+    assert done.exit_code == 1
+    assert "-m pip install -e" in done.stderr
+    assert "[export]'" in done.stderr
     assert not list((tmp_path / "cache").rglob("manifest.json"))
 
 
@@ -108,4 +114,6 @@ def test_what_is_no_language_model_is_refused_in_one_line(generate: Any, tmp_pat
         ((tmp_path / "absent",), "absent"),
     ):
         done = generate(asked[0], "hello", *asked[1:])
-        assert done.exit_code == 1 and words in done.stderr and len(done.stderr.splitlines()) == 1
+        assert done.exit_code == 1
+        assert words in done.stderr
+        assert len(done.stderr.splitlines()) == 1

@@ -60,7 +60,8 @@ def test_any_value_is_of_the_type_or_refused_in_one_line_with_its_place(name: st
     except JsonError as error:
         assert re.fullmatch(r"file[^:]*: must (be|have) .*", str(error))
         return
-    assert whole.kind in ("a", "b") and 1 <= len(whole.parts) <= 2
+    assert whole.kind in ("a", "b")
+    assert 1 <= len(whole.parts) <= 2
     assert all(type(part.size) is int and 0 <= part.size <= 9 for part in whole.parts)
     assert all(part.share is None or 0 < part.share <= 1 for part in whole.parts)
     assert type(whole.on) is bool

@@ -50,7 +50,9 @@ def test_doctor_without_a_bundle_describes_the_machine(tmp_path: Path) -> None:
     ):
         assert word in done.stdout
     report = json.loads(doctor("--json", cache=tmp_path).stdout)
-    assert report["sqlite_fts5"] and report["components"] == [] and report["processor"]["features"]
+    assert report["sqlite_fts5"]
+    assert report["components"] == []
+    assert report["processor"]["features"]
 
 
 @pytest.mark.slow
@@ -62,13 +64,14 @@ def test_doctor_shows_a_bundle_component_by_component(bundle: Path, tmp_path: Pa
         for line in done.stdout.splitlines()
         if line.strip().startswith(("image_", "text_", "llm_", "dpe_"))
     }
-    assert len(rows) == 8 and "int8, " in rows["image_tower"] and "int4, " in rows["llm_decoder"]
-    assert "MB for all of the bundle" in done.stdout and "Worst cosine with torch" in done.stdout
+    assert len(rows) == 8
+    assert "int8, " in rows["image_tower"]
+    assert "int4, " in rows["llm_decoder"]
+    assert "MB for all of the bundle" in done.stdout
+    assert "Worst cosine with torch" in done.stdout
     report = json.loads(doctor(str(bundle), "--json", cache=tmp_path).stdout)
-    assert (
-        all(c["here"] >= c["threshold"] and not c["problem"] for c in report["components"])
-        and report["needs_mb"] > 170
-    )
+    assert all(c["here"] >= c["threshold"] and not c["problem"] for c in report["components"])
+    assert report["needs_mb"] > 170
 
 
 @pytest.mark.slow
@@ -81,5 +84,6 @@ def test_doctor_names_a_damaged_component_and_exits_1(bundle: Path, tmp_path: Pa
     done = doctor(str(copy), "--json", cache=tmp_path)
     assert done.returncode == 1
     problems = {c["role"]: c["problem"] for c in json.loads(done.stdout)["components"] if c["problem"]}
-    assert list(problems) == ["dpe_router"] and "it changed since export" in problems["dpe_router"]
+    assert list(problems) == ["dpe_router"]
+    assert "it changed since export" in problems["dpe_router"]
     assert doctor(str(tmp_path / "nowhere"), cache=tmp_path).returncode == 1

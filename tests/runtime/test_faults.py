@@ -64,7 +64,7 @@ FAULTS: list[tuple[str, Callable[[Path], None], tuple[str, ...]]] = [
     ("text_tokenizer.json", flip, ("text_tokenizer.json", "SHA-256")),
     ("gazetteer.sqlite", cut, ("gazetteer.sqlite", "bytes")),
     ("gazetteer.sqlite", Path.unlink, ("gazetteer.sqlite", "missing")),
-    ("manifest.json", cut, ("manifest.json", "not JSON")),
+    ("manifest.json", cut, ("manifest.json", "must be JSON")),
     ("manifest.json", Path.unlink, ("no manifest.json", "gamer export")),
     ("manifest.json", rename, ("another-encoder", "gamer index update")),
 ]

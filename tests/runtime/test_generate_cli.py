@@ -42,7 +42,9 @@ def test_help_names_the_options() -> None:
 def test_what_is_wrong_is_one_line(args: tuple[str, ...], code: int, words: str) -> None:
     done = generate(*args)
     (line,) = done.stderr.decode().splitlines()
-    assert done.returncode == code and words in line and done.stdout == b""
+    assert done.returncode == code
+    assert words in line
+    assert done.stdout == b""
 
 
 @pytest.mark.slow
@@ -51,11 +53,14 @@ def test_a_question_is_answered_in_text_and_in_json(chat_bundle: Path) -> None:
     spoken, counted = generate(*asked, "-v"), generate(*asked, "--json")
     assert spoken.returncode == counted.returncode == 0
     told = json.loads(counted.stdout)
-    assert spoken.stdout.decode() == told["text"] + "\n" and "Paris" in told["text"]
+    assert spoken.stdout.decode() == told["text"] + "\n"
+    assert "Paris" in told["text"]
     assert set(told) == {
         *("text", "ended", "prompt_tokens", "new_tokens", "first_token_ms", "tokens_per_second"),
     }
-    assert told["first_token_ms"] > 0 and told["tokens_per_second"] > 0 and counted.stderr == b""
+    assert told["first_token_ms"] > 0
+    assert told["tokens_per_second"] > 0
+    assert counted.stderr == b""
     assert f"{told['prompt_tokens']} tokens of prompt" in spoken.stderr.decode()
 
 
@@ -65,7 +70,8 @@ def test_the_prompt_comes_from_standard_input_and_a_stop_is_cut_off(chat_bundle:
     done = generate(str(chat_bundle), "-", "--stop", "Paris", "--json", given=f"{question}\n".encode())
     same = generate(str(chat_bundle), question, "--stop", "Paris", "--json")
     told = json.loads(done.stdout)
-    assert told["ended"] == "stop" and "Paris" not in told["text"]
+    assert told["ended"] == "stop"
+    assert "Paris" not in told["text"]
     assert told["text"] == json.loads(same.stdout)["text"]
     assert b"prompt is empty" in generate(str(chat_bundle), "-").stderr
 
@@ -81,7 +87,9 @@ def test_a_seed_repeats_a_text_and_another_gives_another(bundle: Path) -> None:
 def test_what_needs_a_template_says_so(bundle: Path, tmp_path: Path) -> None:
     assert b"leave --raw out" in generate(str(bundle), "hi", "--raw", "--system", "x").stderr
     long = generate(str(bundle), "word " * 5_000, "--raw")
-    assert long.returncode == 1 and b"do not fit" in long.stderr and long.stderr.count(b"\n") == 1
+    assert long.returncode == 1
+    assert b"do not fit" in long.stderr
+    assert long.stderr.count(b"\n") == 1
 
 
 @pytest.mark.slow
@@ -93,7 +101,10 @@ def test_ctrl_c_keeps_what_was_said(bundle: Path) -> None:
         first = process.stdout.read(1)
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=60)
-        assert process.returncode == 130 and first and rest.endswith(b"\n") and errors == b""
+        assert process.returncode == 130
+        assert first
+        assert rest.endswith(b"\n")
+        assert errors == b""
     finally:
         process.kill()
         process.wait(10)

@@ -140,7 +140,7 @@ def test_a_malformed_device_profile_is_named_in_the_error(
 ) -> None:
     raw = json.loads(devices.PROFILES.read_text())
     (tmp_path / "d.json").write_text(json.dumps([raw[0], raw[1] | change]))
-    with pytest.raises(RuntimeFailure, match=f"profile 1: .*{message}"):
+    with pytest.raises(RuntimeFailure, match=rf"d\.json\[1\].*{message}"):
         devices.load(tmp_path / "d.json")
     (tmp_path / "d.json").write_text(json.dumps([raw[0], raw[0]]))
     with pytest.raises(RuntimeFailure, match="one name"):

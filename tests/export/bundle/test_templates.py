@@ -78,7 +78,8 @@ SAID = (
 def test_the_turns_write_what_the_template_writes(template: ChatTemplate) -> None:
     turns = derive(template, begins=True).turns
     (own,) = rendering.render(template.text, template.bos, template.eos, [Dialogue(SAID, True)]) or ("",)
-    assert own is not None and written(turns, SAID) == own.removeprefix(template.bos)
+    assert own is not None
+    assert written(turns, SAID) == own.removeprefix(template.bos)
 
 
 @pytest.mark.parametrize("template", [MISTRAL, LLAMA2], ids=["mistral", "llama2"])
@@ -89,7 +90,8 @@ def test_without_a_system_turn_the_rest_is_as_the_template_writes_it(template: C
     # The space before an answer is the model's own first token.
     assert own is not None
     assert written(found.turns, SAID[1:]) == own.removeprefix(template.bos).replace("[/INST] ", "[/INST]")
-    assert bool(found.notes) == (template is LLAMA2) and "system" not in found.turns
+    assert bool(found.notes) == (template is LLAMA2)
+    assert "system" not in found.turns
 
 
 def test_a_template_that_adds_a_system_message_of_its_own_is_used_without() -> None:
@@ -112,7 +114,9 @@ def test_a_template_that_adds_a_system_message_of_its_own_is_used_without() -> N
 )
 def test_a_template_that_cannot_be_expressed_is_told_in_one_line(text: str) -> None:
     found = derive(ChatTemplate(text), begins=False)
-    assert found.turns == {} and len(found.notes) == 1 and "use --raw" in found.notes[0]
+    assert found.turns == {}
+    assert len(found.notes) == 1
+    assert "use --raw" in found.notes[0]
 
 
 def test_a_template_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +133,8 @@ def test_a_checkpoints_own_template_comes_before_the_marks_of_its_tokenizer(tmp_
     assert marked["chat_user"].startswith("<|im_start|>user")
     assert prompts(tokenizer, ChatTemplate("{{ messages[-1]['content'] }}")) == marked
     config = {"bos_token": {"content": "<s>"}, "eos_token": "</s>", "chat_template": MISTRAL.text}
-    assert of_directory(tmp_path, config) == MISTRAL and of_directory(tmp_path, None) is None
+    assert of_directory(tmp_path, config) == MISTRAL
+    assert of_directory(tmp_path, None) is None
     several = [{"name": "tool_use", "template": "x"}, {"name": "default", "template": MISTRAL.text}]
     assert of_directory(tmp_path, config | {"chat_template": several}) == MISTRAL
     (tmp_path / "chat_template.jinja").write_text("own", encoding="utf-8")

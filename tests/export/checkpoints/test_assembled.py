@@ -32,7 +32,8 @@ def test_the_parts_are_joined_in_order_once(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     first, sha256 = packages(tmp_path / "site"), hashlib.sha256(WHOLE).hexdigest()
     joined = checkpoint._assembled(first, known(sha256))
-    assert joined == tmp_path / "cache" / "gamer" / "fake.gguf" and joined.read_bytes() == WHOLE
+    assert joined == tmp_path / "cache" / "gamer" / "fake.gguf"
+    assert joined.read_bytes() == WHOLE
     (first / "data" / "model.gguf.part1").write_bytes(b"changed")  # not read again: the joined file is right
     assert checkpoint._assembled(first, known(sha256)).read_bytes() == WHOLE
     joined.write_bytes(b"damaged")

@@ -27,17 +27,13 @@ def qwen2(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_directory_gives_tensors_by_name_and_shape(qwen2: Path) -> None:
     checkpoint = open_checkpoint(None, str(qwen2))
-    assert (
-        checkpoint.config["model_type"] == "qwen2"
-        and checkpoint.weights.source == "local:qwen2"
-        and checkpoint.weights.trained
-    )
+    assert checkpoint.config["model_type"] == "qwen2"
+    assert checkpoint.weights.source == "local:qwen2"
+    assert checkpoint.weights.trained
     assert checkpoint.weights.get(Q, 64, 64).dtype == torch.float32
-    assert (
-        not checkpoint.weights.has("lm_head.weight")
-        and checkpoint.tokenizer is not None
-        and "<|im_start|>" in checkpoint.tokenizer()
-    )
+    assert not checkpoint.weights.has("lm_head.weight")
+    assert checkpoint.tokenizer is not None
+    assert "<|im_start|>" in checkpoint.tokenizer()
     with pytest.raises(ExportError, match=r"local:qwen2: no tensor model\.layers\.7"):
         checkpoint.weights.get("model.layers.7.self_attn.q_proj.weight", 64, 64)
     with pytest.raises(
@@ -48,9 +44,8 @@ def test_a_directory_gives_tensors_by_name_and_shape(qwen2: Path) -> None:
 
 def test_random_weights_depend_on_seed_and_name_and_are_scaled_by_architecture() -> None:
     one, two, other = RandomWeights(7), RandomWeights(7), RandomWeights(8)
-    assert torch.equal(one.get(Q, 64, 32), two.get(Q, 64, 32)) and not torch.equal(
-        one.get(Q, 64, 32), other.get(Q, 64, 32)
-    )
+    assert torch.equal(one.get(Q, 64, 32), two.get(Q, 64, 32))
+    assert not torch.equal(one.get(Q, 64, 32), other.get(Q, 64, 32))
     assert not torch.equal(one.get(Q, 64, 32), one.get(Q.replace("q_proj", "k_proj"), 64, 32))
     assert (one.get("model.norm.weight", 8) == 1).all()
     into = Q.replace("q_proj", "o_proj")
@@ -58,20 +53,20 @@ def test_random_weights_depend_on_seed_and_name_and_are_scaled_by_architecture()
     assert RandomWeights(7, depth=8).get(into, 256, 256).std() == pytest.approx(1 / 64, rel=0.02)
     assert RandomWeights(7, depth=8).get(Q, 256, 256).std() == pytest.approx(1 / 16, rel=0.02)
     table, queries = "model.embed_tokens.weight", "decoder.block.0.layer.1.EncDecAttention.q.weight"
-    assert (
-        one.get(table, 256, 256).std() == pytest.approx(1, rel=0.02)
-        and one.get("pooler.weight", 8).std() < 0.1
-    )
+    assert one.get(table, 256, 256).std() == pytest.approx(1, rel=0.02)
+    assert one.get("pooler.weight", 8).std() < 0.1
     assert RandomWeights(7, table=0.5).get(table, 256, 256).std() == pytest.approx(0.5, rel=0.02)
     assert RandomWeights(7, head=64).get(queries, 256, 256).std() == pytest.approx(1 / 128, rel=0.02)
     qwen2 = open_checkpoint("qwen2-1.5b", "random:7")
-    assert isinstance(qwen2.weights, RandomWeights) and (
+    assert isinstance(qwen2.weights, RandomWeights)
+    assert (
         qwen2.weights.depth,
         qwen2.weights.head,
         qwen2.weights.table,
     ) == (28, 1, 1.0)
     gemma, t5 = (open_checkpoint(name, "random:7").weights for name in ("gemma3-1b", "flan-t5-xl"))
-    assert isinstance(gemma, RandomWeights) and (gemma.table, gemma.depth, gemma.sandwich) == (
+    assert isinstance(gemma, RandomWeights)
+    assert (gemma.table, gemma.depth, gemma.sandwich) == (
         1152**-0.5,
         26,
         True,
@@ -82,12 +77,11 @@ def test_random_weights_depend_on_seed_and_name_and_are_scaled_by_architecture()
         ("post_feedforward_layernorm", 52**-0.5),
     ):
         assert 1 + float(gemma.get(f"model.layers.0.{norm}.weight", 4)[0]) == pytest.approx(scale)
-    assert isinstance(t5, RandomWeights) and t5.head == 64
-    assert (
-        qwen2.config["num_hidden_layers"] == 28
-        and qwen2.weights.source == "random:7"
-        and not qwen2.weights.trained
-    )
+    assert isinstance(t5, RandomWeights)
+    assert t5.head == 64
+    assert qwen2.config["num_hidden_layers"] == 28
+    assert qwen2.weights.source == "random:7"
+    assert not qwen2.weights.trained
 
 
 @pytest.mark.parametrize("name", sorted(catalogue.MODELS.keys() - {"dlib-faces"}))  # its file has the sizes

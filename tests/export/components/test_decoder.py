@@ -170,10 +170,13 @@ def test_the_torch_step_generates_until_its_length_or_an_end_token(
 
     lm = LanguageModel(Table(), torch_decoder(step), LANGUAGE)
     free = lm.generate(Request((5, 9, 1), 6))
-    assert len(free.ids) == 6 and free.ended == "length" and free.prompt_tokens == 3
+    assert len(free.ids) == 6
+    assert free.ended == "length"
+    assert free.prompt_tokens == 3
     again = LanguageModel(Table(), torch_decoder(step), Language(2, 2, 16, 64, 24, 10_000.0, (free.ids[2],)))
     stopped = again.generate(Request((5, 9, 1), 6))
-    assert stopped.ids == free.ids[: free.ids.index(free.ids[2])] and stopped.ended == "end"
+    assert stopped.ids == free.ids[: free.ids.index(free.ids[2])]
+    assert stopped.ended == "end"
 
 
 def test_quantized_blocks_err_by_at_most_half_a_step() -> None:
@@ -205,7 +208,9 @@ def test_searched_blocks_have_a_smaller_error_than_plain_ones() -> None:
     searched = block_codes.nearest_blocks(matrix)
     plain = block_codes.affine_blocks(matrix)
     rounded = plain._replace(rest=np.zeros_like(plain.rest)).dequantize()
-    assert not searched.rest.any() and searched.codes.max() <= 15 and searched.zeros.max() <= 15
+    assert not searched.rest.any()
+    assert searched.codes.max() <= 15
+    assert searched.zeros.max() <= 15
     assert np.square(searched.dequantize() - matrix).sum() < np.square(rounded - matrix).sum()
 
 
@@ -255,11 +260,9 @@ def test_an_outlier_does_not_set_the_scale_of_its_whole_row() -> None:
     assert Int8Embedding(weight).groups == 1
     weight[7, 40] = 40.0  # of a row whose root mean square is one
     table = Int8Embedding(weight)
-    assert (
-        table.groups == 32
-        and table.get_buffer("scale").shape == (10, 32)
-        and table.get_buffer("rows").shape == weight.shape
-    )
+    assert table.groups == 32
+    assert table.get_buffer("scale").shape == (10, 32)
+    assert table.get_buffer("rows").shape == weight.shape
     assert torch.nn.functional.cosine_similarity(table(torch.arange(10)), weight, dim=1).min() > 0.9999
     blocks = weight[ids].view(3, 32, 32)
     assert (

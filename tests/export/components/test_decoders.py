@@ -165,7 +165,8 @@ def test_the_token_table_is_stored_in_the_type_of_its_quantization(quant: str, k
         weights.get("model.embed_tokens.weight", 80, 64),
     )
     got = table(torch.tensor([3, 3, 70]))
-    assert table.get_buffer("rows").dtype == kind and got.dtype == torch.float32
+    assert table.get_buffer("rows").dtype == kind
+    assert got.dtype == torch.float32
     assert (got - stored[[3, 3, 70]]).abs().max() <= off * stored.abs().max()
 
 
@@ -246,9 +247,8 @@ def test_large_weights_are_written_beside_the_graph(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(graph, "MAX_EMBEDDED_BYTES", 0)
     path = tmp_path / "llm_decoder.onnx"
     decoder = bound(decoders.decoder(config, weights, SLOTS), language, Scheme("fp32"), path)
-    assert sorted(p.name for p in path.iterdir()) == ["model.onnx", "model.onnx.data"] and [
-        p.name for p in tmp_path.iterdir()
-    ] == [path.name]
+    assert sorted(p.name for p in path.iterdir()) == ["model.onnx", "model.onnx.data"]
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
     assert (path / "model.onnx").stat().st_size < (path / "model.onnx.data").stat().st_size / 5
     np.testing.assert_allclose(decoder.forward(rows(config, weights))[1], hidden, atol=1e-4)
 
@@ -269,5 +269,6 @@ def test_sizes_computed_without_weights_match_the_modules(family: str) -> None:
 def test_random_weights_give_every_family_finite_outputs(family: str) -> None:
     _, config, _ = tiny(family)
     item = decoders.decoder(config, RandomWeights(3), SLOTS)
-    assert not item.trained and item.source == "random:3"
+    assert not item.trained
+    assert item.source == "random:3"
     assert all(torch.isfinite(out).all() for out in item.module(*item.example))

@@ -53,7 +53,8 @@ def test_a_language_model_that_makes_v_q_is_part_of_the_channels_name(
 def test_a_checkpoints_numbers_are_exported_and_called_trained(tmp_path: Path, role: str) -> None:
     opened = open_checkpoint(None, str(save(tmp_path / "dpe")))
     item = experts.component(role, 5, SIZES, opened)
-    assert item.trained and item.source == "local:dpe"
+    assert item.trained
+    assert item.source == "local:dpe"
     for name, parameter in item.module.named_parameters():
         assert torch.equal(parameter, opened.weights.get(f"{role}.{name}", *parameter.shape))
     untrained = experts.component(role, 5, SIZES, 20)

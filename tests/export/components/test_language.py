@@ -32,7 +32,8 @@ def test_the_likelihood_is_that_of_transformers(family: str) -> None:
     table = decoders.embed(config, weights, "fp32").module
     language = Language(step, table, words(), end=2)
     ids = language.ids(TEXTS)
-    assert [len(row) for row in ids] == [6, 2] and ids[0][-1] == 2
+    assert [len(row) for row in ids] == [6, 2]
+    assert ids[0][-1] == 2
     torch.manual_seed(5)
     prompts = torch.randn(2, 4, step.shape.hidden)
     with torch.no_grad():
@@ -54,7 +55,8 @@ def test_soft_prompts_take_gradients_of_the_likelihood() -> None:
     language = Language(step, decoders.embed(config, weights, "fp32").module, words(), 2, rank=2)
     prompts = torch.zeros(2, 3, step.shape.hidden, requires_grad=True)
     language.nll(prompts, language.ids(TEXTS)).backward()
-    assert prompts.grad is not None and float(prompts.grad.abs().sum()) > 0
+    assert prompts.grad is not None
+    assert float(prompts.grad.abs().sum()) > 0
     assert language.adapter is not None
     assert all(p.grad is not None for p in language.adapter.parameters())
 

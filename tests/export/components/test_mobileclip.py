@@ -66,12 +66,12 @@ def test_the_towers_give_the_vectors_of_timm_and_open_clip(mobileclip_reference:
         assert (patches - answers["patches"]).abs().max() < 5e-6 * answers["patches"].abs().max(), layout
         assert (embedding - answers["unbiased" if layout == "apple" else "image"]).abs().max() < 1e-6, layout
         assert (vectors - answers["text"]).abs().max() < 1e-6, layout
-        assert patches.shape[1:] == features(checkpoint.config) and text.inputs[0].shape == ("batch", 24)
+        assert patches.shape[1:] == features(checkpoint.config)
+        assert text.inputs[0].shape == ("batch", 24)
         assert not any(isinstance(part, nn.BatchNorm2d) for part in image.module.modules())
     # The two photos and the layouts' two heads give different vectors, so the agreement means something.
-    assert (answers["patches"][0] - answers["patches"][1]).abs().max() > 0.01 and (
-        answers["image"] - answers["unbiased"]
-    ).abs().max() > 1e-3
+    assert (answers["patches"][0] - answers["patches"][1]).abs().max() > 0.01
+    assert (answers["image"] - answers["unbiased"]).abs().max() > 1e-3
 
 
 @pytest.mark.slow
@@ -202,9 +202,8 @@ def apple_s0(folder: Path) -> Layers:
 def test_the_text_tower_of_s0_gives_the_vectors_of_one_built_of_torchs_layers(tmp_path: Path) -> None:
     reference = apple_s0(tmp_path / "s0")
     checkpoint = open_checkpoint(None, str(tmp_path / "s0"))
-    assert (
-        checkpoint.config["text_config"]["mixers"] is True and recipe_for(checkpoint.config) == "mobileclip"
-    )
+    assert checkpoint.config["text_config"]["mixers"] is True
+    assert recipe_for(checkpoint.config) == "mobileclip"
     ids = torch.randint(1, 58, (3, 20), generator=torch.Generator().manual_seed(5))
     mask = torch.ones_like(ids)
     for row, end in enumerate((3, 19, 8)):
@@ -327,7 +326,8 @@ def test_an_unsupported_tower_is_refused_in_one_line_that_names_it(
 ) -> None:
     with pytest.raises(ExportError, match=says) as raised:
         shapes(open_checkpoint(None, str(open_clip(tmp_path, changed))).config)
-    assert "\n" not in str(raised.value) and len(str(raised.value)) < 250
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 250
 
 
 def test_an_incomplete_mobileclip_checkpoint_is_refused(tmp_path: Path) -> None:
@@ -341,11 +341,9 @@ def test_a_single_weights_file_of_apple_is_enough_for_the_named_recipe(tmp_path:
     apple_s0(tmp_path / "s0")
     (tmp_path / "s0" / "mobileclip_s0.json").unlink()
     checkpoint = open_checkpoint("mobileclip-s0", str(tmp_path / "s0"))
-    assert (
-        checkpoint.config == S0
-        and checkpoint.licence.startswith("Apple")
-        and checkpoint.tokenizer is not None
-    )
+    assert checkpoint.config == S0
+    assert checkpoint.licence.startswith("Apple")
+    assert checkpoint.tokenizer is not None
     with pytest.raises(ExportError, match=r"no config\.json"):
         open_checkpoint(None, str(tmp_path / "s0"))
     # Published as a pickle: refused unless trusted by name.

@@ -191,7 +191,8 @@ def test_the_language_model_generates_the_tokens_of_transformers(kind: str, tmp_
         assert list(generated.ids) == [i for i in expected[0, 1:].tolist() if i != 1]
         assert generated.prompt_tokens == len(prompt)
     soft = lm.generate(Request(tuple(PROMPT[9:]), 8, soft=table[PROMPT[:9]]))
-    assert soft.ids == lm.generate(Request(tuple(PROMPT), 8)).ids and soft.prompt_tokens == len(PROMPT)
+    assert soft.ids == lm.generate(Request(tuple(PROMPT), 8)).ids
+    assert soft.prompt_tokens == len(PROMPT)
 
 
 def test_t5_refuses_to_answer_without_a_prompt_and_a_prompt_that_is_too_long() -> None:

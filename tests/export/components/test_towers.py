@@ -150,7 +150,8 @@ def test_sizes_computed_without_weights_match_the_towers(config: dict[str, Any])
     towers = (image_tower(config, weights), text_tower(config, weights))
     for size, tower in zip(shapes(config), towers, strict=True):
         assert (size.role, size.parameters) == (tower.role, sum(p.numel() for p in tower.module.parameters()))
-        assert size.architecture == tower.architecture and not tower.trained
+        assert size.architecture == tower.architecture
+        assert not tower.trained
     for name, size in zip(("vision_model", "text_model"), shapes(config), strict=True):
         ours = sum(
             p.numel()
@@ -205,7 +206,8 @@ def test_an_unsupported_config_is_refused_in_one_line_that_names_the_entry(
 ) -> None:
     with pytest.raises(ExportError, match=says.replace("[", r"\[")) as raised:
         shapes({"model_type": "clip", **change})
-    assert "\n" not in str(raised.value) and len(str(raised.value)) < 250
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 250
 
 
 def test_preprocessing_follows_the_processor() -> None:
@@ -219,7 +221,8 @@ def test_preprocessing_follows_the_processor() -> None:
     assert (siglip.fit, siglip.interpolation) == (
         "squash",
         "bilinear",
-    ) and siglip.channel_std == pytest.approx([127.5] * 3)
+    )
+    assert siglip.channel_std == pytest.approx([127.5] * 3)
     # Old files: one number, which is the shorter side because a crop follows.
     old = preprocessing(
         {"model_type": "clip"},
@@ -231,9 +234,8 @@ def test_preprocessing_follows_the_processor() -> None:
             "image_std": [1, 1, 1],
         },
     )
-    assert (old.resize, old.crop, old.fit) == (256, 224, "crop") and old.channel_std == pytest.approx(
-        [255.0] * 3
-    )
+    assert (old.resize, old.crop, old.fit) == (256, 224, "crop")
+    assert old.channel_std == pytest.approx([255.0] * 3)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +244,7 @@ def test_preprocessing_follows_the_processor() -> None:
         ({"do_resize": False}, "do_resize"),
         ({"size": {"shortest_edge": 336}, "crop_size": 336}, "224 × 224"),
         ({"size": {"height": 224, "width": 112}}, "only squares"),
-        ({"resample": 0}, "resample 0"),
+        ({"resample": 0}, "resample must be one of the following, not 0"),
         ({"image_mean": [0.5]}, "image_mean"),
         ({"image_std": [0, 1, 1]}, "positive"),
         ({"do_center_crop": False}, "nothing cropped"),

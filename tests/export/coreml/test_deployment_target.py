@@ -37,7 +37,8 @@ def test_a_program_for_ios_17_or_18_has_its_version_and_passes_parity(
         (folder / "records").mkdir(parents=True)
         settings = Settings(recipe, quant, tuple((part, source) for part in parts), deployment_target=target)
         artifact = write.run_task(write.Task(settings, role, "coreml", quant, str(folder))).artifact
-        assert artifact.parity.status == "passed" and artifact.parity.minimum is not None
+        assert artifact.parity.status == "passed"
+        assert artifact.parity.minimum is not None
         assert artifact.parity.minimum >= settings.threshold(quant, role).cosine
         model = Model_pb2.Model()
         model.ParseFromString((folder / artifact.path / MODEL).read_bytes())

@@ -91,7 +91,8 @@ def test_a_decoder_in_every_scheme_stays_close_to_the_torch_module(
     with torch.no_grad():
         want = item.module(*item.example)
     for spec, w in zip(outputs, want, strict=True):
-        assert spec.shape == tuple(w.shape) and spec.dtype == str(got[spec.name].numpy().dtype)
+        assert spec.shape == tuple(w.shape)
+        assert spec.dtype == str(got[spec.name].numpy().dtype)
         assert cosine(got[spec.name].numpy(), w.numpy()) >= least
     assert source in {o.type for o in read(tmp_path / "d.mlpackage").operations}
 
@@ -190,7 +191,8 @@ def test_a_palette_is_closer_than_even_steps_and_its_indices_are_the_nearest(bit
     values = np.random.default_rng(1).standard_t(4, (16, 300)).astype(np.float32)
     lut, indices = palette(values, bits)
     flat = values.reshape(-1)
-    assert lut.shape == (1 << bits,) and np.array_equal(indices, np.abs(flat[:, None] - lut[None]).argmin(1))
+    assert lut.shape == (1 << bits,)
+    assert np.array_equal(indices, np.abs(flat[:, None] - lut[None]).argmin(1))
     even = np.linspace(flat.min(), flat.max(), 1 << bits)
     assert ((flat - lut[indices]) ** 2).mean() < ((flat[:, None] - even[None]) ** 2).min(1).mean()
 

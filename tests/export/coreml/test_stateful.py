@@ -88,7 +88,8 @@ def test_the_cache_is_no_input_or_output_but_an_fp16_state_of_the_program(
     decoder.reset()
     decoder.forward(table[FIRST[:3]])
     for value in program.states().values():
-        assert np.abs(value[:, :3]).min(axis=(0, 2)).all() and not value[:, 3:].any()
+        assert np.abs(value[:, :3]).min(axis=(0, 2)).all()
+        assert not value[:, 3:].any()
 
 
 @pytest.mark.slow
@@ -146,9 +147,8 @@ def test_an_encoder_decoder_keeps_its_own_cache_and_is_given_that_of_the_encoder
     for driver in (decoder, plain):
         driver.attend(cross)
     np.testing.assert_allclose(decoder.forward(table[SECOND])[1], plain.forward(table[SECOND])[1], atol=0.02)
-    assert {t.name for t in program.artifact.inputs} >= {"cross_k.0", "cross_v.0"} and len(
-        program.states()
-    ) == 2
+    assert {t.name for t in program.artifact.inputs} >= {"cross_k.0", "cross_v.0"}
+    assert len(program.states()) == 2
 
 
 def test_the_step_stores_the_cache_that_the_driver_would_store() -> None:
@@ -159,7 +159,8 @@ def test_the_step_stores_the_cache_that_the_driver_would_store() -> None:
         decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy(),
         stateful(item),
     )
-    assert with_states.module.step is item.module and len(with_states.example) == len(with_states.inputs) == 8
+    assert with_states.module.step is item.module
+    assert len(with_states.example) == len(with_states.inputs) == 8
     plain, driver = torch_decoder(item, language), torch_decoder(item, language)
     _, want = plain.forward(table[FIRST])
     for n, token in enumerate(FIRST):

@@ -34,7 +34,8 @@ def test_conse_is_the_weighted_mean_of_the_ten_likeliest_labels() -> None:
     tower = ConseTower(EfficientNetLite0(), vectors, 127.0, 128.0).eval()
     with torch.no_grad():
         embedding, patches, probs = tower(torch.rand(2, 224, 224, 3) * 255)
-    assert patches.shape == (2, 49, FEATURES) and probs.shape == (2, 1000)
+    assert patches.shape == (2, 49, FEATURES)
+    assert probs.shape == (2, 1000)
     for row in range(2):
         best = probs[row].topk(10)
         want = torch.nn.functional.normalize((best.values[:, None] * vectors[best.indices]).sum(0), dim=0)
@@ -46,6 +47,7 @@ def test_experts_and_router_have_their_shapes_and_the_routers_weights_sum_to_1()
     with torch.no_grad():
         weights = Router(32, 16, 3)(patches)
         prompts = Expert(32, 16, 4, 2, 24)(patches)
-    assert weights.shape == (1, 3) and float(weights.sum()) == pytest.approx(1.0, abs=1e-6)
+    assert weights.shape == (1, 3)
+    assert float(weights.sum()) == pytest.approx(1.0, abs=1e-6)
     assert prompts.shape == (1, 49, 24)
     assert not torch.allclose(prompts[:, 0], prompts[:, 1])

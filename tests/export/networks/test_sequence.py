@@ -38,5 +38,6 @@ def test_states_have_gradients_down_to_the_embeddings() -> None:
     assert isinstance(step, DecoderStep)
     embeds = torch.zeros(2, 5, step.shape.hidden, requires_grad=True)
     hidden_states(step, embeds, torch.tensor([5, 3])).sum().backward()
-    assert embeds.grad is not None and bool(torch.isfinite(embeds.grad).all())
+    assert embeds.grad is not None
+    assert bool(torch.isfinite(embeds.grad).all())
     assert float(embeds.grad[1, :3].abs().sum()) > 0

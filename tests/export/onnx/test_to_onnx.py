@@ -106,13 +106,15 @@ def test_a_tower_in_every_quantization_stays_close_to_torch_and_within_its_size(
 ) -> None:
     item, path = tower(config, kind), tmp_path / "tower.onnx"
     specs = write(item, quant, NO_LANGUAGE, [], path)
-    assert specs == (item.inputs, item.outputs) and [p.name for p in tmp_path.iterdir()] == ["tower.onnx"]
+    assert specs == (item.inputs, item.outputs)
+    assert [p.name for p in tmp_path.iterdir()] == ["tower.onnx"]
     onnx.checker.check_model(str(path))
     cosine, share = LIMITS[quant]
     for rows in (1, 3):
         given = inputs(item, rows)
         for spec, got, want in zip(item.outputs, run(path, given), reference(item, given), strict=True):
-            assert got.shape == want.shape and got.dtype == spec.dtype
+            assert got.shape == want.shape
+            assert got.dtype == spec.dtype
             assert cosines(got, want).min() >= cosine, spec.name
     # A share of the weights' bytes: the graph itself is a third of so small a file.
     weights = sum(p.numel() * 4 for p in item.module.parameters())
@@ -208,7 +210,8 @@ def test_nodes_that_are_no_attention_are_not_fused(tmp_path: Path) -> None:
     )
     model = onnx.load(str(tmp_path / "m.onnx"))
     before = [n.op_type for n in model.graph.node]
-    assert fuse_attention(model) == 0 and [n.op_type for n in model.graph.node] == before
+    assert fuse_attention(model) == 0
+    assert [n.op_type for n in model.graph.node] == before
 
 
 # Sizes of photos: wide, tall, square, smaller than the tower, a line.
@@ -255,7 +258,8 @@ def test_photographs_are_prepared_in_the_graph_as_by_pillow(tmp_path: Path) -> N
         for name in names[:6]:
             photo = load_pixels(photo_path(package, name))
             off = np.abs(session.run(None, {"image": photo})[0] - prepare(photo, spec))
-            assert off.mean() < 0.02 and off.max() <= 12, (name, off.mean(), off.max())
+            assert off.mean() < 0.02, (name, off.mean(), off.max())
+            assert off.max() <= 12, (name, off.mean(), off.max())
 
 
 def test_an_extreme_panorama_gives_finite_vectors_and_a_cut_fit_is_refused(tmp_path: Path) -> None:

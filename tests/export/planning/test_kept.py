@@ -39,8 +39,11 @@ def test_a_name_of_a_language_model_is_found_and_another_refused(
     with pytest.raises(ExportError) as failed:
         kept.check(llm(tmp_path, kind, "head", "nonsense"))
     line = str(failed.value)
-    assert line.startswith("--keep nonsense: ") and "llm_decoder has " in line and "layers.0.qkv" in line
-    assert ("llm_encoder has " in line) == (kind == "t5") and "\n" not in line
+    assert line.startswith("--keep nonsense: ")
+    assert "llm_decoder has " in line
+    assert "layers.0.qkv" in line
+    assert ("llm_encoder has " in line) == (kind == "t5")
+    assert "\n" not in line
 
 
 @pytest.mark.parametrize("kind", ["clip", "siglip"])
@@ -62,5 +65,7 @@ def test_the_command_refuses_before_it_exports(tmp_path: Path) -> None:
     for more in ((), ("--dry-run",)):
         command = ["-m", source, "-o", str(tmp_path / "out"), "--keep", "nonsense=int8", *more]
         done = CliRunner().invoke(export, command)
-        assert done.exit_code == 1 and "--keep nonsense: " in done.output and "layers.0.qkv" in done.output
+        assert done.exit_code == 1
+        assert "--keep nonsense: " in done.output
+        assert "layers.0.qkv" in done.output
     assert not list(tmp_path.glob("out*"))

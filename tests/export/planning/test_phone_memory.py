@@ -45,9 +45,8 @@ def test_a_decoder_needs_memory_for_its_cache() -> None:
         phone_memory.fits(PIXEL, [planned(role, "onnx", 0)], LANGUAGE)[0].bytes
         for role in ("llm_decoder", "llm_embed")
     )
-    assert (
-        with_cache - without == phone_memory.cache_bytes(LANGUAGE) and without == phone_memory.RUNTIME_BYTES
-    )
+    assert with_cache - without == phone_memory.cache_bytes(LANGUAGE)
+    assert without == phone_memory.RUNTIME_BYTES
 
 
 def test_a_component_cannot_run_only_where_none_of_its_artifacts_can() -> None:
@@ -75,7 +74,8 @@ def dry(*arguments: str) -> tuple[int, str, str]:
 def test_a_dry_run_reports_what_fits_and_fails_where_a_component_cannot_run() -> None:
     code, printed, _ = dry("--device-profile", "pixel 6", "--json")
     result = json.loads(printed)
-    assert code == 0 and {(f["target"], f["runs"]) for f in result["fits"]} == {
+    assert code == 0
+    assert {(f["target"], f["runs"]) for f in result["fits"]} == {
         ("onnx", True),
         ("executorch", True),
         ("coreml", False),
@@ -84,7 +84,10 @@ def test_a_dry_run_reports_what_fits_and_fails_where_a_component_cannot_run() ->
         a["bytes"] for a in result["artifacts"]
     ]
     code, printed, wrong = dry("--device-profile", "Pixel 6", "--targets", "coreml")
-    assert code == 1 and "not on Android" in printed and wrong.count("\n") == 1
+    assert code == 1
+    assert "not on Android" in printed
+    assert wrong.count("\n") == 1
     assert wrong.startswith("gamer export: Pixel 6 cannot run image_tower, text_tower: choose fewer bits")
     code, _, wrong = dry("--device-profile", "Nokia 3310")
-    assert code == 1 and "unknown device 'Nokia 3310'; choose from: Pixel 6" in wrong
+    assert code == 1
+    assert "unknown device 'Nokia 3310'; choose from: Pixel 6" in wrong

@@ -109,12 +109,14 @@ def test_a_dry_run_names_what_is_likely_to_miss_its_bar(tmp_path: Any) -> None:
     asked = ["-m", source, "--quant", "int4", "--targets", "onnx", "--dry-run", "-o", str(tmp_path / "out")]
     quiet = CliRunner().invoke(export, [*asked, "--threshold", "llm_decoder=0.95/0.8"])
     warned = CliRunner().invoke(export, [*asked, "--threshold", "llm_decoder=0.99/0.8"])
-    assert quiet.exit_code == warned.exit_code == 0 and "like models" not in quiet.output
+    assert quiet.exit_code == warned.exit_code == 0
+    assert "like models" not in quiet.output
     (line,) = (line for line in warned.output.splitlines() if "like models" in line)
     assert line.startswith(
         "note: language decoder int4 for onnx: like models reached a cosine of 0.971 of 0.99"
     )
-    assert "consider --keep NAME=int8" in line and "--threshold llm_decoder=LOWER" in line
+    assert "consider --keep NAME=int8" in line
+    assert "--threshold llm_decoder=LOWER" in line
     assert planned("pocket").notes == tuple(n for n in planned("pocket").notes if "like models" not in n)
 
 
@@ -136,4 +138,5 @@ def test_an_export_that_needs_more_memory_than_is_free_is_told_so(
     asked = ["-m", source, "--targets", "onnx", "--jobs", str(jobs), "-o", str(tmp_path / "out")]
     output = CliRunner().invoke(export, asked).output
     *notes, _ = filter(None, output.splitlines())  # the bar that went leaves an empty line
-    assert bool(notes) == bool(said) and re.search(said, "".join(notes))
+    assert bool(notes) == bool(said)
+    assert re.search(said, "".join(notes))

@@ -59,11 +59,9 @@ def test_the_users_photographs_replace_the_packaged_ones_for_int8(
     asked = Settings("pocket", calibrate=str(album))
     for target in ("onnx", "executorch"):
         samples = calibration.samples(asked, convolutions(), target, "int8")
-        assert (
-            len(samples) == 9
-            and samples[0][0].shape == (1, SIDE, SIDE, 3)
-            and max(x.max() for (x,) in samples) < 80
-        )
+        assert len(samples) == 9
+        assert samples[0][0].shape == (1, SIDE, SIDE, 3)
+        assert max(x.max() for (x,) in samples) < 80
         assert len(calibration.samples(Settings("pocket"), convolutions(), target, "int8")) == 16
     for target, quant in (("coreml", "int8"), ("onnx", "fp32")):
         assert calibration.samples(asked, convolutions(), target, quant) == []
@@ -91,17 +89,16 @@ def test_activation_ranges_come_from_the_photographs(target: str, tmp_path: Path
             worst[name, seen] = min(
                 float(cosines(got, want).min()) for got, want in zip(gots, wants, strict=True)
             )
-    assert (
-        worst["faint", "faint"] > worst["strong", "faint"]
-        and worst["strong", "strong"] > worst["faint", "strong"]
-    )
+    assert worst["faint", "faint"] > worst["strong", "faint"]
+    assert worst["strong", "strong"] > worst["faint", "strong"]
 
 
 def test_photographs_are_chosen_evenly_and_within_bounds(
     album: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = calibration.chosen(album)
-    assert len(every) == 9 and every == calibration.chosen(album)
+    assert len(every) == 9
+    assert every == calibration.chosen(album)
     monkeypatch.setattr(calibration, "MOST", 5)
     assert calibration.chosen(album) == every[::2]  # first, last, and three between
     monkeypatch.setattr(calibration, "LISTED", 6)
@@ -166,8 +163,6 @@ def test_a_new_photograph_changes_the_fingerprint_and_only_the_folders_name_is_s
     assert fingerprint(asked) == before != fingerprint(Settings("pocket"))
     Image.new("RGB", (20, 20)).save(album / "new.png")
     assert fingerprint(asked) != before
-    assert (
-        asked.to_strings()["calibrate"] == "my photos"
-        and from_strings(asked.to_strings()).calibrate == "my photos"
-    )
+    assert asked.to_strings()["calibrate"] == "my photos"
+    assert from_strings(asked.to_strings()).calibrate == "my photos"
     assert Settings("pocket", calibrate=".").to_strings()["calibrate"] == Path.cwd().name

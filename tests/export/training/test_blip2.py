@@ -75,9 +75,8 @@ def test_it_learns_the_persons_pairs_and_keeps_what_it_learned(
         assert max(scores, key=lambda colour: scores[colour]) == own, scores
     again = blip2.Blip2Fit(folder)
     blip2.fine_tune(again, photos, tmp_path, silent, said.append)
-    assert len(said) == 1 and again("a photo of red", photos.paths[0]) == fit(
-        "a photo of red", photos.paths[0]
-    )
+    assert len(said) == 1
+    assert again("a photo of red", photos.paths[0]) == fit("a photo of red", photos.paths[0])
 
 
 @pytest.mark.parametrize(

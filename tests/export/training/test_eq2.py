@@ -103,12 +103,14 @@ def test_a_killed_training_goes_on_with_the_language_models_changes(tmp_path: Pa
 def test_an_export_adds_the_changes_to_the_decoder(tmp_path: Path, rank: int) -> None:
     model = fitted(tmp_path / "dpe", rate=0.05, lora=rank)
     opened = open_checkpoint(None, str(tmp_path / "dpe"))
-    assert experts.rank(opened) == rank and experts.query_side(opened) == QuerySide("llm")
+    assert experts.rank(opened) == rank
+    assert experts.query_side(opened) == QuerySide("llm")
     _, config, weights = tiny("llama")
     step = decoders.decoder(config, weights, SLOTS).module
     experts.adapt(step, opened)
     trained = made(rank)[1]
-    assert trained.adapter is not None and model.llm_decoder is not None
+    assert trained.adapter is not None
+    assert model.llm_decoder is not None
     trained.adapter.load_state_dict(model.llm_decoder.state_dict())
     plain = Language(step, decoders.embed(config, weights, "fp32").module, words(), end=2)
     with torch.no_grad():
@@ -147,8 +149,10 @@ def test_the_need_grows_with_what_is_trained() -> None:
     alone = need.of(model, None, 5, 0.0, 100, OPTIONS)
     both = need.of(model, language, 5, 6.0, 100, OPTIONS)
     more = need.of(model, language, 5, 6.0, 100, replace(OPTIONS, batch=50))
-    assert alone.memory < both.memory < more.memory and alone.frozen == 0 < both.frozen
-    assert "parameters trained" in both.text() and "on cpu" in both.text()
+    assert alone.memory < both.memory < more.memory
+    assert alone.frozen == 0 < both.frozen
+    assert "parameters trained" in both.text()
+    assert "on cpu" in both.text()
 
 
 @pytest.mark.skipif("GAMER_FULL_SIZE" not in os.environ, reason="full size: 12 GB; make train-full-size")

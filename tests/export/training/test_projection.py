@@ -40,7 +40,8 @@ def test_the_router_learns_through_the_gate() -> None:
     vectors, _ = model(torch.randn(4, 5, SIZES.features))
     vectors.square().sum().backward()
     gradient = model.dpe_router.out.weight.grad
-    assert gradient is not None and float(gradient.abs().sum()) > 0
+    assert gradient is not None
+    assert float(gradient.abs().sum()) > 0
 
 
 def made_up() -> tuple[Features, FloatArray, FloatArray, list[int]]:
@@ -83,7 +84,8 @@ def test_the_start_finds_photos_that_it_was_not_shown_a_memory_of(slots: int) ->
     known = start.StartData(states[:30], list(range(30)), names if slots else None)
     start.initialise(model, features, known)
     after = found(model, features, states, kinds)
-    assert before < 0.5 and after > 0.9, (before, after)
+    assert before < 0.5, (before, after)
+    assert after > 0.9, (before, after)
     with torch.no_grad():
         weights = model(torch.tensor(features.patches[:1], dtype=torch.float32))[1]
     assert float(gate(weights, 0.7).min()) > 0

@@ -75,6 +75,7 @@ def test_a_refinement_is_reinforced_with_experts_or_a_blip2_as_judge(bundle: Pat
     judge = tiny_blip2.write(tmp_path / "blip2")
     again = reinforced("by-blip2", judge, said.append)
     assert any("BLIP-2 fine-tuned on 3 memories" in line for line in said)
-    assert again.before.plain == 1.0 and 0.0 <= again.before.reward <= 1.0
+    assert again.before.plain == 1.0
+    assert 0.0 <= again.before.reward <= 1.0
     with pytest.raises(ExportError, match="a training with another judge is there"):
         reinforced("by-blip2", None, silent)

@@ -54,7 +54,8 @@ def test_training_from_random_numbers_finds_photos_of_the_kind_that_is_meant(tmp
 
 def test_a_weight_on_the_entropy_makes_the_router_choose_fewer(tmp_path: Path) -> None:
     few = run(tmp_path / "few", replace(OPTIONS, epochs=20, rate=1e-2, entropy=5.0))[2]
-    assert few[-1].entropy < few[0].entropy and few[-1].experts < 3.0
+    assert few[-1].entropy < few[0].entropy
+    assert few[-1].experts < 3.0
 
 
 def test_a_killed_training_ends_where_a_whole_one_does(tmp_path: Path) -> None:
@@ -69,7 +70,8 @@ def test_a_killed_training_ends_where_a_whole_one_does(tmp_path: Path) -> None:
         run(tmp_path / "killed", report=kill)
     assert not (tmp_path / "killed" / "config.json").exists()
     _, resumed, epochs = run(tmp_path / "killed")
-    assert resumed == 2 and [epoch.epoch for epoch in epochs] == [3, 4]
+    assert resumed == 2
+    assert [epoch.epoch for epoch in epochs] == [3, 4]
     run(tmp_path / "whole")
     whole, killed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
     assert whole.keys() == killed.keys()
@@ -221,7 +223,8 @@ def test_a_file_for_features_has_its_blocks(tmp_path: Path, monkeypatch: pytest.
         if not kept:
             monkeypatch.delattr("os.posix_fallocate", raising=False)
         array = features._array(tmp_path / name, True, np.float16, (10, 49, 128))
-        assert (tmp_path / name).stat().st_blocks * 512 >= array.nbytes and not array.any()
+        assert (tmp_path / name).stat().st_blocks * 512 >= array.nbytes
+        assert not array.any()
 
 
 @pytest.mark.parametrize(("batch", "accumulate"), [(5, 6), (10, 3), (15, 2)])
@@ -260,7 +263,8 @@ def test_the_rate_falls_to_the_end_of_the_steps(monkeypatch: pytest.MonkeyPatch)
     loop, shares = Loop(model, torch.optim.SGD(model.parameters()), seen, known, options), list[float]()
     monkeypatch.setattr(loop, "_set_rate", shares.append)
     told = [loop.epoch(n, 0) for n in range(loop.epochs)]
-    assert shares == [0, 0.25, 0.5, 0.75] and [epoch.of for epoch in told] == [2, 2]
+    assert shares == [0, 0.25, 0.5, 0.75]
+    assert [epoch.of for epoch in told] == [2, 2]
 
 
 def test_after_a_loss_that_is_not_a_number_the_last_whole_epoch_is_published(tmp_path: Path) -> None:

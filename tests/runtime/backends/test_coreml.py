@@ -104,12 +104,14 @@ def test_numbers_are_cast_to_what_the_program_declares() -> None:
         program, artifact("llm_embed", {"ids": ((1,), "int32")}, {"embeds": ((1, 4), "float16")})
     )
     assert session.run({"ids": np.array([7], np.int64)})["embeds"].dtype == np.float16
-    assert program.seen["ids"].dtype == np.int32 and program.seen["ids"].tolist() == [7]
+    assert program.seen["ids"].dtype == np.int32
+    assert program.seen["ids"].tolist() == [7]
     turned = coreml_backend.shared(
         program, artifact("text_tower", {"x": ((4, 2), "float32")}, {"embeds": ((1, 4), "float16")})
     )
     turned.run({"x": np.zeros((2, 4), np.float64).T})
-    assert program.seen["x"].flags.c_contiguous and program.seen["x"].dtype == np.float32
+    assert program.seen["x"].flags.c_contiguous
+    assert program.seen["x"].dtype == np.float32
     assert not isinstance(session, StateSession)
 
 
@@ -134,7 +136,9 @@ def test_the_search_command_refuses_the_core_ml_backend_in_one_line(tmp_path: Pa
 
     album = GOLDEN / "album_v3.gamer"
     done = CliRunner().invoke(search, [str(album), "cat", "-b", str(tmp_path), "--backend", "coreml"])
-    assert done.exit_code == 1 and done.stderr.count("\n") == 1 and "macOS alone" in done.stderr
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1
+    assert "macOS alone" in done.stderr
 
 
 @pytest.mark.parametrize("backend", ["coreml:gpu", "onnx:all", "coreml:", "", "core"])
@@ -208,7 +212,9 @@ def test_a_package_runs_on_the_compute_units_that_were_chosen(
     open_session("coreml", *package, 1)
     assert mac.loaded[-1] == ("llm_embed.mlpackage", "ALL")
     one, two = (session.run({"ids": np.array([n], np.int64)})["embeds"] for n in (3, 4))
-    assert one.shape == (1, 64) and one.dtype == np.float16 and not np.array_equal(one, two)
+    assert one.shape == (1, 64)
+    assert one.dtype == np.float16
+    assert not np.array_equal(one, two)
 
 
 @pytest.mark.slow
@@ -274,7 +280,8 @@ def test_every_family_decodes_as_torch_does(mac: Any, family: str, cache: str, t
         assert isinstance(decoder, StepDecoder)
     got, want = decoder.forward(table[ids(9)]), plain.forward(table[ids(9)])
     assert measure.cosines(got[1], want[1]).min() > 0.999
-    assert np.argmax(got[0]) == np.argmax(want[0]) and got[0].dtype == np.float32
+    assert np.argmax(got[0]) == np.argmax(want[0])
+    assert got[0].dtype == np.float32
     saved = decoder.keep()
     after = decoder.forward(table[[5]])[0].copy()
     decoder.forward(table[[6]])
@@ -317,7 +324,8 @@ def test_on_a_mac_export_and_verify_measure_core_ml_and_the_interpreter(
         assert artifact.parity.executed_by.startswith("Core ML; MIL interpreter cosine ≥ 0.9")
         assert "Core ML; MIL interpreter" in parity_text(artifact.parity)
     again = verify.verify(folder, manifest, lambda text: None, settings.sources)
-    assert [a.parity for a in again.artifacts] == [a.parity for a in manifest.artifacts] and mac.loaded
+    assert [a.parity for a in again.artifacts] == [a.parity for a in manifest.artifacts]
+    assert mac.loaded
     mac.disturbed = 0.5  # the interpreter alone would pass
     with pytest.raises(ExportError, match="for coreml"):
         verify.verify(folder, manifest, lambda text: None, settings.sources)
@@ -340,9 +348,12 @@ def test_a_prefix_is_written_and_used_only_where_core_ml_runs(
     assert [(p.prompt, p.target) for p in stored] == [("refine", "coreml")]
     models = Models(folder, replace(manifest, prefixes=stored), "coreml:cpu_only", 1)
     ids, prefix = models.prompt("refine", "my cat")
-    assert prefix is not None and prefix.ids == ids[: stored[0].tokens] and len(prefix.ids) > 4
+    assert prefix is not None
+    assert prefix.ids == ids[: stored[0].tokens]
+    assert len(prefix.ids) > 4
     with_it, without = (models.language_model.generate(Request(ids, 6, prefix=p)) for p in (prefix, None))
-    assert with_it.ids == without.ids and with_it.computed == without.computed - len(prefix.ids)
+    assert with_it.ids == without.ids
+    assert with_it.computed == without.computed - len(prefix.ids)
     monkeypatch.setitem(backends.PLATFORMS, "coreml", ("another", "another system"))
     assert prefixes.write(folder, manifest) == ()
 
@@ -362,7 +373,8 @@ def test_bench_latency_measures_the_core_ml_backend(
     )
     assert done.exit_code == 0, done.stderr
     result = json.loads(done.stdout)
-    assert result["backend"] == "coreml:cpu_only" and {m["role"] for m in result["models"]} == {
+    assert result["backend"] == "coreml:cpu_only"
+    assert {m["role"] for m in result["models"]} == {
         "llm_embed",
         "llm_decoder",
     }
@@ -370,7 +382,8 @@ def test_bench_latency_measures_the_core_ml_backend(
         "llm_embed",
         "llm_prefill",
         "llm_decode",
-    } and mac.loaded[-1][1] == "CPU_ONLY"
+    }
+    assert mac.loaded[-1][1] == "CPU_ONLY"
 
 
 @pytest.fixture
@@ -404,11 +417,13 @@ def test_photos_are_encoded_and_found_through_core_ml_as_on_onnx(
     photos = {hit.id: hit.path for hit in engines[1].search("a photo", 19, now=NOW).hits if hit.id in wanted}
     for path in photos.values():
         seen, there = (models.encode_image(load_pixels(Path(str(path)))) for models in pocket)
-        assert cosine(seen.embedding, there.embedding) > 0.97 and seen.labels[0][0] == there.labels[0][0]
+        assert cosine(seen.embedding, there.embedding) > 0.97
+        assert seen.labels[0][0] == there.labels[0][0]
         assert seen.embedding.dtype == seen.patches.dtype == np.float32
         # The experts of both get the same patches: routing must not depend on how the tower was quantized.
         mine, theirs = (models.project(there.patches) for models in pocket)
-        assert mine.experts == theirs.experts and mine.macs_saved == theirs.macs_saved
+        assert mine.experts == theirs.experts
+        assert mine.macs_saved == theirs.macs_saved
         assert cosine(mine.prompts, theirs.prompts) > 0.98
     for query in (
         "coffee I photographed last spring",
@@ -417,10 +432,8 @@ def test_photos_are_encoded_and_found_through_core_ml_as_on_onnx(
         "Roman coins",
     ):
         one, other = (engine.search(query, now=NOW) for engine in engines)
-        assert (
-            one.hits[0].id == other.hits[0].id
-            and len({h.id for h in one.hits} & {h.id for h in other.hits}) >= 4
-        )
+        assert one.hits[0].id == other.hits[0].id
+        assert len({h.id for h in one.hits} & {h.id for h in other.hits}) >= 4
         assert one.presence == pytest.approx(other.presence, abs=0.1)
     assert one.trace.models.startswith("coreml:cpu_and_ne, its own threads")
     rows = [{"id": f"p{n}", "path": path} for n, path in enumerate(photos.values())]
@@ -447,10 +460,13 @@ def test_the_language_model_answers_through_core_ml_as_on_onnx(pocket: tuple[Mod
         logits, hidden = lm.decoder.forward(lm.embed(ids))
         states.append((logits.copy(), hidden.copy()))
         answers.append(lm.generate(Request(ids, 4)))
-    assert answers[0].text == answers[1].text and "Rome" in answers[0].text
-    assert cosine(states[0][1], states[1][1]) > 0.95 and np.corrcoef(states[0][0], states[1][0])[0, 1] > 0.95
+    assert answers[0].text == answers[1].text
+    assert "Rome" in answers[0].text
+    assert cosine(states[0][1], states[1][1]) > 0.95
+    assert np.corrcoef(states[0][0], states[1][0])[0, 1] > 0.95
     lm = ours.language_model
     lm.decoder.reset()
     lm.decoder.forward(lm.embed(ids[:8]))
     again = lm.generate(Request(ids, 4, prefix=Prefix(ids[:8], lm.decoder.keep())))
-    assert again.ids == answers[0].ids and again.computed == len(ids) - 8
+    assert again.ids == answers[0].ids
+    assert again.computed == len(ids) - 8

@@ -48,9 +48,8 @@ def test_golden_version_1_opens_and_writes_back_the_same() -> None:
 def test_golden_version_2_names_the_kernels_of_its_parity_and_writes_back_the_same() -> None:
     text = (GOLDEN / "manifest_v2.json").read_text(encoding="utf-8")
     manifest = mf.from_json(text, "golden")
-    assert manifest.schema_version == 2 and manifest.artifact("text_tower", "onnx").parity.kernels.startswith(
-        "onnxruntime 1.32.0, x86_64"
-    )
+    assert manifest.schema_version == 2
+    assert manifest.artifact("text_tower", "onnx").parity.kernels.startswith("onnxruntime 1.32.0, x86_64")
     assert mf.to_json(manifest) == text
 
 
@@ -58,9 +57,12 @@ def test_golden_version_3_says_what_a_caller_must_do_and_writes_back_the_same() 
     text = (GOLDEN / "manifest_v3.json").read_text(encoding="utf-8")
     manifest = mf.from_json(text, "golden")
     contract = manifest.artifact("text_tower", "onnx").contract
-    assert contract is not None and contract.golden is not None
-    assert contract.golden.want == "fixtures/text_tower.want.npy" and contract.outputs[0].unit_length
-    assert manifest.pixels().normalised_by == "graph" and mf.to_json(manifest) == text
+    assert contract is not None
+    assert contract.golden is not None
+    assert contract.golden.want == "fixtures/text_tower.want.npy"
+    assert contract.outputs[0].unit_length
+    assert manifest.pixels().normalised_by == "graph"
+    assert mf.to_json(manifest) == text
     with pytest.raises(BundleError, match=r"golden file 'gone\.npy' is not in files"):
         mf.from_json(text.replace('"want": "fixtures/text_tower.want.npy"', '"want": "gone.npy"'), "golden")
 

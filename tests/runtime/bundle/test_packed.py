@@ -59,7 +59,8 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 def test_what_is_packed_comes_out_the_same(bundle: Path, tmp_path: Path) -> None:
     done = packed.pack(bundle, tmp_path / "a.zip")
-    assert done.bytes == (tmp_path / "a.zip").stat().st_size and done.files == len(tree(bundle)) - 1
+    assert done.bytes == (tmp_path / "a.zip").stat().st_size
+    assert done.files == len(tree(bundle)) - 1
     assert packed.unpack(done.path, tmp_path / "out") == mf.read(bundle)
     before, after = tree(bundle), tree(tmp_path / "out")
     assert {n: d for n, d in before.items() if n != mf.MANIFEST_NAME} == {
@@ -68,7 +69,8 @@ def test_what_is_packed_comes_out_the_same(bundle: Path, tmp_path: Path) -> None
     again = packed.pack(bundle, tmp_path / "b.zip")
     assert done.path.read_bytes() == again.path.read_bytes()
     with zipfile.ZipFile(done.path) as file:
-        assert file.namelist()[0] == mf.MANIFEST_NAME and file.testzip() is None
+        assert file.namelist()[0] == mf.MANIFEST_NAME
+        assert file.testzip() is None
 
 
 def test_targets_and_parts_can_be_left_out(bundle: Path, tmp_path: Path) -> None:
@@ -79,10 +81,15 @@ def test_targets_and_parts_can_be_left_out(bundle: Path, tmp_path: Path) -> None
     left = packed.unpack(done.path, tmp_path / "out")
     assert {artifact.target for artifact in left.artifacts} == {target}
     roles = {component.role for component in left.components}
-    assert roles and not any(role.startswith(("llm_", "dpe_")) for role in roles)
-    assert left.language is None and left.prefixes == () and left.prompts == {} and left.channels == ()
+    assert roles
+    assert not any(role.startswith(("llm_", "dpe_")) for role in roles)
+    assert left.language is None
+    assert left.prefixes == ()
+    assert left.prompts == {}
+    assert left.channels == ()
     assert not any("llm" in name or "dpe" in name for name in tree(tmp_path / "out"))
-    assert left.text_encoder == whole.text_encoder and left.licences == whole.licences
+    assert left.text_encoder == whole.text_encoder
+    assert left.licences == whole.licences
 
 
 @pytest.mark.parametrize(
@@ -158,7 +165,8 @@ def test_files_that_were_tampered_with_leave_nothing(
     with pytest.raises(BundleError, match=said) as caught:
         packed.unpack(rewritten(whole, tmp_path / "b.zip", change), tmp_path / "out")
     assert "\n" not in str(caught.value)
-    assert not list(tmp_path.glob("out*")) and not (tmp_path / "evil").exists()
+    assert not list(tmp_path.glob("out*"))
+    assert not (tmp_path / "evil").exists()
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -178,15 +186,19 @@ def test_flipped_bytes_are_refused_in_one_line(
         found = packed.unpack(tmp_path / "b.zip", tmp_path / "out")
         mf.check(tmp_path / "out", found)  # what was flipped was nothing that is read
     except BundleError as error:
-        assert "\n" not in str(error) and not (tmp_path / "out").exists()
+        assert "\n" not in str(error)
+        assert not (tmp_path / "out").exists()
 
 
 def test_the_commands_say_what_they_did(bundle: Path, tmp_path: Path) -> None:
     file, out = tmp_path / "a.zip", tmp_path / "out"
     done = CliRunner().invoke(pack, [str(bundle), "-o", str(file), "--json"])
-    assert done.exit_code == 0 and json.loads(done.output)["bytes"] == file.stat().st_size
+    assert done.exit_code == 0
+    assert json.loads(done.output)["bytes"] == file.stat().st_size
     assert CliRunner().invoke(unpack, [str(file), "-o", str(out)]).exit_code == 0
     again = CliRunner().invoke(unpack, [str(file), "-o", str(out)])
-    assert again.exit_code == 1 and "there is something already" in again.output
+    assert again.exit_code == 1
+    assert "there is something already" in again.output
     none = CliRunner().invoke(unpack, [str(tmp_path / "none.zip"), "-o", str(tmp_path / "other")])
-    assert none.exit_code == 1 and "no such file" in none.output
+    assert none.exit_code == 1
+    assert "no such file" in none.output

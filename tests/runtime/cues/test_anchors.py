@@ -59,18 +59,17 @@ def test_an_anchor_becomes_a_time_at_its_offset_from_the_event(
 ) -> None:
     cues = parse(query, NOW, None)
     (anchor,) = cues.anchors
-    assert cues.times == () and cues.cubes == () and cues.rest == query
-    assert (
-        anchor.phrase.removeprefix("my ") == phrase.removeprefix("my ")
-        and query[slice(*anchor.span)] == anchor.text
-    )
+    assert cues.times == ()
+    assert cues.cubes == ()
+    assert cues.rest == query
+    assert anchor.phrase.removeprefix("my ") == phrase.removeprefix("my ")
+    assert query[slice(*anchor.span)] == anchor.text
     resolved = resolve(cues, lambda event: (day(2025, 7, 4),) if event == anchor.phrase else ())
-    assert (
-        shown(resolved) == [span]
-        and [t.kind for t in resolved.times] == ["anchor"]
-        and resolved.anchors == ()
-    )
-    assert resolved.rest == rest and resolved.cubes[0].start == resolved.times[0].start
+    assert shown(resolved) == [span]
+    assert [t.kind for t in resolved.times] == ["anchor"]
+    assert resolved.anchors == ()
+    assert resolved.rest == rest
+    assert resolved.cubes[0].start == resolved.times[0].start
 
 
 @pytest.mark.parametrize(

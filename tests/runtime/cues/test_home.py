@@ -39,15 +39,16 @@ def test_nights_over_months_are_a_home() -> None:
         taken(HOTEL, range(100, 112), 23, each=40),  # many photos, one fortnight
     )
     home = learn_home(*photos)
-    assert (
-        home is not None
-        and home.south is not None
-        and home.north is not None
-        and home.west is not None
-        and home.east is not None
-    )
-    assert home.south < HOME[0] < home.north and home.west < HOME[1] < home.east
-    assert home.north - home.south < 0.02 and not home.south < OFFICE[0] < home.north and not home.has_time
+    assert home is not None
+    assert home.south is not None
+    assert home.north is not None
+    assert home.west is not None
+    assert home.east is not None
+    assert home.south < HOME[0] < home.north
+    assert home.west < HOME[1] < home.east
+    assert home.north - home.south < 0.02
+    assert not home.south < OFFICE[0] < home.north
+    assert not home.has_time
 
 
 def test_the_small_hours_count_as_the_evening_before() -> None:

@@ -318,7 +318,8 @@ def test_foreign_words_in_an_english_query_change_nothing(query: str) -> None:
 
 def test_an_inherited_negation_and_the_words_between_cues_are_removed(gazetteer: Gazetteer) -> None:
     cues = parse("Strand nicht in Paris oder Lissabon", NOW, gazetteer)
-    assert [p.name for p in cues.negated_places] == ["Paris", "Lisbon"] and cues.rest == "Strand"
+    assert [p.name for p in cues.negated_places] == ["Paris", "Lisbon"]
+    assert cues.rest == "Strand"
 
 
 def test_a_name_in_a_longer_word_of_katakana_is_no_place(gazetteer: Gazetteer) -> None:
@@ -328,7 +329,8 @@ def test_a_name_in_a_longer_word_of_katakana_is_no_place(gazetteer: Gazetteer) -
 
 def test_without_a_gazetteer_names_in_other_scripts_stay() -> None:
     cues = parse("去年夏天在巴黎", NOW, None)
-    assert shown(cues) == ["20250601-20250831"] and "巴黎" in cues.rest
+    assert shown(cues) == ["20250601-20250831"]
+    assert "巴黎" in cues.rest
 
 
 def test_every_rule_stays_in_the_shared_syntax_and_fills_only_groups_that_it_has() -> None:
@@ -336,9 +338,12 @@ def test_every_rule_stays_in_the_shared_syntax_and_fills_only_groups_that_it_has
         for rule in language.rules:
             shared = expand(language, rule.pattern)
             names = re.findall(r"\(\?<([a-z]+[0-9]?)>", shared)
-            assert "(?P" not in shared and "<<" not in shared and len(names) == len(set(names))
+            assert "(?P" not in shared
+            assert "<<" not in shared
+            assert len(names) == len(set(names))
             slots = set(re.findall(r"\{([a-z]+[0-9]?)\}", rule.english))
-            assert slots <= set(names) and compiled(language, rule.pattern)
+            assert slots <= set(names)
+            assert compiled(language, rule.pattern)
         # What a table says is English that the reader knows, so it has no letters but ASCII.
         assert all(word.isascii() for table in language.tables.values() for word in table.values())
         assert all(name == lowered(name) for table in language.tables.values() for name in table)
@@ -355,7 +360,8 @@ def test_the_language_is_found_from_letters_and_words() -> None:
     }
     found = {name: language_of(query) for name, query in queries.items()}
     assert {name: language and language.name for name, language in found.items()} == {n: n for n in queries}
-    assert language_of("the dog and the cat") is None and language_of("") is None
+    assert language_of("the dog and the cat") is None
+    assert language_of("") is None
 
 
 @settings(max_examples=150, deadline=None)

@@ -149,13 +149,15 @@ def test_a_time_in_a_query_becomes_its_intervals_and_leaves_the_rest(
     cues = parse(query, NOW, None, EXTENT)
     assert shown(cues) == intervals.split()
     assert rest is None or parse(query, NOW, None).rest == rest
-    assert cues.cubes and all(c.has_time and not c.has_place for c in cues.cubes)
+    assert cues.cubes
+    assert all(c.has_time and not c.has_place for c in cues.cubes)
 
 
 def test_a_date_that_the_album_does_not_reach_stays_in_the_text() -> None:
     """A memory may mention 1961, but no photo of the album is from then."""
     cues = parse("the wall in August 1961", NOW, None, EXTENT)
-    assert cues.rest == "the wall in August 1961" and [t.kind for t in cues.times] == ["month"]
+    assert cues.rest == "the wall in August 1961"
+    assert [t.kind for t in cues.times] == ["month"]
     assert parse("lunch yesterday", NOW, None, EXTENT).rest == "lunch"
 
 
@@ -191,27 +193,26 @@ def test_a_date_that_the_album_does_not_reach_stays_in_the_text() -> None:
 )
 def test_words_that_only_look_like_times_are_not_read_as_times(query: str) -> None:
     cues = parse(query, NOW, None, EXTENT)
-    assert cues.times == () and cues.cubes == () and cues.rest == query
+    assert cues.times == ()
+    assert cues.cubes == ()
+    assert cues.rest == query
 
 
 def test_each_time_has_the_kind_that_was_read() -> None:
     def kinds(query: str) -> list[str]:
         return [t.kind for t in parse(query, NOW, None).times]
 
-    assert (
-        kinds("on 20110425") == ["day"] and kinds("in May 2011") == ["month"] and kinds("in 2011") == ["year"]
-    )
-    assert (
-        kinds("last summer") == ["relative"]
-        and kinds("this morning") == ["today"]
-        and kinds("last Friday") == ["weekday"]
-    )
-    assert (
-        kinds("at Christmas") == ["holiday"]
-        and kinds("in May") == ["yearly"]
-        and kinds("since 2010") == ["open"]
-    )
-    assert kinds("from May 2010 to June 2011") == ["span"] and kinds("last time") == ["last time"]
+    assert kinds("on 20110425") == ["day"]
+    assert kinds("in May 2011") == ["month"]
+    assert kinds("in 2011") == ["year"]
+    assert kinds("last summer") == ["relative"]
+    assert kinds("this morning") == ["today"]
+    assert kinds("last Friday") == ["weekday"]
+    assert kinds("at Christmas") == ["holiday"]
+    assert kinds("in May") == ["yearly"]
+    assert kinds("since 2010") == ["open"]
+    assert kinds("from May 2010 to June 2011") == ["span"]
+    assert kinds("last time") == ["last time"]
     assert all(0 < t.confidence <= 1 for t in parse("in May 2011 or last summer", NOW, None).times)
 
 
@@ -241,11 +242,12 @@ def test_recurring_times_are_evidence_and_make_no_cube(
 ) -> None:
     cues = parse(query, NOW, None, EXTENT)
     (cue,) = cues.recurring
-    assert cues.cubes == () and cues.rest == query and query[slice(*cue.span)] == cue.text
+    assert cues.cubes == ()
+    assert cues.rest == query
+    assert query[slice(*cue.span)] == cue.text
     into = into_week if cue.weekdays else into_day
-    assert all(cue.fits(into(ms(*when))) for when in fits) and not any(
-        cue.fits(into(ms(*when))) for when in others
-    )
+    assert all(cue.fits(into(ms(*when))) for when in fits)
+    assert not any(cue.fits(into(ms(*when))) for when in others)
     assert list(cue.fits(into(np.array([ms(*when) for when in (*fits, *others)])))) == [True] * len(fits) + [
         False
     ] * len(others)
@@ -274,12 +276,15 @@ def test_cues_that_overlap_are_intersected_and_others_are_united() -> None:
 
 def test_the_number_of_cubes_is_capped_at_the_latest_ones() -> None:
     cues = parse("my son in May", NOW, None, (ms(1901, 1, 1), ms(2026, 1, 1)))
-    assert len(cues.cubes) == MAX_CUBES and cues.cubes[-1].end == ms(2025, 6, 1) - 1
+    assert len(cues.cubes) == MAX_CUBES
+    assert cues.cubes[-1].end == ms(2025, 6, 1) - 1
 
 
 def test_a_negated_time_makes_no_cube_and_leaves_the_rest() -> None:
     cues = parse("beach but not in 2010", NOW, None, EXTENT)
-    assert cues.times == () and cues.cubes == () and cues.rest == "beach"
+    assert cues.times == ()
+    assert cues.cubes == ()
+    assert cues.rest == "beach"
     assert [t.text for t in cues.negated_times] == ["in 2010"]
 
 
@@ -318,7 +323,8 @@ def test_a_place_in_a_query_is_found_and_leaves_the_rest(
     cues = parse(query, NOW, gazetteer)
     assert ",".join(f"{p.name} {p.place.country_code}" for p in cues.places if p.place) == places
     assert rest is None or cues.rest == rest
-    assert cues.cubes and all(c.has_place and not c.has_time for c in cues.cubes)
+    assert cues.cubes
+    assert all(c.has_place and not c.has_time for c in cues.cubes)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +361,8 @@ def test_a_place_in_a_query_is_found_and_leaves_the_rest(
 )
 def test_words_that_only_look_like_places_are_not_read_as_places(gazetteer: Gazetteer, query: str) -> None:
     cues = parse(query, NOW, gazetteer)
-    assert cues.places == () and cues.rest == query
+    assert cues.places == ()
+    assert cues.rest == query
 
 
 def test_the_places_of_the_album_win(gazetteer: Gazetteer) -> None:
@@ -373,7 +380,8 @@ def test_the_places_of_the_album_win(gazetteer: Gazetteer) -> None:
     assert parse("dog in paris", NOW, gazetteer, near=lambda _: 0).places == ()
     assert parse("Paris dog", NOW, gazetteer, near=lambda _: 0).places == ()
     parisian = parse("paris dog", NOW, gazetteer, near=lambda p: int(p.contains(48.85, 2.35)))
-    assert [p.name for p in parisian.places] == ["Paris"] and parisian.rest == "dog"
+    assert [p.name for p in parisian.places] == ["Paris"]
+    assert parisian.rest == "dog"
 
 
 @pytest.mark.parametrize(
@@ -396,16 +404,17 @@ def test_names_that_are_words_are_no_places_even_if_the_album_was_there(
 
 def test_a_place_without_photos_makes_no_cube_and_stays_in_the_text(gazetteer: Gazetteer) -> None:
     cues = parse("sunset in Venice in May 2010", NOW, gazetteer, EXTENT, lambda _: 0)
-    assert [(p.name, p.photos) for p in cues.places] == [("Venice", 0)] and cues.rest == "sunset in Venice"
+    assert [(p.name, p.photos) for p in cues.places] == [("Venice", 0)]
+    assert cues.rest == "sunset in Venice"
     (cube,) = cues.cubes
-    assert cube.has_time and not cube.has_place
+    assert cube.has_time
+    assert not cube.has_place
 
 
 def test_a_country_is_searched_in_all_its_boxes(gazetteer: Gazetteer) -> None:
     cues = parse("beach in the US in 2010", NOW, gazetteer, EXTENT)
-    assert len(cues.cubes) == len(cues.places[0].boxes) > 1 and len({c.west for c in cues.cubes}) == len(
-        cues.cubes
-    )
+    assert len(cues.cubes) == len(cues.places[0].boxes) > 1
+    assert len({c.west for c in cues.cubes}) == len(cues.cubes)
 
 
 HOME = Cube(south=48.1, north=48.2, west=11.5, east=11.6)
@@ -416,35 +425,38 @@ HOME = Cube(south=48.1, north=48.2, west=11.5, east=11.6)
 )
 def test_home_is_a_place_once_the_album_knows_where_it_is(query: str) -> None:
     without = parse(query, NOW, None, home=lambda: None)
-    assert without.places == () and without.rest == query
+    assert without.places == ()
+    assert without.rest == query
     cues = parse(query, NOW, None, home=lambda: HOME)
     if "garden" in query:  # more than the words for home
         assert cues.places == ()
     else:
-        assert (
-            [(p.kind, p.boxes) for p in cues.places] == [("home", (HOME,))]
-            and cues.rest == "cat"
-            and cues.cubes == (HOME,)
-        )
+        assert [(p.kind, p.boxes) for p in cues.places] == [("home", (HOME,))]
+        assert cues.rest == "cat"
+        assert cues.cubes == (HOME,)
     assert parse("cat, not at home", NOW, None, home=lambda: HOME).negated_places[0].boxes == (HOME,)
 
 
 def test_negated_places_are_kept_apart_from_the_others(gazetteer: Gazetteer) -> None:
     cues = parse("beach not in Spain or Portugal", NOW, gazetteer)
-    assert cues.places == () and cues.cubes == () and cues.rest == "beach"
+    assert cues.places == ()
+    assert cues.cubes == ()
+    assert cues.rest == "beach"
     assert [p.name for p in cues.negated_places] == ["Spain", "Portugal"]
     mixed = parse("beach in Europe except Paris in 2010", NOW, gazetteer)
-    assert [p.name for p in mixed.places] == ["Europe"] and [p.name for p in mixed.negated_places] == [
-        "Paris"
-    ]
-    assert len(mixed.negated) == 1 and len(mixed.cubes) == 1
+    assert [p.name for p in mixed.places] == ["Europe"]
+    assert [p.name for p in mixed.negated_places] == ["Paris"]
+    assert len(mixed.negated) == 1
+    assert len(mixed.cubes) == 1
 
 
 def test_time_and_place_make_one_cube(gazetteer: Gazetteer) -> None:
     cues = parse("hiking near Zürich in May 2012", NOW, gazetteer)
     (cube,) = cues.cubes
     assert (cube.start, cube.end) == (ms(2012, 5, 1), ms(2012, 6, 1) - 1)
-    assert cube.south is not None and cube.north is not None and cube.south < 47.37 < cube.north
+    assert cube.south is not None
+    assert cube.north is not None
+    assert cube.south < 47.37 < cube.north
     inside = parse("hiking in Zürich", NOW, gazetteer).cubes[0]
     assert inside.south is not None and cube.south < inside.south  # "near" reaches further than "in"
     assert cues.rest == "hiking"
@@ -453,16 +465,14 @@ def test_time_and_place_make_one_cube(gazetteer: Gazetteer) -> None:
 def test_quotes_of_a_language_model_are_read_by_the_rules_and_invent_nothing(gazetteer: Gazetteer) -> None:
     query, context = "my dog paris may", TimeContext(NOW, EXTENT)
     cues = parse(query, NOW, gazetteer, EXTENT, lambda _: 0)
-    assert cues.times == () and cues.places == ()
+    assert cues.times == ()
+    assert cues.places == ()
     quoted = with_quotes(cues, "may", "paris", context, gazetteer, lambda _: 3)
-    assert [t.text for t in quoted.times] == ["may"] * 4 and [(p.text, p.name) for p in quoted.places] == [
-        ("paris", "Paris")
-    ]
-    assert (
-        quoted.rest == query
-        and len(quoted.cubes) == 4
-        and all(c.has_time and c.has_place for c in quoted.cubes)
-    )
+    assert [t.text for t in quoted.times] == ["may"] * 4
+    assert [(p.text, p.name) for p in quoted.places] == [("paris", "Paris")]
+    assert quoted.rest == query
+    assert len(quoted.cubes) == 4
+    assert all(c.has_time and c.has_place for c in quoted.cubes)
     assert with_quotes(cues, "June 2011", "London", context, gazetteer) == cues  # not the query's words
     assert (
         with_quotes(cues, "", "", context, gazetteer)
@@ -475,7 +485,8 @@ def test_quotes_of_a_language_model_are_read_by_the_rules_and_invent_nothing(gaz
 
 def test_two_places_and_two_years_make_four_cubes(gazetteer: Gazetteer) -> None:
     cues = parse("in Paris and Rome in 2010 or 2012", NOW, gazetteer, EXTENT)
-    assert len(cues.cubes) == 4 and len(set(cues.cubes)) == 4
+    assert len(cues.cubes) == 4
+    assert len(set(cues.cubes)) == 4
 
 
 def test_the_span_of_a_cue_is_its_text_in_the_query(gazetteer: Gazetteer) -> None:
@@ -503,7 +514,8 @@ def test_only_the_head_of_a_long_query_is_read(gazetteer: Gazetteer) -> None:
         "a few ",
     ):
         cues = parse(piece * 100_000, NOW, gazetteer)
-        assert len(cues.rest) <= MAX_QUERY and len(cues.cubes) <= MAX_CUBES
+        assert len(cues.rest) <= MAX_QUERY
+        assert len(cues.cubes) <= MAX_CUBES
 
 
 PIECES = st.lists(
@@ -586,14 +598,13 @@ def test_any_text_gives_bounded_repeatable_cues_whose_spans_are_its_text(
     for near in (None, lambda place: place.id % 2):
         cues = parse(query, NOW, gazetteer, extent, near)
         assert bool(cues.rest) == bool(query)
-        assert (
-            bool(cues.cubes) == bool(cues.times or any(p.photos != 0 for p in cues.places))
-            and len(cues.cubes) <= MAX_CUBES
-        )
+        assert bool(cues.cubes) == bool(cues.times or any(p.photos != 0 for p in cues.places))
+        assert len(cues.cubes) <= MAX_CUBES
         named = [(t.span, t.text) for t in (*cues.times, *cues.negated_times)]
         named += [(p.span, p.text) for p in (*cues.places, *cues.negated_places)]
         for (a, b), text in named:
-            assert 0 <= a < b <= len(query) and query[a:b] == text
+            assert 0 <= a < b <= len(query)
+            assert query[a:b] == text
         for t in cues.times:
             assert t.start is None or t.end is None or t.start <= t.end
         assert all(isinstance(c, Cube) for c in cues.cubes)

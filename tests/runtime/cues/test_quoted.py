@@ -77,7 +77,8 @@ def test_an_incomplete_answer_gives_no_cues() -> None:
 def test_a_model_that_no_grammar_can_hold_is_not_asked() -> None:
     made, asked = models(0)
     made.can_be_held = False
-    assert cues_by_llm(made, "my dog in Paris") is None and asked == []
+    assert cues_by_llm(made, "my dog in Paris") is None
+    assert asked == []
 
 
 def test_a_model_is_held_if_its_tokens_are_bytes(tmp_path: Path) -> None:
@@ -100,4 +101,5 @@ def test_the_bundles_model_quotes_words_of_the_query(bundle: object) -> None:
         cues = cues_by_llm(opened, query)
     except BundleError as error:
         pytest.skip(str(error))
-    assert cues is not None and all(value in query for value in (cues.time, cues.place, cues.text))
+    assert cues is not None
+    assert all(value in query for value in (cues.time, cues.place, cues.text))

@@ -27,9 +27,12 @@ RAW = Path(cue_tables.__file__).with_name("cue_rules.json").read_text(encoding="
 def test_every_rule_compiles_and_has_a_maker() -> None:
     for rule in tables().rules:
         assert compiled(rule.pattern).groupindex is not None
-        assert rule.make in MAKERS and rule.kind in tables().trust and rule.needs
+        assert rule.make in MAKERS
+        assert rule.kind in tables().trust
+        assert rule.needs
     assert set(MAKERS) == {rule.make for rule in tables().rules}
-    assert set(tables().trust) >= DEICTIC and all(0 < share <= 1 for share in tables().trust.values())
+    assert set(tables().trust) >= DEICTIC
+    assert all(0 < share <= 1 for share in tables().trust.values())
     assert all(
         0 <= low < high <= 36 and 0 < share <= 1 for low, high, share in tables().recurring_hours.values()
     )
@@ -41,9 +44,11 @@ def test_patterns_stay_in_the_syntax_that_java_and_icu_share() -> None:
     """
     for rule in tables().rules:
         shared = tables().expand(rule.pattern)
-        assert "(?P" not in shared and "<<" not in shared
+        assert "(?P" not in shared
+        assert "<<" not in shared
         names = re.findall(r"\(\?<([^=!][^>]*)>", shared)
-        assert len(names) == len(set(names)) and all(name.isalnum() for name in names)
+        assert len(names) == len(set(names))
+        assert all(name.isalnum() for name in names)
     assert pattern(r"(?<a>x)(?<!y)(?<=z)\k<a>") == r"(?P<a>x)(?<!y)(?<=z)(?P=a)"
 
 
@@ -85,7 +90,8 @@ def test_every_holiday_has_one_rule_that_gives_days_of_every_year() -> None:
         assert sum(ways) == 1
         for year in range(2002, 2036):
             low, high = holiday(rule)(year)
-            assert low <= high < low + 45 and abs(date.fromordinal(low).year - year) <= 1
+            assert low <= high < low + 45
+            assert abs(date.fromordinal(low).year - year) <= 1
 
 
 def test_moon_tables_have_every_year_and_whole_lunar_years_between_entries() -> None:

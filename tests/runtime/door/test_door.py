@@ -41,7 +41,8 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def built(bundle: Path, photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("album") / "mine.gamer"
     with gamer.build(photos, to=path, bundle=bundle) as album:
-        assert album.built is not None and album.built.photos == len(album) == 3
+        assert album.built is not None
+        assert album.built.photos == len(album) == 3
     return path
 
 
@@ -63,7 +64,8 @@ def test_an_answer_is_a_sequence_goes_into_a_table_and_shows_its_pictures(path: 
         assert [hit.id for hit in answer] == [answer[n].id for n in range(len(answer))]
         assert [row["id"] for row in answer.to_dicts()] == [hit.id for hit in answer.hits]
         shown = answer._repr_html_()
-        assert "swimming &lt;with&gt; Anna" in shown and "<with>" not in shown
+        assert "swimming &lt;with&gt; Anna" in shown
+        assert "<with>" not in shown
         (first, *_) = re.findall(r"base64,([^\"]+)", shown)
         assert Image.open(io.BytesIO(base64.b64decode(first))).size == (200, 150)
         similar = album.similar("red.jpg", k=1)
@@ -79,20 +81,24 @@ def test_a_picture_that_is_gone_leaves_its_caption(path: Path, photos: Path, tmp
         answer = album.search("swimming with Anna", k=1)
     (photos / "blue.jpg").rename(tmp_path / "blue.jpg")
     try:
-        assert "<img" not in answer._repr_html_() and "swimming in the lake" in answer._repr_html_()
+        assert "<img" not in answer._repr_html_()
+        assert "swimming in the lake" in answer._repr_html_()
     finally:
         (tmp_path / "blue.jpg").rename(photos / "blue.jpg")
 
 
 def test_changes_are_seen_by_the_next_call(path: Path, photos: Path) -> None:
     with gamer.open(path) as album:
-        assert len(album) == 3 and album.search("red", k=9)
+        assert len(album) == 3
+        assert album.search("red", k=9)
         Image.new("RGB", (64, 64), "green").save(photos / "green.jpg")
         try:
-            assert album.add(photos).added == 1 and len(album) == 4
+            assert album.add(photos).added == 1
+            assert len(album) == 4
         finally:
             (photos / "green.jpg").unlink()
-        assert album.remove("green.jpg") == ("green.jpg",) and len(album) == 3
+        assert album.remove("green.jpg") == ("green.jpg",)
+        assert len(album) == 3
         assert album.verify() == []
         assert {photo for period in album.timeline("year") for photo in period.photos} == {
             "red.jpg",
@@ -110,7 +116,8 @@ def test_the_memory_of_the_owner_and_the_events(path: Path) -> None:
         album.memory.forget(later)
         with pytest.raises(AlbumError, match="nobody was searched for"):
             list(album.people)
-        assert list(album.events) == [] and album.events.build().photos == 0
+        assert list(album.events) == []
+        assert album.events.build().photos == 0
 
 
 def test_threads_share_an_album(path: Path) -> None:
@@ -126,7 +133,8 @@ def test_threads_share_an_album(path: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-    assert len(answers) == 4 and len(set(answers)) == 1
+    assert len(answers) == 4
+    assert len(set(answers)) == 1
 
 
 def test_errors_are_of_one_class_and_one_line(
@@ -161,6 +169,7 @@ def test_the_package_is_imported_in_no_time_and_its_names_are_there() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     for name in gamer.__all__:
-        assert getattr(gamer, name) is not None and name in dir(gamer)
+        assert getattr(gamer, name) is not None
+        assert name in dir(gamer)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = gamer.nothing

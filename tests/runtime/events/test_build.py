@@ -68,12 +68,17 @@ def add(album: Path, name: str, when: str) -> None:
 
 def test_each_day_is_an_event_and_an_undated_photo_is_in_none(album: Path) -> None:
     counts = segmented(album, MODELS)
-    assert isinstance(counts, Counts) and (counts.events, counts.photos, counts.undated) == (3, 9, 1)
-    assert counts.actions["ADD"] == 3 and sum(counts.actions.values()) == 9
+    assert isinstance(counts, Counts)
+    assert (counts.events, counts.photos, counts.undated) == (3, 9, 1)
+    assert counts.actions["ADD"] == 3
+    assert sum(counts.actions.values()) == 9
     made = events(album)
-    assert set(made) == {"abc", "def", "ghi"} and made["abc"].id == event_id("a")
+    assert set(made) == {"abc", "def", "ghi"}
+    assert made["abc"].id == event_id("a")
     event = made["def"]
-    assert event.name.endswith("9 May 2025") and "lake" in event.summary and not event.edited
+    assert event.name.endswith("9 May 2025")
+    assert "lake" in event.summary
+    assert not event.edited
     assert event.vector is not None
     wanted = MODELS.text.encode([f"{event.name}. {event.summary}"])[0]
     assert float(event.vector @ wanted) > 0.98
@@ -97,7 +102,8 @@ def test_an_event_keeps_its_id_while_it_keeps_its_first_photo_or_most(album: Pat
     add(album, "j", "2025-05-20T10:03:00")
     segmented(album, MODELS)
     after = events(album)
-    assert after["Aabc"].id == before["abc"].id and after["ghij"].id == before["ghi"].id
+    assert after["Aabc"].id == before["abc"].id
+    assert after["ghij"].id == before["ghi"].id
     with AlbumWriter.extend(album) as writer:
         writer.remove(["d"])
     segmented(album, MODELS)
@@ -111,8 +117,11 @@ def test_a_persons_name_stays_and_a_photo_that_comes_inside_joins(album: Path) -
     add(album, "E", "2025-05-09T10:01:30")
     counts = segmented(album, MODELS)
     event = events(album)["deEf"]
-    assert counts.kept == 1 and event.edited and event.id == wanted
-    assert event.name.startswith("Our lake b") and len(event.name) <= MAX_NAME
+    assert counts.kept == 1
+    assert event.edited
+    assert event.id == wanted
+    assert event.name.startswith("Our lake b")
+    assert len(event.name) <= MAX_NAME
     with pytest.raises(AlbumError, match="printable"):
         rename(album, MODELS, wanted, "\n")
 
@@ -121,10 +130,12 @@ def test_merged_events_stay_one_and_what_lies_between_stays_outside(album: Path)
     segmented(album, MODELS)
     made = events(album)
     merged = merge(album, MODELS, made["abc"].id, made["ghi"].id)
-    assert merged.name == made["abc"].name and merged.edited
+    assert merged.name == made["abc"].name
+    assert merged.edited
     segmented(album, MODELS)
     after = events(album)
-    assert set(after) == {"abcghi", "def"} and after["abcghi"].id == made["abc"].id
+    assert set(after) == {"abcghi", "def"}
+    assert after["abcghi"].id == made["abc"].id
     with pytest.raises(AlbumError, match="name two"):
         merge(album, MODELS, merged.id, merged.id)
 
@@ -133,7 +144,9 @@ def test_a_split_stays_and_can_be_merged_again(album: Path) -> None:
     segmented(album, MODELS)
     whole = events(album)["def"]
     first, second = split(album, MODELS, whole.id, "e")
-    assert (first.id, second.id) == (whole.id, event_id("e")) and first.edited and second.edited
+    assert (first.id, second.id) == (whole.id, event_id("e"))
+    assert first.edited
+    assert second.edited
     segmented(album, MODELS)
     assert {"d", "ef"} <= set(events(album))
     assert merge(album, MODELS, first.id, second.id).photos == whole.photos

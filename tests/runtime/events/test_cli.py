@@ -36,11 +36,14 @@ def test_events_are_made_listed_and_changed(
     monkeypatch.delenv("GAMER_BUNDLE", raising=False)
     monkeypatch.chdir(tmp_path)
     code, said = run("events", album)
-    assert code == 1 and "no bundle found near the album: name it with -b" in said
+    assert code == 1
+    assert "no bundle found near the album: name it with -b" in said
     assert len(said.splitlines()) == 1
     code, said = run("events", album, "-b", "x", "--json")
     (made,) = json.loads(said)["events"]
-    assert code == 0 and made["photos"] == ["a", "b"] and "vector" not in made
+    assert code == 0
+    assert made["photos"] == ["a", "b"]
+    assert "vector" not in made
     assert json.loads(said)["built"]["events"] == 1
     code, said = run("event", "split", album, made["id"], "b", "-b", "x", "--json")
     first, second = json.loads(said)["events"]
@@ -49,8 +52,10 @@ def test_events_are_made_listed_and_changed(
         run("event", "rename", album, second["id"], "Swans", "-b", "x")[1].rstrip().endswith("Swans (edited)")
     )
     code, said = run("event", "merge", album, second["id"], first["id"], "-b", "x")
-    assert code == 0 and "Swans" in said
+    assert code == 0
+    assert "Swans" in said
     code, said = run("events", album)
     assert said.split()[1:4] == ["2025-05-01", "2", "Swans"]
     code, said = run("event", "rename", album, "ev_0", "x", "-b", "x")
-    assert code == 1 and "no event 'ev_0'" in said
+    assert code == 1
+    assert "no event 'ev_0'" in said

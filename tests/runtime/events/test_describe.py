@@ -22,7 +22,8 @@ def test_a_name_says_what_is_named_and_when() -> None:
         moment(1, "Below us at Tokyo Tower, the lights."),
     ]
     said = describe(event)
-    assert said.name.startswith("Tokyo Tower") and said.name.endswith("13 May 2025")
+    assert said.name.startswith("Tokyo Tower")
+    assert said.name.endswith("13 May 2025")
     assert said.summary == "We went up to Tokyo Tower. Below us at Tokyo Tower, the lights."
     assert said.place is None
 
@@ -39,7 +40,8 @@ def test_the_place_is_the_most_frequent_and_names_an_event_without_words() -> No
         moment(1, places=("Vienna, AT",)),
         moment(2, places=("Vienna, AT",)),
     ]
-    assert describe(event).place == "Vienna, AT" and describe(event).name == "Vienna, 13 May 2025"
+    assert describe(event).place == "Vienna, AT"
+    assert describe(event).name == "Vienna, 13 May 2025"
     assert describe([moment(0)]).name == "Photos, 13 May 2025"
 
 
@@ -47,7 +49,8 @@ def test_dates_name_the_first_and_the_last_day() -> None:
     assert dates([moment(0), moment(1, days=2)]) == "13–15 May 2025"
     assert dates([moment(0), moment(1, days=20)]) == "13 May – 2 Jun 2025"
     assert dates([moment(0), moment(1, days=365)]) == "13 May 2025 – 13 May 2026"
-    assert dates([Moment("a", None)]) == "" and dates([Moment("a", 10**18)]) == ""
+    assert dates([Moment("a", None)]) == ""
+    assert dates([Moment("a", 10**18)]) == ""
 
 
 @settings(max_examples=200, deadline=None)
@@ -56,6 +59,8 @@ def test_every_description_is_one_printable_line_of_bounded_length(
     texts: list[str], places: list[str]
 ) -> None:
     said = describe([moment(n, text, places=tuple(places)) for n, text in enumerate(texts)])
-    assert 0 < len(said.name) <= MAX_NAME and len(said.summary) <= MAX_SUMMARY
+    assert 0 < len(said.name) <= MAX_NAME
+    assert len(said.summary) <= MAX_SUMMARY
     for text in (said.name, said.summary, said.place or ""):
-        assert text.isprintable() and not set("<>{}") & set(text)
+        assert text.isprintable()
+        assert not set("<>{}") & set(text)

@@ -36,7 +36,8 @@ def albums(draw: st.DrawFn) -> list[Moment]:
 def test_events_hold_each_dated_photo_once_in_order_of_time(album: list[Moment], random: object) -> None:
     done = segment(album, Rules())
     flat = [m for event in done.events for m in event]
-    assert flat == list(in_order(album)) and all(done.events)
+    assert flat == list(in_order(album))
+    assert all(done.events)
     assert sorted((*done.undated, *(m.id for m in flat))) == sorted(m.id for m in album)
     assert [d.action for d in done.decisions].count("ADD") == len(done.events)
     assert not flat or done.decisions[0].action == "ADD"
@@ -53,7 +54,8 @@ def test_photos_that_are_added_later_change_no_earlier_decision(album: list[Mome
     whole, part = segment(dated, Rules()), segment(dated[:cut], Rules())
     assert whole.decisions[:cut] == part.decisions
     segmenter = Segmenter(Rules())
-    assert tuple(segmenter.add(m) for m in dated) == whole.decisions and segmenter.events == whole.events
+    assert tuple(segmenter.add(m) for m in dated) == whole.decisions
+    assert segmenter.events == whole.events
 
 
 @settings(max_examples=50, deadline=None)
@@ -70,7 +72,8 @@ def test_a_new_event_begins_after_a_week_and_not_within_a_minute() -> None:
     walls = [n * 20_000 for n in range(6)] + [7 * DAY + n * 20_000 for n in range(6)]
     done = segment([moment(n, wall) for n, wall in enumerate(walls)], Rules())
     assert [len(event) for event in done.events] == [6, 6]
-    assert "6 d later" in done.decisions[6].reason and "another day" in done.decisions[6].reason
+    assert "6 d later" in done.decisions[6].reason
+    assert "another day" in done.decisions[6].reason
 
 
 def test_likeness_keeps_photos_together_and_a_missing_channel_says_nothing() -> None:

@@ -129,14 +129,16 @@ def test_what_was_removed_stays_removed_until_it_is_asked_for(album: Path, folde
     assert add(album, folder)[0].kept_out == 1
     back = build.add(album, folder, fake_models(), again=True)
     assert (back.added, back.kept_out) == (1, 0)
-    assert "other-name.png" in contents(album) and add(album, folder)[0].kept_out == 0
+    assert "other-name.png" in contents(album)
+    assert add(album, folder)[0].kept_out == 0
 
 
 def test_what_was_removed_stays_removed_when_the_album_is_built_again(album: Path, folder: Path) -> None:
     with AlbumWriter.extend(album) as writer:
         writer.remove(["1.png"], for_good=True)
     done = build.build(folder, fake_models(), album)
-    assert done.kept_out == 1 and "1.png" not in contents(album)
+    assert done.kept_out == 1
+    assert "1.png" not in contents(album)
     assert add(album, folder)[0].kept_out == 1
 
 
@@ -195,10 +197,10 @@ def test_new_edited_moved_and_deleted_pictures_are_recognised(album: Path, folde
     assert (done.added, done.edited, done.moved, done.unchanged, done.missing) == (1, 1, 2, 1, ("4.png",))
     photos = contents(album)
     (newcomer,) = set(photos) - {f"{i}.png" for i in range(5)}
-    assert newcomer.startswith("1.png~") and sorted(encoded) == sorted(["3.png", newcomer])
-    assert photos["1.png"].path == str(folder / "renamed.png") and photos["2.png"].path == str(
-        folder / "trip" / "2.png"
-    )
+    assert newcomer.startswith("1.png~")
+    assert sorted(encoded) == sorted(["3.png", newcomer])
+    assert photos["1.png"].path == str(folder / "renamed.png")
+    assert photos["2.png"].path == str(folder / "trip" / "2.png")
     assert photos["3.png"].memories == (Memory("label", "thing of colour 010203"),)
     assert "4.png" in photos  # nothing is removed without --prune
     with Album.open(album) as opened:
@@ -220,8 +222,10 @@ def test_a_later_sidecar_is_merged_with_what_the_album_holds_of_the_photo(album:
     done, encoded = add(album, folder)
     assert (done.edited, done.unchanged, encoded) == (1, 4, ["0.png"])
     photo = contents(album)["0.png"]
-    assert photo.taken_at == 1_628_944_000_000 and photo.sharing == "low"
-    assert secret in photo.memories and Memory("caption", "Tram 28") in photo.memories
+    assert photo.taken_at == 1_628_944_000_000
+    assert photo.sharing == "low"
+    assert secret in photo.memories
+    assert Memory("caption", "Tram 28") in photo.memories
     assert add(album, folder)[1] == []
 
 
@@ -240,7 +244,8 @@ def test_later_messages_of_a_chat_extend_its_memory(album: Path, folder: Path) -
 def test_a_picture_that_became_unreadable_keeps_its_row(album: Path, folder: Path) -> None:
     (folder / "0.png").write_bytes(b"no picture")
     done, _ = add(album, folder)
-    assert [Path(s.where).name for s in done.skips] == ["0.png"] and done.missing == ()
+    assert [Path(s.where).name for s in done.skips] == ["0.png"]
+    assert done.missing == ()
     assert contents(album)["0.png"].memories
 
 
@@ -249,13 +254,16 @@ def test_pruning_a_folder_whose_pictures_are_all_gone_is_refused(album: Path, fo
         path.unlink()
     with pytest.raises(RuntimeFailure, match="mounted"):
         add(album, folder, prune=True)
-    assert len(contents(album)) == 5 and len(add(album, folder)[0].missing) == 5
+    assert len(contents(album)) == 5
+    assert len(add(album, folder)[0].missing) == 5
 
 
 def test_pictures_of_one_name_in_two_folders_are_two_photos(album: Path, tmp_path: Path) -> None:
     picture(tmp_path / "other" / "0.png", (200, 200, 200))
     done, _ = add(album, tmp_path / "other")
-    assert done.added == 1 and done.missing == () and len(contents(album)) == 6
+    assert done.added == 1
+    assert done.missing == ()
+    assert len(contents(album)) == 6
 
 
 @pytest.mark.parametrize("stop_after", [0, 1, 2])
@@ -275,7 +283,8 @@ def test_an_interrupted_build_continues_and_encodes_no_picture_twice(
     )
     assert (built.photos, built.resumed) == (5, 2 * stop_after)
     assert sorted(first.encoded + second.encoded) == [f"{i}.png" for i in range(5)]  # none twice
-    assert ticks[-1] == (5, 5) and len(contents(out)) == 5
+    assert ticks[-1] == (5, 5)
+    assert len(contents(out)) == 5
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.gamer", "photos"]
 
 
@@ -308,7 +317,8 @@ t.build.add(Path({str(album)!r}), Path({str(folder)!r}), t.fake_models(), progre
     left = len(contents(album))
     assert 5 < left < 25
     again, encoded = add(album, folder)
-    assert len(encoded) == again.added == 25 - left and len(contents(album)) == 25
+    assert len(encoded) == again.added == 25 - left
+    assert len(contents(album)) == 25
 
 
 def test_an_update_with_another_encoder_replaces_the_album_at_once_and_keeps_merges(
@@ -402,11 +412,14 @@ def test_an_update_without_its_pictures_keeps_the_rows_or_is_refused(
     before, photos = rows(), contents(album)
     folder.rename(tmp_path / "unmounted")
     done = build.update(album, fake_models(), encoder=Counting(fake_models()))
-    assert (done.photos, len(done.skips)) == (0, 5) and rows() == before and contents(album) == photos
+    assert (done.photos, len(done.skips)) == (0, 5)
+    assert rows() == before
+    assert contents(album) == photos
     other = fake_models("another")
     with pytest.raises(RuntimeFailure, match=r"none of its 5 pictures is there .* is the disk mounted"):
         build.update(album, other, encoder=Counting(other))
-    assert rows() == before and sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "unmounted"]
+    assert rows() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gamer", "unmounted"]
 
 
 def test_pictures_that_were_away_from_an_update_are_encoded_when_they_are_back(
@@ -430,7 +443,8 @@ def test_a_picture_that_cannot_be_decoded_is_told_and_not_written_again(album: P
     add(album, folder)
     before = album.read_bytes()
     done, _ = add(album, folder)
-    assert len(done.skips) >= 1 and album.read_bytes() == before
+    assert len(done.skips) >= 1
+    assert album.read_bytes() == before
 
 
 @pytest.mark.parametrize("how", ["build", "update"])
@@ -444,7 +458,8 @@ def test_an_album_behind_a_symbolic_link_is_replaced_and_the_link_stays(
         assert build.build(folder, fake_models(), link).path == link
     else:
         assert build.update(link, fake_models("another")).path == link
-    assert link.is_symlink() and len(contents(album)) == (6 if how == "build" else 5)
+    assert link.is_symlink()
+    assert len(contents(album)) == (6 if how == "build" else 5)
     with Album.open(album) as opened:
         assert opened.meta.text_encoder == ("made-up" if how == "build" else "another")
 
@@ -466,7 +481,8 @@ def test_a_photo_with_many_memories_keeps_their_words_and_some_vectors(
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "1", "memories": memories}) + "\n")
     build.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
     with Album.open(tmp_path / "a.gamer") as opened:
-        assert len(opened.photo(0).memories) == 9 and opened.search_text("page 8", 1).rows.tolist() == [0]
+        assert len(opened.photo(0).memories) == 9
+        assert opened.search_text("page 8", 1).rows.tolist() == [0]
         assert [channel.vectors for channel in opened.stats().channels] == [3]
 
 
@@ -530,4 +546,5 @@ def test_merging_a_scan_with_a_stored_photo_loses_nothing_and_is_stable() -> Non
     merged = merge_scanned(scanned, stored)
     assert merged.memories == (Memory("note", "mine", sharing="low"), Memory("chat", "A: hi\nB: ho"))
     assert (merged.taken_at, merged.lat, merged.lon) == (5, 1.0, 2.0)
-    assert differs(merged, stored) and not differs(merge_scanned(scanned, merged), merged)
+    assert differs(merged, stored)
+    assert not differs(merge_scanned(scanned, merged), merged)

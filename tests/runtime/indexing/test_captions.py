@@ -64,7 +64,8 @@ def test_a_model_is_not_asked_about_a_photo_of_which_nothing_is_known() -> None:
 def test_any_memory_gives_one_printable_line_of_bounded_length(texts: list[str], source: str) -> None:
     facts = facts_of(Photo("a", memories=tuple(Memory(source, text) for text in texts)), [])
     caption = captions.one_line(by_template(facts), captions.MAX_CAPTION)
-    assert len(caption) <= captions.MAX_CAPTION and (caption.isprintable() or not caption)
+    assert len(caption) <= captions.MAX_CAPTION
+    assert caption.isprintable() or not caption
 
 
 def test_photos_without_a_persons_text_get_a_caption_and_the_others_are_left(

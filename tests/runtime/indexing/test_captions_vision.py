@@ -85,7 +85,9 @@ def test_nothing_but_the_copy_and_earlier_captions_is_sent(tmp_path: Path, fake:
     run(path, fake, says("I saw a grey field."))
     assert colours(fake) == [GREY]  # neither of what must stay, nor of what a person described
     for data, image in sent(fake):
-        assert SERIAL.encode() not in data and len(image.getexif()) == 0 and max(image.size) <= 512
+        assert SERIAL.encode() not in data
+        assert len(image.getexif()) == 0
+        assert max(image.size) <= 512
     for word in ("Zebulon", "boats in the harbour", "lamp", ".jpg", "2026"):
         assert word not in fake.traffic
 
@@ -97,14 +99,17 @@ def test_the_three_captions_before_are_told_and_no_other_memory(tmp_path: Path, 
     photos[3] = replace(photos[3], memories=stays)
     path = album(tmp_path, photos)
     run(path, fake, says("I saw one."), says('I saw "two".'), says("I saw three."), says("I saw six."))
-    assert written(path)["p5"] == ["I saw six."] and written(path)["p3"] == [stays[0].text]
+    assert written(path)["p5"] == ["I saw six."]
+    assert written(path)["p3"] == [stays[0].text]
     told = [body["messages"][1]["content"][0]["text"].splitlines() for _, _, body in fake.requests]
-    assert [len(lines) for lines in told] == [1, 3, 4, 3] and told[2][1:3] == [
+    assert [len(lines) for lines in told] == [1, 3, 4, 3]
+    assert told[2][1:3] == [
         '- "I saw one."',
         "- \"I saw 'two'.\"",
     ]
     assert told[3][1] == '- "I saw three."'  # of the three before, one is a chat and one must stay
-    assert "secret" not in fake.traffic and "see you" not in fake.traffic
+    assert "secret" not in fake.traffic
+    assert "see you" not in fake.traffic
 
 
 @pytest.mark.parametrize(
@@ -124,8 +129,10 @@ def test_a_caption_is_one_bounded_printable_line(tmp_path: Path, fake: Fake, sai
 
 def test_no_words_are_no_caption_and_are_asked_for_again(tmp_path: Path, fake: Fake) -> None:
     path = album(tmp_path, days(tmp_path, 1))
-    assert run(path, fake, says("\n")).nothing_known == 1 and written(path) == {}
-    assert run(path, fake, says("I saw it.")).captioned == 1 and len(fake.requests) == 2
+    assert run(path, fake, says("\n")).nothing_known == 1
+    assert written(path) == {}
+    assert run(path, fake, says("I saw it.")).captioned == 1
+    assert len(fake.requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -143,18 +150,22 @@ def test_a_failure_keeps_what_was_captioned_and_the_next_run_goes_on(
     path = album(tmp_path, days(tmp_path, 4))
     with pytest.raises(RuntimeFailure) as failed:
         run(path, fake, says("I saw one."), says("I saw two."), reply, timeout=0.6)
-    assert line in str(failed.value) and "captions kept: 2" in str(failed.value)
-    assert "\n" not in str(failed.value) and written(path) == {"p0": ["I saw one."], "p1": ["I saw two."]}
+    assert line in str(failed.value)
+    assert "captions kept: 2" in str(failed.value)
+    assert "\n" not in str(failed.value)
+    assert written(path) == {"p0": ["I saw one."], "p1": ["I saw two."]}
     fake.requests.clear()
     done = run(path, fake, says("I saw three."), says("I saw four."))
     assert (done.captioned, done.written, len(fake.requests)) == (2, 2, 2)
-    assert "I saw two." in fake.traffic and written(path)["p3"] == ["I saw four."]
+    assert "I saw two." in fake.traffic
+    assert written(path)["p3"] == ["I saw four."]
 
 
 def test_a_picture_that_the_endpoint_refuses_is_skipped(tmp_path: Path, fake: Fake) -> None:
     path = album(tmp_path, days(tmp_path, 4))
     done = run(path, fake, raw(b"", 400), raw(b"", 422), says("I saw three."), raw(b"", 400))
-    assert written(path) == {"p2": ["I saw three."]} and len(fake.requests) == 4
+    assert written(path) == {"p2": ["I saw three."]}
+    assert len(fake.requests) == 4
     assert [Path(skip.where).name for skip in done.skips] == ["0.jpg", "1.jpg", "3.jpg"]
     assert "refused with status 400" in done.skips[0].reason
 
@@ -222,7 +233,9 @@ def test_an_album_that_is_built_again_asks_nothing_twice(tmp_path: Path, fake: F
     before = written(path)
     path.unlink()
     album(tmp_path, photos)
-    assert run(path, fake).captioned == 3 and len(fake.requests) == 3 and written(path) == before
+    assert run(path, fake).captioned == 3
+    assert len(fake.requests) == 3
+    assert written(path) == before
     path.unlink()
     album(tmp_path, [replace(p, sharing="low") for p in photos])  # what is kept is not told of what must stay
     assert run(path, fake).captioned == 0
@@ -243,7 +256,8 @@ def test_a_caption_of_what_must_stay_must_stay_itself(tmp_path: Path) -> None:
     caption_album(path, fake_models(), captions.BY_TEMPLATE)
     with Album.open(path) as opened:
         (caption,) = [m for m in opened.photo(0).memories if m.source == "caption"]
-    assert "Zebulon" in caption.text and caption.sharing == "low"
+    assert "Zebulon" in caption.text
+    assert caption.sharing == "low"
 
 
 @pytest.mark.slow
@@ -254,7 +268,9 @@ def test_the_command_asks_the_endpoint_that_it_is_given(bundle: Path, tmp_path: 
     fake.replies = [says("I saw one."), raw(b"", 401)]
     call = [*asked, "--by", "vision", "--model", "eyes", "--endpoint", fake.url, "--side", "64"]
     done = CliRunner().invoke(main, call)
-    assert done.exit_code == 1 and done.stdout == "" and len(done.stderr.splitlines()) == 1
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith(
         f"gamer index caption: {fake.url[7:-3]}: refused with status 401; check {KEY}; captions k"
     )

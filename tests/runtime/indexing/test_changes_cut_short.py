@@ -116,7 +116,8 @@ def on_a_full_disk(source: Path, more: Path, disk: Path, change: Change, sizes: 
             change(path, more)
             done += 1
         except (AlbumError, OSError) as error:
-            assert "\n" not in str(error) and ("space" in str(error) or "full" in str(error)), error
+            assert "\n" not in str(error), error
+            assert "space" in str(error) or "full" in str(error), error
             done = 0
         ballast.unlink()  # reading needs some free space
         left_over = ids(path)

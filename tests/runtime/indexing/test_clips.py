@@ -69,7 +69,8 @@ def test_a_short_clip_is_one_item_and_a_long_one_several(made: Path) -> None:
         assert clips["short.mp4"] == Clip(0, 6_000, 6_000, (500, 1_500, 2_500, 3_500, 4_500, 5_500))
         second = clips[LONG[1]]
         assert (second.start, second.end, second.length) == (12_000, 26_000, 36_000)
-        assert len(second.frames) == 14 and all(12_000 <= at < 26_000 for at in second.frames)
+        assert len(second.frames) == 14
+        assert all(12_000 <= at < 26_000 for at in second.frames)
         first, part = (album.photo(album.row_of(name)) for name in LONG[:2])
         assert part.path == first.path == str(made / "clips" / "long.mp4")
         assert (part.taken_at or 0) - (first.taken_at or 0) == 12_000
@@ -123,7 +124,8 @@ def test_an_edited_clip_is_cut_again(place: Path) -> None:
 def test_a_clip_that_is_gone_takes_all_its_parts(place: Path) -> None:
     (place / "clips" / "long.mp4").unlink()
     done = build.add(place / "a.gamer", place / "clips", fake_models(), prune=True)
-    assert sorted(done.missing) == LONG and ids(place / "a.gamer") == ["short.mp4"]
+    assert sorted(done.missing) == LONG
+    assert ids(place / "a.gamer") == ["short.mp4"]
     with Album.open(place / "a.gamer") as album:
         assert list(album.clips([*LONG, "short.mp4"])) == ["short.mp4"]
 
@@ -173,18 +175,21 @@ def test_people_are_looked_for_in_what_stands_for_a_clip(place: Path) -> None:
     with Album.open(place / "a.gamer") as album:
         known = [Known(p.id, p.path, p.sha256) for p in album.photos(range(len(album)))]
     seen, skips = Seen(), list[Skip]()
-    assert len(faces._look(known, cast(FaceReader, seen), skips)) == 4 and skips == []
+    assert len(faces._look(known, cast(FaceReader, seen), skips)) == 4
+    assert skips == []
     assert len(set(seen.colours)) == 3  # red, green and blue parts, and a short clip of all
 
 
 def test_update_and_other_encoders_keep_the_parts(place: Path) -> None:
     assert build.update(place / "a.gamer", fake_models(), [LONG[1]]).photos == 1
     done = build.update(place / "a.gamer", fake_models("other"))
-    assert done.renewed and ids(place / "a.gamer") == [*LONG, "short.mp4"]
+    assert done.renewed
+    assert ids(place / "a.gamer") == [*LONG, "short.mp4"]
     with AlbumWriter.extend(place / "a.gamer") as writer:
         writer.compact()
     with Album.open(place / "a.gamer") as album:
-        assert len(album.clips(album.ids())) == 4 and album.lacking("image").sum() == 0
+        assert len(album.clips(album.ids())) == 4
+        assert album.lacking("image").sum() == 0
 
 
 def test_an_exported_album_is_built_again_with_its_parts(place: Path) -> None:
@@ -228,7 +233,8 @@ def test_a_clip_of_impossible_times_is_not_written(place: Path) -> None:
         writer.add([replace(item, clip=Clip(0, 4, 9, (1,)))])
         writer.update([replace(item, clip=None)])  # its file is no clip any more
     with Album.open(place / "a.gamer") as album:
-        assert album.clips(["x.mp4"]) == {} and album.verify() == []
+        assert album.clips(["x.mp4"]) == {}
+        assert album.verify() == []
 
 
 def test_times_are_told_as_a_person_reads_them() -> None:

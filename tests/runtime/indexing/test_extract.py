@@ -35,8 +35,11 @@ class FakeModel:
 def test_the_model_adds_names_of_the_memory_and_no_others(tmp_path: Path) -> None:
     mentions = LlmExtractor(FakeModel(), "m", PROMPT, tmp_path / "cache")(TEXT)
     kinds = {mention.name.casefold(): mention.kind for mention in mentions}
-    assert kinds["ben"] == "person" and kinds["graz"] == "place" and kinds["49 euros"] == "price"
-    assert "napoleon" not in kinds and "value" not in kinds
+    assert kinds["ben"] == "person"
+    assert kinds["graz"] == "place"
+    assert kinds["49 euros"] == "price"
+    assert "napoleon" not in kinds
+    assert "value" not in kinds
     ruled = {mention.name for mention in extract(TEXT)}
     assert ruled <= {mention.name for mention in mentions}
     assert [m.parent for m in mentions if m.kind == "price"] == [
@@ -79,9 +82,8 @@ def test_no_call_is_repeated_even_after_an_interruption(tmp_path: Path) -> None:
     first = LlmExtractor(asked, "model-1", PROMPT, tmp_path / "cache")
     before = first(TEXT)
     del first  # not closed: as if killed
-    assert (
-        LlmExtractor(asked, "model-1", PROMPT, tmp_path / "cache")(TEXT) == before and len(asked.prompts) == 1
-    )
+    assert LlmExtractor(asked, "model-1", PROMPT, tmp_path / "cache")(TEXT) == before
+    assert len(asked.prompts) == 1
     LlmExtractor(asked, "model-2", PROMPT, tmp_path / "cache")(TEXT)
     LlmExtractor(asked, "model-1", PROMPT + " ", tmp_path / "cache")(TEXT)
     assert len(asked.prompts) == 3  # another model, another prompt
@@ -121,8 +123,6 @@ def test_well_formed_answers_give_printable_mentions_of_known_kinds(
 ) -> None:
     answer = "\n".join(f"{kind}: {name}" for kind, name in lines)
     for mention in parse(answer, text + " " + " ".join(name for _, name in lines)):
-        assert (
-            isinstance(mention, Mention)
-            and mention.kind in ("person", "place", "thing", "price", "date")
-            and mention.name.isprintable()
-        )
+        assert isinstance(mention, Mention)
+        assert mention.kind in ("person", "place", "thing", "price", "date")
+        assert mention.name.isprintable()

@@ -40,8 +40,11 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 
 def _keeps_the_trace(outcome: Outcome, line: str) -> None:
-    assert line in outcome.ended and "\n" not in outcome.ended and len(outcome.steps) == 1
-    assert outcome.photos and not outcome.answer.found
+    assert line in outcome.ended
+    assert "\n" not in outcome.ended
+    assert len(outcome.steps) == 1
+    assert outcome.photos
+    assert not outcome.answer.found
 
 
 FIRST = says("look", ("filter", {}))
@@ -68,7 +71,8 @@ def test_a_useless_answer_ends_the_task_with_one_line(
     monkeypatch.setenv(KEY, SECRET)
     outcome = solve(engine, fake, FIRST, reply)
     _keeps_the_trace(outcome, line)
-    assert SECRET not in outcome.ended and len(fake.requests) == 2
+    assert SECRET not in outcome.ended
+    assert len(fake.requests) == 2
 
 
 @pytest.mark.parametrize("reply", [drips, silent])
@@ -83,13 +87,15 @@ def test_an_endpoint_that_is_away_ends_the_task(engine: Engine, fake: Fake) -> N
         free.bind(("127.0.0.1", 0))
         fake.url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     outcome = solve(engine, fake, FIRST)
-    assert "cannot be reached" in outcome.ended and outcome.steps == ()
+    assert "cannot be reached" in outcome.ended
+    assert outcome.steps == ()
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_busy_endpoint_is_asked_once_more(engine: Engine, fake: Fake, status: int) -> None:
     outcome = solve(engine, fake, FIRST, raw(b"", status), says(FINAL))
-    assert outcome.ended == "answer" and len(fake.requests) == 3
+    assert outcome.ended == "answer"
+    assert len(fake.requests) == 3
     fake.requests.clear()
     _keeps_the_trace(solve(engine, fake, FIRST, raw(b"", status)), f"status {status}; try again later")
     assert len(fake.requests) == 3
@@ -104,7 +110,9 @@ def test_the_key_is_in_no_error_log_or_representation(
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv(KEY, SECRET + "\nX-Other: 1")
     outcome = solve(engine, fake, says(FINAL))
-    assert "no key has" in outcome.ended and SECRET not in outcome.ended and not fake.requests
+    assert "no key has" in outcome.ended
+    assert SECRET not in outcome.ended
+    assert not fake.requests
     monkeypatch.setenv(KEY, SECRET)
     outcome = solve(engine, fake, FIRST, says(FINAL))
     toolbox = Toolbox(engine, leaving=True)
@@ -136,7 +144,8 @@ def test_without_a_key_none_is_sent(engine: Engine, fake: Fake, monkeypatch: pyt
 def test_what_is_no_address_is_refused_and_not_repeated(url: str) -> None:
     with pytest.raises(RuntimeFailure) as refused:
         Endpoint(url, "model")
-    assert "pass" not in str(refused.value).replace("passwd", "") and "abc" not in str(refused.value)
+    assert "pass" not in str(refused.value).replace("passwd", "")
+    assert "abc" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

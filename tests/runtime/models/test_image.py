@@ -30,8 +30,10 @@ def plain(
 def test_a_picture_of_any_size_gives_a_crop_of_the_right_shape_and_range(width: int, height: int) -> None:
     pixels = np.random.default_rng(width * 1000 + height).integers(0, 256, (height, width, 3), np.uint8)
     out = prepare(pixels, SPEC)
-    assert out.shape == (1, 224, 224, 3) and out.dtype == np.float32
-    assert out.min() >= 0 and out.max() <= 255
+    assert out.shape == (1, 224, 224, 3)
+    assert out.dtype == np.float32
+    assert out.min() >= 0
+    assert out.max() <= 255
 
 
 @pytest.mark.parametrize("size", [(300, 400), (512, 512), (640, 427)])
@@ -65,7 +67,8 @@ def test_crop_gives_the_centre_of_the_resized_picture(
     # Rounded to whole levels after each of two passes, whose order depends on the sizes. Off by a tenth of a
     # pixel, noise differs by 3 on average.
     off = np.abs(got - resized[y : y + crop, x : x + crop])
-    assert off.max() <= 3 and off.mean() < 0.5
+    assert off.max() <= 3
+    assert off.mean() < 0.5
 
 
 def test_squash_resizes_the_whole_picture() -> None:

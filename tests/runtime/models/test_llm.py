@@ -124,7 +124,8 @@ def test_a_stream_gives_the_text_of_a_generation() -> None:
     generation = model().generate(request)
     pieces = list(model().stream(request))
     assert "".join(p.text for p in pieces) == generation.text == decode(generation.ids)
-    assert generation.prompt_tokens == generation.computed == 3 and generation.first_ns > 0
+    assert generation.prompt_tokens == generation.computed == 3
+    assert generation.first_ns > 0
 
 
 def test_a_generation_tells_its_pieces_as_they_come() -> None:
@@ -151,7 +152,8 @@ def test_generations_of_several_threads_wait_for_one_another() -> None:
     cancelled = Event()
     cancelled.set()
     waiting = lm.generate(Request(PROMPT, 20, cancel=cancelled))
-    assert (waiting.ended, waiting.ids, waiting.text) == ("cancelled", (), "") and texts == []
+    assert (waiting.ended, waiting.ids, waiting.text) == ("cancelled", (), "")
+    assert texts == []
     go_on.set()
     first.join(20)
     second.join(20)
@@ -243,7 +245,8 @@ def test_another_thread_can_cancel_a_generation() -> None:
     thread.start()
     generation = model(Slow(bias=3)).generate(Request(PROMPT, 50, cancel=cancel))
     thread.join()
-    assert generation.ended == "cancelled" and 0 < len(generation.ids) < 50
+    assert generation.ended == "cancelled"
+    assert 0 < len(generation.ids) < 50
 
 
 def test_a_prefix_saves_work_and_does_not_change_the_answer() -> None:
@@ -282,12 +285,11 @@ def test_a_constraint_holds_whatever_is_sampled(seed: int, source: str) -> None:
     generation = model().generate(
         Request(PROMPT, 40, sampling=Sampling(2.0, seed=seed), constraint=constraint)
     )
-    assert constraint.complete and generation.ended == "grammar"
-    assert (
-        generation.text[:2] == '{"'
-        and generation.text.endswith(('"}', '",}'))
-        and generation.text.rstrip(",}")[2:-1] in source
-    )
+    assert constraint.complete
+    assert generation.ended == "grammar"
+    assert generation.text[:2] == '{"'
+    assert generation.text.endswith(('"}', '",}'))
+    assert generation.text.rstrip(",}")[2:-1] in source
 
 
 def test_equal_seeds_give_equal_tokens_and_another_seed_does_not() -> None:
@@ -309,7 +311,8 @@ def test_top_k_and_top_p_keep_the_likeliest_tokens(
     scores = np.array(logits, np.float32)
     chosen, shares = distribution(scores, Sampling(temperature, top_k, top_p))
     full = np.exp((scores.astype(np.float64) - scores.max()) / temperature)
-    assert np.isclose(shares.sum(), 1) and len(set(chosen.tolist())) == len(chosen)
+    assert np.isclose(shares.sum(), 1)
+    assert len(set(chosen.tolist())) == len(chosen)
     assert scores[chosen].min() >= np.delete(scores, chosen).max(
         initial=-np.inf
     )  # the likeliest, without gaps
@@ -317,9 +320,8 @@ def test_top_k_and_top_p_keep_the_likeliest_tokens(
     np.testing.assert_allclose(shares, full[chosen] / full[chosen].sum(), rtol=1e-6)
     among = np.sort(full)[::-1][: top_k or len(full)]
     mass = np.cumsum(among / among.sum())
-    assert mass[len(chosen) - 1] >= top_p - 1e-9 and (
-        len(chosen) == 1 or mass[len(chosen) - 2] < top_p + 1e-9
-    )
+    assert mass[len(chosen) - 1] >= top_p - 1e-9
+    assert len(chosen) == 1 or mass[len(chosen) - 2] < top_p + 1e-9
 
 
 def test_sampling_follows_the_shares() -> None:

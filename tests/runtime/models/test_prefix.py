@@ -29,7 +29,8 @@ class Letters:
 
 def test_values_are_filled_into_a_prompt_only_once() -> None:
     fixed, rest = prefix.encode(Letters(), "say {notes}: {query}.", "{notes} {query}", "n{query}")
-    assert "".join(map(chr, fixed)) == "say " and "".join(map(chr, rest)) == "n{query}: {notes} {query}."
+    assert "".join(map(chr, fixed)) == "say "
+    assert "".join(map(chr, rest)) == "n{query}: {notes} {query}."
 
 
 def test_a_prompt_without_a_query_is_refused() -> None:
@@ -56,7 +57,8 @@ def test_the_logits_are_the_same_with_and_without_the_prefix(
         pytest.importorskip("executorch")
         models = Models.open(bundle, backend)
     ids, stored = models.prompt("refine", "my cat on the sofa")
-    assert stored is not None and 0 < len(stored.ids) < len(ids)
+    assert stored is not None
+    assert 0 < len(stored.ids) < len(ids)
     lm = models.language_model
     logits = []
     for start in (0, len(stored.ids)):
@@ -74,7 +76,8 @@ def test_the_logits_are_the_same_with_and_without_the_prefix(
     assert np.corrcoef(logits[0], logits[1])[0, 1] > 0.999
     if backend == "onnx":
         with_it, without = (lm.generate(Request(ids, 12, prefix=p)) for p in (stored, None))
-        assert with_it.ids == without.ids and with_it.computed < without.computed
+        assert with_it.ids == without.ids
+        assert with_it.computed < without.computed
 
 
 @pytest.mark.slow

@@ -107,7 +107,8 @@ def test_kernels_that_the_manifest_names_are_trusted_without_a_run(
     make: Callable[..., tuple[Path, Kernels]],
 ) -> None:
     folder, kernels = make(WRONG, proven="onnxruntime 9.9, x86_64 sse4.2")
-    assert verdict(folder) == selfcheck.Verdict(ROLE, "fused", 0.9995, 0.999, "export") and kernels.runs == 0
+    assert verdict(folder) == selfcheck.Verdict(ROLE, "fused", 0.9995, 0.999, "export")
+    assert kernels.runs == 0
 
 
 def test_other_kernels_run_the_fixtures_once_and_the_verdict_is_cached(
@@ -115,8 +116,10 @@ def test_other_kernels_run_the_fixtures_once_and_the_verdict_is_cached(
 ) -> None:
     folder, kernels = make(RIGHT)
     assert verdict(folder) == selfcheck.Verdict(ROLE, "fused", 1.0, 0.999, "measured")
-    assert verdict(folder).source == "remembered" and kernels.runs == 1
-    assert not list(folder.rglob("*.json.*")) and len(list((tmp_path / "cache" / "selfcheck").iterdir())) == 1
+    assert verdict(folder).source == "remembered"
+    assert kernels.runs == 1
+    assert not list(folder.rglob("*.json.*"))
+    assert len(list((tmp_path / "cache" / "selfcheck").iterdir())) == 1
 
 
 @pytest.mark.parametrize(
@@ -137,7 +140,8 @@ def test_a_damaged_cached_verdict_is_measured_again(
     verdict(folder)
     (note,) = (tmp_path / "cache" / "selfcheck").iterdir()
     note.write_text(damage)
-    assert verdict(folder).source == "measured" and kernels.runs == 2
+    assert verdict(folder).source == "measured"
+    assert kernels.runs == 2
     assert json.loads(note.read_text()) == {"units": "fused", "cosine": pytest.approx(1.0)}
 
 
@@ -146,7 +150,8 @@ def test_without_a_writable_cache_every_start_measures_again(
 ) -> None:
     folder, kernels = make(RIGHT)
     (tmp_path / "cache").write_text("a file stands where the folder would")
-    assert [verdict(folder).source for _ in range(2)] == ["measured", "measured"] and kernels.runs == 2
+    assert [verdict(folder).source for _ in range(2)] == ["measured", "measured"]
+    assert kernels.runs == 2
 
 
 def test_wrong_fused_kernels_are_replaced_by_exact_ones_with_one_log_line(
@@ -156,18 +161,14 @@ def test_wrong_fused_kernels_are_replaced_by_exact_ones_with_one_log_line(
     assert verdict(folder) == selfcheck.Verdict(ROLE, "unfused", 1.0, 0.999, "measured")
     assert kernels.opened == ["fused", "unfused"]
     (record,) = caplog.records
-    assert (
-        "dpe_router is wrong on this processor" in record.getMessage()
-        and "0.7632" in record.getMessage()
-        and "\n" not in record.getMessage()
-    )
+    assert "dpe_router is wrong on this processor" in record.getMessage()
+    assert "0.7632" in record.getMessage()
+    assert "\n" not in record.getMessage()
     models = Models.open(folder)
     models.session(ROLE)
-    assert (
-        models.verdicts[ROLE].source == "remembered"
-        and "int8, unfused" in models.describe()
-        and kernels.opened[-1] == "unfused"
-    )
+    assert models.verdicts[ROLE].source == "remembered"
+    assert "int8, unfused" in models.describe()
+    assert kernels.opened[-1] == "unfused"
 
 
 @pytest.mark.parametrize("bad", [WRONG, NONE])
@@ -179,14 +180,16 @@ def test_a_component_that_is_wrong_in_both_forms_is_refused_with_its_cosines(
         RuntimeFailure, match=r"worst cosine .* fused, .* unfused on onnxruntime 9\.9.*, below 0\.999"
     ) as caught:
         verdict(folder)
-    assert "\n" not in str(caught.value) and not (tmp_path / "cache").exists()
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "cache").exists()
 
 
 def test_a_form_that_was_chosen_by_name_is_measured_and_no_other_opened(
     make: Callable[..., tuple[Path, Kernels]],
 ) -> None:
     folder, kernels = make(RIGHT, proven="onnxruntime 9.9, x86_64 sse4.2")
-    assert verdict(folder, "onnx:unfused").source == "measured" and kernels.opened == ["unfused"]
+    assert verdict(folder, "onnx:unfused").source == "measured"
+    assert kernels.opened == ["unfused"]
 
 
 def test_a_golden_file_that_was_changed_fails_its_hash(make: Callable[..., tuple[Path, Kernels]]) -> None:
@@ -210,7 +213,8 @@ def test_a_bundle_of_version_1_is_used_with_a_warning(
     make: Callable[..., tuple[Path, Kernels]], caplog: pytest.LogCaptureFixture
 ) -> None:
     folder, kernels = make(WRONG, version=1)
-    assert verdict(folder).source == "no fixtures" and kernels.runs == 0
+    assert verdict(folder).source == "no fixtures"
+    assert kernels.runs == 0
     assert [r.getMessage().split(": ", 1)[1][:12] for r in caplog.records] == ["of version 1"]
 
 
@@ -245,20 +249,16 @@ def test_the_arithmetic_is_named_by_what_the_processor_has(
 ) -> None:
     monkeypatch.setattr(processor, "read", lambda: processor.Processor(architecture, "", features))
     assert processor.arithmetic("onnx", "int8") == says
-    assert (
-        processor.arithmetic("onnx", "int8", unfused=True) == "int8, unfused"
-        and processor.arithmetic("onnx", "fp32") == "fp32"
-    )
+    assert processor.arithmetic("onnx", "int8", unfused=True) == "int8, unfused"
+    assert processor.arithmetic("onnx", "fp32") == "fp32"
     assert processor.arithmetic("executorch", "int8") == "int8, XNNPACK"
 
 
 def test_this_processor_is_described_with_its_features() -> None:
     here = processor.read()
-    assert (
-        here.features
-        and here.described.startswith(here.architecture)
-        and processor.kernels("onnx").startswith("onnxruntime ")
-    )
+    assert here.features
+    assert here.described.startswith(here.architecture)
+    assert processor.kernels("onnx").startswith("onnxruntime ")
 
 
 @pytest.mark.slow
@@ -275,9 +275,7 @@ def test_every_component_of_the_bundle_has_fixtures_that_it_passes(
     for component in models.manifest.components:
         models.session(component.role)
         checked = models.verdicts[component.role]
-        assert (
-            checked.source == "measured"
-            and checked.cosine is not None
-            and checked.cosine >= checked.threshold
-        ), checked
+        assert checked.source == "measured", checked
+        assert checked.cosine is not None, checked
+        assert checked.cosine >= checked.threshold, checked
     assert len(list((tmp_path / "selfcheck").iterdir())) == len(models.manifest.components)
