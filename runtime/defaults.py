@@ -48,7 +48,7 @@ RANKING_FITTED = (
     "against queries put to another user's album, at odds of 4 to 1"
 )
 CUE_EVIDENCE = (-4.0, 6.0)  # bounds of what times and places weigh together, in nats
-THING = 7.0  # weight of what the bank of things says; `gamer bench things` fits it
+THING = 7.0  # weight of what the bank of things says; `gamer bench study things` fits it
 
 # Where a set ends, and whether there is one (search/membership.py says how these were fitted)
 SET_LOOKED_AT = 40  # hits

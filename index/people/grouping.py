@@ -16,7 +16,7 @@ from ..records import FloatArray, RowArray
 
 # Faces of one person are less than 0.6 apart, as dlib's encoder was trained; of a group the root of the mean
 # squared distance counts. Below that 0.6, since a large album has more people who look alike;
-# `gamer bench people` shows what other thresholds give.
+# `gamer bench study people` shows what other thresholds give.
 THRESHOLD = 0.55
 NEIGHBOURS = 16  # of a face, of which any may be the same person
 _BLOCK = 1024  # faces whose distances to all others are held at once

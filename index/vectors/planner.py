@@ -2,7 +2,7 @@
 
 The graph engines cannot filter, so with selectivity s a graph search must find k / s vectors for k to pass
 the filter; the scan reads only the vectors that pass. The constants are microseconds set by hand from
-micro-benchmarks on one x86 core, not fitted by a program; `gamer bench ann` shows which plan they choose.
+micro-benchmarks on one x86 core, not fitted by a program; `gamer bench study ann` shows what they choose.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 Plan = Literal["exact", "hnsw"]
 
 # The least candidate-list size (ef) of a graph search: recall@10 near 0.99 without a filter, as measured by
-# `gamer bench ann`.
+# `gamer bench study ann`.
 MIN_WALK = 76
 _PER_WANTED = 1.6  # candidates per wanted vector: the end of a candidate list is less complete than its start
 _SCAN = (45.0, 0.02, 0.00012)  # µs per call, per vector, per dimension of a vector that is read in sequence

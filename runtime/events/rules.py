@@ -1,6 +1,6 @@
 """The default decider: a logistic regression on a few figures of rhythm, day and likeness.
 
-Its weights are figures of a rule, fitted to the development users of camroll-mpr by `gamer bench events
+Its weights are figures of a rule, fitted to the development users of camroll-mpr by `gamer bench study events
 --fit`, which writes them with its other results; bench/results/events.json says how good they are for a
 person who was not part of the fit. Two of the inputs occur nowhere in that data: positions and pixels. The
 weight of distance is therefore set by hand, and pictures count as texts do (rhythm.py measures both in the

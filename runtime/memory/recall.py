@@ -1,7 +1,7 @@
 """Recall: which turns a question means, by words, meaning, and the turns around them.
 
 A turn is often not understandable without the one before it, so a turn's score takes its neighbours' words
-and vectors into account. The weights were fitted to questions about long conversations (`gamer bench
+and vectors into account. The weights were fitted to questions about long conversations (`gamer bench study
 memory`, which also says how they do on conversations that they were not fitted to).
 """
 

@@ -6,7 +6,7 @@ over the same codes, or over the same number of codes if some changed since; it 
 that are not a graph over n vectors.
 
 usearch is the default: it searches bytes, a quarter of the memory traffic of hnswlib's floats, has wheels for
-every system, and its links can be separated from its vectors. `gamer bench ann` measures both.
+every system, and its links can be separated from its vectors. `gamer bench study ann` measures both.
 """
 
 from __future__ import annotations
