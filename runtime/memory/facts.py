@@ -53,6 +53,13 @@ _NO_JOB = (
     r"newcomer|number|older|owner|reader|riser|runner-up|sleeper|slower|smaller|smoker|stranger|supporter|"
     r"survivor|taller|teenager|winner|younger)\b)"
 )
+# Somebody else, by a name or as "my sister"; a place has a capital and is no day ("dinner moved to Friday").
+_NO_NAME = "Dinner|Everybody|Everyone|He|I|It|Lunch|Nobody|School|She|Somebody|Someone|That|There|They|This|We|Who|Work|You"
+_WHO = (
+    r"(?:my (?P<noun>(?:[a-zà-ÿ-]+ ){0,2}[a-zà-ÿ-]+)|"
+    rf"(?-i:(?P<name>(?!(?:{_NO_NAME})\b)[A-ZÀ-Þ][a-zà-ÿ'-]+)))"
+)
+_WHERE = rf"(?P<value>(?!{_DAY}|{MONTHS})(?-i:[A-ZÀ-Þ]).*)"
 Kind = Literal["core", "procedural"]
 
 
@@ -102,6 +109,10 @@ _RULES = (
     _rule("{noun}'s name", rf"\bmy (?:new )?{_NOUN} is (?:called|named) {_V}"),
     _rule("{noun}'s name", rf"\bmy (?:new )?{_NOUN}'s name is {_V}"),
     _rule("{noun}'s name", rf"{_S} (?:named|called|renamed) (?:my|our|the) (?:new )?{_NOUN} {_V}"),
+    _rule("{noun}'s home", rf"^{_WHO} (?:lives|moved|relocated|settled|is living|has moved)(?: back| over)?"
+                           rf" (?:in|to) {_WHERE}"),
+    _rule("{noun}'s job", rf"^{_WHO} (?:works|started working|is working) as an? {_V}"),
+    _rule("{noun}'s employer", rf"^{_WHO} (?:works|started working|is working) (?:for|at) {_WHERE}"),
     _rule("car", rf"{_S} (?:drive|am driving) an? {_V}"),
 )  # fmt: skip
 _LIKES = re.compile(
@@ -193,10 +204,9 @@ def _of_clause(clause: str) -> Iterator[Fact]:
     for key, pattern in _RULES:
         if found := pattern.search(plain):
             groups = found.groupdict()
-            value = value_of(
-                _WHEN.sub("", groups["value"]) if key in ("employer", "home", "job") else groups["value"]
-            )
-            noun = _noun(groups.get("noun") or "")
+            lasting = key.removeprefix("{noun}'s ") in ("employer", "home", "job")
+            value = value_of(_WHEN.sub("", groups["value"]) if lasting else groups["value"])
+            noun = _noun(groups.get("noun") or groups.get("name") or "")
             if value and ("{noun}" not in key or noun):
                 yield fact(key.format(noun=noun, value=value.lower()), value)
                 return

@@ -116,6 +116,10 @@ def _fit(asked: FactQuestion, key: str) -> float:
             return 0.0
         hits = len(meant & asked.words)
         return min(0.5 + 0.1 * hits, 0.9) if hits else 0.0
+    owner, of, what = key.rpartition("'s ")
+    if of and what in _MEANT:  # "Clara's home": where does Clara live?
+        named = {stem(word) for word in content(owner)} <= asked.words
+        return 0.9 if named and {stem(word) for word in _MEANT[what].split()} & asked.words else 0.0
     words = {stem(word.removesuffix("'s")) for word in content(key) if word not in ("date", "name")} or {
         stem(key)
     }

@@ -102,6 +102,14 @@ def test_what_is_not_known_is_said_to_be_not_known(store: MemoryStore, line: str
     assert Talk(store).ask("I moved to Porto in March.", line) == NOTHING
 
 
+def test_somebody_elses_home_is_theirs(store: MemoryStore) -> None:
+    talk = Talk(store)
+    talk.ask("I live in Braga.", "Clara lives in Faro.")
+    assert talk.ask("Clara moved to Porto.", "Where does Clara live?").startswith("Porto")
+    assert talk.ask("Where did Clara live before?").startswith("Faro")
+    assert talk.ask("Where do I live?").startswith("Braga")
+
+
 def test_a_fact_shows_no_photos(store: MemoryStore) -> None:
     said = Talk(store, photos=Pictures()).say("I live in Porto.", "Where do I live?")
     assert said.text.startswith("Porto, as you said on") and said.photos == ()
