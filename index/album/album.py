@@ -179,21 +179,11 @@ class Album(SpaceLayer, EntityLayer, VectorLayer, EventLayer):
 
     def pictured(self) -> NDArray[np.bool_]:
         """bool [photos]: whether a photo has a file, and is not only something that was said."""
-        rows = np.array(self._file.sql("SELECT row FROM photos WHERE path IS NOT NULL"), np.int64).reshape(-1)
-        self._file.load(lambda db: loader.within(rows, self._file.photos, "photos"))
-        has_file = np.zeros(self._file.photos, np.bool_)
-        has_file[rows] = True
-        return has_file
+        return self._are("photos", "SELECT row FROM photos WHERE path IS NOT NULL")
 
     def lacking(self, channel: str) -> NDArray[np.bool_]:
         """bool [photos]: whether a photo has no vector in the channel."""
-        rows = np.array(
-            self._file.sql("SELECT DISTINCT photo FROM vectors WHERE channel = ?", (channel,)), np.int64
-        ).reshape(-1)
-        self._file.load(lambda db: loader.within(rows, self._file.photos, "vectors"))
-        lacks = np.ones(self._file.photos, np.bool_)
-        lacks[rows] = False
-        return lacks
+        return ~self._are("vectors", "SELECT DISTINCT photo FROM vectors WHERE channel = ?", channel)
 
     @cached_property
     def conversations(self) -> NDArray[np.bool_]:
@@ -201,13 +191,15 @@ class Album(SpaceLayer, EntityLayer, VectorLayer, EventLayer):
 
         For such a photo, the photos and messages just before and after it are part of its context.
         """
-        has_chat = np.zeros(self._file.photos, np.bool_)
-        rows = np.array(
-            self._file.sql("SELECT DISTINCT photo FROM memories WHERE source = 'chat'"), np.int64
-        ).reshape(-1)
-        self._file.load(lambda db: loader.within(rows, self._file.photos, "memories"))
-        has_chat[rows] = True
-        return has_chat
+        return self._are("memories", "SELECT DISTINCT photo FROM memories WHERE source = 'chat'")
+
+    def _are(self, table: str, sql: str, *given: str) -> NDArray[np.bool_]:
+        """bool [photos]: whether a photo's row is among those that `sql` selects of a table."""
+        rows = np.array(self._file.sql(sql, given), np.int64).reshape(-1)
+        self._file.load(lambda db: loader.within(rows, self._file.photos, table))
+        mask = np.zeros(self._file.photos, np.bool_)
+        mask[rows] = True
+        return mask
 
     def preferences(self) -> Preferences:
         """The stored preferences; a merged entity is replaced by its root."""

@@ -22,7 +22,6 @@ from ..vectors.quantize import NO_FINE, FineArray, VectorSet
 from .declarations import checksums
 from .results import AlbumMeta
 
-PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
 MAX_DIM = 65_536  # as the manifest of a bundle admits
 MAX_SCALE = 1e30  # far above any scale of a unit vector, and still a float32
 _POINT = (
@@ -241,7 +240,9 @@ def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, i
         (listed,),
     ):
         memories[row].append(Memory(*memory))
-    records = db.execute(f"SELECT crc, {PHOTO_COLUMNS} FROM photos WHERE row {checksums.AMONG}", (listed,))
+    records = db.execute(
+        f"SELECT crc, {checksums.PHOTO_COLUMNS} FROM photos WHERE row {checksums.AMONG}", (listed,)
+    )
     return {
         record[0]: (to_photo(record, tuple(memories[record[0]])), checksum) for checksum, *record in records
     }

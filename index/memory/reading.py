@@ -34,25 +34,20 @@ NO_HEADS = Heads(
 
 
 def turns(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[StoredTurn]:
-    records: list[Any] = db.execute(f"{_TURN} WHERE id {AMONG}", (json.dumps([*map(int, ids)]),)).fetchall()
-    found = {record[0]: record for record in records}
-    return [_turn(db, path, found[row]) for row in ids if row in found]
+    found = {turn.id: turn for turn in _turns(db, path, f"WHERE id {AMONG}", json.dumps([*map(int, ids)]))}
+    return [found[row] for row in ids if row in found]
 
 
 def undigested(db: apsw.Connection, path: Path, limit: int) -> list[StoredTurn]:
-    records = db.execute(f"{_TURN} WHERE traits IS NULL ORDER BY id LIMIT ?", (limit,)).fetchall()
-    return [_turn(db, path, record) for record in records]
+    return _turns(db, path, "WHERE traits IS NULL ORDER BY id LIMIT ?", limit)
 
 
 def after(db: apsw.Connection, path: Path, row: int, limit: int) -> list[StoredTurn]:
-    records = db.execute(
-        f"{_TURN} WHERE id > ? AND traits IS NOT NULL ORDER BY id LIMIT ?", (row, limit)
-    ).fetchall()
-    return [_turn(db, path, record) for record in records]
+    return _turns(db, path, "WHERE id > ? AND traits IS NOT NULL ORDER BY id LIMIT ?", row, limit)
 
 
 def every(db: apsw.Connection, path: Path) -> list[StoredTurn]:
-    return [_turn(db, path, record) for record in db.execute(f"{_TURN} ORDER BY at, id").fetchall()]
+    return _turns(db, path, "ORDER BY at, id")
 
 
 def loose(db: apsw.Connection) -> list[tuple[int, str, int]]:
@@ -64,9 +59,8 @@ def loose(db: apsw.Connection) -> list[tuple[int, str, int]]:
 
 
 def items(db: apsw.Connection, path: Path, kind: Kind | None, past: bool) -> list[Item]:
-    where = ("" if kind is None else " AND kind = :kind") + ("" if past else " AND past = 0")
-    records = db.execute(f"{_ITEM} WHERE 1{where} ORDER BY at, id", {"kind": kind}).fetchall()
-    return [_item(db, path, record) for record in records]
+    where = ("1" if kind is None else "kind=?") + ("" if past else " AND past=0")
+    return _items(db, path, f"WHERE {where} ORDER BY at, id", *([] if kind is None else [kind]))
 
 
 def latest(
@@ -74,40 +68,31 @@ def latest(
 ) -> tuple[list[Item], int]:
     where = "WHERE kind = ?" + ("" if past else " AND past = 0")
     (total,) = db.execute(f"SELECT count(*) FROM person_items {where}", (kind,)).fetchone() or (0,)
-    records = db.execute(
-        f"{_ITEM} {where} ORDER BY at DESC, id DESC LIMIT ? OFFSET ?", (kind, limit, skip)
-    ).fetchall()
-    return [_item(db, path, record) for record in records], int(total)
+    page = f"{where} ORDER BY at DESC, id DESC LIMIT ? OFFSET ?"
+    return _items(db, path, page, kind, limit, skip), int(total)
 
 
 def values_of(db: apsw.Connection, path: Path, kind: Kind, key: str) -> list[Item]:
-    records = db.execute(f"{_ITEM} WHERE kind=? AND key=? ORDER BY at, id", (kind, key)).fetchall()
-    return [_item(db, path, record) for record in records]
+    return _items(db, path, "WHERE kind=? AND key=? ORDER BY at, id", kind, key)
 
 
 def by_id(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[Item]:
-    records = db.execute(f"{_ITEM} WHERE id {AMONG} ORDER BY id", (json.dumps([*map(int, ids)]),)).fetchall()
-    return [_item(db, path, record) for record in records]
+    return _items(db, path, f"WHERE id {AMONG} ORDER BY id", json.dumps([*map(int, ids)]))
 
 
 def notes(db: apsw.Connection, path: Path) -> list[Item]:
     # A memory that the rules drew has a key "turn 12": thanks to the index these are not read.
-    records = [
-        record
+    return [
+        item
         for kind in ("semantic", "episodic")
         for keys in ("key < 'turn '", "key > 'turn :'")
-        for record in db.execute(
-            f"{_ITEM} WHERE kind=? AND past=0 AND {keys} AND {_NO_TURN}", (kind,)
-        ).fetchall()
+        for item in _items(db, path, f"WHERE kind=? AND past=0 AND {keys} AND {_NO_TURN}", kind)
     ]
-    return [_item(db, path, record) for record in records]
 
 
 def without_vector(db: apsw.Connection, path: Path, row: int, limit: int) -> list[StoredTurn]:
-    records = db.execute(
-        f"{_TURN} WHERE id > ? AND traits IS NOT NULL AND data IS NULL ORDER BY id LIMIT ?", (row, limit)
-    ).fetchall()
-    return [_turn(db, path, record) for record in records]
+    where = "WHERE id > ? AND traits IS NOT NULL AND data IS NULL ORDER BY id LIMIT ?"
+    return _turns(db, path, where, row, limit)
 
 
 def items_of(db: apsw.Connection, path: Path, of: Sequence[int], kind: Kind | None) -> list[Item]:
@@ -141,6 +126,16 @@ def _object(path: Path, record: Any) -> tuple[int, Named]:
     OBJECTS.check(path, item, crc, values)
     vector = None if data is None else np.frombuffer(data, np.int8).astype(np.float32) * np.float32(scale)
     return int(item), Named(name, picture, vector, encoder)
+
+
+def _turns(db: apsw.Connection, path: Path, rest: str, *given: apsw.SQLiteValue) -> list[StoredTurn]:
+    """The turns that a SELECT with this end gives."""
+    return [_turn(db, path, record) for record in db.execute(f"{_TURN} {rest}", given).fetchall()]
+
+
+def _items(db: apsw.Connection, path: Path, rest: str, *given: apsw.SQLiteValue) -> list[Item]:
+    """The memories that a SELECT with this end gives."""
+    return [_item(db, path, record) for record in db.execute(f"{_ITEM} {rest}", given).fetchall()]
 
 
 def _turn(db: apsw.Connection, path: Path, record: Any) -> StoredTurn:

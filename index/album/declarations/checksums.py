@@ -16,10 +16,10 @@ import apsw
 
 # The rows are passed as a JSON list, so that one statement serves any number of them.
 AMONG = "IN (SELECT value FROM json_each(?))"
+PHOTO_COLUMNS = "row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256"
 # The values of some photos; each record begins with its photo's row.
 _OF_PHOTOS = (
-    "SELECT row, id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 "
-    f"FROM photos WHERE row {AMONG}",
+    f"SELECT {PHOTO_COLUMNS} FROM photos WHERE row {AMONG}",
     f"SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo {AMONG} ORDER BY id",
     "SELECT m.photo, e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity "
     f"WHERE m.photo {AMONG} ORDER BY e.name",

@@ -19,8 +19,8 @@ from ...space import cubes
 from ...vectors.quantize import quantize, residue
 from .. import words
 from ..declarations import checksums, clip_tables, field_tables, optional_tables
+from ..declarations.checksums import PHOTO_COLUMNS
 from ..declarations.sealed import ENTITIES
-from ..loader import PHOTO_COLUMNS
 from . import event_rows
 
 TEXT = "text"  # the channel of the vectors of memories
