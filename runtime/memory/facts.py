@@ -54,7 +54,10 @@ _NO_JOB = (
     r"survivor|taller|teenager|winner|younger)\b)"
 )
 # Somebody else, by a name or as "my sister"; a place has a capital and is no day ("dinner moved to Friday").
-_NO_NAME = "Dinner|Everybody|Everyone|He|I|It|Lunch|Nobody|School|She|Somebody|Someone|That|There|They|This|We|Who|Work|You"
+_NO_NAME = (
+    "Dinner|Everybody|Everyone|He|I|It|Lunch|Nobody|School|She|Somebody|Someone|That|There|They|This|We|Who|"
+    "Work|You"
+)
 _WHO = (
     r"(?:my (?P<noun>(?:[a-zà-ÿ-]+ ){0,2}[a-zà-ÿ-]+)|"
     rf"(?-i:(?P<name>(?!(?:{_NO_NAME})\b)[A-ZÀ-Þ][a-zà-ÿ'-]+)))"
