@@ -10,7 +10,7 @@ import pytest
 from gamer.runtime.search.spelling import mended
 
 ALBUM: Any = SimpleNamespace(
-    entities=SimpleNamespace(listing=lambda: [SimpleNamespace(name="Berta")]),
+    listed_entities=lambda: [SimpleNamespace(name="Berta")],
     words=lambda text: SimpleNamespace(words=()),
 )
 MODELS: Any = SimpleNamespace(
