@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AlbumError
-from ..fields import detailed
+from ..fields import FIELDS, detailed
 from ..records import Clip, FloatArray, Photo, RowArray
 from . import loader, notes
 from .album_file import AlbumFile
@@ -109,6 +109,16 @@ class Album(SpaceLayer, EntityLayer, VectorLayer, EventLayer):
         Raises AlbumError for a value whose checksum differs.
         """
         return self._file.load(lambda db: field_tables.read(db, self.path, photo_ids))
+
+    @cached_property
+    def rows_by_detail(self) -> dict[str, dict[str, list[int]]]:
+        """Field → value → the rows of the photos that have it, ascending."""
+        out: dict[str, dict[str, list[int]]] = {field.name: {} for field in FIELDS}
+        details = self.details()
+        for row, photo in enumerate(self.ids()):
+            for name, value in details.get(photo, {}).items():
+                out[name].setdefault(value, []).append(row)
+        return out
 
     def clips(self, photo_ids: Sequence[str]) -> dict[str, Clip]:
         """Id → the clip, of those photos that are clips or parts of one.

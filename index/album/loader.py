@@ -20,6 +20,7 @@ from ..space.cubes import E7
 from ..space.kdtree import LOWEST, Int64Array
 from ..vectors.quantize import NO_FINE, FineArray, VectorSet
 from .declarations import checksums
+from .declarations.checksums import PHOTO_COLUMNS
 from .results import AlbumMeta
 
 MAX_DIM = 65_536  # as the manifest of a bundle admits
@@ -240,9 +241,7 @@ def photos(db: apsw.Connection, rows: Sequence[int]) -> dict[int, tuple[Photo, i
         (listed,),
     ):
         memories[row].append(Memory(*memory))
-    records = db.execute(
-        f"SELECT crc, {checksums.PHOTO_COLUMNS} FROM photos WHERE row {checksums.AMONG}", (listed,)
-    )
+    records = db.execute(f"SELECT crc, {PHOTO_COLUMNS} FROM photos WHERE row {checksums.AMONG}", (listed,))
     return {
         record[0]: (to_photo(record, tuple(memories[record[0]])), checksum) for checksum, *record in records
     }

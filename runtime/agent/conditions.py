@@ -133,14 +133,11 @@ class Conditions:
             raise ToolError(f"filter: no {field.name} {value[:40]!r}; choose {field.rule}")
         rows = [
             row
-            for row, photo_id in enumerate(self._album.ids())
-            if folded == self._details.get(photo_id, {}).get(field.name, "").casefold()
+            for known, rows in self._album.rows_by_detail[field.name].items()
+            if known.casefold() == folded
+            for row in rows
         ]
         return RowSet.of(np.array(rows, np.int64), len(self._album)).mask
-
-    @cached_property
-    def _details(self) -> dict[str, dict[str, str]]:
-        return self._album.details()
 
     @cached_property
     def _people(self) -> RowArray:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import Cube, RowArray, RowSet
-from gamer.index.fields import FIELDS
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Place
@@ -81,16 +80,6 @@ class Catalogue:
         return out
 
     @cached_property
-    def detailed(self) -> dict[str, dict[str, set[int]]]:
-        """Of each field the rows of the photos that have each of its values."""
-        out: dict[str, dict[str, set[int]]] = {field.name: {} for field in FIELDS}
-        details = self._album.details()
-        for row, photo in enumerate(self._ids):
-            for name, value in details.get(photo, {}).items():
-                out[name].setdefault(value, set()).add(row)
-        return out
-
-    @cached_property
     def _ids(self) -> list[str]:
         return self._album.ids()
 
@@ -119,7 +108,7 @@ class Catalogue:
         if wanted.person is not None:
             out.append(self._set(self.named.get(wanted.person, ())))
         for name, value in wanted.details.items():
-            out.append(self._set(self.detailed[name].get(value, ())))
+            out.append(self._set(self._album.rows_by_detail[name].get(value, ())))
         if wanted.favourites:
             out.append(self._facts.favourites)
         return out

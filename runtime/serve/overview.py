@@ -53,7 +53,7 @@ def overview(engine: Engine, catalogue: Catalogue) -> Overview:
         len(positions) - len(placed),
         _sources(album),
         _most(catalogue.named),
-        **{field.table: _most(catalogue.detailed[field.name]) for field in FIELDS},
+        **{field.table: _most(album.rows_by_detail[field.name]) for field in FIELDS},
     )
 
 
