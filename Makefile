@@ -13,7 +13,7 @@ export HF_HUB_OFFLINE := 1
 export ORT_DISABLE_TELEMETRY := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help docs install install-quickstart quickstart first export index weights-qwen weights-faces full-size figures train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites conformance arm64-check processors android-apk
+.PHONY: help docs install install-quickstart quickstart first export index weights-qwen weights-faces full-size figures train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites kotlin-suites swift-suites conformance arm64-check processors android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
@@ -119,8 +119,9 @@ docs: install
 	@echo "== documentation: $(OUT)/site/index.html"
 	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mkdocs build --quiet --site-dir $(abspath $(OUT)/site)
 
-test: lint docs
-	@$(MAKE) --no-print-directory index
+# What is done by one core goes on beside something else.
+test: install
+	@$(MAKE) --no-print-directory -j2 index lint docs
 	@GAMER_BUNDLE=$(abspath $(OUT)/pocket) $(PYTEST)
 	@$(MAKE) --no-print-directory mobile-suites
 
@@ -149,17 +150,22 @@ conformance: index
 	@$(subst table,runners,$(TABLE))
 
 mobile-suites:
-	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests, example; albums without FTS5; the app's screens, on a stand-in for Android"; \
-	$(EXAMPLE) android_demo/core/test.sh && android_demo/core/plain.sh && $(EXAMPLE) android_demo/app/test.sh && android_demo/executorch_check.sh; \
-	else echo "!! THE KOTLIN SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-kotlin" >&2; [ $(MOBILE) != required ]; fi
-	@if [ -e $(SWIFT_READY) ]; then echo "== Swift core: unit tests, example; the app's types, against stubs"; $(EXAMPLE) ios_demo/PhotoCore/test.sh && ios_demo/App/check.sh; \
-	else echo "!! THE SWIFT SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-swift (as root)" >&2; [ $(MOBILE) != required ]; fi
+	@$(MAKE) --no-print-directory -j2 swift-suites kotlin-suites $(if $(filter required,$(MOBILE)),android-apk)
 	@echo "== conformance: cases x ports"
 	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)
 	@$(subst table,runners,$(TABLE))
 	@echo "== graphs that the ports build, read here"
 	@PYTHONPATH=. $(BIN)/python -m tools.conformance.graphs
-	@if [ $(MOBILE) = required ]; then $(MAKE) --no-print-directory android-apk arm64-check; fi
+	@if [ $(MOBILE) = required ]; then $(MAKE) --no-print-directory arm64-check; fi
+
+kotlin-suites:
+	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests, example; albums without FTS5; the app's screens, on a stand-in for Android"; \
+	$(EXAMPLE) android_demo/core/test.sh && android_demo/core/plain.sh && $(EXAMPLE) android_demo/app/test.sh && android_demo/executorch_check.sh; \
+	else echo "!! THE KOTLIN SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-kotlin" >&2; [ $(MOBILE) != required ]; fi
+
+swift-suites:
+	@if [ -e $(SWIFT_READY) ]; then echo "== Swift core: unit tests, example; the app's types, against stubs"; $(EXAMPLE) ios_demo/PhotoCore/test.sh && ios_demo/App/check.sh; \
+	else echo "!! THE SWIFT SUITES ARE NOT RUN: no tools in $(GAMER_TOOLS); run make mobile-setup-swift (as root)" >&2; [ $(MOBILE) != required ]; fi
 
 # Runs one small int8 network natively and on an emulated ARM64 processor, to check correctness only.
 arm64-check: install

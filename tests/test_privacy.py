@@ -244,7 +244,12 @@ def test_nothing_outside_the_package_loads_onnxruntime_with_its_telemetry_on() -
 
 
 MCP = [HELLO, READY, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
-OTHERS: dict[str, tuple[list[str], str]] = {
+SEARCH = ["search", "ALBUM", "my cat last spring", "-b", "BUNDLE"]
+COMMANDS: dict[str, tuple[list[str], str]] = {
+    "search": (SEARCH, ""),
+    "search with a language model": ([*SEARCH, "--refine", "llm"], ""),
+    "search on executorch": ([*SEARCH, "--backend", "executorch"], ""),
+    "search in mode paper": ([*SEARCH, "--mode", "paper", "--explain"], ""),
     "doctor": (["doctor", "BUNDLE"], ""),
     "ask": (["ask", "ALBUM", "how many photos of my cat", "-b", "BUNDLE"], ""),
     "chat": (["chat", "ALBUM", "-b", "BUNDLE", "--plain"], "my sister is called Anna\n"),
@@ -259,8 +264,8 @@ OTHERS: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OTHERS)
-def test_every_other_command_uses_no_network_and_writes_only_beside_its_album(
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_uses_no_network_and_writes_only_beside_its_album(
     bundle: Path, sample_album: Path, home: Path, name: str
 ) -> None:
     if name == "mcp":
@@ -268,32 +273,10 @@ def test_every_other_command_uses_no_network_and_writes_only_beside_its_album(
     album = home.parent / "albums" / "a.gamer"
     album.parent.mkdir()
     shutil.copy(sample_album, album)
-    words, typed = OTHERS[name]
+    words, typed = COMMANDS[name]
     places = {"BUNDLE": str(bundle), "ALBUM": str(album)}
     command = [*GAMER, *(places.get(word, word) for word in words)]
     assert traced(command, home, [album.parent], typed=typed) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "more",
-    [[], ["--refine", "llm"], ["--backend", "executorch"], ["--mode", "paper", "--explain"]],
-    ids=" ".join,
-)
-def test_a_search_uses_no_network_and_writes_only_beside_its_album(
-    bundle: Path, sample_album: Path, home: Path, more: list[str]
-) -> None:
-    album = home.parent / "albums" / "a.gamer"
-    album.parent.mkdir()
-    shutil.copy(sample_album, album)
-    assert (
-        traced(
-            [*GAMER, "search", str(album), "my cat last spring", "-b", str(bundle), *more],
-            home,
-            [album.parent],
-        )
-        == []
-    )
 
 
 @pytest.mark.slow

@@ -1,11 +1,14 @@
-"""The export tests' fixtures: the MobileCLIP reference that several compare with, workers in this process."""
+"""The export tests' fixtures: the MobileCLIP reference of several, and the exporter in this process."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +16,42 @@ import pytest
 
 if TYPE_CHECKING:
     from gamer.export.bundle import write
+    from gamer.runtime.bundle.manifest import Manifest
+
+Export = Callable[..., "Manifest"]
+
+
+@pytest.fixture(scope="session")
+def built_gazetteer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The gazetteer of every bundle with texts: building it takes longer than exporting a tiny model."""
+    from gamer.export.bundle.gazetteer import build_gazetteer
+
+    return build_gazetteer(tmp_path_factory.mktemp("gazetteer") / "gazetteer.sqlite").path
 
 
 @pytest.fixture
-def workers_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Does the work of an export's workers in this process, with an own cache."""
-    from gamer.export.bundle import write
+def workers_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, built_gazetteer: Path) -> None:
+    """Does the work of an export's workers in this process, with an own cache and the gazetteer there is."""
+    from gamer.export.bundle import gazetteer, write
 
     def in_this_process(tasks: list[write.Task], jobs: int, report: write.Report) -> list[Any]:
         return [write._finished(task) or write.run_task(task) for task in tasks]
 
     monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(write, "_run", in_this_process)
+    monkeypatch.setattr(gazetteer, "build_gazetteer", partial(shutil.copyfile, built_gazetteer))
+
+
+@pytest.fixture
+def export(workers_here: None) -> Export:
+    """The exporter with its tasks in this process: a worker takes longer to start than a tiny model to
+    export.
+    """
+    from gamer.export.bundle import write
+
+    return lambda settings, out, targets=("onnx",): write.export(
+        settings, targets, out, 1, lambda text, artifact: None
+    )
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -105,12 +106,15 @@ def cases_of(folder: Path) -> list[Key]:
 
 
 def show(groups: dict[str, Path], bound: Sequence[Path], ports: Sequence[str]) -> int:
-    """Prints the table and the first failures; returns the number of failures."""
+    """Prints the table and the first failures; returns their number. The ports replay side by side."""
     failures = 0
     print(f"{'fixtures':<12}{'suite':<16}{'cases':>6}" + "".join(f"{port:>9}" for port in ports))
     wrong: list[str] = []
     for group, folder in groups.items():
-        cases, tallies = cases_of(folder), {port: run(port, folder, bound) for port in ports}
+        cases = cases_of(folder)
+        with ThreadPoolExecutor() as pool:
+            replayed = {port: pool.submit(run, port, folder, bound) for port in ports}
+        tallies = {port: replay.result() for port, replay in replayed.items()}
         for suite in dict.fromkeys(name for name, _ in cases):
             suite_cases = [case for case in cases if case[0] == suite]
             counts = {port: tally.passed(suite_cases) for port, tally in tallies.items()}

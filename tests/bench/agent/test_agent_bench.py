@@ -207,7 +207,7 @@ def test_captions_are_taken_away_and_nothing_else(bundle: Path, data: Path, tmp_
         (["model=m"], "belong together"),
         (["endpoint=http://127.0.0.1:1/v1"], "give --set model"),
         (["replay=a", "record=b"], "leave out record"),
-        (["mind=openai", "model=m", "endpoint=ftp://x"], "no address"),
+        (["mind=openai", "model=m", "endpoint=ftp://x"], "must be an address"),
     ],
 )
 def test_options_that_do_not_go_together(

@@ -5,7 +5,6 @@ target, and a search with it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from PIL import Image
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from gamer.export.bundle import contents, write
+from gamer.export.bundle import contents
 from gamer.export.components import components
 from gamer.export.errors import ExportError
 from gamer.export.settings import Settings
@@ -28,20 +27,9 @@ from gamer.runtime.models.llm import ENDS, Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from tests.export import tiny, tiny_encoders
+from tests.export.conftest import Export
 
 pytestmark = pytest.mark.slow
-Export = Callable[..., mf.Manifest]
-
-
-@pytest.fixture
-def export(monkeypatch: pytest.MonkeyPatch) -> Export:
-    """The exporter with its tasks in this process: a worker takes longer to start than a tiny model to
-    export.
-    """
-    monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
-    return lambda settings, out, targets=("onnx",): write.export(
-        settings, targets, out, 1, lambda text, artifact: None
-    )
 
 
 def settings(name: str, folder: Path, quant: str = "int8") -> Settings:

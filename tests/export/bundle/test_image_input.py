@@ -12,18 +12,17 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 onnx = pytest.importorskip("onnx")
-from gamer.export.bundle import write
 from gamer.export.settings import Settings
 from gamer.runtime.models.models import Models
 from tests.export import tiny
+from tests.export.conftest import Export
 
 pytestmark = pytest.mark.slow
 
 
 def test_a_tower_on_bytes_gives_the_vector_of_a_tower_on_prepared_pixels(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, export: Export
 ) -> None:
-    monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
     source = str(tiny.TINY["clip"](tmp_path / "clip"))
     asked = {
         form: Settings("towers", "fp32", (("image", source), ("text", source)), image_input=form)
@@ -37,7 +36,7 @@ def test_a_tower_on_bytes_gives_the_vector_of_a_tower_on_prepared_pixels(
     )
     seen = {}
     for form, settings in asked.items():
-        manifest = write.export(settings, ("onnx",), tmp_path / form, 1, lambda text, artifact: None)
+        manifest = export(settings, tmp_path / form)
         tower = manifest.artifact("image_tower", "onnx")
         assert (
             tower.inputs[0].dtype == ("uint8" if form == "any" else "float32")

@@ -25,6 +25,7 @@ from gamer.export.settings import Settings
 from gamer.runtime.bundle.manifest import TensorSpec
 from gamer.runtime.models.models import Models
 from tests.export import tiny
+from tests.export.conftest import Export
 
 pytestmark = pytest.mark.slow
 SHALLOW: dict[str, Any] = {
@@ -51,10 +52,8 @@ SHALLOW: dict[str, Any] = {
 
 
 def test_a_published_mobileclip_directory_exports_and_matches_its_golden_vectors(
-    mobileclip_reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mobileclip_reference: Path, tmp_path: Path, export: Export
 ) -> None:
-    # Tasks in this process: a worker takes longer to start than these towers to export.
-    monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
     source = tmp_path / "MobileCLIP-OpenCLIP"
     shutil.copytree(mobileclip_reference / "branched", source)
     # Smaller photos, because convolutions take any size, and a vocabulary as small as the text tower here.
@@ -62,9 +61,7 @@ def test_a_published_mobileclip_directory_exports_and_matches_its_golden_vectors
     config = source / "open_clip_config.json"
     config.write_text(config.read_text().replace('"image_size": 256', '"image_size": 128'))
     sources = ("image", str(source)), ("text", str(source))
-    manifest = write.export(
-        Settings("mobileclip", "int8", sources), ("onnx",), tmp_path / "out", 1, lambda text, artifact: None
-    )
+    manifest = export(Settings("mobileclip", "int8", sources), tmp_path / "out")
     assert {a.quant for a in manifest.artifacts} == {"int8"} and all(c.trained for c in manifest.components)
     spec = manifest.preprocessing
     assert spec is not None and (spec.resize, spec.crop, spec.interpolation, spec.channel_std) == (

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +31,12 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
 from gamer.runtime.models.decoder import open_decoder
 from tests.export import tiny as checkpoints
+from tests.export.conftest import Export
 from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder
 
 TOKENS = ids(9)
 LANGUAGE = Language(1, 1, 2, 2, 1, 0.0, ())
 X = TensorSpec("x", (2, 8), "float32")
-Export = Callable[..., mf.Manifest]
 
 
 def written(item: Any, quant: str, backend: str, path: Path) -> Artifact:
@@ -91,13 +90,6 @@ def test_the_core_ml_delegate_gives_the_states_of_torch(
     assert measure.cosines(hidden, want).min() >= least
 
 
-@pytest.fixture
-def export(monkeypatch: pytest.MonkeyPatch) -> Export:
-    """The exporter with its tasks in this process."""
-    monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
-    return lambda settings, out: write.export(settings, ("executorch",), out, 1, lambda text, artifact: None)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("backend", "quant"), [("coreml", "int8"), ("vulkan", "fp16")])
 def test_a_tower_for_core_ml_passes_parity_and_one_for_vulkan_is_reported_as_not_run(
@@ -128,7 +120,7 @@ def test_a_language_model_for_vulkan_is_one_delegate_without_prefixes(tmp_path: 
     asked = Settings(
         "llm", "int4", (("llm", str(checkpoints.qwen2(tmp_path / "qwen2"))),), executorch_backend="vulkan"
     )
-    manifest = export(asked, tmp_path / "out")
+    manifest = export(asked, tmp_path / "out", ("executorch",))
     decoder = manifest.artifact("llm_decoder", "executorch")
     assert decoder.quant == "8da4w" and not manifest.prefixes
     report = decoder.parity.executed_by

@@ -17,7 +17,6 @@ from onnxruntime.tools.reduced_build_config_parser import parse_config
 
 from gamer.bench.cost import graph
 from gamer.bench.cost.nodes import GraphError
-from gamer.export.bundle import write
 from gamer.export.components import decoders
 from gamer.export.errors import ExportError
 from gamer.export.onnx import to_onnx, to_ort
@@ -32,6 +31,7 @@ from gamer.runtime.models.decoder import BoundDecoder, open_decoder
 from gamer.runtime.models.llm import Request
 from gamer.runtime.models.models import Models
 from tests.export import tiny
+from tests.export.conftest import Export
 from tests.export.convolutions import SAMPLES, convolutions
 from tests.export.onnx.test_to_onnx import CLIP, NO_LANGUAGE, inputs, run, tower
 from tests.export.tiny_llms import SLOTS, artifact, torch_decoder
@@ -199,10 +199,7 @@ def test_counting_an_ort_file_is_refused_with_what_to_export_instead(tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["clip", "qwen2", "t5"])
-def test_a_bundle_of_ort_files_is_verified_and_runs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(write, "_run", lambda tasks, jobs, report: [write.run_task(task) for task in tasks])
+def test_a_bundle_of_ort_files_is_verified_and_runs(name: str, tmp_path: Path, export: Export) -> None:
     source, out = str(tiny.TINY[name](tmp_path / name)), tmp_path / "out"
     parts = ("image", "text") if name == "clip" else ("llm",)
     settings = Settings(
@@ -212,7 +209,7 @@ def test_a_bundle_of_ort_files_is_verified_and_runs(
         max_seq=2048,
         onnx_format="ort",
     )
-    manifest = write.export(settings, ("onnx",), out, 1, lambda text, artifact: None)
+    manifest = export(settings, out)
     assert all(
         a.path == f"onnx/{a.role}.ort" and a.target == "onnx" and a.parity.status == "passed"
         for a in manifest.artifacts
@@ -221,7 +218,7 @@ def test_a_bundle_of_ort_files_is_verified_and_runs(
     assert domains(config.read_text(encoding="utf-8")) <= PORTABLE and str(tmp_path) not in config.read_text(
         encoding="utf-8"
     )
-    assert write.export(settings, ("onnx",), out, 1, lambda text, artifact: None) == mf.read(out)
+    assert export(settings, out) == mf.read(out)
     if processor.read().saturates:
         pytest.skip(
             "an ORT file is written for all processors, and this one's byte products saturate: it was "

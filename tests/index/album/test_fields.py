@@ -93,7 +93,7 @@ def test_a_line_of_json_with_another_orientation_is_passed_over(tmp_path: Path) 
     lines.write_text('{"id": "a", "memories": [{"source": "note", "text": "x"}], "orientation": "upright"}\n')
     (skip,) = scan(lines)
     assert isinstance(skip, Skip)
-    assert skip.reason == '"orientation" must be one of landscape, portrait, square'
+    assert skip.reason == "the line.orientation: must be one of landscape, portrait, square"
 
 
 def picture(path: Path, colour: str, model: str | None) -> None:

@@ -138,7 +138,7 @@ def test_no_words_are_no_caption_and_are_asked_for_again(tmp_path: Path, fake: F
 @pytest.mark.parametrize(
     ("reply", "line"),
     [
-        (raw(b"hello"), "no chat completion"),
+        (raw(b"hello"), "must be a chat completion"),
         (raw(b"", 404), "the model's name"),
         (drips, "no answer within 0.6 seconds"),
         (silent, "no answer within 0.6 seconds"),

@@ -128,15 +128,12 @@ def on_a_full_disk(source: Path, more: Path, disk: Path, change: Change, sizes: 
     assert done, "no size was enough"
 
 
+@pytest.mark.parametrize("step", [23, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_command_on_a_full_disk_keeps_the_album(album: Path, small_disk: Path, name: str) -> None:
-    on_a_full_disk(album, album.with_name("more.jsonl"), small_disk, CHANGES[name], range(0, 300, 23))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_command_on_a_disk_of_every_size_keeps_the_album(album: Path, small_disk: Path, name: str) -> None:
-    on_a_full_disk(album, album.with_name("more.jsonl"), small_disk, CHANGES[name], range(0, 300, 3))
+def test_a_command_on_a_full_disk_keeps_the_album(
+    album: Path, small_disk: Path, name: str, step: int
+) -> None:
+    on_a_full_disk(album, album.with_name("more.jsonl"), small_disk, CHANGES[name], range(0, 300, step))
 
 
 def test_an_upgrade_on_a_full_disk_keeps_the_album(album: Path, small_disk: Path, tmp_path: Path) -> None:
@@ -171,13 +168,9 @@ def kills(album: Path, name: str, times: int) -> None:
 
 
 @needs_fork
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", sorted(CHANGES.keys() - {"export"}))
-def test_a_killed_command_leaves_an_album_that_the_same_command_completes(album: Path, name: str) -> None:
-    kills(album, name, 2)
-
-
-@needs_fork
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(CHANGES.keys() - {"export"}))
-def test_20_killed_commands_leave_albums_that_the_same_command_completes(album: Path, name: str) -> None:
-    kills(album, name, 20)
+def test_killed_commands_leave_an_album_that_the_same_command_completes(
+    album: Path, name: str, times: int
+) -> None:
+    kills(album, name, times)
