@@ -215,13 +215,7 @@ def _between(request: Request) -> Split | None:
 def _from_until(request: Request) -> Split | None:
     """ "From A until B", "after A but before B"."""
     words = request.words
-    ends = (
-        at
-        for at, word in enumerate(words)
-        if word.key in ("through to", "until", "up to")
-        or (word.key == "before" and at and words[at - 1].key == "but")
-    )
-    last = next(ends, 0)
+    last = next((at for at in range(len(words)) if _ends_a_span(words, at)), 0)
     first = next((at for at, word in enumerate(words[:last]) if word.key in ("after", "from", "since")), -1)
     if first < 0:
         return None
