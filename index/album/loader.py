@@ -25,6 +25,7 @@ from .results import AlbumMeta
 
 MAX_DIM = 65_536  # as the manifest of a bundle admits
 MAX_SCALE = 1e30  # far above any scale of a unit vector, and still a float32
+_MOST_CHANGES = 1 << 53  # a century of a million a second; what an INTEGER holds is far above
 _POINT = (
     "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) "
     "FROM photos"
@@ -51,8 +52,12 @@ def meta_crc(meta: Mapping[str, str]) -> int:
 
 
 def read_generation(db: apsw.Connection) -> int:
+    """How many changes the album has seen. Raises ValueError for a number that SQLite could not go on from."""
     record = db.execute("SELECT value FROM meta WHERE key='generation'").fetchone()
-    return int(record[0]) if record else 0
+    generation = int(record[0]) if record else 0
+    if not 0 <= generation <= _MOST_CHANGES:
+        raise ValueError(f"generation must be from 0 to {_MOST_CHANGES}")
+    return generation
 
 
 def photo_count(db: apsw.Connection) -> int:

@@ -194,6 +194,23 @@ def test_a_wrong_value_in_any_column_is_answered_or_refused_in_one_line(album: P
     assert wrong == []
 
 
+@pytest.mark.parametrize("generation", ["9" * 22, "9" * 18, "-5", "x"])
+def test_a_generation_that_no_album_reaches_is_refused_in_one_line(album: Path, generation: str) -> None:
+    good, path = album.read_bytes(), album.with_name("hostile.gamer")
+    sql = "INSERT OR REPLACE INTO meta VALUES('generation', ?)"
+    assert complaints(good, path, sql, generation) == []
+    with contextlib.closing(sqlite3.connect(album)) as db, db:
+        db.execute(sql, (generation,))
+    with pytest.raises(AlbumError, match="damaged or unreadable"), Album.open(album) as opened:
+        opened.verify()
+
+
+def test_a_note_of_removed_photos_that_is_nested_deeply_is_no_note(album: Path) -> None:
+    good, path = album.read_bytes(), album.with_name("hostile.gamer")
+    nested = "[" * 100_000 + "]" * 100_000
+    assert complaints(good, path, "INSERT OR REPLACE INTO meta VALUES('removed', ?)", nested) == []
+
+
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize(
     "column", ["starts", "ends", "edited", "scale", "data", "id", "name", "place", "crc"]
