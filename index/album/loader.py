@@ -52,7 +52,7 @@ def meta_crc(meta: Mapping[str, str]) -> int:
 
 
 def read_generation(db: apsw.Connection) -> int:
-    """How many changes the album has seen. Raises ValueError for a number that SQLite could not go on from."""
+    """How many changes the album has seen. Raises ValueError for a number that no album reaches."""
     record = db.execute("SELECT value FROM meta WHERE key='generation'").fetchone()
     generation = int(record[0]) if record else 0
     if not 0 <= generation <= _MOST_CHANGES:

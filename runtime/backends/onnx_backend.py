@@ -31,7 +31,13 @@ class OnnxSession:
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         names = [spec.name for spec in self.artifact.outputs]
-        return dict(zip(names, self.native.run(names, inputs), strict=True))
+        try:
+            return dict(zip(names, self.native.run(names, inputs), strict=True))
+        except Exception as error:
+            if not type(error).__module__.startswith("onnxruntime."):
+                raise
+            why = str(error).partition(" : ")[2].splitlines()[0][:160]
+            raise RuntimeFailure(f"{self.artifact.path}: ONNX Runtime cannot run it ({why})") from None
 
 
 def session_options(threads: int, unfused: bool = False) -> Any:

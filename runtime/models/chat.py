@@ -23,6 +23,7 @@ from .grammar import Constraint
 from .llm import Generation, Piece, Request
 from .models import Models
 from .sampling import GREEDY, Sampling
+from .tokenizers import open_tokenizer
 
 Role = Literal["system", "user", "assistant"]
 # Role → the manifest's prompt that is its turn.
@@ -139,9 +140,7 @@ class Chat:
     @cached_property
     def _plain_tokenizer(self) -> Any:
         """The tokenizer again, to which the names of special tokens are text."""
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(self._models.data("llm_tokenizer.json")))
+        tokenizer = open_tokenizer(self._models.data("llm_tokenizer.json"))
         tokenizer.encode_special_tokens = True
         return tokenizer
 

@@ -25,6 +25,7 @@ from ..errors import BundleError, RuntimeFailure
 from ..vectors import unit
 from .selfcheck import LOG, Verdict, open_checked
 from .text import TextEncoder
+from .tokenizers import open_tokenizer
 
 if TYPE_CHECKING:
     from gamer.index import AlbumMeta
@@ -232,9 +233,7 @@ class Models:
 
     @cached_property
     def llm_tokenizer(self) -> Any:
-        from tokenizers import Tokenizer
-
-        return Tokenizer.from_file(str(self.data("llm_tokenizer.json")))
+        return open_tokenizer(self.data("llm_tokenizer.json"))
 
     @cached_property
     def llm_vocabulary(self) -> Vocabulary:

@@ -13,6 +13,7 @@ from gamer.index.records import FloatArray
 
 from ..backends import Session
 from ..bundle.manifest import TextPrompts
+from .tokenizers import open_tokenizer
 
 
 class TextEncoder:
@@ -25,11 +26,9 @@ class TextEncoder:
     def __init__(
         self, session: Session, tokenizer: Path, max_tokens: int, prompts: TextPrompts | None = None
     ) -> None:
-        from tokenizers import Tokenizer
-
         self._session, self.max_tokens = session, max_tokens
         self._prompts = prompts or TextPrompts()
-        self._tokenizer: Any = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer: Any = open_tokenizer(tokenizer)
         self._tokenizer.no_padding()
 
     @cached_property

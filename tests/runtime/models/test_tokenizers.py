@@ -1,0 +1,54 @@
+"""Tokenizers that a stranger wrote: refused in one line, before a text goes through them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gamer.runtime.errors import BundleError
+from gamer.runtime.models.tokenizers import open_tokenizer
+from tests.paths import GOLDEN
+
+OWN = sorted((GOLDEN / "conformance" / "tokenizers").glob("*.json"))
+ANY = json.loads(OWN[0].read_text(encoding="utf-8"))
+
+
+def replacing(content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"String": "a"}, "content": content}
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_tokenizers_of_models_open(path: Path) -> None:
+    if "type" in json.loads(path.read_text(encoding="utf-8")).get("model", {}):
+        assert open_tokenizer(path).encode("a cat").ids
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "\0" * 100,
+        "[" * 200_000,
+        '{"a":' * 50_000,
+        json.dumps({**ANY, "model": {}}),
+        json.dumps({**ANY, "model": {"type": "WordPiece", "vocab": {}, "unk_token": "[UNK]"}}),
+        json.dumps({**ANY, "normalizer": {"type": "Unheard"}}),
+        json.dumps({**ANY, "normalizer": replacing("a" * 10_000)}),
+        json.dumps({**ANY, "normalizer": {"type": "Prepend", "prepend": "a" * 10_000}}),
+        json.dumps(
+            {**ANY, "normalizer": {"type": "Sequence", "normalizers": [replacing("aaaa") for _ in range(9)]}}
+        ),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_hostile_tokenizer_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "text_tokenizer.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BundleError, match=r"text_tokenizer\.json: (must be|its normalizers)") as refusal:
+        open_tokenizer(path)
+    assert "\n" not in str(refusal.value)
