@@ -58,6 +58,28 @@ def read() -> Machine:
     )
 
 
+def load() -> float:
+    """The processes that ran or waited for a core in the last minute, on average; 0 if unknown."""
+    try:
+        return os.getloadavg()[0]
+    except (OSError, AttributeError):
+        return 0.0
+
+
+def busy(before: float) -> str:
+    """A line about a machine that was busy before a measurement began, at that `load`; "" for a quiet one.
+
+    Half a process a core is what a system at rest does at most.
+    """
+    cores = os.cpu_count() or 1
+    if before <= cores / 2:
+        return ""
+    return (
+        f"this machine was busy before it was measured (load {before:.1f} on {cores} cores): times are "
+        "longer than on a quiet one, and ratios within one table hold better than its milliseconds"
+    )
+
+
 def _memory() -> float:
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)

@@ -17,6 +17,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from gamer.runtime.cli.console import one_line
 from gamer.runtime.cli.options import json_option
 
+from .. import machine
 from ..files import write_atomically
 from ..tables import FORMATS, Record, Sheet, dumps, emit
 
@@ -64,11 +65,13 @@ _format_option = click.option(
 class Outlet:
     """Where a command's result goes.
 
-    `file`: gets the JSON, None for none. `form`: what is printed, one of FORMATS.
+    `file`: gets the JSON, None for none. `form`: what is printed, one of FORMATS. `load`: of the machine
+    before the command began.
     """
 
     file: Path | None
     form: str
+    load: float = 0.0
 
     def save(self, result: object) -> None:
         """Writes the JSON of `result` to the file, if one was named. Raises AlbumError or OSError."""
@@ -89,12 +92,18 @@ class Outlet:
             click.echo(dumps(result))
         else:
             table()
+        self._warn()
 
     def emit(
         self, sheets: Sequence[Sheet], notes: Sequence[str], records: Sequence[Record], result: Record
     ) -> None:
         """Prints the result in its form; the arguments are those of tables.emit."""
         emit(self.form, sheets, notes, records, result)
+        self._warn()
+
+    def _warn(self) -> None:
+        if line := machine.busy(self.load):
+            click.echo(line, err=True)
 
 
 def result_options(command: Command) -> Command:
@@ -102,7 +111,7 @@ def result_options(command: Command) -> Command:
 
     @wraps(command)
     def with_outlet(*args: Any, output: Path | None, as_json: bool, form: str = "md", **options: Any) -> None:
-        command(*args, out=Outlet(output, "json" if as_json else form), **options)
+        command(*args, out=Outlet(output, "json" if as_json else form, machine.load()), **options)
 
     return _output_option(json_option(with_outlet))
 
