@@ -1,6 +1,6 @@
 """Checks every request before the routes see it, and sets the security headers of every response.
 
-Checked are Host, sizes, Origin, rate and token, in this order. A page of another site must not reach the
+Checked are Host, sizes, Origin, token and rate, in this order. A page of another site must not reach the
 album through the user's browser: a rebound DNS name fails on Host, a foreign page on Origin and
 Sec-Fetch-Site, a frame or embedded picture on the headers. No CORS header is ever sent. Starlette's
 TrustedHostMiddleware is not used, since it checks neither port nor Origin; and with all checks in one place
@@ -102,7 +102,7 @@ class Guard:
             self._wrong_host(headers)
             or _too_large(scope, headers, self._streams(scope) or MAX_BODY)
             or _cross_origin(scope, headers)
-            or self._too_often(scope)
+            or self._limited(scope, self._is_owner(scope["path"], headers))
             or self._stranger(scope["path"], headers)
         )
 
@@ -116,7 +116,8 @@ class Guard:
         )
         return Refusal(421, f"this server does not answer to that Host: open it by {wanted}")
 
-    def _too_often(self, scope: Scope) -> Refusal | None:
+    def _limited(self, scope: Scope, owner: bool) -> Refusal | None:
+        """Strangers have limits of their own, by address: behind one proxy they do not use up the owner's."""
         client = scope["client"][0] if scope.get("client") else ""
         rate = self.settings.rate
         costs = {
@@ -126,18 +127,22 @@ class Guard:
             TALK: rate.ask,
             CHAT: rate.ask,
         }
-        cost = costs.get(scope["path"], 1.0)
-        wait = self._buckets.take(client, cost)
+        cost = costs.get(scope["path"], 1.0) if owner else 1.0
+        wait = self._buckets.take(client if owner else f"stranger {client}", cost)
         return Refusal(429, f"too many requests: wait {wait} s", {"retry-after": str(wait)}) if wait else None
 
-    def _stranger(self, path: str, headers: Headers) -> Refusal | None:
+    def _is_owner(self, path: str, headers: Headers) -> bool:
+        """Whether a request has the token, or the cookie that stands for it; anybody where none is wanted."""
         token = self.settings.token
-        if token is None or not path.startswith(API) or path == HEALTH:
-            return None
+        if token is None:
+            return True
         scheme, _, given = headers.get("authorization", "").partition(" ")
         bearer = scheme.lower() == "bearer" and _equal(given.strip(), token)
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
-        if bearer or (path != SESSION and _equal(cookie, self.session)):
+        return bearer or (path != SESSION and _equal(cookie, self.session))
+
+    def _stranger(self, path: str, headers: Headers) -> Refusal | None:
+        if not path.startswith(API) or path == HEALTH or self._is_owner(path, headers):
             return None
         return Refusal(
             401, "this server wants its token: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"}

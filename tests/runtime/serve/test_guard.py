@@ -186,6 +186,15 @@ def test_too_many_requests_are_refused_until_the_wait_is_over() -> None:
     assert [asked.get("/api/v1/similar?photo=a").status_code for _ in range(2)] == [200, 429]
 
 
+def test_who_has_no_token_does_not_use_up_the_limit_of_who_has_it() -> None:
+    settings = ServerSettings(token="t" * 32, rate=Rate(burst=5, per_second=1, search=1))
+    asked = TestClient(Guard(echo, settings, lambda: 0.0), base_url="http://127.0.0.1")
+    assert [asked.get("/api/v1/stats").status_code for _ in range(7)] == [401] * 5 + [429] * 2
+    assert asked.get("/").status_code == 429  # the page is for strangers too, within their limit
+    own = {"authorization": f"Bearer {'t' * 32}"}
+    assert [asked.get("/api/v1/stats", headers=own).status_code for _ in range(6)] == [200] * 5 + [429]
+
+
 @given(
     st.lists(st.tuples(st.floats(0, 5), st.sampled_from([1.0, 3.0, 10.0])), max_size=40),
     st.floats(10, 50),
