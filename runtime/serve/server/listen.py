@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
+from collections.abc import Callable
 from typing import Any
 
 import h11
@@ -12,7 +15,25 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 GRACE_SECONDS = 5  # for requests in progress when the server is stopped
 HEADER_SECONDS = 10.0  # from opening a connection, or from a request's first byte, to the end of its headers
+REPEAT_SECONDS = 60.0  # between two warnings of the same words
 CONNECTIONS_A_CLIENT = 32  # a browser opens six
+
+
+class Seldom(logging.Filter):
+    """Lets a warning through once in REPEAT_SECONDS: any stranger can cause it as often as they like."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock, self._last = clock, dict[str, float]()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now, text = self._clock(), str(record.msg)
+        shown = (
+            record.levelno > logging.WARNING or now - self._last.get(text, -REPEAT_SECONDS) >= REPEAT_SECONDS
+        )
+        if shown:
+            self._last[text] = now
+        return shown
 
 
 class LimitedConnection(H11Protocol):
@@ -76,4 +97,5 @@ def server(app: ASGIApp) -> uvicorn.Server:
         timeout_graceful_shutdown=GRACE_SECONDS,
         h11_max_incomplete_event_size=32 << 10,
     )
+    logging.getLogger("uvicorn.error").addFilter(Seldom())
     return uvicorn.Server(config)

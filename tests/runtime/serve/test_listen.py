@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import logging
 import socket
 import time
 import urllib.request
@@ -87,3 +88,17 @@ def test_one_connection_serves_one_request_after_another(monkeypatch: pytest.Mon
             assert client.getresponse().read() == b"served"
             time.sleep(0.6)
         client.close()
+
+
+def test_a_warning_that_strangers_cause_is_said_once_a_minute() -> None:
+    now = [0.0]
+    seldom = listen.Seldom(lambda: now[0])
+
+    def shown(text: str, level: int = logging.WARNING) -> bool:
+        return seldom.filter(logging.LogRecord("uvicorn.error", level, "", 0, text, None, None))
+
+    assert [shown("Invalid HTTP request received.") for _ in range(3)] == [True, False, False]
+    assert shown("another warning")
+    assert [shown("a failure", logging.ERROR) for _ in range(2)] == [True, True]
+    now[0] = 61.0
+    assert shown("Invalid HTTP request received.")
