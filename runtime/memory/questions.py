@@ -2,46 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from itertools import takewhile
 
 from gamer.index.memory.records import Item
 
+from ..questions.words import Words, index_of, words_of
 from .words import content, stem
 
-_BEFORE = re.compile(
-    r"\b(?:before|previous(?:ly)?|use[d]? to|earlier|former(?:ly)?|original(?:ly)?|first(?! name)|"
-    r"(?<!how )old|ex|prior|in the past|back then|once)\b",
-    re.IGNORECASE,
-)
-# "Where did I live?" asks for what no longer is, "when did I move?" does not.
-# From the last such word before "did", lest every one of many is followed to the end.
-_ASKS = r"\b(?:what|where|who|which)\b"
-_DID = re.compile(rf"{_ASKS}(?:(?!{_ASKS}).)*\bdid (?:i|we)\b(?! (?:say|tell|mention))", re.IGNORECASE)
-_I = re.compile(r"\b(?:i|i'm|i've|me|mine|we|us|our)\b", re.IGNORECASE)
-_DO_I_KNOW = re.compile(
-    r"\b(?:do|did|have|can|could) (?:i|you) (?:know|say|said|tell|told|mention(?:ed)?|remember)\b(?: you)?"
-    r"|\b(?:tell|told) me\b",
-    re.IGNORECASE,
-)
-_MINE = re.compile(r"\bmy ((?:[\w'-]+ ){0,3}[\w'-]+)", re.IGNORECASE)
-_PLAIN = frozenset(
-    [
-        "new",
-        "old",
-        "current",
-        "first",
-        "last",
-        "full",
-        "previous",
-        "former",
-        "own",
-        "next",
-        "original",
-        "exact",
-    ]
-)
-_NOW = re.compile(r"\b(?:now|current(?:ly)?|still|today|at the moment|these days|latest)\b", re.IGNORECASE)
 # Words of questions that mean a key by another word.
 _MEANT = {
     "home": "home live lives lived living reside address city town move moved based house",
@@ -53,8 +21,9 @@ _MEANT = {
     "diet": "diet eat vegetarian vegan",
     "car": "car drive",
 }
-_OCCUPATION = re.compile(r"\b(?:do|did) i (?:use to )?do\b|\bfor a living\b", re.IGNORECASE)
-_LIKING = re.compile(r"\b(?:like|love|enjoy|fond|fan|favor|into|hate|dislike|feel)\b", re.IGNORECASE)
+
+
+_LIVING = "for a living"
 
 
 @dataclass(frozen=True)
@@ -73,19 +42,58 @@ class FactQuestion:
 
 def read(question: str) -> FactQuestion:
     """Reads a question, of which the first 2,000 characters count."""
-    text = question[:2_000].replace("’", "'")
-    past = bool(_BEFORE.search(text) or _DID.search(text)) and not _NOW.search(text)
-    mine = bool(_I.search(_DO_I_KNOW.sub(" ", text)))
+    words = words_of(" ".join(question[:2_000].split()))
+    past = any(_is_past(words, at) for at in range(len(words))) or _asks_what_was(words)
+    said = _about_saying(words)
     return FactQuestion(
-        frozenset(map(stem, _words(text))), past, bool(_LIKING.search(text)), mine, _owned(text)
+        words=frozenset(map(stem, _stems_of(words))),
+        past=past and index_of(words, "now") < 0,
+        likes=index_of(words, "liking") >= 0,
+        mine=any(word.has("own") and at not in said for at, word in enumerate(words)),
+        owned=_owned(words),
     )
 
 
-def _owned(text: str) -> tuple[str, ...]:
-    named = (
-        [word for word in found.casefold().split() if word not in _PLAIN] for found in _MINE.findall(text)
+def _is_past(words: Words, at: int) -> bool:
+    """ "Before", "used to"; not "first name", nor "how old"."""
+    if not words[at].has("past"):
+        return False
+    if words[at].key == "first":
+        return at + 1 == len(words) or words[at + 1].key != "name"
+    return words[at].key != "old" or at == 0 or words[at - 1].key != "how"
+
+
+def _asks_what_was(words: Words) -> bool:
+    """ "Where did I live?" asks for what no longer is, "when did I move?" does not."""
+    asks = next((at for at, word in enumerate(words) if word.has("where", "which", "who")), len(words))
+    return any(
+        words[at].key == "did"
+        and words[at + 1].key in ("i", "we")
+        and not (at + 2 < len(words) and words[at + 2].key in ("mention", "say", "tell"))
+        for at in range(asks + 1, len(words) - 1)
     )
-    return tuple(stem(words[0].removesuffix("'s")) for words in named if words)
+
+
+def _about_saying(words: Words) -> set[int]:
+    """The indices of the words of "did I tell you", "do you know", "tell me": they are not of the person."""
+    out = set[int]()
+    for at, word in enumerate(words):
+        if not word.has("saying"):
+            continue
+        asked = at > 1 and words[at - 1].key in ("i", "you") and words[at - 2].has("aux", "modal")
+        out |= {at - 1} if asked else set()
+        out |= {at + 1} if word.key in ("tell", "told") and words[at + 1 : at + 2] else set()
+    return out
+
+
+def _owned(words: Words) -> tuple[str, ...]:
+    out = []
+    for at, word in enumerate(words):
+        if word.key == "my":
+            named = takewhile(lambda one: not one.is_mark, words[at + 1 : at + 5])
+            first = next((one for one in named if not one.has("which one")), None)
+            out += [stem(first.key.removesuffix("'s"))] if first else []
+    return tuple(out)
 
 
 def fitting(asked: FactQuestion, items: list[Item]) -> list[Item]:
@@ -154,6 +162,16 @@ def _asked_for(values: list[Item], asked: FactQuestion) -> Item | None:
     return max(old, key=lambda item: (item.value.at, item.id), default=None)
 
 
-def _words(text: str) -> list[str]:
-    found = re.findall(r"[\w'-]+", text.casefold().replace("for a living", " "))
-    return [word.removesuffix("'s") for word in found] + ["do-for"] * bool(_OCCUPATION.search(text))
+def _stems_of(words: Words) -> list[str]:
+    """The words as keys and values are compared with them; "do-for" stands for a question about a job."""
+    # "For a living" is about a job, and not about where one lives.
+    named = [part for word in words if not word.is_mark and word.key != _LIVING for part in word.key.split()]
+    job = any(word.key == _LIVING for word in words)
+    does = any(word.key in ("did", "do") and _does(words[at + 1 :]) for at, word in enumerate(words))
+    return [word.removesuffix("'s") for word in named] + ["do-for"] * (job or does)
+
+
+def _does(words: Words) -> bool:
+    """ "(What do) I do", "(what did) I use to do"."""
+    keys = [word.key for word in words[:3]]
+    return keys[:2] == ["i", "do"] or keys in (["i", "use to", "do"], ["i", "used to", "do"])
