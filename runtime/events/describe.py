@@ -1,7 +1,7 @@
 """Names an event, sums it up and says where it was, by rules, from the memories of its photos.
 
 Memories are untrusted text: what is taken over is cut to a length and cleaned of control characters, markers
-and line breaks (runtime.search.refine.clean), so that a name is one printable line wherever it is shown.
+and line breaks (search.stages.refine.clean), so that a name is one printable line wherever it is shown.
 """
 
 from __future__ import annotations
