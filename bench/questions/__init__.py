@@ -1,1 +1,1 @@
-"""Questions over photo albums with their readings, typed by seven authors who did not know the rules."""
+"""Questions over photo albums with their readings, typed by eight authors who did not know the rules."""

@@ -174,7 +174,7 @@ STUDIES = {
         ),
         Study(
             "questions",
-            "how many of 840 typed questions are read as they are meant",
+            "how many of 960 typed questions are read as they are meant",
             "questions.measure",
             ("bench/questions", "runtime/questions", "runtime/cues"),
             bundles="",

@@ -15,6 +15,7 @@ _DETERMINERS = frozenset(
         "an",
         "any",
         "anything",
+        "everything",
         "her",
         "his",
         "my",
@@ -132,6 +133,8 @@ def _is_scene(words: Words, at: int) -> bool:
         return False
     if index_of(words[:at], "picture", "howmany", "favourite") >= 0:
         return False
+    if at + 1 < len(words) and words[at + 1].has("possessive"):
+        return True  # "the telescope without its mount"
     things, _ = _things(words, at + 1)
     return bool(things) and any(word.has("worn") for word in things[0][-1:] + things[0][:1])
 
@@ -139,7 +142,7 @@ def _is_scene(words: Words, at: int) -> bool:
 def _things(words: Words, at: int) -> tuple[list[list[Word]], int]:
     """The things of a list that begins at `at`, and the index after it."""
     thing, end = _thing(words, at)
-    if not thing or [word.key for word in thing] in (["ones"], ["wait"]):
+    if not thing or [word.key for word in thing] in (["ones"], ["wait"], ["more"]):
         return [], at
     if (inside := _in_it(words, end)) > end:
         return [thing], inside

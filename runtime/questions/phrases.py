@@ -7,7 +7,7 @@ from .words import Word, Words, index_of, split_at, trimmed
 
 # Roles of words that say nothing of what photos show, at a phrase's ends.
 EDGES = (
-    "all", "article", "aux", "courtesy", "exactly", "filler", "generic", "howmany", "modal", "more",
+    "all", "article", "aux", "courtesy", "exactly", "filler", "generic", "howmany", "link", "modal", "more",
     "occasion", "one", "only", "picture", "preposition", "request", "seen", "self", "them", "when", "where",
     "which", "who",
 )  # fmt: skip

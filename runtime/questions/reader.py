@@ -78,8 +78,7 @@ def _related(question: Question, request: Request, split: Split) -> Question:
     wanted = _wanted(question, request, split.head, split)
     order, phrase = _anchor_order(split.anchor)
     anchor = text_of(_anchor(_of_one(phrase, wanted.target))) or text_of(split.anchor)
-    successive = any(word.key in ("another", "next", "previous") for word in split.head)
-    if successive and wanted.target and wanted.order and not _shares_a_word(wanted.target, anchor):
+    if wanted.occasion and wanted.target and wanted.order and not _shares_a_word(wanted.target, anchor):
         anchor = f"{wanted.target} {anchor}"  # "the next jellyfish after the big swarm": a swarm of these
     asks: Asks = "photos" if question.asks == "fact" and request.about_a_photo else question.asks
     return replace(
@@ -99,6 +98,7 @@ def _related(question: Question, request: Request, split: Split) -> Question:
 def _plain(question: Question, request: Request) -> Question:
     wanted = _wanted(question, request, request.words, None)
     more = request.is_question or request.asked or question.without or question.favourites
+    more = more or index_of(request.words[:1], "all") >= 0
     if more or wanted.order or wanted.number:
         return wanted
     return replace(wanted, target=text_of(request.words))

@@ -7,7 +7,7 @@ nobody meant finds another. Where words only sound like an order ("cat chasing a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .phrases import (
     EDGES,
@@ -56,6 +56,16 @@ def split_of(request: Request, is_time: IsTime) -> Split | None:
             anchors.append(text_of(split.other))
         if all(anchors) and not any(is_time(anchor) for anchor in anchors):
             return split
+    return _told(request, is_time) if request.sentence else None
+
+
+def _told(request: Request, is_time: IsTime) -> Split | None:
+    """The anchor that a story names: "The week before the hike we bought boots. Find the boots." """
+    story = replace(request, words=request.sentence, sentence=(), story=(), is_question=False, asked=True)
+    for part in (_shifted, _same, _between):
+        split = part(story)
+        if split is not None and split.anchor and not is_time(text_of(split.anchor)):
+            return replace(split, head=list(request.words))
     return None
 
 
@@ -85,7 +95,7 @@ def _two(one: Words, other: Words) -> Split | None:
 def _named(words: Words) -> list[Word]:
     """What is compared, without "did I see"."""
     rest = trimmed(words, "courtesy", "aux", "self", "which", "generic")
-    while rest and (rest[0].has("made") or rest[0].key in ("it", "see")):
+    while rest and (rest[0].has("seen") or rest[0].key == "it") and rest[0].key not in ("meet", "met"):
         rest = rest[1:]
     return rest
 
@@ -122,7 +132,8 @@ def _shifted(request: Request) -> Split | None:
 def _same(request: Request) -> Split | None:
     """ "The same day as", "the day of", "that evening": the anchor's unit of time."""
     for at, word in enumerate(request.words):
-        if word.has("unit") and (split := _same_at(request, at)) is not None:
+        one = word.has("unit") and not word.key.endswith("s")  # "the days of the week" are no day
+        if one and (split := _same_at(request, at)) is not None:
             return split
     return None
 
@@ -149,11 +160,17 @@ def _same_at(request: Request, at: int) -> Split | None:
         anchor, late = _late_side(anchor)
         head = [*head, *tail]
         scene = follows[0].key in ("of", "with") and not same and not is_moment(anchor) and not request.asked
+        scene = scene and not (of and anchor and _is_owned(anchor[0]))
         if scene and not (asks_for_more(head, request) or (of and request.is_question)):
             return None  # "the party with balloons"
         if anchor:
             return Split(head, anchor, unit=unit, side=side or late)
     return _told_unit(request, at, head, side)
+
+
+def _is_owned(word: Word) -> bool:
+    """ "Mom's scan", "my exam"."""
+    return word.key in ("my", "our") or word.has("possessive") or word.key.endswith(("'s", "s'"))
 
 
 def _anchor_at(words: Words, at: int, same: bool) -> int:
@@ -253,8 +270,11 @@ def _around(request: Request) -> Split | None:
     if not anchor or refers(anchor):
         return None
     leads = not before and bool(tail)
-    set_off = leads or (bool(before) and before[-1].is_mark)
-    if not (exact or leads) and not _is_order(request, head, anchor, words[at], set_off):
+    spoken = before
+    while spoken and spoken[-1].key in ("from", "only"):
+        spoken = spoken[:-1]
+    set_off = leads or (bool(spoken) and spoken[-1].is_mark)
+    if not (exact or leads or _is_order(request, head, trimmed(before), anchor, words[at], set_off)):
         return None
     unit, anchor = _whole_unit(anchor)
     side, head = _side(head)
@@ -279,16 +299,15 @@ def _way_at(words: Words) -> int:
     return -1
 
 
-def _is_order(request: Request, head: Words, anchor: Words, way: Word, set_off: bool) -> bool:
+def _is_order(request: Request, head: Words, spoken: Words, anchor: Words, way: Word, set_off: bool) -> bool:
     """Whether "before" and "after" mean the order of photos, and not what one of them shows.
 
-    `set_off`: whether a comma stands between the head and the anchor.
+    `spoken`: what of the head stands before the anchor. `set_off`: whether a comma stands between them.
     """
-    if way.key == "once":
+    if way.key in ("as soon as", "once"):
         return is_clause(anchor)
     if any(word.has("order") and not _is_of_unit(head, at) for at, word in enumerate(head)):
         return True
-    spoken = trimmed(head)
     if spoken and spoken[-1].has("placed"):
         return False
     named = bool(spoken) and spoken[-1].has("made", "one", "picture")
@@ -344,7 +363,7 @@ def _begins_clause(words: Words, at: int) -> bool:
     before = words[at - 1]
     goes_on = before.has("aux", "one", "picture", "preposition", "unit", "when", "where", "which", "who")
     return (
-        words[at].key in ("i", "we")
+        words[at].key in ("he", "i", "she", "they", "we")
         and at + 1 < len(words)
         and not goes_on
         and before.key not in ("and", "that")

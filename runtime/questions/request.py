@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from .question import Asks
 from .words import Word, Words, index_of, split_at, trimmed
@@ -20,7 +21,8 @@ _WAS_AT = [["went", "to"], ["was", "at"], ["were", "at"], ["was", "in"], ["were"
 
 @dataclass(frozen=True)
 class Request:
-    """`words`: of the request, without what only asks. `story`: what was told before, to which it refers.
+    """`words`: of the request, without what only asks. `story`: what was told before, to which it refers;
+    `sentence`: the whole of it.
 
     `is_question`: whether it begins as one; `is_closed`: whether yes or no answers it. `asked`: whether
     photos are asked for; `shows`: whether by "show me", "find". `did`: whether it says what the
@@ -31,6 +33,7 @@ class Request:
     words: tuple[Word, ...]
     asks: Asks = "photos"
     story: tuple[Word, ...] = ()
+    sentence: tuple[Word, ...] = ()
     is_question: bool = False
     is_closed: bool = False
     asked: bool = False
@@ -55,16 +58,19 @@ def request_of(words: Words) -> Request:
     sentences = [[word for word in sentence if word.text != "?"] for sentence in marked]
     asking = [at for at, sentence in enumerate(sentences) if _requests(sentence)]
     tells = any(len(sentence) > _STORY and _is_told(sentence) for sentence in sentences[:-1])
-    if not asking and tells and not _is_told(sentences[-1]):
+    if not asking and tells and (marked[-1][-1].text == "?" or not _is_told(sentences[-1])):
         asking = [len(sentences) - 1]  # "Somebody made a giant paella. Crowd shots from that same event"
     if not asking:
         return _read(trimmed(words), ())
     chosen = next((at for at in reversed(asking) if marked[at][-1].text == "?"), asking[-1])
+    if chosen and (asks := _only_asks(sentences[chosen])):
+        return replace(_read(sentences[chosen - 1], ()), asks=asks, is_question=True)
     if chosen and _only_refers(sentences[chosen]):
         return replace(_read(sentences[chosen - 1], ()), asked=True)
     before = [sentence for sentence in sentences[:chosen] if len(sentence) > _STORY]
     if before:
-        return _read(sentences[chosen], _last_clause(before[-1]))
+        read = _read(sentences[chosen], _main_clause(before[-1]))
+        return replace(read, sentence=tuple(before[-1]))
     short = [word for sentence in sentences[:chosen] for word in sentence]
     story, request = _told_before(sentences[chosen])
     return _read([*short, *request], story)
@@ -131,6 +137,14 @@ def _only_refers(sentence: Words) -> bool:
     )
 
 
+def _only_asks(sentence: Words) -> Literal["", "when", "where"]:
+    """ "Where was that?" """
+    plain = trimmed(sentence, "filler")
+    if len(plain) < 2 or not all(word.has("aux", "them") for word in plain[1:]):
+        return ""
+    return "when" if plain[0].has("when") else "where" if plain[0].has("where") else ""
+
+
 def _told_before(sentence: list[Word]) -> tuple[tuple[Word, ...], list[Word]]:
     """ "Sam spilled wine on the carpet, show me the carpet before that": the story, and the request."""
     pieces = split_at(sentence, lambda word: word.text in ",:")
@@ -140,28 +154,27 @@ def _told_before(sentence: list[Word]) -> tuple[tuple[Word, ...], list[Word]]:
     return (), sentence
 
 
-def _last_clause(sentence: list[Word]) -> tuple[Word, ...]:
-    """The last clause of a story that has a subject of its own."""
-    clauses, begin = list[list[Word]](), 0
-    links = ("and", "but", "then")
-    for at in range(1, len(sentence) - 2):
-        follows = sentence[at + 1]
-        if (sentence[at].key in links or sentence[at].text == ",") and (
-            follows.has("definite", "subject") or follows.key in links
-        ):
-            clauses.append(sentence[begin:at])
-            begin = at + 1
-    clauses.append(sentence[begin:])
-    long = [clause for clause in clauses if len(trimmed(clause)) > 2] or clauses
-    words = trimmed(long[-1], "filler")
-    return tuple(words[1:] if words and words[0].key in links else words)
+def _main_clause(sentence: list[Word]) -> tuple[Word, ...]:
+    """What a story is about: what comes after "but", "so" or "then", and of that the first clause."""
+    turns = [at for at, word in enumerate(sentence[:-3]) if word.key in ("but", "so", "then") and at]
+    rest = sentence[turns[-1] + 1 :] if turns else sentence
+    for at in range(3, len(rest) - 2):
+        link = rest[at].key == "and" or rest[at].text == ","
+        if link and (rest[at + 1].has("definite", "subject") or rest[at + 1].key in ("and", "nobody")):
+            rest = rest[:at]
+            break
+    words = trimmed(rest, "filler", "link")
+    keys = [word.key for word in words[:2]]
+    if keys in (["we", "had"], ["i", "had"], ["there", "was"], ["there", "is"], ["there", "were"]):
+        words = words[2:]  # "we had that awful frost": the frost
+    return tuple(words)
 
 
 # What is asked for
 
 
 def _read(words: Words, story: tuple[Word, ...]) -> Request:
-    plain = _without_reasons(trimmed(words, "filler"))
+    plain = _without_reasons(_without_closing(trimmed(words, "filler")))
     opened = _opening(plain)
     tells = index_of(plain[:opened], "tells") >= 0  # "tell me how many …" is a question
     body = trimmed(_without_closing(plain[opened:]), "filler")
@@ -242,6 +255,9 @@ def _asks_here(words: Words, at: int) -> bool:
         return False
     if not (word.has("request") or word.key == "have"):
         return False
+    modal = any(one.has("modal") for one in before)
+    if word.key == "get" and before and not modal and before[-1].key in ("i", "we"):
+        return False  # "I get emotional"
     wished = any(one.has("modal") or one.key in ("i", "let", "please", "to", "we", "you") for one in before)
     return word.key not in _WISHED or at == 0 or wished
 
@@ -262,9 +278,10 @@ def _without_closing(words: list[Word]) -> list[Word]:
 def _is_aside(piece: Words) -> bool:
     if len(piece) > 1 and piece[0].key == "if" and piece[1].key in ("it", "possible", "that", "you"):
         return True
-    if len(piece) > 1 and piece[0].has("aside") and not said_length(piece) and not _relates(piece):
-        return True  # "…, I must send them to the bookkeeper"
     opened = _opening(piece)
+    told = len(piece) > 1 and piece[0].has("aside") and not said_length(piece) and not _relates(piece)
+    if told and (not opened or index_of(piece[:opened], "tells") >= 0):
+        return True  # "…, I must send them to the bookkeeper"
     if opened and all(word.has(*_ONLY_ASKING) for word in piece[opened:]):
         return True  # "…, can you dig that up"
     return all(word.has(*_ONLY_ASKING) for word in piece)
@@ -311,7 +328,10 @@ def _late_question(words: list[Word]) -> tuple[_Wanted, list[Word]] | None:
             _begins_question(piece) or _begins_closed(piece) or piece[0].has("howmany")
         ):
             result = _asked(piece, False)
-            return replace(result, start=0), [*words[: mark + 1], *piece[result.start :]]
+            tail = piece[result.start :]
+            if all(word.has("aux", "self", "subject", "them") for word in tail):
+                return replace(result, start=0), words[:mark]  # "…, who is he"
+            return replace(result, start=0), [*words[: mark + 1], *tail]
     return None
 
 

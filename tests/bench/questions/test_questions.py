@@ -9,10 +9,10 @@ from gamer.bench.questions.measure import differences, measure, questions
 from gamer.runtime.questions.question import Question
 
 
-def test_there_are_840_of_seven_authors_in_many_families_each_once() -> None:
+def test_there_are_960_of_eight_authors_in_many_families_each_once() -> None:
     labelled = questions()
-    assert Counter(one.author for one in labelled) == dict.fromkeys("abcdefg", 120)
-    assert len({one.text for one in labelled}) == 840
+    assert Counter(one.author for one in labelled) == dict.fromkeys("abcdefgh", 120)
+    assert len({one.text for one in labelled}) == 960
     assert len({(one.author, one.family) for one in labelled}) >= 100
     assert all(one.text.strip() for one in labelled)
 
@@ -35,4 +35,4 @@ def test_the_measurement_counts_what_a_reader_gets_right() -> None:
     assert (perfect.all.exact, perfect.all.structure) == (1.0, 1.0)
     deaf = measure(Question)
     assert deaf.all.exact < 0.1 and deaf.parts["favourites"] > 0.9
-    assert sum(row.questions for row in deaf.families) == sum(row.questions for row in deaf.authors) == 840
+    assert sum(row.questions for row in deaf.families) == sum(row.questions for row in deaf.authors) == 960
