@@ -24,16 +24,7 @@ from ..study.declaration import About, Run, Work
 from ..tables import Sheet, sheet
 
 _NOW = datetime(2025, 6, 1)  # the authors named times of the years before
-AUTHORS = (
-    "a",
-    "b",
-    "c",
-    "d",
-    "e",
-    "f",
-    "g",
-    "h",
-)  # of which h was not looked at while the reader was written
+AUTHORS = tuple("abcdefgh")  # h was not looked at while the reader was written
 STRUCTURE = (
     "asks", "relation", "unit", "shift", "side", "order", "number", "anchor_order", "favourites",
 )  # fmt: skip
