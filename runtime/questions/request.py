@@ -80,11 +80,14 @@ def said_length(words: Words) -> int:
     """The number of words of "I saw", "we also photographed" at the beginning; 0 without them."""
     if not words or words[0].key not in ("i", "i'd", "i've", "we", "we'd", "we've"):
         return 0
-    at = 1
+    at, had = 1, 0
     while at < len(words) and (words[at].key in _BETWEEN or words[at].key.endswith("ly")):
         at += 1
+        had = at if words[at - 1].key == "had" else had
     if at < len(words) and words[at].has("seen"):
         return at + 1
+    if had:
+        return had  # "I had breakfast"
     return at + 2 if [word.key for word in words[at : at + 2]] in _WAS_AT else 0
 
 

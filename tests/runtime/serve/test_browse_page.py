@@ -146,7 +146,7 @@ def test_photos_of_one_camera_are_shown_by_choosing_it(page: Page, address: str)
     page.open(address + "/", f"{BROWSED} && !document.querySelector('#filter-cameras').hidden")
     assert page.ask(f"[...{field}.options].map((one) => one.text).join()") == "any,Leica M6 (2)"
     page.ask(f"{field}.value = 'Leica M6'; {field}.dispatchEvent(new Event('change'))")
-    page.wait("document.querySelector('#status').textContent === '2 photos'")
+    page.wait(f"document.querySelector('#status').textContent === '2 photos' && {cell('p457')}")
     page.ask(f"{cell('p457')}.click()")
     page.wait("document.querySelector('#viewer').innerText.includes('Leica M6')")
     assert page.ask(f"{SEARCH}.get('camera')") == "Leica M6"
