@@ -132,8 +132,8 @@ class RulesMind:
         event = self.toolbox.event_of(item.row)
         if unit in _EVENT_UNITS and event is not None:
             return f"event = {event.id}"
-        if unit == "month":
-            return f"time = {taken[:7]}"
+        if unit in ("month", "year"):
+            return f"time = {taken[:7] if unit == 'month' else taken[:4]}"
         if unit in ("week", "weekend") or unit in _EVENT_UNITS:
             first, last = sentences.around(taken, {"week": 3, "weekend": 1}.get(unit, 2))
             return f"time >= {first} and time <= {last}"

@@ -78,10 +78,21 @@ def hours(taken: str, count: int) -> tuple[str, str]:
 
 
 def shifted(taken: str, count: int, unit: str) -> str:
-    """The condition for the day `count` days after an ISO time (nights, mornings and evenings are days), or
-    for the week that many weeks after it, day 1 to day 7.
+    """The condition for the day `count` days after an ISO time (nights, mornings and evenings are days), the
+    month or the year that many after its own, the weekend, or the week that many weeks after it, day 1 to
+    day 7.
     """
-    day = date.fromisoformat(taken[:10]).toordinal()
+    when = date.fromisoformat(taken[:10])
+    day = when.toordinal()
+    if unit in ("month", "year"):
+        months = 12 * when.year + when.month - 1 + count * (12 if unit == "year" else 1)
+        year, month = divmod(min(max(months, 12), 12 * date.max.year + 11), 12)
+        return f"time = {year:04d}" if unit == "year" else f"time = {year:04d}-{month + 1:02d}"
+    if unit == "weekend":
+        # The weekend before a day of a weekend is another one, and so is the one after it.
+        saturday = day - (when.weekday() - 5) % 7
+        saturday += 7 * (count if count > 0 or when.weekday() >= 5 else count + 1)
+        return f"time >= {_on(saturday).isoformat()} and time <= {_on(saturday + 1).isoformat()}"
     if unit != "week":
         return f"time = {_on(day + count).isoformat()}"
     ends = sorted((day + (1 if count > 0 else -1) * (7 * (abs(count) - 1) + 1), day + 7 * count))
