@@ -26,6 +26,7 @@ from gamer.runtime.door.bundle import Bundle, Running
 from gamer.runtime.door.encoding import build
 from gamer.runtime.models.image import prepare
 
+from . import machine
 from .study.declaration import About, Run, Tell, Work
 from .tables import Sheet, sheet
 
@@ -68,14 +69,14 @@ class Format:
 
 @dataclass(frozen=True)
 class Indexing:
-    load: float
+    load: float | None
     size: tuple[int, int]
     formats: tuple[Format, ...]
 
 
 def measure(run: Run[Settings]) -> Indexing:
     """Raises ExportError without the packages that hold the photographs, and as Bundle does."""
-    load, opened = os.getloadavg()[0], Bundle(run.bundle)
+    load, opened = machine.load(), Bundle(run.bundle)
     with tempfile.TemporaryDirectory() as aside:
         rows = [
             _format(opened, Path(aside) / name, name, run.settings.photos, run.tell)

@@ -58,21 +58,21 @@ def read() -> Machine:
     )
 
 
-def load() -> float:
-    """The processes that ran or waited for a core in the last minute, on average; 0 if unknown."""
+def load() -> float | None:
+    """The processes that ran or waited for a core in the last minute, on average; None if unknown."""
     try:
-        return os.getloadavg()[0]
+        return round(os.getloadavg()[0], 2)
     except (OSError, AttributeError):
-        return 0.0
+        return None
 
 
-def busy(before: float) -> str:
+def busy(before: float | None) -> str:
     """A line about a machine that was busy before a measurement began, at that `load`; "" for a quiet one.
 
     Half a process a core is what a system at rest does at most.
     """
     cores = os.cpu_count() or 1
-    if before <= cores / 2:
+    if before is None or before <= cores / 2:
         return ""
     return (
         f"this machine was busy before it was measured (load {before:.1f} on {cores} cores): times are "

@@ -6,7 +6,6 @@ the page's own clock (requestAnimationFrame) while the browser turns the mouse w
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.live import LiveAlbum
 from gamer.runtime.serve.server.settings import ServerSettings
 
+from . import machine
 from .chrome import Page, browser, find
 from .sample import SampleError
 from .serving import serving
@@ -103,7 +103,7 @@ class PageReport:
     """
 
     browser: str
-    load: float
+    load: float | None
     photos: int
     pictures: int
     window: tuple[int, int]
@@ -116,7 +116,7 @@ def measure(run: Run[Settings]) -> PageReport:
     binary = find()
     if binary is None:
         raise SampleError("no Chromium found: install chromium, or google-chrome")
-    load, photos = round(os.getloadavg()[0], 2), run.settings.photos
+    load, photos = machine.load(), run.settings.photos
     models = Models.open(run.bundle, allow_random=True)
     run.tell("making the album, opening and scrolling")
     album = made(run.home, models, photos)

@@ -71,7 +71,7 @@ class Outlet:
 
     file: Path | None
     form: str
-    load: float = 0.0
+    load: float | None = None
 
     def save(self, result: object) -> None:
         """Writes the JSON of `result` to the file, if one was named. Raises AlbumError or OSError."""

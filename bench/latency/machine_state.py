@@ -5,9 +5,10 @@ Stolen time is what the host took from a virtual machine. What cannot be read is
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from .. import machine
 
 CPU = Path("/sys/devices/system/cpu")
 ZONES = Path("/sys/class/thermal")
@@ -41,7 +42,7 @@ def read() -> State:
         None if frequency is None else frequency / 1000,
         hottest,
         None if throttled is None else int(throttled),
-        _load(),
+        machine.load(),
         _stolen(),
     )
 
@@ -57,13 +58,6 @@ def _number(path: Path) -> float | None:
     try:
         return float(path.read_text().strip())
     except (OSError, ValueError):
-        return None
-
-
-def _load() -> float | None:
-    try:
-        return round(os.getloadavg()[0], 2)
-    except OSError:
         return None
 
 
