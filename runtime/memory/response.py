@@ -262,30 +262,26 @@ class Responder:
         if first is not None and not first.value.sources:
             return Reply(_noted(first), (), tuple(rounds), (), (first.id,), first)
         turns = {stored.id: stored for stored in self._store.turns(best.turns)}
-        people = [
-            turns[row]
-            for row in best.turns
-            if row in turns
-            and turns[row].turn.speaker != ASSISTANT
-            and _answers(question, turns[row].turn.text)
-        ]
-        if not people:
+        asked = {stem(word) for word in content(question)}
+        said = (turns[row] for row in best.turns if row in turns and turns[row].turn.speaker != ASSISTANT)
+        person = next((one for one in said if _answers(asked, one.turn.text)), None)
+        if person is None:
             return Reply(NOTHING, (), tuple(rounds), ())
-        said = people[0].turn
+        turn = person.turn
         corrected = [
             item
-            for item in self._store.items_of([people[0].id])
+            for item in self._store.items_of([person.id])
             if item.value.origin == "person" and not item.past
         ]
         if corrected:
             ids = tuple(item.id for item in corrected)
             text = " ".join(map(_noted, corrected))
-            return Reply(text, (), tuple(rounds), (people[0].id,), ids, corrected[0])
-        who = "you" if said.speaker == "me" else said.speaker
-        text = f"On {day(said.at)} {who} said: “{said.text[:400]}”"
+            return Reply(text, (), tuple(rounds), (person.id,), ids, corrected[0])
+        who = "you" if turn.speaker == "me" else turn.speaker
+        text = f"On {day(turn.at)} {who} said: “{turn.text[:400]}”"
         of_it = [item for item in (*best.semantic, *(e.item for e in best.episodes))
-                 if people[0].id in item.value.sources]  # fmt: skip
-        return Reply(text, (), tuple(rounds), (people[0].id,), (), of_it[0] if of_it else None)
+                 if person.id in item.value.sources]  # fmt: skip
+        return Reply(text, (), tuple(rounds), (person.id,), (), of_it[0] if of_it else None)
 
 
 def _seen(rounds: Sequence[Round]) -> tuple[Seen, ...]:
@@ -306,12 +302,12 @@ def _of_kind(items: list[Item], kind: Kind) -> list[Item]:
     return [item for item in items if item.value.kind == kind]
 
 
-def _answers(question: str, said: str) -> bool:
-    """Whether what was said states something with a word of the question."""
+def _answers(asked: set[str], said: str) -> bool:
+    """Whether what was said states something with a word of the question. `asked`: their stems."""
     text = said[:2_000]
-    if read(text).shows or all(asks(sentence) for sentence in sentences(text)):
+    if asked.isdisjoint(map(stem, content(text))):
         return False
-    return not {stem(word) for word in content(question)}.isdisjoint(map(stem, content(text)))
+    return not read(text).shows and not all(asks(sentence) for sentence in sentences(text))
 
 
 def _noted(item: Item) -> str:

@@ -102,8 +102,7 @@ class Guard:
             self._wrong_host(headers)
             or _too_large(scope, headers, self._streams(scope) or MAX_BODY)
             or _cross_origin(scope, headers)
-            or self._limited(scope, self._is_owner(scope["path"], headers))
-            or self._stranger(scope["path"], headers)
+            or self._unadmitted(scope, headers)
         )
 
     def _wrong_host(self, headers: Headers) -> Refusal | None:
@@ -116,8 +115,9 @@ class Guard:
         )
         return Refusal(421, f"this server does not answer to that Host: open it by {wanted}")
 
-    def _limited(self, scope: Scope, owner: bool) -> Refusal | None:
+    def _unadmitted(self, scope: Scope, headers: Headers) -> Refusal | None:
         """Strangers have limits of their own, by address: behind one proxy they do not use up the owner's."""
+        path, owner = scope["path"], self._is_owner(scope["path"], headers)
         client = scope["client"][0] if scope.get("client") else ""
         rate = self.settings.rate
         costs = {
@@ -127,9 +127,15 @@ class Guard:
             TALK: rate.ask,
             CHAT: rate.ask,
         }
-        cost = costs.get(scope["path"], 1.0) if owner else 1.0
+        cost = costs.get(path, 1.0) if owner else 1.0
         wait = self._buckets.take(client if owner else f"stranger {client}", cost)
-        return Refusal(429, f"too many requests: wait {wait} s", {"retry-after": str(wait)}) if wait else None
+        if wait:
+            return Refusal(429, f"too many requests: wait {wait} s", {"retry-after": str(wait)})
+        if owner or not path.startswith(API) or path == HEALTH:
+            return None
+        return Refusal(
+            401, "this server wants its token: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"}
+        )
 
     def _is_owner(self, path: str, headers: Headers) -> bool:
         """Whether a request has the token, or the cookie that stands for it; anybody where none is wanted."""
@@ -140,13 +146,6 @@ class Guard:
         bearer = scheme.lower() == "bearer" and _equal(given.strip(), token)
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
         return bearer or (path != SESSION and _equal(cookie, self.session))
-
-    def _stranger(self, path: str, headers: Headers) -> Refusal | None:
-        if not path.startswith(API) or path == HEALTH or self._is_owner(path, headers):
-            return None
-        return Refusal(
-            401, "this server wants its token: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"}
-        )
 
 
 def _equal(value: str, secret: str) -> bool:
