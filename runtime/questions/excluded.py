@@ -10,28 +10,14 @@ from .words import Word, Words, index_of, text_of
 _MOST_WORDS = 4  # of a thing that is left out
 _ENDS = frozenset({"during", "last", "near", "this", "when", "while", "that", "which", "who"})
 _DETERMINERS = frozenset(
-    {
-        "a",
-        "an",
-        "any",
-        "anything",
-        "everything",
-        "her",
-        "his",
-        "my",
-        "our",
-        "showing",
-        "the",
-        "their",
-        "these",
-        "those",
-        "of",
-        "with",
-    }
+    ("a", "an", "any", "anything", "everything", "her", "his", "my", "of", "our", "showing", "the", "their")
+    + ("these", "those", "with")
 )
 _HAVING = frozenset({"got", "has", "have", "show", "shows", "that"})  # "any that have got Tom in them"
 _ANYBODY = frozenset({"anybody", "anyone", "body", "humans", "one", "person", "persons"})
-_LINKS = frozenset({"and", "n", "or", "nor"})
+_SHOWN = frozenset({"are", "has", "have", "is", "show", "shows", "was", "were"})
+_TIME_OR_PLACE = frozenset(("after", "at", "before", "during", "from", "in", "on", "taken", "those"))
+_LINKS = frozenset({"and", "or", "nor"})
 _GIVEN = frozenset({"gave", "give", "given", "got", "have", "marked", "put", "with"})
 IsCue = Callable[[str], bool]
 
@@ -48,7 +34,7 @@ def leave_out(words: Words, is_cue: IsCue) -> tuple[list[Word], tuple[str, ...]]
         first = _marker(left, at)
         listed, end = _things(left, first) if first else ([], at)
         phrases = [text_of(thing) for thing in listed]
-        cues = [is_time_or_place(thing, is_cue) for thing in listed]
+        cues = [_is_time_or_place(thing, is_cue) for thing in listed]
         begin = at - 1 if at and left[at - 1].text == "," else at
         rest = [*left[:begin], *left[end:]]
         if not listed or all(cues) or not any(not word.is_mark for word in rest):
@@ -67,18 +53,8 @@ def leave_out(words: Words, is_cue: IsCue) -> tuple[list[Word], tuple[str, ...]]
     return left, tuple(things)
 
 
-def is_time_or_place(thing: Words, is_cue: IsCue) -> bool:
-    return thing[0].key in (
-        "in",
-        "at",
-        "from",
-        "on",
-        "taken",
-        "those",
-        "during",
-        "before",
-        "after",
-    ) or is_cue(text_of(thing))
+def _is_time_or_place(thing: Words, is_cue: IsCue) -> bool:
+    return thing[0].key in _TIME_OR_PLACE or is_cue(text_of(thing))
 
 
 def _negated(at: Word, thing: Words) -> list[Word]:
@@ -96,7 +72,7 @@ def _marker(words: Words, at: int) -> int:
         return no + 1
     if word.has("without"):
         return 0 if _is_scene(words, at) else at + 1
-    if word.key in ("but", "and", "n") and follows is not None:
+    if word.key in ("but", "and") and follows is not None:
         skipped = at + 2 if follows.key == "also" else at + 1
         if skipped < len(words) and words[skipped].key in (("no", "not") if word.key == "but" else ("no",)):
             return skipped + 1
@@ -113,16 +89,7 @@ def _no_after(words: Words, at: int) -> int:
     for no in range(at + 2, min(at + 4, len(words))):
         if words[no - 1].key in ("aren't", "arent", "isn't", "isnt", "don't", "doesn't"):
             return no if words[no].key in ("showing", "wearing", "show", "have", "any") else no - 1
-        if words[no].key == "no" and words[no - 1].key in (
-            "is",
-            "are",
-            "has",
-            "have",
-            "show",
-            "shows",
-            "was",
-            "were",
-        ):
+        if words[no].key == "no" and words[no - 1].key in _SHOWN:
             return no
     return 0
 
@@ -159,9 +126,7 @@ def _things(words: Words, at: int) -> tuple[list[list[Word]], int]:
         return [thing], end
     rest, last = _things(words, more)
     # A comma alone goes on with the list only if a link ends it: "Tom, Lena or a dog".
-    if not rest or not (
-        linked or negated or (comma and len(rest) > 1 and words[last - len(rest[-1]) - 1].key)
-    ):
+    if not rest or not (linked or negated or len(rest) > 1):
         return [thing], end
     return [thing, *rest], last
 
