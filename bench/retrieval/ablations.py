@@ -10,6 +10,7 @@ from ..study.declaration import About, Run, Work
 from ..tables import Sheet, sheet
 from . import ablation, datasets, sweeps
 from .ablation import Outcome
+from .quality import RECALL
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,7 @@ def tables(result: Ablation) -> list[Sheet | str]:
 def _outcomes(title: str, outcomes: Iterable[Outcome]) -> Sheet:
     columns: dict[str, Callable[[Outcome], str]] = {
         "variant": lambda row: row.name,
-        "R@5": lambda row: f"{row.scores['recall5'].mean:.3f}",
-        "95 %": lambda row: row.scores["recall5"].bounds,
-        "p": lambda row: row.scores["recall5"].p_text,
-        "MAP@5": lambda row: f"{row.scores['map5'].mean:.3f}",
+        **RECALL,
         "cube": lambda row: f"{row.left['cube']:.0f}",
         "graph": lambda row: f"{row.left['graph']:.0f}",
         "ms": lambda row: f"{sum(row.layer_ms.values()):.1f}",

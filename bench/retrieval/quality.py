@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -289,13 +289,26 @@ def _intervals(scores: Mapping[str, list[list[metrics.Scores]]], reference: int)
     return out
 
 
+class Scored(Protocol):
+    """A row with intervals by field of metrics.Scores."""
+
+    @property
+    def scores(self) -> Mapping[str, Interval]: ...
+
+
+# What every table of recall shows of a row.
+RECALL: dict[str, Callable[[Scored], str]] = {
+    "R@5": lambda row: f"{row.scores['recall5'].mean:.3f}",
+    "95 %": lambda row: row.scores["recall5"].bounds,
+    "p": lambda row: row.scores["recall5"].p_text,
+    "MAP@5": lambda row: f"{row.scores['map5'].mean:.3f}",
+}
+
+
 def tables(result: Quality) -> list[Sheet | str]:
     columns: dict[str, Callable[[MethodScores], str]] = {
         "method": lambda row: row.method,
-        "R@5": lambda row: f"{row.scores['recall5'].mean:.3f}",
-        "95 %": lambda row: row.scores["recall5"].bounds,
-        "p": lambda row: row.scores["recall5"].p_text,
-        "MAP@5": lambda row: f"{row.scores['map5'].mean:.3f}",
+        **RECALL,
         "std": lambda row: f"{row.scores['map5_std'].mean:.3f}",
         "R@10": lambda row: f"{row.scores['recall10'].mean:.3f}",
         "MRR": lambda row: f"{row.scores['mrr10'].mean:.3f}",
