@@ -135,7 +135,8 @@ class Recipe:
     """A named set of models.
 
     `image`, `text`, `llm`, `faces`: names in checkpoints/catalogue.py, "" for no such part, "*" for the
-    model given with `-m`. `max_text`: greatest number of tokens of a text, 0 for the text tower's limit.
+    model given with `-m`. `adapter`: how the text tower reads queries, a name in components/query_adapter.py.
+    `max_text`: greatest number of tokens of a text, 0 for the text tower's limit.
     `max_seq`: cache slots of the decoder. `rho`, `k`: the router's ρ and the number of hits, for the
     manifest.
     `thresholds[quant][role]`: overrides of THRESHOLDS. `instead`: entries as in _INSTEAD, which take
@@ -147,6 +148,7 @@ class Recipe:
     text: str = ""
     llm: str = ""
     faces: str = ""
+    adapter: str = ""
     dpe: DpeShape | None = None
     max_text: int = 0
     max_seq: int = 512
@@ -258,6 +260,7 @@ def _pocket(name: str, llm: str, max_seq: int = 512) -> Recipe:
         text="minilm-l6",
         llm=llm,
         faces="dlib-faces",
+        adapter="titles-en",
         dpe=dpe,
         max_text=128,
         max_seq=max_seq,

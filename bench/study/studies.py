@@ -23,6 +23,14 @@ STUDIES = {
             data="1",
         ),
         Study(
+            "adapter",
+            "what a query adapter finds, trained on titles: of users and queries that it has not seen",
+            "adapter",
+            ("bench/adapter.py", "export/training/queries.py", "runtime/models", *_SEARCH),
+            data="+",
+            extra="export",
+        ),
+        Study(
             "agent",
             "agents on questions of several steps, beside one search and BM25: quality, use, mistakes",
             "agent.study",

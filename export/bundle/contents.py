@@ -6,6 +6,7 @@ The files are tokenizers, labels, gazetteer, golden fixtures, prompt caches and 
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from gamer.runtime.bundle import manifest as mf
 from ..checkpoints import catalogue, pocket
 from ..checkpoints.chat_template import ChatTemplate
 from ..checkpoints.faces import FACES
-from ..components import components, faces, fixtures
+from ..components import components, faces, fixtures, query_adapter
 from ..onnx import to_ort
 from ..settings import Settings
 from . import contracts, gazetteer, prefixes
@@ -70,7 +71,8 @@ def texts(settings: Settings) -> dict[str, str]:
         texts["llm_tokenizer.json"] = components.llm_tokenizer(settings)[0]
     if settings.model("image") == components.CONSE:
         texts["labels.json"] = json.dumps(pocket.class_names(), ensure_ascii=False, indent=0) + "\n"
-    texts["NOTICE.txt"] = "".join(f"{name}: {text}\n" for name, text in licences(settings).items())
+    notice = "".join(f"{name}: {text}\n" for name, text in licences(settings).items())
+    texts["NOTICE.txt"] = notice + query_adapter.notice(settings)
     return texts
 
 
@@ -125,6 +127,8 @@ def licences(settings: Settings) -> dict[str, str]:
         else:
             checkpoint = components.checkpoint(settings, part)
             licence_of[checkpoint.weights.source] = checkpoint.licence
+    if query_adapter.of(settings) is not None:
+        licence_of[settings.chosen.adapter] = query_adapter.LICENCE
     return licence_of | ({"geonames": gazetteer.NOTICE} if "text" in parts else {})
 
 
@@ -138,6 +142,9 @@ def _write_files(
     if "text" in settings.chosen.parts():
         gazetteer.build_gazetteer(stage / "gazetteer.sqlite")
         names.append("gazetteer.sqlite")
+        if (adapter := query_adapter.file(settings)) is not None:
+            shutil.copyfile(adapter, stage / mf.ADAPTER_FILE)
+            names.append(mf.ADAPTER_FILE)
     if "faces" in settings.chosen.parts():
         names += faces.write_landmarks(settings.source("faces"), stage)
     if ort_files := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:

@@ -21,6 +21,13 @@ TEXTS = {"text_tower": "fixtures/text.json", "llm_embed": "fixtures/llm.json"}
 _INPUT_OF = {"ids": "input_ids", "mask": "attention_mask", "states": "state", "cross": "cross_*"}
 _FACE_VECTOR = "the face's vector, of any length; two less than 0.6 apart are of one person, as a rule"
 _PICTURE = "one RGB photograph, turned upright by its EXIF orientation"
+_ADAPTER = InputContract(
+    mf.ADAPTER,
+    "how a query is read",
+    "layer, down and up, rank, feature",
+    "zeros for a memory, the file's values for a query; zeros are its default where the engine has defaults",
+    file=mf.ADAPTER_FILE,
+)
 _CACHE = "keys and values of the tokens before: zeros before the first call"
 _NEXT = "keys and values for the next call"
 # Inputs of language models and experts: name, or its beginning and "*" → (holds, layout, prepare).
@@ -97,6 +104,7 @@ def _contract(manifest: mf.Manifest, artifact: mf.Artifact, longest: int) -> Con
         inputs = (_pixels(artifact.inputs[0], manifest.pixels()),)
     elif artifact.role == "text_tower":
         inputs = _tokens(artifact, longest, manifest.text_prompts or mf.TextPrompts())
+        inputs += tuple(_ADAPTER for tensor in artifact.inputs if tensor.name == mf.ADAPTER)
     else:
         inputs = tuple(InputContract(*entry) for entry in _language(artifact))
     return Contract(inputs, _outputs(artifact), _golden(manifest, artifact))

@@ -114,7 +114,9 @@ def _files(name: str) -> Iterator[Path]:
     if file.name != "__init__.py":
         yield file
     else:
-        yield from sorted(f for kind in ("*.py", "*.json") for f in file.parent.rglob(kind))
+        yield from sorted(
+            f for kind in ("*.py", "*.json", "*.adapter", "*.txt") for f in file.parent.rglob(kind)
+        )
 
 
 def _stamp(file: Path) -> bytes:

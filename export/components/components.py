@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from ..errors import ExportError
 from ..networks.efficientnet_lite import FEATURES, ConseTower
 from ..recipe import FACE_ROLES, ROLES
 from ..settings import Settings
-from . import experts, faces, sentence
+from . import experts, faces, query_adapter, sentence
 from .export_module import ExportModule
 
 IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
@@ -96,6 +97,18 @@ def text_encoder(settings: Settings) -> Callable[[list[str]], Tensor]:
         return torch.as_tensor(output[0] if isinstance(output, tuple) else output)
 
     return encode
+
+
+def text_reader(settings: Settings) -> tuple[nn.Module, Any, str]:
+    """The fp32 text tower, its tokenizer, and the words that it gets before a query."""
+    from tokenizers import Tokenizer
+
+    module = build(settings, "text_tower", "fp32").module
+    return (
+        module,
+        Tokenizer.from_str(text_tokenizer(settings)),
+        checkpoint(settings, "text").sentence.before_query,
+    )
 
 
 def text_tokenizer(settings: Settings) -> str:
@@ -205,7 +218,9 @@ def _image(settings: Settings) -> ExportModule:
 def _text(settings: Settings) -> ExportModule:
     opened = checkpoint(settings, "text")
     if catalogue.is_sentence_encoder(opened.config):
-        return sentence.text_tower(opened, settings.chosen.max_text)
+        adapter = query_adapter.of(settings)
+        shape = () if adapter is None else adapter.shape
+        return sentence.text_tower(opened, settings.chosen.max_text, shape)
     from . import towers
 
     return towers.text_tower(opened.config, opened.weights)

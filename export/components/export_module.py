@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from gamer.runtime.bundle.manifest import Component, Preprocessing, TensorSpec
+from gamer.runtime.bundle.manifest import ADAPTER, Component, Preprocessing, TensorSpec
 
 from ..checkpoints.weights import Weights
 
@@ -77,17 +77,27 @@ def image_tower(
 
 
 def text_tower(
-    module: nn.Module, most: int, fixed: bool, dim: int, architecture: str, weights: Weights
+    module: nn.Module,
+    most: int,
+    fixed: bool,
+    dim: int,
+    architecture: str,
+    weights: Weights,
+    adapter: tuple[int, ...] = (),
 ) -> ExportModule:
-    """The tower that takes a batch of texts of up to `most` tokens, if `fixed` always as many."""
+    """The tower that takes a batch of texts of up to `most` tokens, if `fixed` always as many.
+
+    `adapter`: the shape of its third input, an adapter of queries; empty for a tower that takes none.
+    """
     ids = torch.zeros(1, most, dtype=torch.int64)
     axes = {0: "batch"} if fixed else {0: "batch", 1: "tokens"}
     shape = ("batch", most if fixed else "tokens")
+    texts = tuple(TensorSpec(name, shape, "int64") for name in ("input_ids", "attention_mask"))
     return ExportModule(
         role="text_tower",
         module=module.eval(),
-        example=(ids, torch.ones_like(ids)),
-        inputs=tuple(TensorSpec(name, shape, "int64") for name in ("input_ids", "attention_mask")),
+        example=(ids, torch.ones_like(ids), *((torch.zeros(adapter),) if adapter else ())),
+        inputs=(*texts, *((TensorSpec(ADAPTER, adapter, "float32"),) if adapter else ())),
         outputs=(TensorSpec("embedding", ("batch", dim), "float32"),),
         dynamic={0: axes, 1: axes},
         architecture=architecture,

@@ -23,7 +23,7 @@ from gamer.runtime.models.image import prepare
 from ..errors import ExportError
 from ..recipe import FACE_ROLES
 from ..settings import Settings
-from . import components, faces, states
+from . import components, faces, query_adapter, states
 from .components import reference
 from .export_module import ExportModule
 
@@ -135,14 +135,19 @@ def prose_ids(settings: Settings) -> list[int]:
 def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[NDArray[Any], ...]]:
     """Real inputs of a component, in the order of its arguments; `fixed`: with the shapes of the example.
 
-    Language models have none here: parity/measure.py uses PROSE.
+    Language models have none here: parity/measure.py uses PROSE. A text is read as a memory and, with the
+    adapter of its text tower, as a query.
     """
     match item.role:
         case "image_tower":
             return [(x,) for x in images(image_spec(settings))]
         case "text_tower":
             axis = item.inputs[0].shape[1]
-            return tokens(settings, int(item.example[0].shape[1]) if fixed or isinstance(axis, int) else None)
+            width = int(item.example[0].shape[1]) if fixed or isinstance(axis, int) else None
+            rows, adapter = tokens(settings, width), query_adapter.of(settings)
+            if adapter is None:
+                return rows
+            return [(*row, change) for row in rows for change in (np.zeros_like(adapter), adapter)]
         case "llm_embed":
             return [(np.array([i], np.int64),) for i in prose_ids(settings)]
         case "llm_encoder" | "llm_decoder":
@@ -163,6 +168,7 @@ def query_states(settings: Settings) -> list[tuple[NDArray[Any], ...]]:
 def write_texts(settings: Settings, folder: Path) -> None:
     """Writes text.json and llm.json: texts with their token ids and, for the text tower, fp32 embeddings.
 
+    `aligned` is the embedding of the text as a query, by the query adapter, where there is one.
     Ports test their tokenizers with them; parity/golden.py writes the inputs and outputs of components.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -175,17 +181,24 @@ def write_texts(settings: Settings, folder: Path) -> None:
 
 def _golden_text(settings: Settings) -> list[dict[str, Any]]:
     item = components.build(settings, "text_tower", "fp32")
+    axis, adapter = item.inputs[0].shape[1], query_adapter.of(settings)
     rows = []
-    for text, (ids, mask) in zip(TEXTS, samples(settings, item, fixed=False), strict=True):
-        vector = reference(item.module, (ids, mask))[0][0]
-        rows.append(
-            {
-                "text": text,
-                "ids": ids[0, : int(mask.sum())].tolist(),
-                "embedding": [round(float(x), 6) for x in vector],
-            }
-        )
+    for text, (ids, mask) in zip(
+        TEXTS, tokens(settings, axis if isinstance(axis, int) else None), strict=True
+    ):
+        row = {
+            "text": text,
+            "ids": ids[0, : int(mask.sum())].tolist(),
+            "embedding": _rounded(reference(item.module, (ids, mask))[0][0]),
+        }
+        if adapter is not None:
+            row["aligned"] = _rounded(reference(item.module, (ids, mask, adapter))[0][0])
+        rows.append(row)
     return rows
+
+
+def _rounded(vector: NDArray[np.float32]) -> list[float]:
+    return [round(float(x), 6) for x in vector]
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -60,10 +60,11 @@ _MODERNBERT: Names = {
 }
 
 
-def text_tower(opened: Checkpoint, most: int = 0) -> ExportModule:
+def text_tower(opened: Checkpoint, most: int = 0, adapter: tuple[int, ...] = ()) -> ExportModule:
     """The text tower: input_ids, attention_mask → embedding.
 
-    `most`: tokens of the longest text, 0 for the checkpoint's own limit. Raises ExportError for an invalid or
+    `most`: tokens of the longest text, 0 for the checkpoint's own limit. `adapter`: shape of the adapters of
+    queries that it takes, empty for none. Raises ExportError for an invalid or
     unsupported config, and for weights that do not fit.
     """
     config, tokens = opened.config, longest(opened.config, opened.sentence, most)
@@ -75,6 +76,7 @@ def text_tower(opened: Checkpoint, most: int = 0) -> ExportModule:
         int(config["hidden_size"]),
         f"{_NAMES[config['model_type']]}, {opened.sentence.pooling} pooling",
         opened.weights,
+        adapter,
     )
 
 

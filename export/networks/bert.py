@@ -64,15 +64,20 @@ class _Layer(nn.Module):
         self.norm = nn.LayerNorm(shape.hidden, eps=shape.eps)
         self.activation = ACTIVATIONS[shape.activation]
 
-    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
+    def forward(self, x: Tensor, bias: Tensor, change: Tensor | None = None) -> Tensor:
+        """`change`: float32 [2, R, H], what an adapter adds to this layer: x · change[0]ᵀ · change[1]."""
         x = self.attention_norm(x + self.attention_out(self.attention(x, bias)))
-        return self.norm(x + self.down(self.activation(self.up(x))))
+        out = self.down(self.activation(self.up(x)))
+        if change is not None:
+            out = out + (x @ change[0].transpose(0, 1)) @ change[1]
+        return self.norm(x + out)
 
 
 class SentenceEncoder(nn.Module):
     """input_ids, attention_mask int64 [B, S] → embedding float32 [B, D], L2-normalised.
 
-    Padding stands at the right. The buffer `relative` [1, heads, R, R] is MPNet's bias.
+    Padding stands at the right. The buffer `relative` [1, heads, R, R] is MPNet's bias. An adapter float32
+    [layers, 2, rank, H] changes how a query is read (components/query_adapter.py); zeros change nothing.
     """
 
     def __init__(self, shape: BertShape) -> None:
@@ -87,7 +92,7 @@ class SentenceEncoder(nn.Module):
         self.norm = nn.LayerNorm(shape.hidden, eps=shape.eps)
         self.layers = nn.ModuleList(_Layer(shape) for _ in range(shape.layers))
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, adapter: Tensor | None = None) -> Tensor:
         mask, length = attention_mask.to(torch.float32), input_ids.shape[1]
         x = self.words(input_ids) + self.positions.weight[:length]
         if self.shape.types:
@@ -96,6 +101,6 @@ class SentenceEncoder(nn.Module):
         bias = (1.0 - mask)[:, None, None, :] * MASKED
         if self.shape.relative:
             bias = bias + self.get_buffer("relative")[:, :, :length, :length]
-        for layer in self.layers:
-            x = layer(x, bias)
+        for n, layer in enumerate(self.layers):
+            x = layer(x, bias, None if adapter is None else adapter[n])
         return pooled(x, mask, self.shape.pooling)

@@ -22,8 +22,10 @@ from .options import ALPHA, BETA, PRECISIONS, STARTS, Options, Reinforcement
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from . import align as aligning
     from . import rlhf, sft, update
     from .loop import Epoch
+    from .queries import Epoch as Aligning
 
 
 @click.command()
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
     "--output-dir",
     "out",
     type=PATH,
-    required=True,
-    help="Directory of the checkpoint; a killed training in it goes on.",
+    default=None,
+    help="Directory of the checkpoint; a killed training in it goes on. Not for --align.",
 )
 @click.option(
     "--weights",
@@ -152,6 +154,11 @@ if TYPE_CHECKING:
     help="A checkpoint whose refinement of queries goes on by PPO (Eq. 5-6), if it earns no less.",
 )
 @click.option(
+    "--align",
+    is_flag=True,
+    help="How queries are read, from what was searched and opened: beside the album, if it finds more.",
+)
+@click.option(
     "-b",
     "--bundle",
     type=PATH,
@@ -162,7 +169,7 @@ if TYPE_CHECKING:
     "--queries",
     type=PATH,
     default=None,
-    help='For --reinforce: a JSONL of {"query", "photos"}, instead of what was opened.',
+    help='For --reinforce and --align: a JSONL of {"query", "photos"}, instead of what was opened.',
 )
 @click.option(
     "--alpha",
@@ -202,10 +209,11 @@ if TYPE_CHECKING:
 def train(
     recipe: str,
     album: Path,
-    out: Path,
+    out: Path | None,
     weights: tuple[str, ...],
     base: Path | None,
     policy: Path | None,
+    align: bool,
     bundle: Path | None,
     queries: Path | None,
     alpha: float,
@@ -223,14 +231,18 @@ def train(
     last = None if until is None else int(until.replace(tzinfo=UTC).timestamp() * 1000)
     on_interrupt = "interrupted; finished epochs are kept, run the same command to go on"
     with one_line("train", extra="export", interrupted=on_interrupt):
-        _refuse_ignored(base, policy)
+        _refuse_ignored(base, policy, align)
         settings = Settings(recipe, sources=parse_sources(recipe, None, weights))
         if whole:
             chosen["lora"] = WHOLE
         options = Options(until=last, **chosen)  # type: ignore[arg-type]
         with bar() as progress:
-            result: sft.Trained | update.Updated | rlhf.Reinforced
-            if policy is not None:
+            result: sft.Trained | update.Updated | rlhf.Reinforced | aligning.Aligned
+            if align:
+                result = _align(settings, album, queries, options, progress)
+            elif out is None:
+                raise ExportError("say where the checkpoint goes: give -o DIR")
+            elif policy is not None:
                 if bundle is None:
                     raise ExportError("--reinforce searches with a bundle: give -b DIR")
                 what = Reinforcement(policy, bundle, queries, alpha, beta, judge)
@@ -245,19 +257,23 @@ def train(
             print(result.text(recipe))
         if not getattr(result, "installed", True):
             raise ExportError(
-                f"{policy or base} stays as it is: what came out finds no more, or forgets: not written"
+                f"{policy or base or album} stays as it is: what came out finds no more, or forgets: "
+                "not written"
             )
 
 
 _ALWAYS = {"recipe", "album", "out", "weights", "epochs", "rate", "as_json"}
 _OF_REINFORCE = {"bundle", "queries", "alpha", "beta", "judge"}
+_OF_ALIGN = {"recipe", "album", "epochs", "rate", "seed", "as_json", "align", "queries"}
 
 
-def _refuse_ignored(base: Path | None, policy: Path | None) -> None:
+def _refuse_ignored(base: Path | None, policy: Path | None, align: bool) -> None:
     """Raises ExportError for an option that was given and would change nothing."""
     context = click.get_current_context()
     given = {p.name: p.opts[-1] for p in context.command.params if p.name and _is_given(context, p.name)}
-    if base is not None:
+    if align:
+        allowed, where = _OF_ALIGN, "with --align"
+    elif base is not None:
         allowed, where = _ALWAYS | {"base"}, "with --update, which keeps the checkpoint's settings"
     elif policy is not None:
         allowed, where = _ALWAYS | _OF_REINFORCE | {"policy", "lora", "whole"}, "with --reinforce"
@@ -279,6 +295,24 @@ def _train(settings: Settings, album: Path, out: Path, options: Options, progres
     from . import sft
 
     return sft.train(settings, album, out, options, *talk(progress))
+
+
+def _align(
+    settings: Settings, album: Path, queries: Path | None, options: Options, progress: Progress
+) -> aligning.Aligned:
+    from . import align as aligning
+    from .queries import EPOCHS, RATE
+
+    stage, say, _ = talk(progress)
+    context = click.get_current_context()
+    epochs = options.epochs if _is_given(context, "epochs") else EPOCHS
+    rate = options.rate if _is_given(context, "rate") else RATE
+
+    def report(epoch: Aligning) -> None:
+        stage("epochs", epoch.epoch, epoch.of)
+        say(f"epoch {epoch.epoch} of {epoch.of}: loss {epoch.loss:.4f} (Eq. 3-4, over the whole album)")
+
+    return aligning.align(settings, album, queries, epochs, rate, options.seed, report)
 
 
 def _update(

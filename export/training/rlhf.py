@@ -166,7 +166,7 @@ def reinforce(
         trained = replace(settings, sources=(*settings.sources, ("dpe", str(what.base))))
         fit = given or ExpertsFit(settings, loaded, states.encoder(trained, loaded.options.query))
         reward = Reward(engine, fit, what.alpha)
-        searches = [s for s in _searches(album, what.queries) if all(reward.knows(p) for p in s.photos)]
+        searches = [s for s in searches_of(album, what.queries) if all(reward.knows(p) for p in s.photos)]
         first = int(len(searches) * 0.75)
         if first < 1 or first == len(searches):
             raise ExportError(
@@ -252,7 +252,8 @@ class _Asked:
     photos: Annotated[tuple[Any, ...], Items(least=1)]
 
 
-def _searches(album: Path, queries: Path | None) -> list[Search]:
+def searches_of(album: Path, queries: Path | None) -> list[Search]:
+    """The lines {"query", "photos"} of a file, or what was searched and opened. Raises ExportError."""
     if queries is None:
         return [Search(entry.query, (entry.photo,)) for entry in OpenedLog(album).read()]
     try:

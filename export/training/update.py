@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from .loop import Epoch
 from .measure import Recall, recall
 from .run_folder import RunFolder
 
+S = TypeVar("S")
 SHARE = 0.75  # of the searches, by time: learned from
 FORGOTTEN = 0.02  # of the recall of memories that may be lost, by all updates since the first checkpoint
 _FEWEST = 8  # searches; fewer say nothing
@@ -145,7 +147,7 @@ def _number(told: object) -> float:
     return float(told) if isinstance(told, (int, float)) else 0.0
 
 
-def split(searches: Sequence[Opened], album: Path) -> tuple[Sequence[Opened], Sequence[Opened]]:
+def split(searches: Sequence[S], album: Path) -> tuple[Sequence[S], Sequence[S]]:
     """(learned from, measured with): by time. Raises ExportError for too few."""
     if len(searches) < _FEWEST:
         raise ExportError(

@@ -31,6 +31,8 @@ MAX_ROPE_THETA = 1e9
 MAX_ELEMENTS = 1 << 31  # of a tensor; an 8-bit table of 256,000 words of width 2,048 has a quarter of that
 CHANNEL_NAME = r"dpe:[a-z]{1,16}:[0-9a-f]{8}"
 NOT_RUN = "not run on this platform"
+ADAPTER = "adapter"  # the text tower's input that changes how it reads a query, zeros for a memory
+ADAPTER_FILE = "query.adapter"  # what it is for a query (models/query_adapter.py)
 # By such sizes a reader allocates memory.
 Width = Annotated[int, Between(1, 65_536)]
 Cosine = Annotated[float, Between(-1, 1)]

@@ -54,6 +54,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="Who describes what is looked for, where QUERY is about a thing of yours (gamer things).",
 )
+@click.option(
+    "--adapter/--no-adapter",
+    default=True,
+    show_default=True,
+    help="Let the query adapter of the album or its bundle read QUERY, where there is one (English).",
+)
 @now_option
 @json_option
 def search(
@@ -64,6 +70,7 @@ def search(
     refined_by: str,
     mode: str,
     things: str,
+    adapter: bool,
     now: datetime | None,
     as_json: bool,
 ) -> None:
@@ -77,7 +84,7 @@ def search(
         import rich.console
         import rich.table  # noqa: F401 - needed to print; imported while the text tower loads
 
-    options = SearchOptions(things=things)
+    options = SearchOptions(things=things, adapter=adapter)
     answer = album.search(query, k, refine=refined_by, mode=mode, now=now, options=options)
     warn_of_missing_files("search", album.path, [hit.path for hit in answer.hits])
     if as_json:
@@ -122,7 +129,8 @@ def print_trace(console: Console, answer: Answer) -> None:
         or "N/A: the query names no time and no place",
         "kdtree": f"range query: {trace.left['cube']} of {trace.left['album']} photos, "
         + ("none fits the cues: all are ranked" if trace.widened else "those of unknown time or place kept"),
-        "refine": f"{trace.refined_by}: {trace.refined!r}",
+        "refine": f"{trace.refined_by}: {trace.refined!r}"
+        + (", read by the query adapter" if trace.adapted else ""),
         "graph": f"δ {trace.delta}: {nodes}; {trace.linked} photos linked",
         "vectors": f"{trace.plan}, mode {trace.mode}",
     }

@@ -23,6 +23,7 @@ from ..backends import Array, Session, processor, split
 from ..bundle import manifest as mf
 from ..errors import BundleError, RuntimeFailure
 from ..vectors import unit
+from . import query_adapter
 from .selfcheck import LOG, Verdict, open_checked
 from .text import TextEncoder
 from .tokenizers import open_tokenizer
@@ -194,6 +195,27 @@ class Models:
             fixed if isinstance(fixed, int) else 128,
             self.manifest.text_prompts,
         )
+
+    def query_adapter(self, own: Path) -> FloatArray | None:
+        """What reads queries, float32 [layers, 2, rank, H]: the file `own`, if it exists, else the bundle's.
+
+        None without either. An own one that does not fit the text tower is passed over, with a warning.
+        """
+        artifact = self.manifest.artifact("text_tower", self.backend)
+        tower = self.manifest.component("text_tower").source
+        if own.is_file():
+            try:
+                adapter = query_adapter.read(own)
+                query_adapter.check(own, adapter, artifact, tower)
+                return adapter.values
+            except RuntimeFailure as error:
+                LOG.warning("%s; searching without it", error)
+        if query_adapter.shape_of(artifact) is None or not self.manifest.has_file(mf.ADAPTER_FILE):
+            return None
+        path = self.data(mf.ADAPTER_FILE)
+        adapter = query_adapter.read(path)
+        query_adapter.check(path, adapter, artifact, tower)
+        return adapter.values
 
     def load_text(self) -> None:
         """Opens the text tower ahead of its first use, in a thread of the caller.

@@ -11,8 +11,9 @@ import numpy as np
 
 from gamer.index.records import FloatArray
 
-from ..backends import Session
-from ..bundle.manifest import TextPrompts
+from ..backends import Array, Session
+from ..bundle.manifest import ADAPTER, TextPrompts
+from .query_adapter import shape_of
 from .tokenizers import open_tokenizer
 
 
@@ -24,7 +25,11 @@ class TextEncoder:
     """
 
     def __init__(
-        self, session: Session, tokenizer: Path, max_tokens: int, prompts: TextPrompts | None = None
+        self,
+        session: Session,
+        tokenizer: Path,
+        max_tokens: int,
+        prompts: TextPrompts | None = None,
     ) -> None:
         self._session, self.max_tokens = session, max_tokens
         self._prompts = prompts or TextPrompts()
@@ -72,18 +77,24 @@ class TextEncoder:
             " ".join(parts[i : i + words]) for i in range(0, max(1, len(parts) - overlap), words - overlap)
         ]
 
-    def embed(self, ids: list[int]) -> FloatArray:
-        """The unit vector float32 [D] of token ids, as `ids` returns them."""
-        return embed(self._session, ids)
+    def embed(self, ids: list[int], adapter: FloatArray | None = None) -> FloatArray:
+        """The unit vector float32 [D] of token ids, as `ids` returns them.
+
+        `adapter`: makes it a query's v_Q, near to the photos that are meant (query_adapter.py).
+        """
+        return embed(self._session, ids, adapter)
 
 
-def embed(session: Session, ids: list[int]) -> FloatArray:
+def embed(session: Session, ids: list[int], adapter: FloatArray | None = None) -> FloatArray:
     """The unit vector float32 [D] of token ids, which are padded or cut for a tower of fixed shape."""
     fixed = session.artifact.inputs[0].shape[1]
     width = fixed if isinstance(fixed, int) else max(1, len(ids))
     tokens = np.zeros((1, width), np.int64)
     mask = np.zeros_like(tokens)
     tokens[0, : len(ids)], mask[0, : len(ids)] = ids[:width], 1
-    out = session.run({"input_ids": tokens, "attention_mask": mask})["embedding"][0].astype(np.float32)
+    inputs: dict[str, Array] = {"input_ids": tokens, "attention_mask": mask}
+    if (shape := shape_of(session.artifact)) is not None:
+        inputs[ADAPTER] = np.zeros(shape, np.float32) if adapter is None else adapter
+    out = session.run(inputs)["embedding"][0].astype(np.float32)
     vector: FloatArray = out / np.float32(max(float(np.linalg.norm(out)), 1e-12))
     return vector

@@ -68,7 +68,7 @@ class Trace:
     LAYERS. `load_ms`: opening what this query was the first to need, which counts for no layer. `plan`: how
     the vectors were searched. `models`: backend, threads, allocation, and what was in memory. `refined_by`:
     "off" | "fast" | "llm" | "llm (rejected: …)". `widened`: no photo of known time and place fits the cues,
-    so all were ranked.
+    so all were ranked. `adapted`: the query adapter made the vector that photos were ranked by.
     """
 
     query: str
@@ -87,6 +87,7 @@ class Trace:
     plan: str
     mode: str
     models: str
+    adapted: bool = False
 
 
 @dataclass(frozen=True)

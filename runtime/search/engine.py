@@ -21,6 +21,7 @@ from gamer.index import Album, Cube
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..errors import RuntimeFailure
+from ..models import query_adapter
 from ..models.models import Models, check_encoders
 from . import hits, wishes_met
 from .album_facts import AlbumFacts
@@ -51,7 +52,8 @@ class Engine:
         self.models, self.album = models, album
         self.ranking = ranking or models.manifest.ranking or Ranking()
         self.facts, self.things = AlbumFacts(album), Things(album)
-        self._parts = Parts(models, album, self.facts, self.ranking, self.things)
+        own = query_adapter.path_beside(album.path)
+        self._parts = Parts(models, album, self.facts, self.ranking, self.things, models.query_adapter(own))
         self._warm_lock, self._warmed, self._llm_warm = Lock(), False, False
 
     @classmethod

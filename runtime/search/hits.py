@@ -61,7 +61,7 @@ def _hits(parts: Parts, state: State, present: float) -> tuple[Hit, ...]:
     shares, rows = likelihoods(ranked.parts), ranked.rows[ranked.best]
     photos = parts.album.photos(rows)
     row_of = {photo.id: row for photo, row in zip(photos, rows.tolist(), strict=True)}
-    shared = state.refined.plain if state.request.mode == "paper" else state.refined.phrased
+    shared = state.refined.plain if state.request.mode == "paper" else state.refined.aligned
     clips = moments(parts.album, row_of, shared)
     out = []
     for position, photo in zip(ranked.best, photos, strict=True):
@@ -101,6 +101,7 @@ def _trace(parts: Parts, state: State, milliseconds: Mapping[str, float]) -> Tra
         cubes=state.cues.cubes,
         refined=state.refined.text,
         refined_by=state.refined.how,
+        adapted=state.refined.adapted,
         delta=request.delta,
         entities=nodes.matches[:8],
         left={

@@ -38,13 +38,18 @@ def _no_values() -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What one album's searches share. `llm_lock`: the language model runs one call at a time."""
+    """What one album's searches share.
+
+    `adapter`: what reads their queries, float32 [layers, 2, rank, H]; None for the text tower as it is.
+    `llm_lock`: the language model runs one call at a time.
+    """
 
     models: Models
     album: Album
     facts: AlbumFacts
     ranking: Ranking
     things: Things
+    adapter: FloatArray | None = None
     refinements: Refinements = field(default_factory=Refinements)
     llm_lock: Lock = field(default_factory=Lock)
 
@@ -72,15 +77,17 @@ class Request:
 class Refined:
     """The refined query Q̂ and its vectors, float32 [D].
 
-    `how`: see Trace.refined_by. `plain`: the vector of `text`. `phrased`: `plain` blended with the vector of
-    a sentence that contains `text`. `projected`: v_Q of the channels of trained experts, by channel.
+    `how`: see Trace.refined_by. `plain`: the vector of `text`. `aligned`: the one that photos are ranked by,
+    which the query adapter makes; without one, `plain` blended with the vector of a sentence that contains
+    `text`. `adapted`: which of the two. `projected`: v_Q of the channels of trained experts, by channel.
     `reflection`: what the bank of things says of the query.
     """
 
     text: str
     how: str
     plain: FloatArray = field(default_factory=_no_values)
-    phrased: FloatArray = field(default_factory=_no_values)
+    aligned: FloatArray = field(default_factory=_no_values)
+    adapted: bool = False
     projected: dict[str, FloatArray] = field(default_factory=dict)
     reflection: Reflection | None = None
 

@@ -57,16 +57,22 @@ class VectorLayer(Layer):
         query = self._file.query(query, vectors.dim, channel)
         return np.asarray(dequantize(vectors.codes[at], vectors.scales[at], fine) @ query, np.float32)
 
+    def vectors(self, channel: str) -> tuple[RowArray, FloatArray]:
+        """(owners int64 [V], float32 [V, dim]): all vectors of a channel with their photos' rows."""
+        vectors = self._vectors(channel)
+        if vectors is None:
+            return _NONE, np.zeros((0, self._dims.get(channel, 0)), np.float32)
+        found = dequantize(vectors.codes, vectors.scales, vectors.fine)
+        return np.asarray(vectors.owners, np.int64), np.asarray(found, np.float32)
+
     def means(self, channel: str) -> FloatArray:
         """float32 [photos, dim]: the mean of each photo's vectors in the channel, of unit length.
 
         Zeros for a photo without one; [photos, 0] if the album has no such channel.
         """
-        vectors = self._vectors(channel)
-        if vectors is None:
-            return np.zeros((self._file.photos, 0), np.float32)
-        sums = np.zeros((self._file.photos, vectors.dim), np.float32)
-        np.add.at(sums, vectors.owners, dequantize(vectors.codes, vectors.scales, vectors.fine))
+        owners, vectors = self.vectors(channel)
+        sums = np.zeros((self._file.photos, vectors.shape[1]), np.float32)
+        np.add.at(sums, owners, vectors)
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         return np.asarray(sums / np.maximum(norms, np.float32(1e-12)), np.float32)
 

@@ -37,7 +37,7 @@ def rank(parts: Parts, state: State) -> Ranked:
     refined, observer, weights = state.refined, state.request.observer, state.request.weights
     with observer.step("vectors", "words (BM25)"):
         words = parts.album.words(refined.text)
-    query = _Query(words, refined.vectors(refined.phrased), _clues(parts, state))
+    query = _Query(words, refined.vectors(refined.aligned), _clues(parts, state))
     with observer.step("vectors", "candidates"):
         rows, plan = _candidates(parts, state, query)
     with observer.step("vectors", "features"):

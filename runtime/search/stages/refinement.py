@@ -26,12 +26,12 @@ def refined(parts: Parts, state: State) -> State:
     if (vector := request.options.vector) is not None:
         found = Refined(text, how, vector, vector)
     else:
-        plain, sentence = (
-            _vector(parts, wording, request.observer)
-            for wording in (text, PHRASING.format(text.rstrip(" .?!")))
-        )
-        phrased = np.asarray((1 - PHRASED) * plain + PHRASED * sentence, np.float32)
-        found = Refined(text, how, plain, phrased, projected(parts, text, plain, request.observer))
+        plain = _vector(parts, text, request.observer)
+        asked = request.options.adapter
+        adapter = parts.adapter if asked is True else None if asked is False else asked
+        aligned = _aligned(parts, text, plain, adapter, request.observer)
+        projections = projected(parts, text, plain, request.observer)
+        found = Refined(text, how, plain, aligned, adapter is not None, projections)
     return replace(state, refined=replace(found, reflection=_reflection(parts, state, text)))
 
 
@@ -71,11 +71,21 @@ def _rewritten(parts: Parts, state: State) -> tuple[str, str]:
         )
 
 
-def _vector(parts: Parts, wording: str, observer: Observer) -> FloatArray:
+def _vector(parts: Parts, wording: str, observer: Observer, adapter: FloatArray | None = None) -> FloatArray:
     with observer.step("refine", "tokenise"):
         ids = parts.models.text.ids(wording)
     with observer.step("refine", "text tower"):
-        return parts.models.text.embed(ids)
+        return parts.models.text.embed(ids, adapter)
+
+
+def _aligned(
+    parts: Parts, text: str, plain: FloatArray, adapter: FloatArray | None, observer: Observer
+) -> FloatArray:
+    """The vector that photos are ranked by: as the adapter reads `text`, else blended with a sentence's."""
+    if adapter is not None:
+        return _vector(parts, text, observer, adapter)
+    sentence = _vector(parts, PHRASING.format(text.rstrip(" .?!")), observer)
+    return np.asarray((1 - PHRASED) * plain + PHRASED * sentence, np.float32)
 
 
 def _reflection(parts: Parts, state: State, text: str) -> Reflection | None:

@@ -248,3 +248,35 @@ def test_positions_that_leave_no_room_are_refused(wrong: dict[str, Any], tmp_pat
     change(folder / "config.json", **wrong)
     with pytest.raises(ExportError, match="xlm-roberta: "):
         sentence.text_tower(open_checkpoint(None, str(folder)))
+
+
+@pytest.mark.parametrize("kind", ["bert", "mpnet"])
+def test_an_adapter_of_zeros_changes_nothing_and_another_one_all_but_the_memories(
+    kind: str, tmp_path: Path
+) -> None:
+    folder = tiny_encoders.TINY[kind](tmp_path / kind)
+    plain = sentence.text_tower(open_checkpoint(None, str(folder)), 64)
+    width = plain.outputs[0].shape[-1]
+    layers = len(plain.module.layers)
+    shape = (layers, 2, 3, int(width))
+    tower = sentence.text_tower(open_checkpoint(None, str(folder)), 64, shape)
+    assert [spec.name for spec in tower.inputs] == ["input_ids", "attention_mask", "adapter"]
+    ids, mask = texts()
+    other = torch.randn(shape, generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        want = plain.module(ids, mask)
+        assert torch.equal(tower.module(ids, mask, torch.zeros(shape)), want)
+        changed = tower.module(ids, mask, other)
+    assert not torch.allclose(changed, want, atol=1e-3)
+
+    path = tmp_path / "tower.onnx"
+    to_onnx.write(tower, "int8", Language(1, 1, 1, 1, 1, 1.0, ()), [], path)
+    ort = pytest.importorskip("onnxruntime")
+    session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    row = {"input_ids": ids[3:, :40].numpy(), "attention_mask": mask[3:, :40].numpy()}
+    left_out, zeros, adapted = (
+        session.run(None, row | more)[0]
+        for more in ({}, {"adapter": torch.zeros(shape).numpy()}, {"adapter": other.numpy()})
+    )
+    assert (left_out == zeros).all()
+    assert float((adapted * changed[3:].numpy()).sum()) > 0.97

@@ -24,7 +24,7 @@ from tests.export.training.test_train_cli import WORDS, files
 def test_blank_lines_are_no_queries(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"query": "my cat", "photos": ["a", "b"]}\n\n{"query": "rain", "photos": ["c"]}\n\n')
-    found = rlhf._searches(tmp_path / "a.gamer", path)
+    found = rlhf.searches_of(tmp_path / "a.gamer", path)
     assert found == [rlhf.Search("my cat", ("a", "b")), rlhf.Search("rain", ("c",))]
 
 
@@ -33,7 +33,7 @@ def test_lines_of_something_else_are_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text(line + "\n")
     with pytest.raises(ExportError, match="must be lines of"):
-        rlhf._searches(tmp_path / "a.gamer", path)
+        rlhf.searches_of(tmp_path / "a.gamer", path)
 
 
 def silent(*_: Any) -> None:

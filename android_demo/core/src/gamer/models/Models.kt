@@ -51,6 +51,25 @@ class Models private constructor(
     private val known = LinkedHashMap<String, Verdict>()
 
     val text: TextEncoder by lazy { TextEncoder(session("text_tower"), Tokenizer.read(bundle.data("text_tokenizer.json")), manifest.textPrompts) }
+
+    /**
+     * What reads queries: the file [own], if it exists, else the bundle's adapter; null without either. An own
+     * one that does not fit the text tower is passed over, with a notice.
+     */
+    fun queryAdapter(own: File): QueryAdapter? {
+        val artifact = manifest.artifact("text_tower", target)
+        val source = manifest.component("text_tower").source
+        if (own.isFile) {
+            try {
+                return QueryAdapter.read(own).fitting(artifact, source)
+            } catch (error: RuntimeFailure) {
+                check.notice("${error.message}; searching without it")
+            }
+        }
+        if (QueryAdapter.shapeOf(artifact) == null || !manifest.hasFile(QueryAdapter.FILE)) return null
+        return QueryAdapter.read(bundle.data(QueryAdapter.FILE)).fitting(artifact, source)
+    }
+
     private val openedGazetteer = lazy { Gazetteer.open(bundle.data("gazetteer.sqlite"), databases) }
     val gazetteer: Gazetteer by openedGazetteer
     private val labels: List<String> by lazy {

@@ -29,7 +29,7 @@ data class Verdict(val role: String, val units: Units, val cosine: Double?, val 
  * error that holds the figures. An accelerator that refuses a component, is wrong, or cannot be checked is left for the
  * processor in the same way; the language model always runs on the processor.
  */
-internal class SelfCheck(private val cache: File?, private val notice: (String) -> Unit) {
+internal class SelfCheck(private val cache: File?, val notice: (String) -> Unit) {
     /**
      * Opens a component's session, with the result of its check. Raises BundleError for a file that changed
      * since export, [RuntimeFailure] if no form of the backend reaches the threshold.

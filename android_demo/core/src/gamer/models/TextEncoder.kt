@@ -19,10 +19,11 @@ class TextEncoder(private val session: Session, private val tokenizer: Tokenizer
      */
     fun encode(text: String): FloatArray = vector(prompts.memory + text)
 
-    /** The vector of a query. */
-    fun encodeQuery(query: String): FloatArray = vector(prompts.query + query)
+    /** The vector of a query; with an [adapter] its v_Q, near to the photos that are meant. */
+    fun encodeQuery(query: String, adapter: QueryAdapter? = null): FloatArray = vector(prompts.query + query, adapter)
 
-    private fun vector(text: String): FloatArray = embed(session, tokenizer.encode(text).let { if (it.size > maxTokens) it.copyOf(maxTokens) else it })
+    private fun vector(text: String, adapter: QueryAdapter? = null): FloatArray =
+        embed(session, tokenizer.encode(text).let { if (it.size > maxTokens) it.copyOf(maxTokens) else it }, adapter)
 
     /** A long text as overlapping windows of words, each of which fits the tower; a short text unchanged. */
     fun chunks(text: String): List<String> {
@@ -39,12 +40,17 @@ class TextEncoder(private val session: Session, private val tokenizer: Tokenizer
         private fun fixed(session: Session): Int? = session.artifact.inputs[0].shape[1] as? Int
 
         /** Token ids → unit vector [D]. For a tower of fixed shape they are padded, and cut at its length. */
-        internal fun embed(session: Session, ids: IntArray): FloatArray {
+        internal fun embed(session: Session, ids: IntArray, adapter: QueryAdapter? = null): FloatArray {
             val width = fixed(session) ?: max(1, ids.size)
             val tokens = LongArray(width) { if (it < ids.size) ids[it].toLong() else 0L }
             val mask = LongArray(width) { if (it < ids.size) 1L else 0L }
             val shape = longArrayOf(1, width.toLong())
-            val out = session.run(mapOf("input_ids" to Tensor.longs(tokens, *shape), "attention_mask" to Tensor.longs(mask, *shape)))
+            val inputs = mutableMapOf("input_ids" to Tensor.longs(tokens, *shape), "attention_mask" to Tensor.longs(mask, *shape))
+            // Zeros read a text as a memory.
+            QueryAdapter.shapeOf(session.artifact)?.let { taken ->
+                inputs[QueryAdapter.INPUT] = adapter?.values ?: Tensor.of(Tensor.Type.FLOAT32, *taken.map(Int::toLong).toLongArray())
+            }
+            val out = session.run(inputs)
             return unit(out.getValue("embedding").toFloats())
         }
 

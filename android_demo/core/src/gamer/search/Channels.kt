@@ -3,10 +3,10 @@ package gamer.search
 import gamer.album.Album
 
 /**
- * A query's vectors, float32: [plain], the text tower's of the refined query; [phrased], its blend with that
- * of a sentence that contains it; [projected], v_Q by channel of the bundle's trained experts.
+ * A query's vectors, float32: [plain], the text tower's of the refined query; [aligned], by the query adapter,
+ * else its blend with that of a sentence that contains it; [projected], v_Q by channel of trained experts.
  */
-class QueryVectors(val plain: FloatArray, val phrased: FloatArray, private val projected: Map<String, FloatArray>) {
+class QueryVectors(val plain: FloatArray, val aligned: FloatArray, private val projected: Map<String, FloatArray>) {
     /** The vector of each channel; [shared]: the one of the text tower's channels. */
     fun by(shared: FloatArray): Map<String, FloatArray> = Channels.SHARED.associateWith { shared } + projected
 }

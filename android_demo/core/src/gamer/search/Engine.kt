@@ -23,6 +23,7 @@ import gamer.models.Backend
 import gamer.models.CueQuotes
 import gamer.models.Generate
 import gamer.models.Models
+import gamer.models.QueryAdapter
 import gamer.models.askedChannels
 import gamer.models.queryVector
 import java.io.File
@@ -44,6 +45,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     }
     private val conversations: Conversations by lazy { Conversations(LongArray(album.size) { album.time(it) }, album.conversations) }
     private val names: List<String> by lazy { album.entityNames(NAMES) }
+    private val adapter: QueryAdapter? by lazy { models.queryAdapter(QueryAdapter.beside(album.path)) }
     private val refinements = HashMap<String, Pair<String, String>>()
     private var isWarm = false
 
@@ -100,7 +102,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                     parts = mapOf("cosine" to FloatArray(rows.size) { i -> maxOf(0f, features.values.maxOfOrNull { it[i] } ?: 0f) })
                 } else {
                     val words = album.words(refined.first)
-                    val asked = vectors.by(vectors.phrased)
+                    val asked = vectors.by(vectors.aligned)
                     val chosen = candidates(words, asked, rows, allRows, nodes)
                     rows = chosen.first
                     plan = chosen.second
@@ -123,7 +125,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                 query, Explain.cueLines(cues), Explain.cubeLines(cues), cues.cubes, refined.first, refined.second, delta, matches.take(8), left, reached.size,
                 widened, load, milliseconds, plan, mode, models.describe(),
             )
-            val image = if (mode == "paper") vectors.plain else vectors.phrased
+            val image = if (mode == "paper") vectors.plain else vectors.aligned
             return Answer(hits(rows, order, parts, matches, here, image), trace, PyText.round(here, 4))
         }
 
@@ -197,9 +199,12 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
 
     private fun encoded(text: String): QueryVectors {
         val plain = models.text.encodeQuery(text)
+        return QueryVectors(plain, adapter?.let { models.text.encodeQuery(text, it) } ?: blended(text, plain), projected(plain))
+    }
+
+    private fun blended(text: String, plain: FloatArray): FloatArray {
         val sentence = models.text.encodeQuery("This photo shows ${text.trimEnd { it in " .?!" }}.")
-        val phrased = FloatArray(plain.size) { (1 - PHRASED).toFloat() * plain[it] + PHRASED.toFloat() * sentence[it] }
-        return QueryVectors(plain, phrased, projected(plain))
+        return FloatArray(plain.size) { (1 - PHRASED).toFloat() * plain[it] + PHRASED.toFloat() * sentence[it] }
     }
 
     /** v_Q for those channels of the bundle's trained experts that the album has. */

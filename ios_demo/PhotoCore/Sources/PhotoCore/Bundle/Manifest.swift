@@ -121,6 +121,7 @@ public struct PrefixFile: Sendable {
 /// One network of the recipe. `macs`: multiply-adds of the fp32 module.
 public struct Component: Sendable {
     public let role: String
+    public let source: String
     public let trained: Bool
     public let macs: Int
 }

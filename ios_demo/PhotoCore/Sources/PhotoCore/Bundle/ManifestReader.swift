@@ -144,7 +144,7 @@ extension ManifestReader {
             schemaVersion: number(raw, "schema_version"), recipe: text(raw, "recipe"), quant: text(raw, "quant"),
             textEncoder: text(raw, "text_encoder"), imageEncoder: text(raw, "image_encoder"), dim: number(raw, "dim"),
             components: list(raw, "components").map {
-                Component(role: text($0, "role"), trained: $0["trained"]?.bool ?? true, macs: number($0, "macs"))
+                Component(role: text($0, "role"), source: text($0, "source"), trained: $0["trained"]?.bool ?? true, macs: number($0, "macs"))
             },
             artifacts: list(raw, "artifacts").map(artifact), preprocessing: raw["preprocessing"].flatMap(preprocessing), language: raw["language"].flatMap(language),
             thresholds: thresholds(raw["thresholds"]!), prompts: texts(raw, "prompts"), files: list(raw, "files").map { DataFile(name: text($0, "name"), file: entry($0)) },

@@ -99,6 +99,17 @@ public final class Models {
         return made
     }
 
+    /// What reads queries: the file `own`, if it exists, else the bundle's adapter; nil without either. An own one
+    /// that does not fit the text tower is passed over, with a notice.
+    func queryAdapter(own: String) throws -> QueryAdapter? {
+        let artifact = try manifest.artifact("text_tower", backend.target), source = try manifest.component("text_tower").source
+        if FileManager.default.fileExists(atPath: own) {
+            do { return try QueryAdapter(own).fitting(artifact, source) } catch let Failure.runtime(line) { selfCheck.notice("\(line); searching without it") }
+        }
+        guard QueryAdapter.shape(of: artifact) != nil, manifest.files.contains(where: { $0.name == QueryAdapter.file }) else { return nil }
+        return try QueryAdapter(try data(QueryAdapter.file)).fitting(artifact, source)
+    }
+
     public private(set) lazy var gazetteer = Result { try Gazetteer(try data("gazetteer.sqlite")) }
 
     private lazy var labels = Result { () throws -> [String] in

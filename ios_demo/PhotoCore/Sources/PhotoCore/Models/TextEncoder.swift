@@ -15,17 +15,24 @@ public final class TextEncoder {
     /// activations are scaled per call, so in a batch a text's vector would depend on the other texts.
     public func encode(_ text: String) throws -> [Float] { try vector(prompts.memory + text) }
 
-    /// The vector of a query.
-    public func encodeQuery(_ query: String) throws -> [Float] { try vector(prompts.query + query) }
+    /// The vector of a query; with an `adapter` its v_Q, near to the photos that are meant.
+    public func encodeQuery(_ query: String, _ adapter: QueryAdapter? = nil) throws -> [Float] { try vector(prompts.query + query, adapter) }
 
-    private func vector(_ text: String) throws -> [Float] { try TextEncoder.embed(session, Array(tokenizer.encode(text).prefix(maxTokens))) }
+    private func vector(_ text: String, _ adapter: QueryAdapter? = nil) throws -> [Float] {
+        try TextEncoder.embed(session, Array(tokenizer.encode(text).prefix(maxTokens)), adapter)
+    }
 
     /// Token ids → unit vector. For a tower of fixed shape they are padded, and cut at its length.
-    static func embed(_ session: ModelSession, _ ids: [Int]) throws -> [Float] {
+    static func embed(_ session: ModelSession, _ ids: [Int], _ adapter: QueryAdapter? = nil) throws -> [Float] {
         let width = fixed(session) ?? max(1, ids.count)
         var tokens = [Int64](repeating: 0, count: width), mask = tokens
         for (at, id) in ids.prefix(width).enumerated() { (tokens[at], mask[at]) = (Int64(id), 1) }
-        let out = try session.run(["input_ids": .int64(tokens, shape: [1, width]), "attention_mask": .int64(mask, shape: [1, width])])
+        var inputs: [String: Tensor] = ["input_ids": .int64(tokens, shape: [1, width]), "attention_mask": .int64(mask, shape: [1, width])]
+        if let taken = QueryAdapter.shape(of: session.artifact) {
+            // Zeros read a text as a memory.
+            inputs[QueryAdapter.input] = adapter?.values ?? .float([Float](repeating: 0, count: taken.reduce(1, *)), shape: taken)
+        }
+        let out = try session.run(inputs)
         return TextEncoder.unit(out["embedding"]?.floats ?? [])
     }
 

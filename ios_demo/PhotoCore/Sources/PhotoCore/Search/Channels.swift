@@ -1,8 +1,8 @@
-/// A query's vectors. `plain`: the text tower's of the refined query. `phrased`: its blend with that of a
-/// sentence that contains it. `projected`: v_Q by channel of the bundle's trained experts.
+/// A query's vectors. `plain`: the text tower's of the refined query. `aligned`: by the query adapter, else its
+/// blend with that of a sentence that contains it. `projected`: v_Q by channel of the bundle's trained experts.
 struct QueryVectors {
     let plain: [Float]
-    let phrased: [Float]
+    let aligned: [Float]
     let projected: [Channels.Vector]
 
     /// The vector of each channel. `shared`: the one of the text tower's channels.

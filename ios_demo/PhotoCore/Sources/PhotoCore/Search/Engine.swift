@@ -38,6 +38,7 @@ public final class Engine {
     private let extent: (low: Int, high: Int)?
     private let southern: Bool
     private let talk: Conversations
+    private let adapter: QueryAdapter?
     private var isWarm = false
     private lazy var home = Home.learn(positions, times)
 
@@ -67,6 +68,7 @@ public final class Engine {
         let placed = positions.compactMap { $0 }
         southern = placed.filter { $0.lat < 0 }.count * 2 > placed.count
         talk = Conversations(times: times, said: try album.conversations())
+        adapter = try models.queryAdapter(own: QueryAdapter.beside(album.path))
     }
 
     public func search(_ request: SearchRequest) throws -> Answer {
@@ -106,7 +108,7 @@ public final class Engine {
                 let best = ranked.indices.map { at in features.reduce(Float(0)) { max($0, $1.values[at]) } }
                 parts = [("cosine", best)]
             } else {
-                let words = try album.words(refined), asked = vectors.by(vectors.phrased)
+                let words = try album.words(refined), asked = vectors.by(vectors.aligned)
                 (ranked, plan) = try candidates(words, asked, rows, all, nodes)
                 let clues = try clues(cues)
                 func counted(_ rows: [Int]) throws -> (Ranking.Parts, Unknown.Known) {
@@ -126,7 +128,7 @@ public final class Engine {
         }
         left.append(("vectors", order.count))
         let here = presence(features, order)
-        let hits = try self.hits(ranked, order, parts, matches, here, request.mode == "paper" ? vectors.plain : vectors.phrased)
+        let hits = try self.hits(ranked, order, parts, matches, here, request.mode == "paper" ? vectors.plain : vectors.aligned)
         let trace = Trace(
             query: request.query, cues: Explain.cueLines(cues), cubeLines: Explain.cubeLines(cues), cubes: cues.cubes, refined: refined.string, refinedBy: how,
             delta: delta, entities: Array(matches.prefix(8)), left: left.map { (layer: $0.0, photos: $0.1) }, linked: reached, widened: widened,
@@ -145,7 +147,7 @@ public final class Engine {
         let zero = [Float](repeating: 0, count: album.meta.dim)
         _ = try album.matchEntities(zero, [], delta: 2)
         _ = try album.words("photo".scalars)
-        let queries = QueryVectors(plain: zero, phrased: zero, projected: try projected(zero)).by(zero)
+        let queries = QueryVectors(plain: zero, aligned: zero, projected: try projected(zero)).by(zero)
         for (channel, query) in try Channels.searched(album, queries) { _ = try album.scores(channel, query) }
         isWarm = true
     }
@@ -187,13 +189,14 @@ public final class Engine {
         return try Refine.byModel(models, query, plain, context)
     }
 
-    /// The query's vectors. A sentence that contains the query has a share in them: memories are sentences, so
-    /// a sentence embeds nearer to them than a bare title does.
+    /// The query's vectors: as the query adapter reads it, else with a sentence that contains the query. Memories
+    /// are sentences, so a sentence embeds nearer to them than a bare title does.
     private func encode(_ text: Text) throws -> QueryVectors {
         let encoder = try models.text(), plain = try encoder.encodeQuery(text.string)
+        if let adapter { return QueryVectors(plain: plain, aligned: try encoder.encodeQuery(text.string, adapter), projected: try projected(plain)) }
         let sentence = try encoder.encodeQuery("This photo shows \(text.strippedEnd { " .?!".unicodeScalars.contains($0) }.string).")
         let share = Float(1.0 / 3.0), rest = Float(1 - 1.0 / 3.0)
-        return QueryVectors(plain: plain, phrased: zip(plain, sentence).map { rest * $0 + share * $1 }, projected: try projected(plain))
+        return QueryVectors(plain: plain, aligned: zip(plain, sentence).map { rest * $0 + share * $1 }, projected: try projected(plain))
     }
 
     /// v_Q for those channels of the bundle's trained experts that the album has.

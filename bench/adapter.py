@@ -1,0 +1,238 @@
+"""What a query adapter finds: trained on some users' titles, measured on other users, and on later titles.
+
+The protocol of the GAMER paper (section 4): for unseen users three quarters of the users train and the rest
+are measured, in folds, so that each is measured once; for the same users 60 % of each one's queries train and
+the others are measured. Beside the text tower as it is stand the vector that a search uses without an adapter
+(blended with a sentence's), and the whole search with and without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from gamer.export.components import components, query_adapter
+from gamer.export.settings import Settings as Export
+from gamer.export.training import queries
+from gamer.index import FloatArray
+from gamer.runtime.defaults import PHRASED, PHRASING
+from gamer.runtime.models import query_adapter as files
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.options import SearchOptions
+
+from .retrieval import datasets
+from .retrieval.albums import album_of
+from .retrieval.user import User
+from .study.declaration import About, Run, Work
+from .tables import Sheet, sheet
+
+K = 5
+
+
+@dataclass(frozen=True)
+class Settings:
+    folds: Annotated[int, About("folds of users; each is measured once", least=2, most=20)] = 4
+    epochs: Annotated[int, About("passes over the queries", least=1, most=100, quick=1)] = queries.EPOCHS
+    rate: Annotated[float, About("greatest learning rate", least=0, most=1)] = queries.RATE
+    queries: Annotated[int, About("most queries a user", least=1, quick=40)] = 100_000
+    search: Annotated[bool, About("measure the whole search too, not only the vectors", quick=False)] = True
+    train: Annotated[str, About("learn from these users alone (u2,u5), measure the others")] = ""
+    write: Annotated[str, About("also write the adapter of `train` to this file")] = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """recall@5 of one user's queries that were not learned from.
+
+    `split`: "unseen", or "same" (40 % of the queries of a user who was learned from). `tower`, `blended`,
+    `adapted`: by cosine alone. `search`, `search_adapted`: of the whole search, None where it was not
+    measured.
+    """
+
+    dataset: str
+    user: str
+    split: str
+    queries: int
+    tower: float
+    blended: float
+    adapted: float
+    search: float | None = None
+    search_adapted: float | None = None
+
+
+@dataclass(frozen=True)
+class AdapterReport:
+    """`losses`: of the epochs, for each training in order."""
+
+    bundle: str
+    parameters: int
+    learned_from: int
+    rows: tuple[Measured, ...]
+    losses: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Person:
+    dataset: str
+    user: User
+    library: queries.Library
+
+
+def measure(run: Run[Settings]) -> AdapterReport:
+    """Raises DatasetError for data without queries, ExportError for a recipe without an adapter."""
+    settings = run.settings
+    export = Export(run.models.manifest.recipe)
+    shape = query_adapter.shape(export)
+    reader = queries.Reader(*components.text_reader(export))
+    people = [
+        _person(folder, name, run.models, run.home, settings.queries, run.tell)
+        for folder in run.data
+        for name in datasets.users(folder)
+    ]
+    losses: list[tuple[float, ...]] = []
+    rows: list[Measured] = []
+
+    def learn(libraries: Sequence[queries.Library], what: str) -> FloatArray:
+        of_epochs: list[float] = []
+
+        def report(epoch: queries.Epoch) -> None:
+            of_epochs.append(round(epoch.loss, 4))
+            run.tell(f"{what}: epoch {epoch.epoch} of {epoch.of}, loss {epoch.loss:.3f}")
+
+        adapter = queries.train(reader, shape, libraries, settings.epochs, settings.rate, report=report)
+        losses.append(tuple(of_epochs))
+        return adapter
+
+    def judge(person: _Person, split: str, adapter: FloatArray, library: queries.Library) -> None:
+        run.tell(f"{person.user.name}, {split}")
+        rows.append(_measured(person, split, reader, adapter, library, shape, settings.search))
+
+    try:
+        if settings.train:
+            named = settings.train.split(",")
+            adapter = learn([p.library for p in people if p.user.name in named], "all")
+            for person in people:
+                if person.user.name not in named:
+                    judge(person, "unseen", adapter, person.library)
+            if settings.write:
+                _write(Path(settings.write), export, adapter, named, rows)
+        else:
+            for fold in range(min(settings.folds, len(people))):
+                left_out = people[fold :: settings.folds]
+                adapter = learn([p.library for p in people if p not in left_out], f"fold {fold + 1}")
+                for person in left_out:
+                    judge(person, "unseen", adapter, person.library)
+            parts = {id(p): _split(p.library) for p in people}
+            adapter = learn([parts[id(p)][0] for p in people], "same users")
+            for person in people:
+                judge(person, "same", adapter, parts[id(person)][1])
+    finally:
+        for person in people:
+            person.user.engine.close()
+    learned = sum(len(p.library.queries) for p in people if not settings.train or p.user.name in named)
+    return AdapterReport(run.recipe, int(np.prod(shape)), learned, tuple(rows), tuple(losses))
+
+
+def _person(
+    folder: Path, name: str, models: Models, home: Path, most: int, tell: Callable[[str], None]
+) -> _Person:
+    user = User(name, album_of(folder, name, models, home, tell), models, home)
+    row_of = {photo: row for row, photo in enumerate(user.ids)}
+    asked = [
+        (query.text, tuple(row_of[photo] for photo in query.relevant if photo in row_of))
+        for query in datasets.queries(folder, name, most)
+    ]
+    owners, vectors = user.album.vectors("text")
+    library = queries.Library(vectors, owners, len(user.ids), tuple(q for q in asked if q[1]))
+    return _Person(folder.name, user, library)
+
+
+def _split(library: queries.Library) -> tuple[queries.Library, queries.Library]:
+    """(60 % of the queries, 40 %), at random but always the same."""
+    order = np.random.default_rng(0).permutation(len(library.queries))
+    cut = round(0.6 * len(order))
+    return (
+        replace(library, queries=tuple(library.queries[n] for n in sorted(order[:cut]))),
+        replace(library, queries=tuple(library.queries[n] for n in sorted(order[cut:]))),
+    )
+
+
+def _measured(
+    person: _Person,
+    split: str,
+    reader: queries.Reader,
+    adapter: FloatArray,
+    library: queries.Library,
+    shape: tuple[int, ...],
+    search: bool,
+) -> Measured:
+    nothing = np.zeros(shape, np.float32)
+    found = {
+        "tower": queries.recall(reader, nothing, library),
+        "blended": queries.recall(reader.blended(PHRASING, PHRASED), nothing, library),
+        "adapted": queries.recall(reader, adapter, library),
+    }
+    if search:
+        found["search"] = _searched(person.user, library, False)
+        found["search_adapted"] = _searched(person.user, library, adapter)
+    rounded: Mapping[str, Any] = {name: round(value, 4) for name, value in found.items()}
+    return Measured(person.dataset, person.user.name, split, len(library.queries), **rounded)
+
+
+def _searched(user: User, library: queries.Library, adapter: FloatArray | bool) -> float:
+    options, shares = SearchOptions(adapter=adapter), []
+    for text, meant in library.queries:
+        hits = user.engine.search(text, K, now=user.now, options=options)
+        places = [hit.row for hit in hits]
+        shares.append(len(set(places) & set(meant)) / len(meant))
+    return float(np.mean(shares))
+
+
+def _write(
+    path: Path, export: Export, adapter: FloatArray, named: Sequence[str], rows: Sequence[Measured]
+) -> None:
+    tower = components.build(export, "text_tower", "fp32").source
+    before, after = (float(np.mean([getattr(row, name) for row in rows])) for name in ("blended", "adapted"))
+    made = f"titles of {len(named)} photographers; recall@5 of {len(rows)} other users"
+    header = files.Header(files.FORMAT, tower, adapter.shape, made, round(before, 4), round(after, 4))
+    files.write(path, files.QueryAdapter(header, adapter))
+
+
+def tables(result: AdapterReport) -> list[Sheet | str]:
+    def cell(name: str) -> Callable[[Measured], str]:
+        return lambda row: "–" if getattr(row, name) is None else f"{getattr(row, name):.3f}"
+
+    columns: dict[str, Callable[[Measured], str]] = {
+        "user": lambda row: row.user,
+        "queries": lambda row: str(row.queries),
+        "tower": cell("tower"),
+        "with a sentence": cell("blended"),
+        "adapted": cell("adapted"),
+        "search": cell("search"),
+        "search, adapted": cell("search_adapted"),
+    }
+    out: list[Sheet | str] = []
+    for split, what in (("unseen", "users not learned from"), ("same", "users learned from, other queries")):
+        for dataset in dict.fromkeys(row.dataset for row in result.rows if row.split == split):
+            rows = [row for row in result.rows if (row.split, row.dataset) == (split, dataset)]
+            out.append(sheet(f"{dataset}, recall@{K}: {what}", [*rows, _mean(rows)], columns))
+    return [*out, f"{result.parameters} values, learned from {result.learned_from} queries"]
+
+
+def _mean(rows: Sequence[Measured]) -> Measured:
+    """The macro mean over users."""
+
+    def mean(name: str) -> float | None:
+        values = [getattr(row, name) for row in rows]
+        return None if None in values else round(float(np.mean(values)), 4)
+
+    names = ("tower", "blended", "adapted", "search", "search_adapted")
+    figures: Mapping[str, Any] = {name: mean(name) for name in names}
+    return Measured(rows[0].dataset, "mean", rows[0].split, sum(row.queries for row in rows), **figures)
+
+
+WORK = Work(Settings, measure, tables)
