@@ -29,7 +29,7 @@ class FakeText:
     def ids(self, text: str) -> list[int]:
         return list(text.encode())
 
-    def embed(self, ids: Sequence[int]) -> FloatArray:
+    def embed(self, ids: Sequence[int], adapter: FloatArray | None = None) -> FloatArray:
         return unit(bytes(ids))
 
     def encode_query(self, query: str) -> FloatArray:
@@ -79,6 +79,7 @@ def fake_models(name: str = "made-up", *, experts: bool = False) -> Models:
             gazetteer=gazetteer,
             describe=lambda: "fakes",
             photo_vector=lambda patches: -patches[0],
+            query_adapter=lambda own: None,
             query_vector=lambda channel, text, vector: -vector,
         ),
     )

@@ -21,7 +21,6 @@ from gamer.index import Album, Cube
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..errors import RuntimeFailure
-from ..models import query_adapter
 from ..models.models import Models, check_encoders
 from . import hits, wishes_met
 from .album_facts import AlbumFacts
@@ -52,8 +51,7 @@ class Engine:
         self.models, self.album = models, album
         self.ranking = ranking or models.manifest.ranking or Ranking()
         self.facts, self.things = AlbumFacts(album), Things(album)
-        own = query_adapter.path_beside(album.path)
-        self._parts = Parts(models, album, self.facts, self.ranking, self.things, models.query_adapter(own))
+        self._parts = Parts(models, album, self.facts, self.ranking, self.things)
         self._warm_lock, self._warmed, self._llm_warm = Lock(), False, False
 
     @classmethod
@@ -172,6 +170,7 @@ class Engine:
         queries = dict.fromkeys(SHARED, zero) | refinement.projected(self._parts, "", zero, SILENT)
         self.models.gazetteer.lookup("")
         self.models.text.encode([""])
+        _ = self._parts.adapter
         self.album.in_cubes([Cube(start=0, south=0.0, west=0.0)])
         self.album.match_entities(zero, np.zeros(1, np.int64), 2.0)
         self.album.words("photo")

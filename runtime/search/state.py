@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -18,6 +19,7 @@ from gamer.index import Album, EntityMatch, FloatArray, RowArray, RowSet
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..models.models import Models
+from ..models.query_adapter import path_beside
 from .album_facts import AlbumFacts
 from .options import Observer, SearchOptions
 from .stages.refine import Refinements
@@ -38,20 +40,20 @@ def _no_values() -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What one album's searches share.
-
-    `adapter`: what reads their queries, float32 [layers, 2, rank, H]; None for the text tower as it is.
-    `llm_lock`: the language model runs one call at a time.
-    """
+    """What one album's searches share. `llm_lock`: the language model runs one call at a time."""
 
     models: Models
     album: Album
     facts: AlbumFacts
     ranking: Ranking
     things: Things
-    adapter: FloatArray | None = None
     refinements: Refinements = field(default_factory=Refinements)
     llm_lock: Lock = field(default_factory=Lock)
+
+    @cached_property
+    def adapter(self) -> FloatArray | None:
+        """What reads the queries, float32 [layers, 2, rank, H]; None for the text tower as it is."""
+        return self.models.query_adapter(path_beside(self.album.path))
 
     def readable(self, word: str) -> bool:
         """Whether the text tower knows the word whole, or a memory holds it."""
