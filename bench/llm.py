@@ -252,24 +252,27 @@ def _rounded(values: Sequence[float]) -> tuple[float, ...]:
 
 def _first(models: Models, repetitions: int) -> FirstToken | None:
     """None for a bundle without prefix caches."""
-    prompts = [models.prompt("refine", query) for query in QUERIES]
-    prefix = prompts[0][1]
+    prefix = models.prefix("refine")
     if prefix is None:
         return None
     samples: dict[bool, list[int]] = {False: [], True: []}
     for step in range(repetitions + 1):
-        for ids, shipped in prompts:
+        for query in QUERIES:
             for cached in (False, True):
-                generation = models.language_model.generate(
-                    Request(ids, 1, prefix=shipped if cached else None)
-                )
+                models.language_model.reuse.forget()  # what the query before has in common with this one
+                ids = models.prompt("refine", query)
+                generation = models.language_model.generate(Request(ids, 1, plain=not cached))
                 samples[cached] += [generation.first_ns] if step else []
     without, with_it = (
         timing("first_token", label, samples[cached_run])
         for label, cached_run in (("prompt computed", False), ("prefix shipped", True))
     )
     return FirstToken(
-        len(prompts[0][0]), len(prefix.ids), without, with_it, round(with_it.p50_ns / without.p50_ns, 3)
+        len(models.prompt("refine", QUERIES[0])),
+        len(prefix.ids),
+        without,
+        with_it,
+        round(with_it.p50_ns / without.p50_ns, 3),
     )
 
 
@@ -347,7 +350,7 @@ def _compare(
     scores = []
     for decoder in (ours, reference):
         decoder.reset()
-        scores.append(decoder.score(embeds)[:-1].astype(np.float64))
+        scores.append(decoder.rows(embeds, None, len(embeds))[:-1].astype(np.float64))
     return (scores[0].argmax(1) == scores[1].argmax(1), *(_loss(s, ids[1:]) for s in scores))
 
 
