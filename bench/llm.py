@@ -203,7 +203,10 @@ def _peers(run: Run[Settings], sources: Sources, folder: Path) -> list[Runner]:
 
     None where it is not wanted, not installed, or has no file; a file that was named must be usable.
     """
-    if not run.settings.peer or not (run.settings.gguf or llama_cpp.is_installed()):
+    if not run.settings.peer:
+        return []
+    if not (run.settings.gguf or llama_cpp.is_installed()):
+        run.tell("llama.cpp is not beside it: pip install xllamacpp")
         return []
     gguf = run.settings.gguf or _packaged(run.models, sources)
     if gguf is None:
