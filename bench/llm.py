@@ -1,9 +1,10 @@
-"""Measures the language model alone: prefill, decode, time to first token, and the loss by quantization.
+"""Measures the language model alone: prefill, decode, first token, tokens a step, and quantization's loss.
 
-The time to first token is measured with and without the shipped prefix cache. Speed is compared with
-llama.cpp on the GGUF file that the bundle's weights come from: the same weights, tokens and thread count, in
-the same process. Runs of the two alternate, so that a machine that slows down slows both. Quality is compared
-with the same decoder in fp32, exported from the source's weights for the comparison.
+Speed is compared with llama.cpp on the GGUF file that the bundle's weights come from and on the same in Q4_0,
+its fastest format: the same tokens and thread count, in the same process. Runs alternate, so that a machine
+that slows down slows all. The perplexity of each stands beside it, and the share of the memory's bandwidth
+that its steps read. Quality is also compared with the same decoder in fp32, exported from the source's
+weights for the comparison.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from gamer.runtime.models.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.stages import refine
 
+from . import llama_cpp
+from .cost import ceilings
 from .latency.samples import Timing, timing
-from .retrieval.datasets import DatasetError
+from .llm_tasks import steps
 from .study.declaration import About, Run, Tell, Work
 from .tables import Sheet, sheet
 
-PROMPT, DECODE = 128, 64
+PROMPT, DECODE = 131, 64
 QUERIES = (
     "coffee I photographed last spring",
     "photo of my son at the airport last time",
@@ -41,7 +44,8 @@ Sources = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Settings:
-    gguf: Annotated[Path | None, About("run llama.cpp (llama-cpp-python) on this file beside it")] = None
+    peer: Annotated[bool, About("run llama.cpp beside it, if the wheel xllamacpp is installed")] = True
+    gguf: Annotated[Path | None, About("run llama.cpp on this file, and not on the bundle's own")] = None
     executorch: Annotated[bool, About("also time the bundle's ExecuTorch decoder")] = False
     quality: Annotated[bool, About("compare with the decoder in fp32; needs the weights")] = True
     weights: Annotated[tuple[str, ...], About("[PART=]SOURCE of weights of this machine's own files")] = ()
@@ -53,7 +57,9 @@ class Speed:
     """Tokens a second of one engine: prefill of `prompt` tokens of prose, then `decoded` greedy tokens.
 
     `prefill_tps`, `decode_tps`: medians over the passes. Samples: one a pass; that of the decode comes from
-    the pass's median token time, so that a few stalls of a busy machine count little.
+    the pass's median token time, so that a few stalls of a busy machine count little. `megabytes`: of weights
+    that a step reads; `bandwidth_share`: their bytes times the steps a second, over what the memory streams.
+    `perplexity`: of the fixed text, None for an engine that gives one token's logits a call.
     """
 
     engine: str
@@ -64,6 +70,9 @@ class Speed:
     decode_tps: float
     prefill_samples: tuple[float, ...]
     decode_samples: tuple[float, ...]
+    megabytes: float
+    bandwidth_share: float
+    perplexity: float | None
 
 
 @dataclass(frozen=True)
@@ -105,20 +114,27 @@ class LlmReport:
     first: FirstToken | None
     refine: Timing
     quality: Quality | None
+    stream_gbs: float
+    tasks: tuple[steps.TaskSteps, ...]
+    turns: tuple[steps.Turn, ...]
 
 
 class Runner(Protocol):
-    """An engine to time. Both methods return the id of the likeliest next token.
+    """An engine to time. `megabytes`: of weights that a step reads.
 
-    `prefill` empties the cache and computes a prompt; `step` computes one more token.
+    `prefill` empties the cache and computes a prompt; `step` computes one more token. Both return the id of
+    the likeliest next token. `scores`: the logits [S, V] after each token of a text, if it can.
     """
 
     name: str
     weights: str
+    megabytes: float
 
     def prefill(self, ids: Sequence[int]) -> int: ...
 
     def step(self, token: int) -> int: ...
+
+    def scores(self, ids: Sequence[int]) -> FloatArray | None: ...
 
 
 class OurRunner:
@@ -127,6 +143,7 @@ class OurRunner:
     def __init__(self, models: Models) -> None:
         artifact = models.manifest.artifact("llm_decoder", models.backend)
         self.name, self.weights, self._lm = f"gamer {models.backend}", artifact.quant, models.language_model
+        self.megabytes = artifact.bytes / 1e6
 
     def prefill(self, ids: Sequence[int]) -> int:
         self._lm.decoder.reset()
@@ -135,46 +152,12 @@ class OurRunner:
     def step(self, token: int) -> int:
         return int(np.argmax(self._lm.decoder.forward(self._lm.embed([token]))[0]))
 
-
-class LlamaRunner:
-    """llama.cpp through llama-cpp-python; numpy picks the likeliest token, as in OurRunner.
-
-    Raises DatasetError if llama-cpp-python is not installed or `gguf` does not exist.
-    """
-
-    name = "llama.cpp"
-
-    def __init__(self, gguf: Path, threads: int, slots: int) -> None:
-        try:
-            import llama_cpp
-        except ImportError:
-            raise DatasetError(
-                "--gguf measures llama.cpp beside: pip install llama-cpp-python (it builds from source)"
-            ) from None
-        if not gguf.is_file():
-            raise DatasetError(f"{gguf}: no such file")
-        self._llm: Any = llama_cpp.Llama(
-            str(gguf),
-            n_ctx=slots,
-            n_batch=slots,
-            n_threads=threads,
-            n_threads_batch=threads,
-            n_gpu_layers=0,
-            verbose=False,
-        )
-        self.weights, self._vocab = gguf.name, int(self._llm.n_vocab())
-
-    def _best(self) -> int:
-        return int(np.argmax(np.ctypeslib.as_array(self._llm._ctx.get_logits_ith(-1), shape=(self._vocab,))))
-
-    def prefill(self, ids: Sequence[int]) -> int:
-        self._llm.reset()
-        self._llm.eval(list(ids))
-        return self._best()
-
-    def step(self, token: int) -> int:
-        self._llm.eval([token])
-        return self._best()
+    def scores(self, ids: Sequence[int]) -> FloatArray | None:
+        decoder = self._lm.decoder
+        if not isinstance(decoder, BoundDecoder):
+            return None
+        decoder.reset()
+        return decoder.rows(self._lm.embed(ids), None, len(ids))
 
 
 def measure(run: Run[Settings]) -> LlmReport:
@@ -186,17 +169,21 @@ def measure(run: Run[Settings]) -> LlmReport:
 
     what, progress, threads, models = run.settings, run.tell, run.threads, run.models
     ids = list(models.llm_tokenizer.encode(prose()).ids)
-    runners: list[Runner] = [OurRunner(models)]
-    if what.gguf is not None:
-        runners.append(LlamaRunner(what.gguf, threads, models.manifest.decoder().max_seq))
-    speeds = list(_speeds(runners, ids[:PROMPT], DECODE, what.repetitions, progress))
+    sources = parse_sources(models.manifest.recipe, None, what.weights)
+    progress("memory")
+    stream = _stream_gbs(threads)
+    with tempfile.TemporaryDirectory() as folder:
+        runners: list[Runner] = [OurRunner(models), *_peers(run, sources, Path(folder))]
+        speeds = list(_speeds(runners, ids, DECODE, what.repetitions, stream, progress))
     if what.executorch:  # its decoder takes one token a call, in the prompt too: time fewer tokens
         other = Models.open(run.bundle, "executorch", threads)
-        speeds += _speeds([OurRunner(other)], ids[:32], 32, 2, progress)
+        speeds += _speeds([OurRunner(other)], ids, 32, 2, stream, progress, 32)
     progress("first token")
     first, refined = _first(models, what.repetitions), _refine(models, what.repetitions)
+    by_task = steps.measure(models, QUERIES, ids, what.repetitions, progress)
+    progress("dialogue")
+    dialogue = steps.turns(models, what.repetitions)
     progress("quality")
-    sources = parse_sources(models.manifest.recipe, None, what.weights)
     return LlmReport(
         bundle=run.bundle.name,
         n_threads=threads,
@@ -205,7 +192,52 @@ def measure(run: Run[Settings]) -> LlmReport:
         first=first,
         refine=refined,
         quality=_quality(models, ids, sources) if what.quality else None,
+        stream_gbs=round(stream, 1),
+        tasks=by_task,
+        turns=dialogue,
     )
+
+
+def _peers(run: Run[Settings], sources: Sources, folder: Path) -> list[Runner]:
+    """llama.cpp on the packaged file and on the same in Q4_0, which is written to `folder`.
+
+    None where it is not wanted, not installed, or has no file; a file that was named must be usable.
+    """
+    if not run.settings.peer:
+        return []
+    if not (run.settings.gguf or llama_cpp.is_installed()):
+        run.tell("llama.cpp is not beside it: pip install xllamacpp")
+        return []
+    gguf = run.settings.gguf or _packaged(run.models, sources)
+    if gguf is None:
+        return []
+    packaged = llama_cpp.LlamaRunner(gguf, run.threads)
+    fastest = folder / f"{gguf.stem} as Q4_0.gguf"
+    run.tell("llama.cpp: Q4_0")
+    llama_cpp.write_q4_0(gguf, fastest)
+    return [packaged, llama_cpp.LlamaRunner(fastest, run.threads)]
+
+
+def _packaged(models: Models, sources: Sources) -> Path | None:
+    """The .gguf file that the bundle's language model was exported from, if this machine has it."""
+    from gamer.export.checkpoints.gguf_weights import GgufWeights
+    from gamer.export.components import components
+    from gamer.export.parity.verify import trusted_settings
+
+    weights = components.checkpoint(trusted_settings(models.manifest, sources), "llm").weights
+    return weights.path if isinstance(weights, GgufWeights) else None
+
+
+def _stream_gbs(threads: int) -> float:
+    """GB/s that this machine reads and writes beyond its caches: the best of several streams."""
+    stream = ceilings.stream(threads)
+    stream()
+    seconds = []
+    for _ in range(8):
+        begin = time.perf_counter()
+        stream()
+        seconds.append(time.perf_counter() - begin)
+    return ceilings.stream_gbs(min(seconds))
 
 
 def prose() -> str:
@@ -214,8 +246,16 @@ def prose() -> str:
 
 
 def _speeds(
-    runners: Sequence[Runner], ids: Sequence[int], decoded: int, repetitions: int, progress: Tell
+    runners: Sequence[Runner],
+    text: Sequence[int],
+    decoded: int,
+    repetitions: int,
+    stream_gbs: float,
+    progress: Tell,
+    prompt: int = PROMPT,
 ) -> list[Speed]:
+    """The speeds of all engines in turn on the first `prompt` tokens of `text`, and their losses on more."""
+    ids, read = text[:prompt], text[: llama_cpp.SLOTS - 64]
     samples: list[tuple[list[float], list[float]]] = [([], []) for _ in runners]
     for step in range(repetitions + 1):  # the first pass warms up and is not counted
         for runner, (prefill, decode) in zip(runners, samples, strict=True):
@@ -241,9 +281,19 @@ def _speeds(
             decode_tps=round(float(np.median(d)), 1),
             prefill_samples=_rounded(p),
             decode_samples=_rounded(d),
+            megabytes=round(r.megabytes, 1),
+            bandwidth_share=round(r.megabytes * float(np.median(d)) / 1e3 / stream_gbs, 3),
+            perplexity=_perplexity(r, read),
         )
         for r, (p, d) in zip(runners, samples, strict=True)
     ]
+
+
+def _perplexity(runner: Runner, ids: Sequence[int]) -> float | None:
+    scores = runner.scores(ids)
+    if scores is None:
+        return None
+    return round(float(np.exp(_loss(scores[:-1].astype(np.float64), np.array(ids[1:])).mean())), 3)
 
 
 def _rounded(values: Sequence[float]) -> tuple[float, ...]:
@@ -252,24 +302,27 @@ def _rounded(values: Sequence[float]) -> tuple[float, ...]:
 
 def _first(models: Models, repetitions: int) -> FirstToken | None:
     """None for a bundle without prefix caches."""
-    prompts = [models.prompt("refine", query) for query in QUERIES]
-    prefix = prompts[0][1]
+    prefix = models.prefix("refine")
     if prefix is None:
         return None
     samples: dict[bool, list[int]] = {False: [], True: []}
     for step in range(repetitions + 1):
-        for ids, shipped in prompts:
+        for query in QUERIES:
             for cached in (False, True):
-                generation = models.language_model.generate(
-                    Request(ids, 1, prefix=shipped if cached else None)
-                )
+                models.language_model.reuse.forget()  # what the query before has in common with this one
+                ids = models.prompt("refine", query)
+                generation = models.language_model.generate(Request(ids, 1, plain=not cached))
                 samples[cached] += [generation.first_ns] if step else []
     without, with_it = (
         timing("first_token", label, samples[cached_run])
         for label, cached_run in (("prompt computed", False), ("prefix shipped", True))
     )
     return FirstToken(
-        len(prompts[0][0]), len(prefix.ids), without, with_it, round(with_it.p50_ns / without.p50_ns, 3)
+        len(models.prompt("refine", QUERIES[0])),
+        len(prefix.ids),
+        without,
+        with_it,
+        round(with_it.p50_ns / without.p50_ns, 3),
     )
 
 
@@ -347,7 +400,7 @@ def _compare(
     scores = []
     for decoder in (ours, reference):
         decoder.reset()
-        scores.append(decoder.score(embeds)[:-1].astype(np.float64))
+        scores.append(decoder.rows(embeds, None, len(embeds))[:-1].astype(np.float64))
     return (scores[0].argmax(1) == scores[1].argmax(1), *(_loss(s, ids[1:]) for s in scores))
 
 
@@ -367,6 +420,8 @@ def tables(result: LlmReport) -> list[Sheet | str]:
         "weights": lambda speed: speed.weights,
         "prefill tokens/s": lambda speed: f"{speed.prefill_tps:.0f} ({speed.prompt})",
         "decode tokens/s": lambda speed: f"{speed.decode_tps:.1f} ({speed.decoded})",
+        "of the bandwidth": lambda speed: f"{speed.bandwidth_share:.0%}",
+        "perplexity": lambda speed: "–" if speed.perplexity is None else f"{speed.perplexity:.2f}",
     }
     out: list[Sheet | str] = [sheet(f"{result.bundle}, {result.n_threads} threads", result.speeds, columns)]
     if (first := result.first) is not None:
@@ -380,7 +435,7 @@ def tables(result: LlmReport) -> list[Sheet | str]:
             f"against fp32 on {loss.positions} positions: likeliest token equal {loss.top1:.1%}, perplexity "
             f"{loss.perplexity} / {loss.perplexity_fp32}"
         )
-    return out
+    return [*out, *steps.tables(result.tasks, result.turns)]
 
 
 WORK = Work(Settings, measure, tables)

@@ -116,6 +116,16 @@ def probes(threads: int) -> dict[str, Callable[[], object]]:
     return {name: _session(model, threads) for name, model in models.items()}
 
 
+def stream_gbs(seconds: float) -> float:
+    """GB/s of a stream that took `seconds`: two tensors read, one written."""
+    return 3 * 4 * STREAM / seconds / 1e9
+
+
+def stream(threads: int) -> Callable[[], object]:
+    """The run of the stream alone."""
+    return _session(_add(STREAM, 1), threads)
+
+
 def ceilings_of(seconds: Mapping[str, float], threads: int) -> Ceilings:
     """Computes the ceilings from the seconds of the probes."""
     rates = tuple(
@@ -132,7 +142,7 @@ def ceilings_of(seconds: Mapping[str, float], threads: int) -> Ceilings:
         threads=threads,
         rates=rates,
         depthwise_gmacs=56 * 56 * 144 * 9 / seconds["depthwise"] / 1e9,
-        stream_gbs=3 * 4 * STREAM / seconds["stream"] / 1e9,
+        stream_gbs=stream_gbs(seconds["stream"]),
         cached_gbs=cached,
         arithmetic_gops=arithmetic,
         dispatch_us=dispatch * 1e6,

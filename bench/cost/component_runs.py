@@ -15,8 +15,8 @@ import numpy as np
 from gamer.runtime.backends import Array
 from gamer.runtime.bundle.manifest import Artifact
 from gamer.runtime.models.image import prepare
-from gamer.runtime.models.llm import Prefix
 from gamer.runtime.models.models import Models
+from gamer.runtime.models.reuse import Prefix
 from gamer.runtime.models.router import choose
 
 from .graph import bound, dims_of
@@ -198,5 +198,5 @@ def prompt_of(models: Models, query: str) -> tuple[tuple[int, ...], Prefix | Non
     slots = models.manifest.decoder().max_seq
     if not models.manifest.has_file("llm_tokenizer.json") or "refine" not in models.manifest.prompts:
         return tuple(range(1, 1 + min(PROMPT_TOKENS, slots // 2))), None
-    ids, prefix = models.prompt("refine", query)
+    ids, prefix = models.prompt("refine", query), models.prefix("refine")
     return (ids, prefix) if len(ids) + ANSWER <= slots else (ids[: max(1, slots - ANSWER)], None)

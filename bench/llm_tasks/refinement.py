@@ -17,7 +17,7 @@ import numpy as np
 
 from gamer.runtime.indexing.answers import Answers
 from gamer.runtime.models.chat import Chat, Message
-from gamer.runtime.models.llm import Prefix, Request
+from gamer.runtime.models.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.options import SearchOptions
 from gamer.runtime.search.stages import refine
@@ -98,10 +98,8 @@ class _Method:
         if self.name == "told":
             return told(user, query, plain, self.kept, self.spent)
         asked = user.engine.refinement_request(query, user.now)
-        ids, prefix = refine.prompt(user.models, query, asked.context)
-        text, objection = refine.judged(
-            _answer(user.models, ids, self.kept, self.spent, self.name, prefix), asked
-        )
+        ids = refine.prompt(user.models, query, asked.context)
+        text, objection = refine.judged(_answer(user.models, ids, self.kept, self.spent, self.name), asked)
         return (plain, False) if objection else (text, True)
 
 
@@ -155,12 +153,11 @@ def _answer(
     kept: Answers,
     spent: list[int],
     name: str,
-    prefix: Prefix | None = None,
 ) -> str:
     """The kept answer to a prompt, or the model's; "" to one that is too long, which is no refinement."""
     if len(ids) + refine.MAX_NEW > models.manifest.decoder().max_seq:
         return ""
-    request = Request(ids, refine.MAX_NEW, stop=("\n",), prefix=prefix)
+    request = Request(ids, refine.MAX_NEW, stop=("\n",))
     model = models.manifest.artifact("llm_decoder", models.backend).sha256
     asked = repr((name, model, ids)).encode()
 

@@ -135,14 +135,14 @@ def rho(models: Models) -> tuple[Routed, ...]:
 
 def prefix(models: Models, queries: Sequence[str]) -> PrefixEffect | None:
     """Refines each query with the prefix cache, then without. None for a bundle without prefix caches."""
+    if models.prefix("refine") is None:
+        return None
     model, times, same = models.language_model, [], 0
     for query in queries:
-        ids, shipped = models.prompt("refine", refine.clean(query, 300))
-        if shipped is None:
-            return None
+        model.reuse.forget()  # what the query before has in common with this one
+        ids = models.prompt("refine", refine.clean(query, 300))
         cached, without = (
-            model.generate(Request(ids, refine.MAX_NEW, stop=("\n",), prefix=used))
-            for used in (shipped, None)
+            model.generate(Request(ids, refine.MAX_NEW, stop=("\n",), plain=plain)) for plain in (False, True)
         )
         times.append((cached.first_ns, without.first_ns))
         same += cached.text == without.text

@@ -33,7 +33,7 @@ class GgufWeights:
     def __init__(self, path: Path, reader: Any, architecture: str, config: Config, source: str) -> None:
         from gguf import MODEL_ARCH, get_tensor_name_map
 
-        self.source, self._path, self._architecture, self._config = source, path, architecture, config
+        self.source, self.path, self._architecture, self._config = source, path, architecture, config
         self.template = of_gguf(reader)
         self._raw = {t.name: t for t in reader.tensors}
         self._names = get_tensor_name_map(MODEL_ARCH[architecture.upper()], config["num_hidden_layers"])
@@ -47,7 +47,7 @@ class GgufWeights:
         stored = self._stored(name)
         if stored not in self._raw:
             raise ExportError(
-                f"{self._path.name}: tensor {name} ({stored}) is missing: the file is cut short or of "
+                f"{self.path.name}: tensor {name} ({stored}) is missing: the file is cut short or of "
                 "another architecture"
             )
         raw = self._raw[stored]

@@ -69,6 +69,7 @@ def write(step: DecoderStep, language: Language, quant: str | Scheme, path: Path
                     ("cos", "sin"), rotary(language, np.arange(language.max_seq), local), strict=True
                 ):
                     g.constant(f"{name}_cache{'_local' if local else ''}", table)
+        _spare_query(g, language.max_seq)
         skip = _positions(g, step) if isinstance(step, LearnedStep) else "embeds"
         normed = norm(g, skip, step.layers[0].attention_norm, "layers.0.attention_normed")
         for n, layer in enumerate(step.layers):
@@ -114,12 +115,30 @@ def head(g: GraphWriter, normed: str, weight: Tensor) -> None:
     g.node("Add", ["logits_held", "logits_missed"], ["logits"])
 
 
+def _spare_query(g: GraphWriter, slots: int) -> None:
+    """Writes "spare", 1 for a single token and 0 for several, and the lengths with it.
+
+    ONNX Runtime's attention multiplies one query by another kernel than several, which adds up in another
+    order; the 8-bit activations of the layers behind turn that into other likeliest tokens (SmolLM2: at 11 of
+    300 positions). So a single token is attended to with a second, itself, whose result is dropped and whose
+    key and value lie in the next free slot: a token's numbers do not depend on the others of its call. Only
+    the last slot has no slot after it.
+    """
+    one, none = g.constant("one", np.ones(1, np.int64)), g.constant("first_axis", np.zeros(1, np.int64))
+    g.node("Shape", ["embeds"], ["tokens"], start=1, end=2)
+    g.node("Cast", ["total_seq_len"], ["end"], to=7)
+    alone = g.node("Sub", [g.constant("two", np.full(1, 2, np.int64)), "tokens"], ["alone"])
+    room = g.node("Sub", [g.constant("slots", np.full(1, slots, np.int64)), "end"], ["room"])
+    g.node("Max", [g.node("Min", [alone, room, one], ["lacking"]), none], ["spare"])
+    more = g.node("Cast", ["spare"], ["spare_length"], to=6)
+    g.node("Add", ["seqlens_k", more], ["seqlens_spared"])
+    g.node("Add", ["total_seq_len", more], ["total_spared"])
+
+
 def _positions(g: GraphWriter, step: LearnedStep) -> str:
     """Adds to `embeds` the position table's rows of the S positions that follow the cache: [1, S, H]."""
     table = g.constant("positions", step.positions.T.detach().numpy())
-    g.node("Cast", ["total_seq_len"], ["end"], to=7)
-    g.node("Shape", ["embeds"], ["count"], start=1, end=2)
-    g.node("Sub", ["end", "count"], ["begin"])
+    g.node("Sub", ["end", "tokens"], ["begin"])
     rows = g.node(
         "Slice", [table, "begin", "end", g.constant("first_axis", np.zeros(1, np.int64))], ["position_rows"]
     )
@@ -150,11 +169,12 @@ def _attention(g: GraphWriter, s: DecoderShape, n: int, layer: Any, normed: str)
     prefix, local = f"layers.{n}", s.is_local(n)
     qkv = g.linear(normed, layer.qkv.weight, f"{prefix}.qkv", layer.qkv.bias)
     queries = _normed_heads(g, s, layer, qkv, prefix) if s.head_norm else [qkv, "", ""]
+    queries = [_with_spare(g, name) if name else "" for name in queries]
     tables = [f"{x}_cache{'_local' if local else ''}" for x in ("cos", "sin")] if s.rope_theta else []
-    return g.node(
+    g.node(
         "GroupQueryAttention",
-        [*queries, f"past_key.{n}", f"past_value.{n}", "seqlens_k", "total_seq_len", *tables],
-        [f"{prefix}.attention", f"present_key.{n}", f"present_value.{n}"],
+        [*queries, f"past_key.{n}", f"past_value.{n}", "seqlens_spared", "total_spared", *tables],
+        [f"{prefix}.attention_spared", f"present_key.{n}", f"present_value.{n}"],
         MS,
         num_heads=s.heads,
         kv_num_heads=s.kv_heads,
@@ -163,6 +183,18 @@ def _attention(g: GraphWriter, s: DecoderShape, n: int, layer: Any, normed: str)
         scale=s.attention_scale,
         local_window_size=s.window if local else -1,
     )
+    return _first_of(g, f"{prefix}.attention_spared", "tokens", f"{prefix}.attention")
+
+
+def _with_spare(g: GraphWriter, name: str) -> str:
+    spare = _first_of(g, name, "spare", f"{name}.spare")
+    return g.node("Concat", [name, spare], [f"{name}.spared"], axis=1)
+
+
+def _first_of(g: GraphWriter, name: str, count: str, out: str) -> str:
+    """The first `count` positions of `name`."""
+    begin, axis = g.constant("first_axis", np.zeros(1, np.int64)), g.constant("one", np.ones(1, np.int64))
+    return g.node("Slice", [name, begin, count, axis], [out])
 
 
 def _normed_heads(g: GraphWriter, s: DecoderShape, layer: Any, qkv: str, prefix: str) -> list[str]:

@@ -175,7 +175,7 @@ def reinforce(
         if loaded.language is None:
             raise ExportError(f"{what.base}: no language model is trained in it: give --lora or --whole")
         _same_language_model(settings, engine, what.bundle)
-        prompts = [refine.prompt(engine.models, s.query, reward.asked(s).context)[0] for s in searches]
+        prompts = [refine.prompt(engine.models, s.query, reward.asked(s).context) for s in searches]
         told = loaded.told | asdict(
             replace(loaded.options, epochs=rounds, rate=options.rate, lora=lora_rank(loaded.language))
         )

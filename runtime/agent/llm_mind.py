@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from ..cues.quoted import pieces
 from ..models.grammar import Constraint, Grammar
-from ..models.llm import Prefix, Request
+from ..models.llm import Request
 from ..models.models import Models
 from ..questions.reader import read
 from . import sentences
@@ -91,7 +91,7 @@ answer<|im_end|>
 
 
 class _Dialogue:
-    """A text that the model and the tools write in turns; the decoder reads each token of it once.
+    """A text that the model and the tools write in turns.
 
     `template`: the prompt, with {query} where the question goes.
     """
@@ -100,7 +100,6 @@ class _Dialogue:
         self._models, self._template = models, template
         self._max = models.manifest.decoder().max_seq
         self._ids: list[int] = []
-        self._prefix: Prefix | None = None
         self.write(template.replace("{query}", question))
 
     def write(self, text: str) -> None:
@@ -120,7 +119,7 @@ class _Dialogue:
         room = (allowed - len(self._encode(template))) * 3 // 4  # the last action and the next need some
         notes = fitted(session, room, lambda text: len(self._encode(text)))
         if notes:
-            self._ids, self._prefix = self._encode(template.replace("{query}", notes)), None
+            self._ids = self._encode(template.replace("{query}", notes))
             self.write(f"{session.thought}\n> {session.last}\n" if session.last else "")
 
     def choose(self, grammar: Grammar) -> str | None:
@@ -129,11 +128,9 @@ class _Dialogue:
         if len(ids) + MAX_NEW > self._max:
             return None
         constraint = Constraint(grammar, models.llm_vocabulary)
-        request = Request(ids, MAX_NEW, constraint=constraint, prefix=self._prefix)
-        generated = models.language_model.generate(request)
+        generated = models.language_model.generate(Request(ids, MAX_NEW, constraint=constraint))
         if not constraint.complete:
             return None
-        self._prefix = Prefix(ids, models.language_model.decoder.keep()[..., : len(ids), :])
         self._ids += generated.ids
         return b"".join(models.llm_vocabulary.bytes_of[i] for i in generated.ids).decode()
 

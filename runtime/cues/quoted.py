@@ -59,11 +59,11 @@ def cues_by_llm(models: Models, query: str) -> QuotedCues | None:
     spans = pieces(query)
     if not spans or not models.can_be_held:
         return None
-    ids, prefix = models.prompt("cues", " ".join(spans))
+    ids = models.prompt("cues", " ".join(spans))
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
         return None
     constraint = Constraint(grammar(query), models.llm_vocabulary)
-    generation = models.language_model.generate(Request(ids, MAX_NEW, constraint=constraint, prefix=prefix))
+    generation = models.language_model.generate(Request(ids, MAX_NEW, constraint=constraint))
     if not constraint.complete:
         return None
     # The tokens' bytes are exactly those that the grammar accepted; `json` removes the quotation marks.

@@ -8,6 +8,7 @@ them in states of its session instead. An encoder-decoder is either of them with
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,30 +20,46 @@ from ..backends import Array, Session
 from ..bundle.manifest import Language
 from ..errors import RuntimeFailure
 from ..telemetry import load_onnxruntime
-from .kv_cache import step_cache
+from .kv_cache import Held, step_cache
 
 
 class Decoder(Protocol):
-    """A decoder; `past`: the number of tokens in its cache."""
+    """A decoder; `held`: which tokens its cache holds, `past`: how many."""
+
+    @property
+    def held(self) -> Held: ...
 
     @property
     def past(self) -> int: ...
 
     def reset(self) -> None: ...
 
-    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def cut(self, tokens: int) -> None:
+        """Forgets all but the first `tokens` slots of the cache."""
+        ...
+
+    def forward(self, embeds: FloatArray, ids: Sequence[int] | None = None) -> tuple[FloatArray, FloatArray]:
         """(logits of the last token [V], hidden states [S, H]) of `embeds` [S, H], positions from `past` on.
 
-        `past` grows by S. The results may be the decoder's buffers, which the next call overwrites.
+        `ids`: the tokens of `embeds`, if they are tokens. `past` grows by S. The results may be the decoder's
+        buffers, which the next call overwrites.
         """
+        ...
+
+    def rows(self, embeds: FloatArray, ids: Sequence[int] | None, last: int) -> FloatArray:
+        """As `forward`, but the logits [last, V] of the last tokens."""
+        ...
+
+    def alike(self) -> bool:
+        """Whether a token gets the very same numbers alone and in one call with others, for less time."""
         ...
 
     def keep(self) -> FloatArray:
         """A copy of the used slots of the cache, for `restore`: [layers, 2 (key, value), KV, past, Dh]."""
         ...
 
-    def restore(self, cache: FloatArray) -> None:
-        """Replaces the cache's content with `cache`, as `keep` returned it."""
+    def restore(self, cache: FloatArray, ids: Sequence[int] | None = None) -> None:
+        """Replaces the cache's content with `cache`, as `keep` returned it; `ids`: its tokens."""
         ...
 
 
@@ -106,11 +123,14 @@ def _cached_tokens(language: Language, cache: FloatArray) -> int:
     return int(cache.shape[3])
 
 
+PROBE = 3  # positions that `BoundDecoder.alike` computes at once and apart
+
+
 class StepDecoder:
     """Runs a step graph (export/networks/decoder.py, t5.py, export/coreml/stateful.py), one token a call."""
 
     def __init__(self, session: Session, language: Language) -> None:
-        self.session, self.language, self.past = session, language, 0
+        self.session, self.language, self.held = session, language, Held()
         self._cache = step_cache(session, language)
         self._cross: dict[str, FloatArray] = {}
         self._cache.reset()
@@ -120,30 +140,49 @@ class StepDecoder:
         self.reset()
         self._cross = cross
 
+    @property
+    def past(self) -> int:
+        return len(self.held.ids)
+
     def reset(self) -> None:
-        self.past = 0
+        self.held.cut(0)
         self._cache.reset()
+
+    def cut(self, tokens: int) -> None:
+        if tokens < self.past:
+            self.held.cut(tokens)
+            self._cache.cut(tokens)
 
     def keep(self) -> FloatArray:
         return self._cache.read(self.past)
 
-    def restore(self, cache: FloatArray) -> None:
+    def restore(self, cache: FloatArray, ids: Sequence[int] | None = None) -> None:
         tokens = _cached_tokens(self.language, cache)
         self._cache.write(cache)
-        self.past = tokens
+        self.held.cut(0)
+        self.held.add(ids, tokens, True)
 
-    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def forward(self, embeds: FloatArray, ids: Sequence[int] | None = None) -> tuple[FloatArray, FloatArray]:
+        steps = list(self._steps(embeds, ids))
+        return steps[-1][0], np.stack([state for _, state in steps])
+
+    def rows(self, embeds: FloatArray, ids: Sequence[int] | None, last: int) -> FloatArray:
+        return np.stack([logits for logits, _ in self._steps(embeds, ids)][-last:])
+
+    def alike(self) -> bool:
+        return False  # the same they are, but a call takes one token
+
+    def _steps(
+        self, embeds: FloatArray, ids: Sequence[int] | None
+    ) -> Iterator[tuple[FloatArray, FloatArray]]:
         _check_room(self.language, self.past, len(embeds))
-        hidden, logits = [], np.zeros(0, np.float32)
-        for embed in embeds:
-            logits, state = self._step(embed[None])
-            hidden.append(state)
-        return logits, np.stack(hidden)
+        for n, embed in enumerate(embeds):
+            yield self._step(embed[None], ids[n : n + 1] if ids is not None else None)
 
-    def _step(self, embed: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _step(self, embed: FloatArray, ids: Sequence[int] | None) -> tuple[FloatArray, FloatArray]:
         out = self.session.run({"embeds": embed, **self._where(), **self._cache.inputs(), **self._cross})
         self._cache.take(out, self.past)
-        self.past += 1
+        self.held.add(ids, 1, True)
         return out["logits"][0].astype(np.float32), out["hidden"][0].astype(np.float32)
 
     def _where(self) -> dict[str, FloatArray]:
@@ -180,7 +219,8 @@ class BoundDecoder:
     def __init__(self, session: Session, language: Language) -> None:
         ort = load_onnxruntime()
 
-        self.language, self.past = language, 0
+        self.language, self.held = language, Held()
+        self._alike: bool | None = None
         self._native: Any = getattr(session, "native")  # noqa: B009 - of ONNX sessions only
         self._vocab = int(next(t.shape[-1] for t in session.artifact.outputs if t.name == "logits"))
         self._value: Any = ort.OrtValue.ortvalue_from_numpy  # shares the array's memory
@@ -230,9 +270,16 @@ class BoundDecoder:
             binding.bind_ortvalue_output(name, value)
         return binding, [*values.values(), *results.values(), *inputs.values(), logits, hidden]
 
+    @property
+    def past(self) -> int:
+        return len(self.held.ids)
+
     def reset(self) -> None:
+        self.cut(0)
+
+    def cut(self, tokens: int) -> None:
         # Slots from `past` on are never read, because GroupQueryAttention gets the length.
-        self.past = 0
+        self.held.cut(tokens)
 
     def keep(self) -> FloatArray:
         rows = [array[0, :, : self.past] for array in self._arrays.values()]
@@ -240,37 +287,64 @@ class BoundDecoder:
             self.language.layers, 2, self.language.kv_heads, self.past, self.language.head_dim
         )
 
-    def restore(self, cache: FloatArray) -> None:
-        self.past = _cached_tokens(self.language, cache)
+    def restore(self, cache: FloatArray, ids: Sequence[int] | None = None) -> None:
+        tokens = _cached_tokens(self.language, cache)
         for n, array in enumerate(self._arrays.values()):
-            array[0, :, : self.past] = cache[n // 2, n % 2]
+            array[0, :, :tokens] = cache[n // 2, n % 2]
+        self.held.cut(0)
+        self.held.add(ids, tokens, True)
 
-    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
-        logits, hidden = self._run(embeds, np.array([len(embeds) - 1], np.int64))
+    def forward(self, embeds: FloatArray, ids: Sequence[int] | None = None) -> tuple[FloatArray, FloatArray]:
+        logits, hidden = self._run(embeds, ids, 1)
         return logits[0], hidden
 
-    def score(self, embeds: FloatArray) -> FloatArray:
-        """The logits [S, V] of all positions of `embeds` [S, H], for perplexity.
+    def rows(self, embeds: FloatArray, ids: Sequence[int] | None, last: int) -> FloatArray:
+        """For a prompt of 500 tokens, the logits of all take 100 MB."""
+        return self._run(embeds, ids, last)[0]
 
-        For a prompt of 500 tokens they take 100 MB.
+    def alike(self) -> bool:
+        """Measured once, on PROBE positions behind those of the cache; False while there is no room for them.
+
+        It depends on the graph and on the engine's kernels: a product of one row is often another kernel's
+        than that of several, and adds up in another order.
         """
-        return self._run(embeds, np.arange(len(embeds), dtype=np.int64))[0]
+        if self._alike is None and self.past + PROBE < self.language.max_seq:
+            begin, width = self.past, self.language.hidden
+            probe = np.sin(np.arange(PROBE * width, dtype=np.float32) ** 2).reshape(PROBE, width)
+            sure, self._alike = self.held.sure, False
+            together = self._run(probe, None, PROBE)
+            self.cut(begin)
+            first, rest = (
+                tuple(part.copy() for part in self._run(rows, None, len(rows)))
+                for rows in (probe[:1], probe[1:])
+            )
+            self.cut(begin)
+            self.held.sure = sure
+            self._alike = all(
+                np.array_equal(whole, np.concatenate(parts))
+                for whole, parts in zip(together, zip(first, rest, strict=True), strict=True)
+            )
+        return bool(self._alike)
 
-    def _run(self, embeds: FloatArray, wanted: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-        count = len(embeds)
-        _check_room(self.language, self.past, count)
-        self._seqlens[0], self._total[0] = self.past + count - 1, self.past + count
+    def _run(self, embeds: FloatArray, ids: Sequence[int] | None, last: int) -> tuple[FloatArray, FloatArray]:
+        """The logits [last, V] of the last tokens, and all hidden states [S, H]."""
+        count, past = len(embeds), self.past
+        _check_room(self.language, past, count)
+        self._seqlens[0], self._total[0] = past + count - 1, past + count
         if count == 1:
             self._embed[0] = embeds
             binding, logits, hidden = self._step[0], self._logits, self._hidden
         else:
-            logits = np.empty((1, len(wanted), self._vocab), np.float32)
+            logits = np.empty((1, last, self._vocab), np.float32)
             hidden = np.empty((1, count, self.language.hidden), np.float32)
             binding, _alive = self._bind(
-                np.ascontiguousarray(embeds[None], np.float32), wanted, logits, hidden
+                np.ascontiguousarray(embeds[None], np.float32),
+                np.arange(count - last, count, dtype=np.int64),
+                logits,
+                hidden,
             )
         self._native.run_with_iobinding(binding)
-        self.past += count
+        self.held.add(ids, count, count > 1 or self._alike is True)
         return logits[0], hidden[0]
 
 
@@ -280,6 +354,10 @@ class EncoderDecoder:
     def __init__(self, encoder: Session, inner: StepDecoder | BoundDecoder, language: Language) -> None:
         self.encoder, self.inner, self.language, self._read = encoder, inner, language, False
         self._fixed = any(spec.name == "mask" for spec in encoder.artifact.inputs)
+
+    @property
+    def held(self) -> Held:
+        return self.inner.held
 
     @property
     def past(self) -> int:
@@ -312,16 +390,29 @@ class EncoderDecoder:
     def reset(self) -> None:
         self.inner.reset()
 
+    def cut(self, tokens: int) -> None:
+        self.inner.cut(tokens)
+
     def keep(self) -> FloatArray:
         return self.inner.keep()
 
-    def restore(self, cache: FloatArray) -> None:
-        self.inner.restore(cache)
+    def restore(self, cache: FloatArray, ids: Sequence[int] | None = None) -> None:
+        self.inner.restore(cache, ids)
 
-    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def forward(self, embeds: FloatArray, ids: Sequence[int] | None = None) -> tuple[FloatArray, FloatArray]:
+        self._check_read()
+        return self.inner.forward(embeds, ids)
+
+    def rows(self, embeds: FloatArray, ids: Sequence[int] | None, last: int) -> FloatArray:
+        self._check_read()
+        return self.inner.rows(embeds, ids, last)
+
+    def alike(self) -> bool:
+        return self.inner.alike()
+
+    def _check_read(self) -> None:
         if not self._read:
             raise RuntimeFailure("an encoder-decoder has to read a prompt before it answers: call read first")
-        return self.inner.forward(embeds)
 
 
 def cross_inputs(session: Session, cross: FloatArray, language: Language) -> dict[str, FloatArray]:

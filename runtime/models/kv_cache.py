@@ -7,6 +7,8 @@ first free slot on, and returns the new key and value. A step that keeps its cac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -18,6 +20,30 @@ from ..bundle.manifest import Language
 from ..errors import RuntimeFailure
 
 PAST = "past_"
+NO_TOKEN = -1  # what a slot holds that was computed from a soft prompt, or from embeddings without ids
+
+
+@dataclass
+class Held:
+    """Which tokens the used slots of a cache are of.
+
+    `ids`: the token of each, or NO_TOKEN. `sure`: the slots before this one hold the very numbers that the
+    prompt of the same tokens would get, computed at once.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    sure: int = 0
+
+    def add(self, ids: Sequence[int] | None, count: int, sure: bool) -> None:
+        """Appends `count` slots, of these `ids` if they are known."""
+        if sure and self.sure == len(self.ids):
+            self.sure += count
+        self.ids += [NO_TOKEN] * count if ids is None else ids
+
+    def cut(self, count: int) -> None:
+        """Forgets the slots from `count` on."""
+        del self.ids[count:]
+        self.sure = min(self.sure, count)
 
 
 def state_name(past: str) -> str:
@@ -51,6 +77,8 @@ class StepCache(Protocol):
 
     def reset(self) -> None: ...
 
+    def cut(self, tokens: int) -> None: ...
+
     def read(self, tokens: int) -> FloatArray: ...
 
     def write(self, cache: FloatArray) -> None: ...
@@ -77,7 +105,10 @@ class HostCache:
             view[:, slot] = out[name.removeprefix(PAST)][:, 0]
 
     def reset(self) -> None:
-        self._all[:] = 0.0
+        self.cut(0)
+
+    def cut(self, tokens: int) -> None:
+        self._all[:, :, :, tokens:] = 0.0
 
     def read(self, tokens: int) -> FloatArray:
         return self._all[:, :, :, :tokens].copy()
@@ -102,6 +133,9 @@ class StateCache:
 
     def reset(self) -> None:
         self._session.reset()
+
+    def cut(self, tokens: int) -> None:
+        self.write(self.read(tokens))
 
     def read(self, tokens: int) -> FloatArray:
         s, states = self._language, self._session.states()

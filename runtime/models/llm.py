@@ -1,10 +1,10 @@
 """The small language model: token ids and soft prompts in, text out, token by token.
 
-`stream` yields each piece as soon as it is generated, and may be closed at any time or cancelled from another
-thread; `generate` runs to the end, and may tell each piece meanwhile. A prefix is the stored KV cache of a
-prompt's fixed beginning (prefix.py); with it, the prefill computes only the tokens after it. An
-encoder-decoder reads the complete prompt, soft prompts included, with its encoder and generates from its
-start token; it does not use prefixes.
+`stream` yields each piece as soon as it is generated, and may be closed at any time or cancelled from
+another thread; `generate` runs to the end, and may tell each piece meanwhile. What earlier requests computed
+of a prompt is not computed again (reuse.py), and several tokens may come of one step (drafts.py): neither
+changes a token. An encoder-decoder reads the complete prompt, soft prompts included, with its encoder and
+generates from its start token; it uses neither.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from threading import Event, Lock
 from time import perf_counter_ns
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gamer.index.records import FloatArray
 
@@ -22,7 +23,10 @@ from ..backends import Session
 from ..bundle.manifest import Language
 from ..errors import RuntimeFailure
 from .decoder import Decoder, EncoderDecoder
+from .drafts import Ahead, Drafts
 from .grammar import Constraint
+from .kv_cache import NO_TOKEN
+from .reuse import Reuse
 from .sampling import GREEDY, Sampling, pick
 
 # Why a generation ended: an end token, a stop string, `max_new` tokens, no cache slot left, cancellation, or
@@ -33,24 +37,13 @@ WAIT_SECONDS = 0.1  # between two looks at whether a request that waits for its 
 
 
 @dataclass(frozen=True, eq=False)
-class Prefix:
-    """The KV cache [layers, 2, KV, P, Dh] of P token ids, computed with the same decoder.
-
-    prefix.py checks the latter.
-    """
-
-    ids: tuple[int, ...]
-    cache: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
 class Request:
     """A prompt and how to continue it.
 
     `ids`: the prompt, after the `soft` prompts [P, H], if any. `max_new`: the greatest number of new tokens.
     `stop`: strings that end the generation and are cut off. `constraint`: the grammar that the output must
-    follow. `prefix`: used if `ids` begins with its ids and there is no soft prompt. `cancel`: ends the
-    generation when set.
+    follow. `cancel`: ends the generation when set. `plain`: computes every position of the prompt, and one
+    token a step: the reference for what is faster.
     """
 
     ids: tuple[int, ...]
@@ -59,8 +52,8 @@ class Request:
     sampling: Sampling = GREEDY
     stop: tuple[str, ...] = ()
     constraint: Constraint | None = None
-    prefix: Prefix | None = None
     cancel: Event | None = None
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,8 +72,9 @@ class Generation:
     """The result of a generation.
 
     `ids`: the new tokens without the end token; `text`: their text, up to a stop string. `ended`: one of
-    ENDS. `prompt_tokens`: the prompt's positions; `computed`: those that were not taken from a prefix.
-    `first_ns`: time to first token, from the call to the token's id; `decode_ns`: from there to the end.
+    ENDS. `prompt_tokens`: the prompt's positions; `computed`: those that were not known from an earlier
+    request. `first_ns`: time to first token, from the call to the token's id; `decode_ns`: from there to the
+    end. `drafted`: tokens that were guessed and read ahead; `right`: those of them that were then chosen.
     """
 
     ids: tuple[int, ...]
@@ -90,13 +84,19 @@ class Generation:
     computed: int
     first_ns: int
     decode_ns: int
+    drafted: int = 0
+    right: int = 0
 
 
 @dataclass
 class _Run:
-    """The state of a generation. `begin`, `first`: clock times in ns of the call and of the first token."""
+    """The state of a generation. `begin`, `first`: clock times in ns of the call and of the first token.
+
+    `ahead`: the decoder, once it has read the prompt.
+    """
 
     request: Request
+    ahead: Ahead | None = None
     begin: int = field(default_factory=perf_counter_ns)
     ids: list[int] = field(default_factory=list)
     text: str = ""
@@ -122,6 +122,7 @@ class LanguageModel:
         decode: Callable[[Sequence[int]], str] | None = None,
     ) -> None:
         self._embed, self.decoder, self.language, self._decode = embed, decoder, language, decode
+        self.reuse = Reuse(decoder)
         self._turn = Lock()
 
     def embed(self, ids: Sequence[int]) -> FloatArray:
@@ -143,7 +144,7 @@ class LanguageModel:
                 self.decoder.read(embeds)
                 embeds = self.embed([self.language.start_id])
             else:
-                self.decoder.reset()
+                self.reuse.begin(())
             return np.array(self.decoder.forward(embeds)[1][-1], np.float32)
 
     def generate(self, request: Request, tell: Callable[[Piece], None] | None = None) -> Generation:
@@ -171,6 +172,8 @@ class LanguageModel:
             computed=run.computed,
             first_ns=first - run.begin,
             decode_ns=done - first,
+            drafted=0 if run.ahead is None else run.ahead.drafted,
+            right=0 if run.ahead is None else run.ahead.right,
         )
 
     def _take_turn(self, cancel: Event | None) -> bool:
@@ -190,89 +193,94 @@ class LanguageModel:
         return self._pieces(_Run(request))
 
     def _pieces(self, run: _Run) -> Generator[Piece, None, None]:
-        logits = self._prefill(run)
+        logits, request = self._prefill(run), run.request
+        fast = not (request.plain or request.sampling.temperature or isinstance(self.decoder, EncoderDecoder))
+        drafts = Drafts(request.ids) if fast else None
+        run.ahead = Ahead(self.decoder, self.language.max_seq, self.embed, logits, drafts)
         sent = 0
-        for token in self._tokens(run, logits):
-            run.ids.append(token)
-            certain = self._grow(run)
-            if run.ended:  # a stop string: only the text before it remains to be sent
-                yield Piece(token, run.text[sent:])
-                return
-            yield Piece(token, run.text[sent:certain])
-            sent = max(sent, certain)
+        try:
+            for token in self._tokens(run, run.ahead, fast):
+                run.ids.append(token)
+                certain = self._grow(run)
+                if run.ended:  # a stop string: only the text before it remains to be sent
+                    yield Piece(token, run.text[sent:])
+                    return
+                yield Piece(token, run.text[sent:certain])
+                sent = max(sent, certain)
+        finally:
+            run.ahead.end(run.ids)
         if run.ids and sent < len(run.text):
             yield Piece(run.ids[-1], run.text[sent:])
 
     def _prefill(self, run: _Run) -> FloatArray:
-        request, prefix = run.request, run.request.prefix
+        request = run.request
         if not request.ids and request.soft is None:
             raise RuntimeFailure("nothing to go on from: the prompt is empty")
         if request.stop and self._decode is None:
             raise RuntimeFailure("stop strings need a tokenizer: this language model was opened without one")
         if isinstance(self.decoder, EncoderDecoder):
             return self._read(run, self.decoder)
-        self.decoder.reset()
-        cached = 0
-        # At least one position is always computed, since the first token is chosen from its logits.
-        if (
-            prefix is not None
-            and request.soft is None
-            and request.ids[: len(prefix.ids)] == prefix.ids
-            and len(prefix.ids) < len(request.ids)
-        ):
-            self.decoder.restore(prefix.cache)
-            cached = len(prefix.ids)
-        rest = [self.embed(request.ids[cached:])] if request.ids[cached:] else []
-        prompt = np.concatenate(rest if request.soft is None else [request.soft, *rest])
-        run.prompt, run.computed = cached + len(prompt), len(prompt)
-        return self.decoder.forward(prompt)[0]
+        if request.plain:
+            self.decoder.reset()
+        known = 0 if request.plain else self.reuse.begin(request.ids if request.soft is None else ())
+        prompt, ids = self._prompt(request, known)
+        run.prompt, run.computed = known + len(prompt), len(prompt)
+        return self.decoder.forward(prompt, ids)[0]
+
+    def _prompt(self, request: Request, known: int = 0) -> tuple[FloatArray, list[int]]:
+        """The embeddings [S, H] of a prompt without its `known` first tokens, and their tokens."""
+        ids = list(request.ids[known:])
+        rows = [self.embed(ids)] if ids else []
+        if request.soft is None:
+            return rows[0], ids
+        return np.concatenate([request.soft, *rows]), [NO_TOKEN] * len(request.soft) + ids
 
     def _read(self, run: _Run, decoder: EncoderDecoder) -> FloatArray:
         if self.language.start_id is None:
             raise RuntimeFailure(
                 "the bundle has an encoder but names no token to start its answers with: export it again"
             )
-        ids = [self.embed(run.request.ids)] if run.request.ids else []
-        prompt = np.concatenate(ids if run.request.soft is None else [run.request.soft, *ids])
+        prompt, _ = self._prompt(run.request)
         run.prompt = run.computed = len(prompt)
         decoder.read(prompt)
         return decoder.forward(self.embed([self.language.start_id]))[0]
 
-    def _tokens(self, run: _Run, logits: FloatArray) -> Iterator[int]:
+    def _tokens(self, run: _Run, ahead: Ahead, fast: bool) -> Iterator[int]:
         """Yields the chosen tokens until one of ENDS; each is computed only when it is requested."""
         request, random = run.request, np.random.default_rng(run.request.sampling.seed)
-        for step in range(request.max_new):
+        for _ in range(request.max_new):
             if request.cancel is not None and request.cancel.is_set():
                 run.ended = "cancelled"
                 return
-            if step:
-                if self.decoder.past >= self.language.max_seq:
-                    run.ended = "full"
-                    return
-                logits = self.decoder.forward(self.embed(run.ids[-1:]))[0]
-            token = self._choose(request, logits, random)
+            if not ahead.has_room(run.ids):
+                run.ended = "full"
+                return
+            allowed = self._allowed(request)
+            if allowed is not None and not len(allowed):
+                token = None
+            elif allowed is not None and len(allowed) == 1 and fast and self.decoder.alike():
+                token = int(allowed[0])  # whatever its logits are: it is read with the tokens after it
+            else:
+                token = pick(ahead.logits(run.ids), request.sampling, random, allowed)
             run.first = run.first or perf_counter_ns()
             if token is None or token in self.language.eos_ids:
                 run.ended = "grammar" if token is None else "end"
                 return
+            if request.constraint is not None:
+                request.constraint.advance(token)
             yield token
         run.ended = run.ended or "length"
 
-    def _choose(self, request: Request, logits: FloatArray, random: np.random.Generator) -> int | None:
-        """The next token, or None if the grammar allows none."""
+    def _allowed(self, request: Request) -> NDArray[np.int64] | None:
+        """The tokens that the grammar allows next; None without a grammar."""
         if request.constraint is None:
-            return pick(logits, request.sampling, random)
+            return None
         allowed = request.constraint.allowed()
         if request.constraint.complete:
             allowed = np.concatenate(
                 [allowed, np.array(self.language.eos_ids if len(allowed) else (), np.int64)]
             )
-        if not len(allowed):
-            return None
-        token = pick(logits, request.sampling, random, allowed)
-        if token not in self.language.eos_ids:
-            request.constraint.advance(token)
-        return token
+        return allowed
 
     def _grow(self, run: _Run) -> int:
         """Updates the text with the newest token; returns how many of its characters are certain.

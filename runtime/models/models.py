@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from ..bundle.gazetteer import Gazetteer
     from .faces import FaceReader
     from .grammar import Vocabulary
-    from .llm import LanguageModel, Prefix
+    from .llm import LanguageModel
+    from .reuse import Prefix
 
 # The threads and the allocation of each backend, for a trace.
 SET_UP = {
@@ -300,17 +301,30 @@ class Models:
             self.manifest.component(ENCODER).source,
         )
 
-    def prompt(self, name: str, query: str, notes: str = "") -> tuple[tuple[int, ...], Prefix | None]:
-        """The token ids of the bundle's prompt `name`, filled in, and its prefix cache, if there is one.
+    def prompt(self, name: str, query: str, notes: str = "") -> tuple[int, ...]:
+        """The token ids of the bundle's prompt `name`, filled in.
+
+        The language model is given the prompt's prefix cache, if there is one. Raises BundleError.
+        """
+        from . import prefix
+
+        fixed, rest = prefix.encode(self.llm_tokenizer, self.manifest.prompt(name), query, notes)
+        stored = self.prefix(name)
+        if stored is not None:
+            self.language_model.reuse.offer(stored)
+        return fixed + rest
+
+    def prefix(self, name: str) -> Prefix | None:
+        """The stored cache of the beginning of the bundle's prompt `name`, if it has one.
 
         Raises BundleError.
         """
         from . import prefix
 
-        fixed, rest = prefix.encode(self.llm_tokenizer, self.manifest.prompt(name), query, notes)
         if name not in self._prefixes:
+            fixed, _ = prefix.encode(self.llm_tokenizer, self.manifest.prompt(name), "")
             self._prefixes[name] = prefix.load(self.bundle, self.manifest, self.backend, name, fixed)
-        return fixed + rest, self._prefixes[name]
+        return self._prefixes[name]
 
     def data(self, name: str) -> Path:
         """The path of a data file of the bundle."""

@@ -1,6 +1,6 @@
 """The bundle's prefix cache: the decoder's keys and values of a prompt's fixed beginning.
 
-With it, the prefill of a query computes only the tokens after that beginning. A file is raw float32 (.npy, no
+It is the first that is stored of what need not be computed again (reuse.py). A file is raw float32 (.npy, no
 pickle). The manifest has its hash and `made_from`: a hash over the files of the decoder and the token table
 and the token ids. A cache from other weights, another prompt or another tokenizer is refused, because it
 would not be the cache of this prompt.
@@ -18,7 +18,7 @@ import numpy as np
 
 from ..bundle import manifest as mf
 from ..errors import BundleError
-from .llm import Prefix
+from .reuse import Prefix
 
 _PLACEHOLDER = re.compile(r"\{(query|notes)\}")
 

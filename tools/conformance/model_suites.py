@@ -147,17 +147,18 @@ def llm(bundle: Path, models: Models) -> Suite:
     cases: list[Case] = []
     for n, query in enumerate(ASKED):
         notes = refine.fitting(("Rex", "Lena"), query).notes()
-        ids, prefix = models.prompt("refine", query, notes)
-        for name, cached in (("prefix", prefix), ("plain", None)):
+        for name, plain in (("prefix", False), ("plain", True)):
             if name == "plain" and n:
                 continue
-            generation = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), prefix=cached))
+            models.language_model.reuse.forget()  # so that `computed` depends on no other case
+            ids = models.prompt("refine", query, notes)
+            generation = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), plain=plain))
             given = {
                 "op": "generate",
                 "prompt": "refine",
                 "query": query,
                 "notes": notes,
-                "prefix": cached is not None,
+                "prefix": not plain and any(p.prompt == "refine" for p in models.manifest.prefixes),
                 "max_new": MAX_NEW,
                 "stop": ["\n"],
             }

@@ -414,7 +414,7 @@ def language_model() -> str:
         f"× {fp32['ratio']:.3f}."
     )
     heads = ("engine", "weights", "prefill, tokens/s", "decode, tokens/s")
-    command = "gamer bench study llm -b out/pocket --set gguf=FILE --set executorch=true"
+    command = "gamer bench study llm -b out/pocket --set executorch=true"
     return section("The language model", command, ["llm-pocket.json"], text, table(heads, rows))
 
 

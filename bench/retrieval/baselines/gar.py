@@ -17,7 +17,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from gamer.runtime.models.llm import Prefix, Request
+from gamer.runtime.models.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.stages.refine import clean
 
@@ -38,11 +38,11 @@ PROMPT = (
 
 
 class Writer:
-    """The bundle's language model with the prompt in its cache. Not thread-safe, because the model is not."""
+    """The bundle's language model, which goes on from the prompt that it has read."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
-        self._fixed: Prefix | None = None
+        self._fixed = tuple(models.llm_tokenizer.encode(PROMPT).ids)
 
     def __call__(self, query: str) -> str:
         """The model's sentence about `query`; "" if it generates no text.
@@ -52,14 +52,7 @@ class Writer:
         """
         rest = tuple(self._models.llm_tokenizer.encode(f"Search: {clean(query, MAX_QUERY)}\nSentence:").ids)
         model = self._models.language_model
-        if self._fixed is None:
-            ids = tuple(self._models.llm_tokenizer.encode(PROMPT).ids)
-            model.decoder.reset()
-            model.decoder.forward(model.embed(ids))
-            self._fixed = Prefix(ids, model.decoder.keep())
-        return model.generate(
-            Request(self._fixed.ids + rest, MAX_NEW, stop=("\n",), prefix=self._fixed)
-        ).text.strip()
+        return model.generate(Request(self._fixed + rest, MAX_NEW, stop=("\n",))).text.strip()
 
 
 class Sentences:

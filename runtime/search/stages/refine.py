@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from .replacement import Dictionary, replaced
 
 if TYPE_CHECKING:
-    from ...models.llm import Generation, Prefix
+    from ...models.llm import Generation
     from ...models.models import Models
 
 MAX_NEW = 32
@@ -196,18 +196,18 @@ def _ask(
 ) -> tuple[str, str]:
     from ...models.llm import Request  # a search without the language model must not import its code
 
-    ids, prefix = prompt(models, asked.query, asked.context)
+    ids = prompt(models, asked.query, asked.context)
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:
         return asked.plain, "llm (rejected: the query is too long)"
-    answer = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), prefix=prefix))
+    answer = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",)))
     if observe is not None:
         observe(answer)
     text, reason = judged(answer.text, asked)
     return (asked.plain, f"llm (rejected: {reason})") if reason else (text, "llm")
 
 
-def prompt(models: Models, query: str, context: Context) -> tuple[tuple[int, ...], Prefix | None]:
-    """What the language model is asked for a refinement: its tokens, and the cache of their beginning."""
+def prompt(models: Models, query: str, context: Context) -> tuple[int, ...]:
+    """What the language model is asked for a refinement."""
     return models.prompt("refine", clean(query, 300), context.notes())
 
 

@@ -142,38 +142,77 @@ def test_the_scores_of_all_positions_are_those_of_one_token_at_a_time(
     decoder = open_decoder(onnx_session(step, "fp32", tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
     assert isinstance(decoder, BoundDecoder)
     rows = table[[5, 9, 1, 33]]
-    scores = decoder.score(rows)
+    scores = decoder.rows(rows, None, len(rows))
     decoder.reset()
     for row, want in zip(rows, scores, strict=True):
         np.testing.assert_allclose(decoder.forward(row[None])[0], want, rtol=2e-4, atol=2e-4)
 
 
+class Table:
+    """A token table in memory."""
+
+    def __init__(self, step: DecoderStep, rows: FloatArray) -> None:
+        given = (step_specs(step, 24)[0][0],)
+        self.artifact = Artifact("llm_embed", "onnx", "fp32", "", 0, "", given, (), Parity("", "", 0.0), 0.0)
+        self._rows = rows
+
+    def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
+        return {"embeds": self._rows[inputs["ids"].astype(int)]}
+
+
+@pytest.mark.parametrize("quant", ["fp32", "int8", "int4"])
+def test_what_is_measured_of_a_tokens_numbers_holds_for_a_whole_text(
+    step: DecoderStep, table: FloatArray, tmp_path: Path, quant: str
+) -> None:
+    """Computed at once, one by one, and in parts; all but the last slot's, which no spare query follows."""
+    source = on_the_grid(step) if quant == "int4" else step
+    decoder = open_decoder(onnx_session(source, quant, tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
+    rows = table[np.arange(LANGUAGE.max_seq - 1) * 7 % SHAPE.vocab]
+    alike = decoder.alike()
+    assert decoder.past == 0  # what was measured with is taken back
+    want = decoder.rows(rows, None, len(rows))
+    kept = decoder.keep()
+    same = []
+    for size in (1, 2, 5):
+        decoder.reset()
+        parts = [decoder.rows(part, None, len(part)).copy() for part in np.split(rows, range(size, 23, size))]
+        same.append(np.array_equal(np.concatenate(parts), want) and np.array_equal(decoder.keep(), kept))
+    assert same == [alike, alike, alike] or (not alike and same[1:] == [True, True])
+    assert decoder.forward(table[:1])[0].shape == (SHAPE.vocab,)  # the last slot
+
+
+@pytest.mark.parametrize("kind", ["torch", "fp32", "int8"])
+def test_turns_and_drafts_give_the_tokens_of_a_decoder_that_starts_anew(
+    step: DecoderStep, table: FloatArray, tmp_path: Path, kind: str
+) -> None:
+    decoder: Decoder = torch_decoder(step)
+    if kind != "torch":
+        decoder = open_decoder(onnx_session(step, kind, tmp_path / "d.onnx"), LANGUAGE)  # type: ignore[arg-type]
+    lm = LanguageModel(Table(step, table), decoder, LANGUAGE)
+    said, computed = (5, 9, 1, 7), list[int]()
+    for words in ((), (2, 8), (3,), (4, 60)):
+        ids = (*said, *words)
+        want = lm.generate(Request(ids, 4, plain=True))
+        lm.reuse.forget()
+        for turn in ((6, 6, 6), said, ids):  # another dialogue, the last turn again, then this one
+            got = lm.generate(Request(turn, 4))
+        assert (got.ids, got.ended) == (want.ids, want.ended)
+        computed.append(got.computed)
+        said = (*ids, *got.ids)
+    assert max(computed) <= (3 if decoder.alike() else 6)  # of 21: the words, and else the answer too
+
+
 def test_the_torch_step_generates_until_its_length_or_an_end_token(
     step: DecoderStep, table: FloatArray
 ) -> None:
-    class Table:
-        artifact = Artifact(
-            "llm_embed",
-            "onnx",
-            "fp32",
-            "",
-            0,
-            "",
-            (step_specs(step, 24)[0][0],),
-            (),
-            Parity("", "", 0.0),
-            0.0,
-        )
-
-        def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
-            return {"embeds": table[inputs["ids"].astype(int)]}
-
-    lm = LanguageModel(Table(), torch_decoder(step), LANGUAGE)
+    lm = LanguageModel(Table(step, table), torch_decoder(step), LANGUAGE)
     free = lm.generate(Request((5, 9, 1), 6))
     assert len(free.ids) == 6
     assert free.ended == "length"
     assert free.prompt_tokens == 3
-    again = LanguageModel(Table(), torch_decoder(step), Language(2, 2, 16, 64, 24, 10_000.0, (free.ids[2],)))
+    again = LanguageModel(
+        Table(step, table), torch_decoder(step), Language(2, 2, 16, 64, 24, 10_000.0, (free.ids[2],))
+    )
     stopped = again.generate(Request((5, 9, 1), 6))
     assert stopped.ids == free.ids[: free.ids.index(free.ids[2])]
     assert stopped.ended == "end"

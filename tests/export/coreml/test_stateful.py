@@ -166,7 +166,7 @@ def test_the_step_stores_the_cache_that_the_driver_would_store() -> None:
     for n, token in enumerate(FIRST):
         given = {"embeds": table[[token]], **driver._where()}
         _, hidden = measure.TorchSession(with_states).run(given).values()
-        driver.past += 1
+        driver.held.add([token], 1, True)
         np.testing.assert_allclose(hidden[0], want[n], rtol=1e-5, atol=1e-5)
     buffers = [
         with_states.module.get_buffer(f"past_{x}_{n}").numpy()[:, : len(FIRST)]

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import numpy as np
 import pytest
 
 from gamer.runtime.agent import llm_mind, loop
@@ -46,7 +45,6 @@ class Scripted:
 
     def __init__(self, max_seq: int, wishes: Sequence[str]) -> None:
         self.wishes, self.prompts, self.max_seq = list(wishes), list[str](), max_seq
-        self.decoder = SimpleNamespace(keep=lambda: np.zeros((1, max_seq, 1), np.float32))
 
     def models(self) -> Models:
         return cast(

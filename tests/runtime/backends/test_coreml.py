@@ -347,11 +347,12 @@ def test_a_prefix_is_written_and_used_only_where_core_ml_runs(
     stored = prefixes.write(folder, manifest)
     assert [(p.prompt, p.target) for p in stored] == [("refine", "coreml")]
     models = Models(folder, replace(manifest, prefixes=stored), "coreml:cpu_only", 1)
-    ids, prefix = models.prompt("refine", "my cat")
+    ids, prefix = models.prompt("refine", "my cat"), models.prefix("refine")
     assert prefix is not None
     assert prefix.ids == ids[: stored[0].tokens]
     assert len(prefix.ids) > 4
-    with_it, without = (models.language_model.generate(Request(ids, 6, prefix=p)) for p in (prefix, None))
+    lm = models.language_model
+    with_it, without = (lm.generate(Request(ids, 6, plain=plain)) for plain in (False, True))
     assert with_it.ids == without.ids
     assert with_it.computed == without.computed - len(prefix.ids)
     monkeypatch.setitem(backends.PLATFORMS, "coreml", ("another", "another system"))
@@ -449,7 +450,7 @@ def test_the_language_model_answers_through_core_ml_as_on_onnx(pocket: tuple[Mod
     """Decoder with its cache, and a prefix computed by the backend itself: int8 weights here, 4-bit layers on
     ONNX.
     """
-    from gamer.runtime.models.llm import Prefix, Request
+    from gamer.runtime.models.llm import Request
 
     ours, onnx = pocket
     ids = tuple(onnx.llm_tokenizer.encode("The capital of France is Paris. The capital of Italy is").ids)
@@ -465,8 +466,8 @@ def test_the_language_model_answers_through_core_ml_as_on_onnx(pocket: tuple[Mod
     assert cosine(states[0][1], states[1][1]) > 0.95
     assert np.corrcoef(states[0][0], states[1][0])[0, 1] > 0.95
     lm = ours.language_model
-    lm.decoder.reset()
-    lm.decoder.forward(lm.embed(ids[:8]))
-    again = lm.generate(Request(ids, 4, prefix=Prefix(ids[:8], lm.decoder.keep())))
+    lm.reuse.forget()
+    lm.generate(Request(ids[:8], 1))
+    again = lm.generate(Request(ids, 4))
     assert again.ids == answers[0].ids
     assert again.computed == len(ids) - 8

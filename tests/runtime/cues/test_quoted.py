@@ -25,10 +25,10 @@ def models(seed: int, most: int = 10_000) -> tuple[Models, list[str]]:
     """A model that answers with random allowed bytes, and the queries that it was asked."""
     asked: list[str] = []
 
-    def prompt(name: str, query: str) -> tuple[tuple[int, ...], None]:
+    def prompt(name: str, query: str) -> tuple[int, ...]:
         assert name == "cues"
         asked.append(query)
-        return (1, 2, 3), None
+        return 1, 2, 3
 
     def generate(request: Request) -> Generation:
         random, out = np.random.default_rng(seed), list[int]()

@@ -1,11 +1,10 @@
 """Generation: a stream gives the whole text, stop strings never leak, cancelling stops, sampling follows its
-distribution, a prefix does not change the answer.
+distribution. What is faster than that is in test_reuse.py and test_drafts.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from threading import Event, Thread
 from typing import Any
 
@@ -15,62 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamer.index.records import FloatArray
-from gamer.runtime.backends import Array
-from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.grammar import Constraint, Grammar, Vocabulary
-from gamer.runtime.models.llm import LanguageModel, Piece, Prefix, Request
+from gamer.runtime.models.llm import Piece, Request
 from gamer.runtime.models.sampling import Sampling, distribution, pick
-
-LETTERS = 'abcdefghijklmnopqrstuvwxyz {}":,0é\n'
-TOKENS: dict[int, bytes] = dict(
-    enumerate([b"", *(bytes([b]) for b in LETTERS.encode()), b"ab", b"time", b'":"', b' "', b"dog", b" on"])
-)
-END = 0
-WIDTH = 8
-PROMPT = (5, 9, 1)
-# Sampled, so that the toy model gives another token at each step.
-LIVELY = Sampling(1.0, seed=4)
-
-
-def decode(ids: Sequence[int]) -> str:
-    return b"".join(TOKENS[i] for i in ids).decode("utf-8", "replace")
-
-
-def spell(text: str) -> tuple[int, ...]:
-    single = {b: i for i, t in TOKENS.items() if len(t) == 1 for b in t}
-    return tuple(single[b] for b in text.encode())
-
-
-class ToyDecoder:
-    """Logits are a fixed linear map of a decaying sum of the embeddings seen; `computed` counts the positions
-    that were run.
-    """
-
-    def __init__(self, slots: int = 64, bias: int | None = None) -> None:
-        self.past, self.slots, self.computed, self._bias = 0, slots, 0, bias
-        self._head = np.random.default_rng(7).standard_normal((len(TOKENS), WIDTH)).astype(np.float32)
-        self._seen = np.zeros((slots, WIDTH), np.float32)
-
-    def reset(self) -> None:
-        self.past = 0
-
-    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
-        self._seen[self.past : self.past + len(embeds)] = embeds
-        self.past += len(embeds)
-        self.computed += len(embeds)
-        weight = 0.7 ** np.arange(self.past)[::-1, None]
-        logits = self._head @ (self._seen[: self.past] * weight).sum(0)
-        if self._bias is not None:
-            logits[self._bias] += 1e6
-        return logits.astype(np.float32), embeds
-
-    def keep(self) -> FloatArray:
-        return np.stack([self._seen[: self.past]] * 2)[None, :, None]
-
-    def restore(self, cache: FloatArray) -> None:
-        self.past = cache.shape[3]
-        self._seen[: self.past] = cache[0, 0, 0]
+from tests.runtime.models.toy import END, LIVELY, PROMPT, TOKENS, ToyDecoder, decode, model, spell
 
 
 class Script(ToyDecoder):
@@ -82,41 +30,17 @@ class Script(ToyDecoder):
 
         self._at = 0
 
-    def reset(self) -> None:
-        super().reset()
-        self._at = 0
+    def cut(self, tokens: int) -> None:
+        super().cut(tokens)
+        if not tokens:
+            self._at = 0
 
-    def forward(self, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
-        logits, hidden = super().forward(embeds)
+    def rows(self, embeds: FloatArray, ids: Sequence[int] | None, last: int) -> FloatArray:
+        logits = super().rows(embeds, ids, last)
         logits[:] = 0.0
-        logits[self._tokens[min(self._at, len(self._tokens) - 1)]] = 1.0
+        logits[0, self._tokens[min(self._at, len(self._tokens) - 1)]] = 1.0
         self._at += 1
-        return logits, hidden
-
-
-class Table:
-    artifact = Artifact(
-        "llm_embed",
-        "onnx",
-        "fp32",
-        "",
-        0,
-        "",
-        (TensorSpec("ids", ("tokens",), "int64"),),
-        (),
-        Parity("", "", 0.0),
-        0.0,
-    )
-
-    def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
-        rows = np.random.default_rng(3).standard_normal((len(TOKENS), WIDTH)).astype(np.float32)
-        return {"embeds": rows[inputs["ids"].astype(int)]}
-
-
-def model(decoder: ToyDecoder | None = None, text: bool = True) -> LanguageModel:
-    decoder = decoder or ToyDecoder()
-    language = Language(1, 1, WIDTH, WIDTH, decoder.slots, 10_000.0, (END,))
-    return LanguageModel(Table(), decoder, language, decode if text else None)
+        return logits
 
 
 def test_a_stream_gives_the_text_of_a_generation() -> None:
@@ -231,11 +155,11 @@ def test_another_thread_can_cancel_a_generation() -> None:
     cancel, halfway = Event(), Event()
 
     class Slow(ToyDecoder):
-        def forward(self, embeds: Any) -> Any:
+        def rows(self, embeds: Any, ids: Any, last: int) -> Any:
             if self.past > 10:
                 halfway.set()
                 assert cancel.wait(10)
-            return super().forward(embeds)
+            return super().rows(embeds, ids, last)
 
     def stop() -> None:
         halfway.wait(10)
@@ -247,28 +171,6 @@ def test_another_thread_can_cancel_a_generation() -> None:
     thread.join()
     assert generation.ended == "cancelled"
     assert 0 < len(generation.ids) < 50
-
-
-def test_a_prefix_saves_work_and_does_not_change_the_answer() -> None:
-    lm = model()
-    ids = (5, 9, 1, 8, 2, 2, 30)
-    want = lm.generate(Request(ids, 12, sampling=LIVELY))
-    lm.decoder.reset()
-    lm.decoder.forward(lm.embed(ids[:4]))
-    prefix = Prefix(ids[:4], lm.decoder.keep())
-    request = Request(ids, 12, sampling=LIVELY, prefix=prefix)
-    with_prefix = lm.generate(request)
-    assert (with_prefix.ids, with_prefix.text) == (want.ids, want.text)
-    assert (with_prefix.prompt_tokens, with_prefix.computed, want.computed) == (7, 3, 7)
-    # A prefix is not used for another beginning, with nothing after it, or behind soft prompts.
-    for other in (
-        replace(request, ids=(6, *ids[1:])),
-        replace(request, ids=ids[:4]),
-        replace(request, soft=lm.embed([4])),
-    ):
-        used = lm.generate(other)
-        assert used.computed == used.prompt_tokens
-        assert used.ids == lm.generate(replace(other, prefix=None)).ids
 
 
 def test_soft_prompts_come_before_the_tokens() -> None:

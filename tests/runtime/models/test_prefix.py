@@ -56,7 +56,7 @@ def test_the_logits_are_the_same_with_and_without_the_prefix(
     if backend == "executorch":
         pytest.importorskip("executorch")
         models = Models.open(bundle, backend)
-    ids, stored = models.prompt("refine", "my cat on the sofa")
+    ids, stored = models.prompt("refine", "my cat on the sofa"), models.prefix("refine")
     assert stored is not None
     assert 0 < len(stored.ids) < len(ids)
     lm = models.language_model
@@ -75,7 +75,7 @@ def test_the_logits_are_the_same_with_and_without_the_prefix(
     np.testing.assert_allclose(logits[0], logits[1], atol=0.25)
     assert np.corrcoef(logits[0], logits[1])[0, 1] > 0.999
     if backend == "onnx":
-        with_it, without = (lm.generate(Request(ids, 12, prefix=p)) for p in (stored, None))
+        with_it, without = (lm.generate(Request(ids, 12, plain=plain)) for plain in (False, True))
         assert with_it.ids == without.ids
         assert with_it.computed < without.computed
 

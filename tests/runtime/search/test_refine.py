@@ -39,9 +39,9 @@ def models(answer: str, max_seq: int = 512) -> tuple[Models, list[tuple[str, str
     """A language model that always answers `answer`, and the (query, notes) that it was given."""
     asked: list[tuple[str, str]] = []
 
-    def prompt(name: str, query: str, notes: str = "") -> tuple[tuple[int, ...], None]:
+    def prompt(name: str, query: str, notes: str = "") -> tuple[int, ...]:
         asked.append((query, notes))
-        return (1,) * (len(query + notes) // 4), None
+        return (1,) * (len(query + notes) // 4)
 
     lm = SimpleNamespace(generate=lambda request: SimpleNamespace(text=answer.split(request.stop[0])[0]))
     manifest = SimpleNamespace(
