@@ -89,7 +89,7 @@ def _format(bundle: Bundle, folder: Path, name: str, photos: int, tell: Tell) ->
     tell(f"making {photos} pictures: {name}")
     files = made(folder, name, photos)
     tell(f"indexing {photos} pictures: {name}")
-    bundle.models.load_text()
+    _ = bundle.models.text
     bundle.models.session("image_tower")
     begin = time.perf_counter()
     build(folder, folder.with_suffix(".gamer"), bundle)

@@ -323,6 +323,8 @@ class Ours:
                 )
             writer.finish(lambda names: np.zeros((len(names), x.shape[1]), np.float32))
         self._album = Album.open(path)
+        self._album.search_vectors("text", x[0], K)
+        self._album.load_graphs(wait=True)
         self.indexsize = (
             sum(c.bytes for c in self._album.stats().channels) + 8 * len(x) + -(-x.shape[1] // 4) * len(x)
         )

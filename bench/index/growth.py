@@ -175,6 +175,8 @@ def _size(
     album = Album.open(path)
     engine_ms, engine = _timed_value(lambda: Engine(models, album))
     first_ms = _timed(lambda: engine.search(QUERIES[0], now=_NOW, options=SearchOptions(vector=vectors[0])))
+    engine.search(QUERIES[0], now=_NOW)
+    album.load_graphs(wait=True)
     search_ms, layers = _searches(engine, vectors, passes)
     encoding_ms, _ = _searches(engine, None, passes)
     stats = album.stats()

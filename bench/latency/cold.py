@@ -28,7 +28,7 @@ class Cold:
     """Medians over `processes` fresh processes, in milliseconds.
 
     `start_ms`: until the first line of our code; `all_ms`: until the first answer. `samples_ms`: `all_ms` of
-    each process.
+    each process. `command_ms`: `gamer search` until it has printed and ended, as many times.
     """
 
     processes: int
@@ -40,6 +40,7 @@ class Cold:
     all_ms: float
     peak_rss_mb: float
     samples_ms: tuple[float, ...]
+    command_ms: float
 
 
 def measure(
@@ -66,7 +67,22 @@ def measure(
         when,
         query,
     ]
-    rows = [_once(command) for _ in range(processes)]
+    search = [sys.executable, "-m", "gamer", "search", str(album), query, "-b", str(bundle)]
+    search += [
+        "--refine",
+        refined_by,
+        "--backend",
+        backend,
+        "--threads",
+        str(threads),
+        *(["--now", when] if when else []),
+    ]
+    rows, commands = list[tuple[float, ...]](), list[float]()
+    for _ in range(processes):
+        rows.append(_once(command))
+        begin = perf_counter_ns()
+        _run(search)
+        commands.append((perf_counter_ns() - begin) / 1e6)
     start, load, opened, first, second, total, peak = (
         round(median(values), 1) for values in zip(*rows, strict=True)
     )
@@ -80,19 +96,25 @@ def measure(
         all_ms=total,
         peak_rss_mb=peak,
         samples_ms=tuple(row[5] for row in rows),
+        command_ms=round(median(commands), 1),
     )
 
 
 def _once(command: Sequence[str]) -> tuple[float, ...]:
     begin = time_ns()
-    completed = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    if completed.returncode:
-        raise RuntimeFailure(f"the process of the cold start failed: {last_line(completed.stderr)}")
-    row = json.loads(completed.stdout.splitlines()[-1])
+    row = json.loads(_run(command).splitlines()[-1])
     start, *parts = (float(x) for x in row["ms"])
     start -= begin / 1e6
     # (start, imports, opening, first search, second search, until the first answer, peak memory in MB)
     return (start, *parts[:4], start + sum(parts[:3]), float(row["peak_rss_mb"]))
+
+
+def _run(command: Sequence[str]) -> str:
+    """What a process prints."""
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    if completed.returncode:
+        raise RuntimeFailure(f"the process of the cold start failed: {last_line(completed.stderr)}")
+    return completed.stdout
 
 
 def last_line(text: str) -> str:

@@ -65,7 +65,8 @@ def notes(latency: Latency) -> list[str]:
         out.append(
             f"Cold start, {c.processes} fresh processes: {c.all_ms} ms to the first answer (interpreter "
             f"{c.start_ms}, imports {c.import_ms}, opening {c.open_ms}, first search {c.first_ms}; the "
-            f"second search {c.second_ms}); peak memory {c.peak_rss_mb} MB."
+            f"second search {c.second_ms}); peak memory {c.peak_rss_mb} MB. The command `gamer search`: "
+            f"{c.command_ms} ms."
         )
     if latency.overhead:
         o = latency.overhead

@@ -8,8 +8,10 @@ are scanned.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
 from typing import TypeVar
 
@@ -17,6 +19,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from ..entities import entity_vectors
 from ..errors import AlbumError
 from ..fields import FIELDS, detailed
 from ..records import Clip, FloatArray, Photo, RowArray
@@ -49,6 +52,7 @@ class Album(SpaceLayer, EntityLayer, VectorLayer, EventLayer):
     def __init__(self, connection: apsw.Connection, path: Path) -> None:
         super().__init__(AlbumFile(connection, path))
         self.path = path
+        self._graphs: Thread | None = None
         self.generation: int = self._file.load(loader.read_generation)
 
     @classmethod
@@ -64,6 +68,25 @@ class Album(SpaceLayer, EntityLayer, VectorLayer, EventLayer):
     def close(self) -> None:
         with self._file.lock:
             self._file.connection.close()
+
+    def load_graphs(self, wait: bool = False) -> None:
+        """Loads, in a thread, the graphs that searches have done without so far.
+
+        Called before each search, it leaves them out of a process that searches once. `wait` for them.
+        """
+        with self._file.lock:
+            if self._file.wanted and (self._graphs is None or not self._graphs.is_alive()):
+                names, self._file.wanted = self._file.wanted, set()
+                self._graphs = Thread(target=self._load_graphs, args=(names,))
+                self._graphs.start()
+        if wait and self._graphs is not None:
+            self._graphs.join()
+
+    def _load_graphs(self, names: set[str]) -> None:
+        with suppress(AlbumError):  # the file was closed; or it is damaged, as the next search will say
+            self._load_wanted_graphs(names)
+            if entity_vectors.SEGMENT in names:
+                self._load_entity_graph()
 
     def __enter__(self) -> Album:
         return self

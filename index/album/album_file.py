@@ -25,10 +25,14 @@ _STEPS, _STEPS_A_BYTE = 20_000_000, 200
 
 
 class AlbumFile:
-    """Shared by the three layers of one Album. `photos`: their number."""
+    """Shared by the layers of one Album. `photos`: their number.
+
+    `wanted`: names of the segments of graphs that searches did without, because they are not loaded.
+    """
 
     def __init__(self, connection: apsw.Connection, path: Path) -> None:
         self.connection, self.path, self.lock = connection, path, threading.RLock()
+        self.wanted: set[str] = set()
         self._steps = StepLimit(connection, path.stat().st_size)
         self.photos: int = self.load(loader.photo_count)
 

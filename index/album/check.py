@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 
 from ..errors import AlbumError
+from ..vectors.quantize import MAX_SCALE
 from . import loader, segments, words
 from .declarations import checksums, optional_tables
 from .declarations.event_tables import EVENTS, SEALED
@@ -75,7 +76,7 @@ _INVARIANTS = (
     ("changes of no photo", "SELECT count(*) FROM changes WHERE photo NOT IN (SELECT row FROM photos)"),
     (
         "vectors with an invalid scale",
-        f"SELECT count(*) FROM vectors WHERE NOT (scale >= 0 AND scale < {loader.MAX_SCALE!r})",
+        f"SELECT count(*) FROM vectors WHERE NOT (scale >= 0 AND scale < {MAX_SCALE!r})",
     ),
     (
         "entities with half a vector",

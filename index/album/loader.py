@@ -18,13 +18,13 @@ from ..errors import AlbumError
 from ..records import Memory, Photo, RowArray
 from ..space.cubes import E7
 from ..space.kdtree import LOWEST, Int64Array
-from ..vectors.quantize import NO_FINE, FineArray, VectorSet
+from ..vectors.quantize import VectorSet
+from . import in_bulk
 from .declarations import checksums
 from .declarations.checksums import PHOTO_COLUMNS
 from .results import AlbumMeta
 
 MAX_DIM = 65_536  # as the manifest of a bundle admits
-MAX_SCALE = 1e30  # far above any scale of a unit vector, and still a float32
 _MOST_CHANGES = 1 << 53  # a century of a million a second; what an INTEGER holds is far above
 _POINT = (
     "SELECT coalesce(lat_e7, ?1), coalesce(lon_e7, ?1), coalesce(taken_at, ?1), coalesce(utc_offset, 0) "
@@ -123,13 +123,9 @@ def channel_dims(db: apsw.Connection) -> dict[str, int]:
 
 
 def vectors(db: apsw.Connection, channel: str, photos: int) -> VectorSet | None:
-    rows = db.execute(
-        "SELECT photo, scale, data, fine FROM vectors WHERE channel=? ORDER BY photo, chunk", (channel,)
-    ).fetchall()
-    channel_vectors = vector_set(rows, f"channel {channel!r}") if rows else None
-    if channel_vectors is not None:
-        within(channel_vectors.owners, photos, "vectors")
-    return channel_vectors
+    """Those of a channel, by photo and chunk; None if it has none. `photos`: their number."""
+    rows, subject = "vectors WHERE channel = ?1", f"channel {channel!r}"
+    return in_bulk.vectors(db, rows, "photo", channel, photos, subject, fine=True)
 
 
 def entity_roots(db: apsw.Connection) -> RowArray:
@@ -162,32 +158,9 @@ def node_count(db: apsw.Connection) -> int:
 
 
 def entity_vectors(db: apsw.Connection) -> NodeVectors | None:
-    rows = db.execute("SELECT row, scale, data FROM entities WHERE data IS NOT NULL ORDER BY row").fetchall()
-    return NodeVectors(vector_set(rows, "entities"), entity_roots(db)) if rows else None
-
-
-def vector_set(rows: list[Any], subject: str) -> VectorSet:
-    dim = len(rows[0][2])
-    joined = b"".join([row[2] for row in rows])
-    if len(joined) != dim * len(rows):
-        raise AlbumError(f"{subject}: vectors of different lengths; run verify and build the album again")
-    codes = np.frombuffer(joined, np.int8).reshape(len(rows), dim)
-    owners = np.array([row[0] for row in rows], np.int64)
-    fine = _fine([row[3] for row in rows], dim) if len(rows[0]) > 3 else None
-    scales = np.array([row[1] for row in rows], np.float64)
-    if not ((scales >= 0) & (scales < MAX_SCALE)).all():
-        raise ValueError(f"{subject}: an invalid scale")
-    return VectorSet(codes, scales.astype(np.float32), owners, fine)
-
-
-def _fine(digits: list[Any], dim: int) -> FineArray | None:
-    """uint8 [n, ceil(d / 4)], or None; vectors of an older writer have no residue and get NO_FINE."""
-    if all(digit is None for digit in digits):
-        return None
-    joined = b"".join([NO_FINE * -(-dim // 4) if digit is None else digit for digit in digits])
-    if len(joined) != len(digits) * -(-dim // 4):
-        raise ValueError("fine digits of different lengths")
-    return np.frombuffer(joined, np.uint8).reshape(len(digits), -1)
+    roots, rows = entity_roots(db), "entities WHERE data IS NOT NULL AND ?1 IS NULL"
+    found = in_bulk.vectors(db, rows, "row", None, len(roots), "entities", fine=False)
+    return None if found is None else NodeVectors(found, roots)
 
 
 def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
@@ -195,23 +168,26 @@ def pairs(db: apsw.Connection, table: str, limits: tuple[int, int]) -> RowArray:
 
     `limits`: the number of rows that each column may refer to; ValueError for a link beyond it.
     """
-    sql = {
-        "mentions": "SELECT entity, photo FROM mentions",
-        "hanging": "SELECT entity, photo FROM mentions WHERE leaf <> 2",  # without what describes another
-        "edges": "SELECT DISTINCT parent, child FROM edges",  # two entities may be related in several ways
-    }[table]
-    links: NDArray[np.int64] = np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2)
-    for column, limit in enumerate(limits):
-        within(links[:, column], limit, f"{table} links")
+    links = in_bulk.integers(
+        db,
+        *{
+            "mentions": ("entity, photo", "mentions"),
+            "hanging": ("entity, photo", "mentions WHERE leaf <> 2"),  # without what describes another
+            # Two entities may be related in several ways.
+            "edges": ("parent, child", "(SELECT DISTINCT parent, child FROM edges)"),
+        }[table],
+    )
+    for column, limit in zip(links, limits, strict=True):
+        within(column, limit, f"{table} links")
     roots = entity_roots(db)
-    within(links[:, 0], len(roots), f"{table} links")
+    within(links[0], len(roots), f"{table} links")
     if not np.array_equal(roots, np.arange(len(roots))):
-        links[:, 0] = roots[links[:, 0]]
+        links[0] = roots[links[0]]
         if table == "edges":
-            links[:, 1] = roots[links[:, 1]]
-            links = links[links[:, 0] != links[:, 1]]
-        links = np.unique(links, axis=0)
-    return np.ascontiguousarray(links.T)
+            links[1] = roots[links[1]]
+            links = links[:, links[0] != links[1]]
+        links = np.unique(links, axis=1)
+    return links
 
 
 def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
@@ -219,11 +195,11 @@ def memory_owners(db: apsw.Connection, photos: int) -> RowArray:
 
     The number of gaps is bounded by the numbers of photos and memories; ValueError beyond that.
     """
-    records = np.array([(0, 0), *db.execute("SELECT id, photo FROM memories ORDER BY id")], np.int64)
-    within(records[:, 0], 16 * (len(records) + photos) + 1024, "memory ids")
-    within(records[1:, 1], photos, "memories")
-    owner = np.zeros(int(records[-1, 0]) + 1, np.int64)
-    owner[records[:, 0]] = records[:, 1]
+    ids, owners = in_bulk.integers(db, "id, photo", "memories")
+    within(ids, 16 * (ids.size + 1 + photos) + 1024, "memory ids")
+    within(owners, photos, "memories")
+    owner = np.zeros(int(ids.max(initial=0)) + 1, np.int64)
+    owner[ids] = owners
     return owner
 
 

@@ -86,6 +86,7 @@ class KDTree:
         self.leaf = leaf
         self.how: How = "auto"
         self._sorted: dict[int, tuple[Int64Array, NDArray[np.int32]]] = {}
+        self._asked: set[int] = set()
 
     def __len__(self) -> int:
         return int(self.order.size)
@@ -104,6 +105,9 @@ class KDTree:
         most = len(self) if self.how == "cut" else 0 if len(self) < CUT_FROM else min(CUT, len(self) // 4)
         left, parts = list[Box](), list[Matches]()
         for box in boxes:
+            if self.how == "auto" and self._is_new(box):
+                parts.append(self._by_mask(box))
+                continue
             cut = self._cut(box, most) if self.how in ("auto", "cut") else None
             if cut is None:
                 left.append(box)
@@ -114,12 +118,18 @@ class KDTree:
             mask[self.order[positions]] = True
         return sum(seen for _, seen in parts)
 
+    def _is_new(self, box: Box) -> bool:
+        """Whether a box bounds an axis for the first time, which takes longer to sort than to compare."""
+        new = set(_bounded(box)) - self._asked if len(self) >= CUT_FROM else set()
+        self._asked |= new
+        return bool(new)
+
     def _cut(self, box: Box, most: int) -> Matches | None:
         """Answers a box from its most selective axis: positions inside, and how many points were compared.
 
         None if the box bounds several axes and more than `most` points lie within that axis's bounds.
         """
-        bounded = [axis for axis in range(3) if box.low[axis] > LOWEST or box.high[axis] < HIGHEST]
+        bounded = _bounded(box)
         if not bounded or (len(bounded) > 1 and not most):
             return None
         narrowest, begin, end = self._narrowest(box, bounded)
@@ -309,6 +319,11 @@ class KDTree:
         if n and (order.min() < 0 or order.max() >= n):
             raise AlbumError("K-D tree segment: a row number out of range; rebuild the segment")
         return cls(order, columns, leaf)
+
+
+def _bounded(box: Box) -> list[int]:
+    """The axes that a box bounds."""
+    return [axis for axis in range(3) if box.low[axis] > LOWEST or box.high[axis] < HIGHEST]
 
 
 def _sides(box: Box) -> int:

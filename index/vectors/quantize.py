@@ -34,6 +34,7 @@ _QUARTERS = np.array(
 _FOUR = _QUARTERS.view(np.complex128)[
     :, 0
 ]  # four floats viewed as one 16-byte item, so that numpy copies them at once
+MAX_SCALE = 1e30  # far above any scale of a unit vector, and still a float32
 NO_FINE = b"\x99"  # residues of +1/8 and -1/8 in turn: stands in for a vector stored without a residue
 
 

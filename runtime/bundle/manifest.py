@@ -451,6 +451,9 @@ def inside(bundle: Path, relative: str) -> Path:
     return path
 
 
+_BLOCK = 1 << 24  # bytes: after each, a thread waits for Python's lock
+
+
 def digest(path: Path) -> tuple[int, str]:
     """(size in bytes, SHA-256 in hex) of a file or a directory.
 
@@ -462,7 +465,7 @@ def digest(path: Path) -> tuple[int, str]:
         if path.is_dir():
             sha.update(file.relative_to(path).as_posix().encode() + b"\0")
         with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
+            while block := stream.read(_BLOCK):
                 sha.update(block)
                 total += len(block)
     return total, sha.hexdigest()

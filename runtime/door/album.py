@@ -9,15 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from gamer.index import AlbumWriter, OpenedLog
-
-from ..search import similar as similarity
+from ..defaults import SIMILAR
 from ..search.options import AS_ASKED, SearchOptions
 from .encoding import AS_IT_IS, Reading, encoder
 from .events import Events
 from .memory import Memory
 from .opened import OpenAlbum
-from .people import People
 from .timeline import Period, Unit, periods
 
 if TYPE_CHECKING:
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from ..indexing.build import Added, Built, Progress, Updated
     from ..indexing.captions import Captioned, Captioner
     from ..search.answer import Answer, SimilarPhotos
+    from .people import People
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,10 @@ class Album(OpenAlbum):
         asked = replace(options, wishes=True)
         return self.engine.search(query, k, refined_by=refine, mode=mode, now=now, options=asked)
 
-    def similar(self, photo: str | int, k: int = similarity.K) -> SimilarPhotos:
+    def similar(self, photo: str | int, k: int = SIMILAR) -> SimilarPhotos:
         """The photos most similar to one, named by its id, its row or its file. Needs no bundle."""
+        from ..search import similar as similarity
+
         return similarity.similar(self.reader, similarity.row_named(self.reader, str(photo)), k)
 
     def ask(
@@ -122,6 +122,8 @@ class Album(OpenAlbum):
     @cached_property
     def people(self) -> People:
         """Who is in the photos."""
+        from .people import People
+
         return People(self)
 
     @cached_property
@@ -198,6 +200,8 @@ class Album(OpenAlbum):
 
     def remove(self, *photos: str) -> tuple[str, ...]:
         """Removes photos by their ids, for good: a scan does not take them in again. Files stay."""
+        from gamer.index import AlbumWriter, OpenedLog
+
         ids = tuple(dict.fromkeys(photos))
         with self.changing() as path, AlbumWriter.extend(path) as writer:
             writer.remove(ids, for_good=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cached_property
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import RLock, Thread
+from threading import Lock, RLock, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -33,12 +32,16 @@ class OpenAlbum:
         self._engine: Engine | None = None
         self._reader: Reader | None = Reader.open(self.path)
         self._ahead: Thread | None = None
-        self._lock = RLock()
+        self._bundle: Bundle | None = None
+        self._lock, self._bundle_lock = RLock(), Lock()
 
-    @cached_property
+    @property
     def bundle(self) -> Bundle:
         """See bundle_of."""
-        return bundle_of(self.path, self._named, self._running)
+        with self._bundle_lock:
+            if self._bundle is None:
+                self._bundle = bundle_of(self.path, self._named, self._running)
+            return self._bundle
 
     @property
     def reader(self) -> Reader:
@@ -62,9 +65,17 @@ class OpenAlbum:
             return self._engine
 
     def ahead(self) -> Thread:
-        """Opens the text tower in a thread, once: this releases Python's lock, so that imports go on."""
+        """Opens the text tower in a thread, once: this releases Python's lock, so that imports go on.
+
+        Errors are suppressed here; the first use raises them.
+        """
+
+        def load() -> None:
+            with suppress(Exception):
+                _ = self.bundle.models.text
+
         if self._ahead is None:
-            self._ahead = Thread(target=self.bundle.models.load_text)
+            self._ahead = Thread(target=load)
             self._ahead.start()
         return self._ahead
 

@@ -247,6 +247,8 @@ class _Run:
         self.seen = self.added = self.edited = self.moved = self.same = self.done = self.kept_out = 0
         self._removed = writer.removed()
         self._album = Album.open(path)  # one snapshot: the album before this run
+        self._known: list[Decision] = []
+        self._stored: dict[int, Photo] = {}
         self._fresh: list[Photo] = []
         self._recut: list[tuple[Photo, tuple[str, ...]]] = []  # edited clips, with the ids that they had
         self._again: list[Photo] = []
@@ -265,8 +267,15 @@ class _Run:
                     self.kept_out += 1
                     continue
                 decision = self.reconciler.decide(item)
-                if decision is not None:
+                if decision is None:
+                    continue
+                if decision.row is None:
                     self._take_one(decision)
+                    continue
+                self._known.append(decision)
+                if len(self._known) >= BATCH:
+                    self._take_known()
+            self._take_known()
             for decision in self.reconciler.rest():
                 self._take_one(decision)
             self._flush()
@@ -282,6 +291,19 @@ class _Run:
     def close(self) -> None:
         self.encoder.close()
         self._album.close()
+
+    def _take_known(self) -> None:
+        """Takes the photos that wait for what the album has of them, which is read for all at once."""
+        rows = [row for decision in self._known for row in (decision.row, *decision.parts) if row is not None]
+        self._stored = dict(zip(rows, self._album.photos(rows), strict=True))
+        for decision in self._known:
+            self._take_one(decision)
+        self._known.clear()
+        self._stored.clear()
+
+    def _of(self, row: int) -> Photo:
+        """The photo of a row, as it was before this run."""
+        return self._stored[row] if row in self._stored else self._album.photo(row)
 
     def _take_one(self, decision: Decision) -> None:
         self._decide(decision)
@@ -299,13 +321,13 @@ class _Run:
             self._fresh.append(decision.photo)
             self._will_be_seen(decision.photo)
             return
-        stored = self._album.photo(decision.row)
+        stored = self._of(decision.row)
         if decision.kind == "edited" and clips.is_clip(decision.photo.path):
-            ids = tuple(self._album.photo(row).id for row in decision.parts) or (stored.id,)
+            ids = tuple(self._of(row).id for row in decision.parts) or (stored.id,)
             self._recut.append((merge_scanned(decision.photo, stored), ids))
             return
         for row in decision.parts:
-            part = self._album.photo(row)
+            part = self._of(row)
             photo = clips.part(decision.photo, *(clips.part_of(part.id) or (0, 0)))
             self._decide(Decision(replace(photo, id=part.id), decision.kind, row))
         if decision.parts:

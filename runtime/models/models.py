@@ -7,7 +7,7 @@ language model.
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -217,14 +217,6 @@ class Models:
         adapter = query_adapter.read(path)
         query_adapter.check(path, adapter, artifact, tower)
         return adapter.values
-
-    def load_text(self) -> None:
-        """Opens the text tower ahead of its first use, in a thread of the caller.
-
-        Errors are suppressed here; the first use raises them.
-        """
-        with suppress(Exception):
-            _ = self.text
 
     @cached_property
     def gazetteer(self) -> Gazetteer:

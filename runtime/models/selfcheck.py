@@ -28,7 +28,6 @@ from ..backends import FALLBACK, UNITS, Array, Session, open_session, processor,
 from ..bundle import manifest as mf
 from ..bundle.manifest import Language, Preprocessing
 from ..errors import BundleError, RuntimeFailure
-from .faces import ROLES as FACE_ROLES
 
 LOG = logging.getLogger("gamer")
 LOG.setLevel(logging.WARNING)  # converters set the root logger's level, which would suppress warnings
@@ -166,6 +165,8 @@ def replay(
     elif role == "llm_decoder" and language is not None:
         yield from _decoded(session, golden, language)
     else:
+        from .faces import ROLES as FACE_ROLES
+
         name, out = session.artifact.inputs[0].name, session.artifact.outputs[0].name
         array = "states" if role == "dpe_query" else "pixels" if role in FACE_ROLES else "patches"
         for rows in golden[array]:

@@ -16,7 +16,7 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from gamer.index import Album, Cube
+from gamer.index import Album
 
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
@@ -103,6 +103,7 @@ class Engine:
         RuntimeFailure for an empty or overlong query, `k` outside 1..MAX_K, or an unknown mode or refinement.
         """
         request = self._request(query, k, refined_by, mode, now, options, observer)
+        self.album.load_graphs()
         if options.wishes:
             return wishes_met.answer(self, request)
         clock = _Clock(options.timed)
@@ -171,12 +172,12 @@ class Engine:
         self.models.gazetteer.lookup("")
         self.models.text.encode([""])
         _ = self._parts.adapter
-        self.album.in_cubes([Cube(start=0, south=0.0, west=0.0)])
+        self.album.in_cubes([])
         self.album.match_entities(zero, np.zeros(1, np.int64), 2.0)
         self.album.words("photo")
         _ = self.facts.conversations
         for channel in channels.searched(self.album, queries):
-            self.album.scores(channel, queries[channel])
+            self.album.scores(channel, queries[channel], np.zeros(1, np.int64))
 
 
 def check(query: str, k: int, refined_by: str, mode: str) -> None:

@@ -35,6 +35,7 @@ def similar(album: Album, row: int, k: int = K) -> SimilarPhotos:
     """
     if not 1 <= k <= MAX_K:
         raise RuntimeFailure(f"k = {k}: choose 1 to {MAX_K}")
+    album.load_graphs()
     channel, vector = _compared(album, row)
     number = 2 * k + 5  # copies make room for the photos behind them
     while True:

@@ -6,6 +6,7 @@ The sub-commands parse their own arguments.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
@@ -205,6 +206,9 @@ def _exported(model: Path, quant: str, target: str) -> Path:
 
 def run() -> None:
     """The console script. A wrong argument gives one line, not click's usage page, and exit code 2."""
+    # numpy's OpenBLAS starts its threads on import and lets them spin for 40 ms, on the cores that load the
+    # models; 2⁴ cycles is the least that it takes.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     try:
         code = main(prog_name="gamer", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from ..loader import MAX_SCALE
+from ...vectors.quantize import MAX_SCALE
 from .sealed import Sealed
 from .table_group import TableGroup
 

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
-import apsw
 import numpy as np
 
 from ...entities import entity_vectors, graph
@@ -15,7 +14,7 @@ from ...records import EntityMatch, FloatArray, RowArray
 from ...row_sets import RowSet
 from ...vectors import hnsw
 from .. import loader, segments
-from ..album_file import Layer
+from ..album_file import AlbumFile, Layer
 from ..results import NamedEntity
 
 LIMIT = 32  # matches of a query
@@ -26,6 +25,10 @@ FEW = 2_000  # photos, of which it is worth computing first what can be reached 
 
 class EntityLayer(Layer):
     """Entities, their vectors, who mentions them, and the edges between them; loaded once, on first use."""
+
+    def __init__(self, file: AlbumFile) -> None:
+        super().__init__(file)
+        self._nodes_with_graph: EntityNodes | None = None
 
     def activate(self, rows: RowArray) -> RowArray:
         """Sorted rows of the entities that these photos mention."""
@@ -46,9 +49,9 @@ class EntityLayer(Layer):
         match names only photos among `rows`: those that show the entity, and those that only hang on an
         entity above it, unless more than MOST_REACHED photos do.
         """
-        if self.nodes is None:
+        if (nodes := self.nodes) is None:
             return []
-        similarity = self.nodes.similar(self._file.query(query, self.nodes.dim, "entities"), delta)
+        similarity = nodes.similar(self._file.query(query, nodes.dim, "entities"), delta)
         similar = np.flatnonzero(similarity >= delta)
         wanted = (
             rows if isinstance(rows, RowSet) else RowSet.of(np.asarray(rows, np.int64), self._file.photos)
@@ -115,20 +118,26 @@ class EntityLayer(Layer):
     def _entity_count(self) -> int:
         return int(self._file.sql("SELECT count(*) FROM entities")[0][0])
 
-    @cached_property
+    @property
     def nodes(self) -> EntityNodes | None:
-        def read(db: apsw.Connection) -> EntityNodes | None:
-            node_vectors = loader.entity_vectors(db)
-            if node_vectors is None:
-                return None
-            graph = (
-                segments.load(db, entity_vectors.SEGMENT, hnsw.VERSION, self._file.photos)
-                if len(node_vectors.vectors) >= entity_vectors.GRAPH_FROM
-                else None
-            )
-            return EntityNodes.of(node_vectors, None if graph is None else graph.blob)
+        """With a graph, once it is loaded: as for vectors, a first search is sooner done without."""
+        nodes, loaded = self._nodes, self._nodes_with_graph
+        if loaded is None and nodes is not None and len(nodes.found.vectors) >= entity_vectors.GRAPH_FROM:
+            self._file.wanted.add(entity_vectors.SEGMENT)
+        return loaded or nodes
 
-        return self._file.load(read)
+    @cached_property
+    def _nodes(self) -> EntityNodes | None:
+        found = self._file.load(loader.entity_vectors)
+        return None if found is None else EntityNodes(found)
+
+    def _load_entity_graph(self) -> None:
+        nodes = self._nodes
+        if nodes is not None and self._nodes_with_graph is None:
+            graph = self._file.load(
+                lambda db: segments.load(db, entity_vectors.SEGMENT, hnsw.VERSION, self._file.photos)
+            )
+            self._nodes_with_graph = EntityNodes.of(nodes.found, None if graph is None else graph.blob)
 
     @cached_property
     def _mentions(self) -> RowArray:

@@ -19,8 +19,7 @@ import numpy as np
 from ...entities.words import query_terms
 from ...errors import AlbumError
 from ...records import Event, FloatArray
-from ...vectors.quantize import dequantize
-from .. import loader
+from ...vectors.quantize import MAX_SCALE, dequantize
 from ..album_file import Layer
 from ..declarations.event_tables import SEALED
 from .lexical import MAX_WORDS
@@ -166,7 +165,7 @@ def _vector(scale: Any, data: Any, dim: int) -> FloatArray | None:
     if scale is None and data is None:
         return None
     codes = np.frombuffer(data, np.int8)
-    if codes.size != dim or not 0 <= scale < loader.MAX_SCALE:
+    if codes.size != dim or not 0 <= scale < MAX_SCALE:
         raise ValueError("an event's vector of another length or scale")
     vector: FloatArray = dequantize(codes[None], np.array([scale], np.float32))[0]
     vector.setflags(write=False)  # every caller gets the same one

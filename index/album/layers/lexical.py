@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...records import FloatArray, RowArray
+from .. import in_bulk
 from ..loader import within
 
 MAX_WORDS = 64
@@ -86,12 +87,11 @@ class Texts:
     @classmethod
     def read(cls, db: apsw.Connection, owner: RowArray) -> Texts:
         """Raises ValueError for an index that refers to memories that do not exist."""
-        records: list[Any] = db.execute("SELECT id, sz FROM memories_fts_docsize ORDER BY id").fetchall()
-        ids = np.array([memory for memory, _ in records], np.int64)
+        ids, sizes = in_bulk.varints(db, "id", "sz", "memories_fts_docsize")
         within(ids, len(owner), "words of memories")
         lengths = np.zeros(len(owner), np.float32)
-        lengths[ids] = [size[0] if len(size) == 1 else _varint(size) for _, size in records]
-        return cls(owner, lengths, len(records))
+        lengths[ids] = sizes
+        return cls(owner, lengths, ids.size)
 
     @cached_property
     def _mean(self) -> float:
@@ -155,14 +155,6 @@ def _hits(
     first = np.flatnonzero(np.diff(occurrences, prepend=-1))
     memories = occurrences[first]
     return memories, texts.bm25(memories, np.diff(first, append=occurrences.size))
-
-
-def _varint(data: bytes) -> int:
-    """Decodes SQLite's variable-length integer: seven bits a byte, the highest first."""
-    value = 0
-    for byte in data:
-        value = value << 7 | byte & 127
-    return value
 
 
 def _word(forms: tuple[str, ...], memories: RowArray, scores: NDArray[np.float64], owner: RowArray) -> Word:

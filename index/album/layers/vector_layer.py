@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import Literal
 
@@ -84,19 +85,23 @@ class VectorLayer(Layer):
         rows: RowArray | None = None,
         plan: Literal["auto"] | Plan = "auto",
     ) -> VectorResult:
-        """The k best photos. `plan="auto"` lets the planner choose; the result states the plan used."""
+        """The k best photos. `plan="auto"` lets the planner choose; the result states the plan used.
+
+        It chooses no graph that would have to be loaded first, which takes as long as a hundred scans.
+        """
         vectors = self._vectors(channel)
         if vectors is None:
             return VectorResult(np.empty(0, np.int64), np.empty(0, np.float32), "exact")
         query = self._file.query(query, vectors.dim, channel)
         if rows is not None:
             rows = ascending(np.asarray(rows, np.int64))
-        # The graph segment is read only when it might be used: loading it costs more than a small scan.
+        if plan == "hnsw":
+            self._load_graph(channel, vectors)
         graph_, behind = self.graphs.get(channel) or (None, _NONE)
-        if graph_ is None and channel not in self.graphs and plan != "exact":
+        if channel not in self.graphs and plan == "auto":
             left = len(vectors) if rows is None else int(rows.size)
-            if plan == "hnsw" or Estimate(len(vectors), left, vectors.dim, k, True).plan == "hnsw":
-                graph_, behind = self._graph(channel, vectors)
+            if Estimate(len(vectors), left, vectors.dim, k, True).plan == "hnsw":
+                self._file.wanted.add(segments.hnsw_name(channel))
         return nearest(vectors, graph_, behind, query, k, rows, plan)
 
     def mean_of(self, channel: str, rows: RowArray) -> FloatArray | None:
@@ -141,21 +146,25 @@ class VectorLayer(Layer):
                 )
             return self._channels[channel]
 
-    def _graph(self, channel: str, vectors: VectorSet) -> tuple[hnsw.Hnsw | None, RowArray]:
-        """The channel's graph and the rows that it does not cover; (None, no rows) if the segment is missing
-        or damaged.
+    def _load_graph(self, channel: str, vectors: VectorSet) -> None:
+        """Puts into `graphs` the channel's graph and the rows that it does not cover; (None, no rows) if the
+        segment is missing or damaged. Others may search meanwhile.
         """
-        with self._file.lock:
-            if channel not in self.graphs:
-                segment = self._file.load(
-                    lambda db: segments.load(db, segments.hnsw_name(channel), hnsw.VERSION, self._file.photos)
-                )
-                try:
-                    self.graphs[channel] = (
-                        (None, _NONE)
-                        if segment is None
-                        else (hnsw.load(segment.blob, vectors, segment.behind), segment.behind)
-                    )
-                except AlbumError:
-                    self.graphs[channel] = (None, _NONE)
-            return self.graphs[channel]
+        if channel in self.graphs:
+            return
+        segment = self._file.load(
+            lambda db: segments.load(db, segments.hnsw_name(channel), hnsw.VERSION, self._file.photos)
+        )
+        try:
+            self.graphs[channel] = (
+                (None, _NONE)
+                if segment is None
+                else (hnsw.load(segment.blob, vectors, segment.behind), segment.behind)
+            )
+        except AlbumError:
+            self.graphs[channel] = (None, _NONE)
+
+    def _load_wanted_graphs(self, names: Collection[str]) -> None:
+        for channel in self.channels():
+            if segments.hnsw_name(channel) in names and (vectors := self._vectors(channel)) is not None:
+                self._load_graph(channel, vectors)

@@ -16,7 +16,6 @@ import numpy as np
 
 from ...entities.extract import canonical
 from ...errors import AlbumError
-from .. import loader
 from ..declarations.sealed import ENTITIES
 
 # Prices and dates are left out: two of them are never the same entity, however similar their vectors.
@@ -105,9 +104,7 @@ def _similar(db: apsw.Connection, kind: str, threshold: float) -> Iterator[tuple
     ).fetchall()
     if len(rows) < 2:
         return
-    codes = loader.vector_set([(row, scale, data) for row, scale, data, _ in rows], "entities").codes.astype(
-        np.float32
-    )
+    codes = np.stack([np.frombuffer(row[2], np.int8) for row in rows]).astype(np.float32)
     codes /= np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-9)
     merged: set[int] = set()
     for start in range(0, len(rows), _BLOCK):

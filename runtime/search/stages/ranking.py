@@ -66,6 +66,10 @@ class Conversations:
     def __init__(self, times: NDArray[np.int64], is_message: NDArray[np.bool_]) -> None:
         self.any = bool(is_message.any())
         self._said = is_message
+        if not self.any:  # then nothing joins two rows, and their order does not matter
+            self._order = self._place = np.arange(len(times))
+            self._session = np.zeros(len(times), np.int64)
+            return
         self._order = np.lexsort((np.arange(len(times)), times))
         self._place = np.empty_like(self._order)
         self._place[self._order] = np.arange(len(times))

@@ -262,6 +262,7 @@ def test_bench_latency_writes_layers_steps_components_and_a_report(
     )
     counted = json.loads((bundle / "manifest.json").read_text())["components"]
     assert components["image_tower"]["macs"] == next(c["macs"] for c in counted if c["role"] == "image_tower")
+    assert result["cold"]["command_ms"] > 0
     assert result["cold"]["all_ms"] > result["cold"]["first_ms"] > 0 and result["overhead"]["pairs"] == 4
     assert {m["model_sha256"] for m in result["models"]} and result["before"].keys() == result["after"].keys()
     page = (tmp_path / "r.html").read_text(encoding="utf-8")

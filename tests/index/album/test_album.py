@@ -166,6 +166,24 @@ def test_graph_search_agrees_with_the_scan(build_album: BuildAlbum) -> None:
             assert by_graph.rows.tolist() == by_scan.rows.tolist()
 
 
+def test_a_graph_is_loaded_for_the_searches_after_the_first(build_album: BuildAlbum) -> None:
+    x = unit(np.random.default_rng(3).standard_normal((12_000, DIM)).astype(np.float32))
+    path = build_album([Encoded(Photo(str(i)), {"text": x[i : i + 1]}) for i in range(len(x))], hnsw_from=100)
+    with Album.open(path) as album:
+        album.load_graphs(wait=True)  # nothing has been searched for
+        first = album.search_vectors("text", x[7], 5)
+        again = album.search_vectors("text", x[7], 5)
+        assert (first.plan, again.plan) == ("exact", "exact")
+        album.load_graphs(wait=True)
+        later = album.search_vectors("text", x[7], 5)
+        assert later.plan == "hnsw"
+        assert later.rows[0] == first.rows[0] == 7
+    with Album.open(path) as album:
+        album.search_vectors("text", x[7], 5)
+        album.load_graphs()
+    album.load_graphs(wait=True)  # closed meanwhile
+
+
 def test_text_search_ranks_by_words_and_takes_hostile_queries(album_path: Path) -> None:
     with Album.open(album_path) as album:
         ranked = album.search_text("dogs on the beach", 5)

@@ -60,6 +60,8 @@ def topic_matches(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:
             patched.setattr(entity_vectors, "GRAPH_FROM", 10**9)
         queries = (TOPICS / np.linalg.norm(TOPICS, axis=1, keepdims=True)).astype(np.float32)
         rows = np.arange(len(album))
+        album.match_entities(queries[0], rows, DELTA)
+        album.load_graphs(wait=True)  # after a first search, as an engine does
         out = [
             [(m.name, round(m.similarity, 5)) for m in album.match_entities(query, rows, DELTA, 1000)]
             for query in queries
@@ -130,7 +132,9 @@ def test_a_segment_that_is_no_graph_is_ignored(album: Path, blob: bytes) -> None
     )
     db.close()
     with Album.open(album) as opened:
-        assert opened.nodes is not None and opened.nodes.graph is None
+        assert opened.nodes is not None
+        opened.load_graphs(wait=True)
+        assert opened.nodes.graph is None
         query = (TOPICS[0] / np.linalg.norm(TOPICS[0])).astype(np.float32)
         assert [m.name for m in opened.match_entities(query, np.arange(PHOTOS), DELTA, 1000)] == [
             name for name, _ in every[0]

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from gamer.index import AlbumError, Box, KDTree
 from gamer.index.space.cubes import Space
-from gamer.index.space.kdtree import HIGHEST, LOWEST, How, Int64Array, build
+from gamer.index.space.kdtree import CUT_FROM, HIGHEST, LOWEST, How, Int64Array, build
 
 # Few distinct values, so that ties are common, and the extremes.
 VALUES = st.one_of(
@@ -43,6 +43,17 @@ def test_a_range_gives_the_rows_of_a_numpy_mask(
     marked = np.zeros(len(points), np.bool_)
     tree.mark(boxes, marked)
     assert np.array_equal(np.flatnonzero(marked), by_mask(points, boxes))
+
+
+def test_a_large_tree_gives_the_same_rows_each_time_it_is_asked() -> None:
+    points = np.random.default_rng(0).integers(0, 1_000, (CUT_FROM, 3))
+    tree = build(points)
+    boxes = [Box((10, LOWEST, LOWEST), (20, HIGHEST, HIGHEST)), Box((0, 5, 5), (30, 40, 50))]
+    for box in boxes:
+        want = by_mask(points, [box])
+        assert want.size
+        for _ in range(3):  # an axis is sorted when it is bounded for the second time
+            assert np.array_equal(tree.range([box]), want)
 
 
 NEAR = st.integers(-180, 180)
