@@ -6,6 +6,7 @@ The files are tokenizers, labels, gazetteer, golden fixtures, prompt caches and 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ..checkpoints import catalogue, pocket
 from ..checkpoints.chat_template import ChatTemplate
 from ..checkpoints.faces import FACES
 from ..components import components, faces, fixtures
+from ..glosses import tables as glosses
 from ..onnx import to_ort
 from ..settings import Settings
 from . import contracts, gazetteer, prefixes
@@ -125,11 +127,12 @@ def licences(settings: Settings) -> dict[str, str]:
         else:
             checkpoint = components.checkpoint(settings, part)
             licence_of[checkpoint.weights.source] = checkpoint.licence
-    return licence_of | ({"geonames": gazetteer.NOTICE} if "text" in parts else {})
+    geonames = {"geonames": gazetteer.NOTICE} if "text" in parts else {}
+    return licence_of | geonames | glosses.licences(settings)
 
 
 def _write_files(
-    settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...]
+    settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...], report: Callable[[str], None]
 ) -> tuple[mf.DataFile, ...]:
     names = []
     for name, text in texts(settings).items():
@@ -138,6 +141,7 @@ def _write_files(
     if "text" in settings.chosen.parts():
         gazetteer.build_gazetteer(stage / "gazetteer.sqlite")
         names.append("gazetteer.sqlite")
+        names += glosses.write(settings, stage, report)
     if "faces" in settings.chosen.parts():
         names += faces.write_landmarks(settings.source("faces"), stage)
     if ort_files := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
@@ -156,10 +160,14 @@ def finish(
     artifacts: tuple[mf.Artifact, ...],
     stage: Path,
     tools: dict[str, str],
+    report: Callable[[str], None],
 ) -> mf.Manifest:
-    """Writes the data files into the folder `stage` and returns the bundle's manifest."""
+    """Writes the data files into the folder `stage` and returns the bundle's manifest.
+
+    `report` is called with a line for each table of glosses.
+    """
     chosen, language = settings.chosen, components.language(settings)
-    files = _write_files(settings, stage, artifacts)
+    files = _write_files(settings, stage, artifacts, report)
     templates: dict[str, str] = {}
     if language is not None:
         ends = components.llm_tokenizer(settings)[1]
@@ -184,7 +192,7 @@ def finish(
         prompts=templates,
         files=files,
         licences=licences(settings),
-        tools=tools,
+        tools=tools | glosses.tool(settings),
         ranking=mf.Ranking(),
         settings=settings.to_strings(),
         random_parts=settings.random_parts,
