@@ -54,6 +54,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="Who describes what is looked for, where QUERY is about a thing of yours (gamer things).",
 )
+@click.option(
+    "--no-gloss",
+    is_flag=True,
+    help="Do not read words of other languages as English ones (docs/languages.md).",
+)
 @now_option
 @json_option
 def search(
@@ -65,6 +70,7 @@ def search(
     mode: str,
     things: str,
     now: datetime | None,
+    no_gloss: bool,
     as_json: bool,
 ) -> None:
     """Find the photos in ALBUM that QUERY means.
@@ -77,7 +83,7 @@ def search(
         import rich.console
         import rich.table  # noqa: F401 - needed to print; imported while the text tower loads
 
-    options = SearchOptions(things=things)
+    options = SearchOptions(things=things, gloss=not no_gloss)
     answer = album.search(query, k, refine=refined_by, mode=mode, now=now, options=options)
     warn_of_missing_files("search", album.path, [hit.path for hit in answer.hits])
     if as_json:

@@ -35,7 +35,8 @@ class SearchOptions:
     language model's earlier answer to the same query is used again. `refined`: the refined query Q̂, if it is
     already made; cues are read from the query all the same. `timed`: whether the trace holds
     milliseconds by layer (else zeros). `things`: who writes T_t for a query about a thing of the owner, one
-    of THINGS (things.py); "off": nobody. `thing_weight`: of its feature; None: the default.
+    of THINGS (things.py); "off": nobody. `thing_weight`: of its feature; None: the default. `gloss`:
+    whether words of other languages are read as English ones, by the bundle's tables (glosses/).
     """
 
     within: RowSet | None = None
@@ -50,6 +51,7 @@ class SearchOptions:
     timed: bool = True
     things: str = "off"
     thing_weight: float | None = None
+    gloss: bool = True
 
     def __post_init__(self) -> None:
         if unknown := self.skip - SKIPPABLE:

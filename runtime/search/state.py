@@ -17,6 +17,8 @@ from gamer.index import Album, EntityMatch, FloatArray, RowArray, RowSet
 
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
+from ..glosses.bundled import Bundled
+from ..glosses.choice import Glossed, chosen
 from ..models.models import Models
 from .album_facts import AlbumFacts
 from .options import Observer, SearchOptions
@@ -45,8 +47,15 @@ class Parts:
     facts: AlbumFacts
     ranking: Ranking
     things: Things
+    glosses: Bundled
     refinements: Refinements = field(default_factory=Refinements)
     llm_lock: Lock = field(default_factory=Lock)
+
+    def glossed(self, text: str) -> Glossed | None:
+        """A query in another language than English in English words; None for an English one."""
+        reader = self.glosses.reader
+        reading = None if reader is None else reader.read(text, self.facts.name_words)
+        return None if reading is None else chosen(reading, lambda forms: self.album.words("", forms))
 
     def readable(self, word: str) -> bool:
         """Whether the text tower knows the word whole, or a memory holds it."""
@@ -74,7 +83,8 @@ class Refined:
 
     `how`: see Trace.refined_by. `plain`: the vector of `text`. `phrased`: `plain` blended with the vector of
     a sentence that contains `text`. `projected`: v_Q of the channels of trained experts, by channel.
-    `reflection`: what the bank of things says of the query.
+    `reflection`: what the bank of things says of the query. `glossed`: the words that `text` was made of, if
+    the query is in another language.
     """
 
     text: str
@@ -83,6 +93,7 @@ class Refined:
     phrased: FloatArray = field(default_factory=_no_values)
     projected: dict[str, FloatArray] = field(default_factory=dict)
     reflection: Reflection | None = None
+    glossed: Glossed | None = None
 
     def vectors(self, shared: FloatArray) -> dict[str, FloatArray]:
         """The vector of each channel; `shared`: the one of the text tower's channels."""
