@@ -27,7 +27,7 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.cli.console import one_line
 
 from .errors import ExportError
-from .glosses.sources import parse_dictionaries, parse_languages
+from .glosses.sources import found, parse_dictionaries, parse_languages
 from .planning import devices, phone_memory
 from .recipe import QUANTS, RECIPES, TARGETS
 from .settings import (
@@ -378,6 +378,8 @@ def export(
             languages=parse_languages(languages, dictionaries),
             dictionaries=dictionaries,
         )
+        if languages.strip() == "installed":
+            ERR.print(found(settings.languages), highlight=False, soft_wrap=True)
         phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         if dry_run:
             _print_plan(settings, chosen_targets, phone, as_json)

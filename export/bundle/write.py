@@ -141,10 +141,10 @@ def _export(
         return existing
     from ..planning import plan
 
-    tables.digests(settings)  # a language without a dictionary fails before the artifacts are made
     _prepare(stage, digest)
     if existing is not None:
         _copy_finished(out, existing, needed)
+    tables.reuse(settings, existing, out, stage)
     if too_much := plan.more_than_free(settings, targets, jobs):
         report(f"{NOTE}{too_much}", None)
     exported = _run(needed, jobs, report)

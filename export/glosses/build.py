@@ -122,7 +122,9 @@ def glossed(
             if source.through == other:
                 _add_through(found, _pairs(source), between)
     kept = {word: best for word, glosses in found.items() if (best := _best(glosses))}
-    return kept | {word: {gloss: 1.0} for word, gloss in KNOWN["words"].get(language, {}).items() if kept}
+    return kept | {
+        folded(word): {gloss: 1.0} for word, gloss in KNOWN["words"].get(language, {}).items() if kept
+    }
 
 
 def _pairs(source: Source) -> Iterable[tuple[str, str, int]]:

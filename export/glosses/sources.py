@@ -69,6 +69,16 @@ def parse_languages(text: str, given: Sequence[tuple[str, str]] = ()) -> tuple[s
     return tuple(sorted({*codes, *(code for code, _ in given)}))
 
 
+def found(languages: Sequence[str]) -> str:
+    """One line: which languages have an installed dictionary, and how to get others."""
+    have = (
+        f"queries are also read in: {', '.join(languages)}"
+        if languages
+        else "queries are read in English alone"
+    )
+    return f"{have}; for other languages install FreeDict's dictionaries (Debian: dict-freedict-deu-eng …)"
+
+
 def sources(code: str, given: Sequence[tuple[str, str]]) -> tuple[Source, ...]:
     """The dictionaries of a language: those that were given, or else all that are installed.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
@@ -50,11 +51,23 @@ def recorded(manifest: mf.Manifest) -> dict[str, str]:
     return {language: digest for language, _, digest in pairs}
 
 
-def write(settings: Settings, folder: Path, report: Callable[[str], None]) -> list[str]:
-    """Writes a table for each language of `settings` into `folder`; returns the files' names.
+def reuse(settings: Settings, existing: mf.Manifest | None, out: Path, stage: Path) -> None:
+    """Copies the tables of the bundle `out` that would be made the same to the unfinished bundle `stage`."""
+    for left in stage.glob(NAME.format("*")):
+        left.unlink()
+    made = {} if existing is None else recorded(existing)
+    for language, digest in digests(settings).items():
+        if made.get(language) == digest:
+            shutil.copy2(out / NAME.format(language), stage / NAME.format(language))
 
-    Raises ExportError.
+
+def write(settings: Settings, folder: Path, report: Callable[[str], None]) -> list[str]:
+    """Writes a table for each language of `settings` into `folder`, but for those that are there already.
+
+    Returns the files' names. Raises ExportError.
     """
+    if not settings.languages:
+        return []
     vocabulary = Tokenizer.from_str(components.text_tokenizer(settings)).get_vocab()
     common = ranks(whole_words(vocabulary))
 
@@ -66,11 +79,13 @@ def write(settings: Settings, folder: Path, report: Callable[[str], None]) -> li
     names = []
     for language in settings.languages:
         name = NAME.format(language)
+        names.append(name)
+        if (folder / name).exists():
+            continue
         built = build.build(language, sources(language, settings.dictionaries), pivot, common, folder / name)
         report(f"glosses of {language}: {built.words:,} words, {built.size / 1e6:.1f} MB")
         if not built.lemmas:
             report(NO_FORMS.format(language))
-        names.append(name)
     return names
 
 

@@ -19,6 +19,25 @@ from .reading import Piece, Reading
 # The album's words, each with what else may stand for it, as Album.words.
 LookUp = Callable[[Sequence[tuple[str, ...]]], WordScores]
 TOLD = 0.3  # of a dictionary's weight: what it counts that a memory holds a gloss
+MOST_FORMS = 10  # of a word for BM25
+# English words with forms that no stemmer finds: a dictionary gives "win", and a memory says "won".
+_IRREGULAR = """
+become became | begin began begun | bite bit bitten | blow blew blown | break broke broken | bring brought |
+build built | buy bought | catch caught | choose chose chosen | come came | cost cost | cut cut | dig dug |
+draw drew drawn | drink drank drunk | drive drove driven | eat ate eaten | fall fell fallen | feed fed |
+feel felt | fight fought | find found | fly flew flown | forget forgot forgotten | freeze froze frozen |
+get got | give gave given | go went gone | grow grew grown | hang hung | hear heard | hide hid hidden |
+hold held | keep kept | know knew known | lead led | leave left | lend lent | lie lay lain | light lit |
+lose lost | make made | mean meant | meet met | pay paid | ride rode ridden | ring rang | rise rose risen |
+run ran | say said | see saw seen | sell sold | send sent | shake shook shaken | shine shone | shoot shot |
+sing sang sung | sink sank sunk | sit sat | sleep slept | speak spoke spoken | spend spent | stand stood |
+steal stole stolen | stick stuck | strike struck | swim swam swum | take took taken | teach taught |
+tear tore torn | tell told | think thought | throw threw thrown | understand understood | wake woke |
+wear wore worn | win won | write wrote written | child children | man men | woman women | foot feet |
+tooth teeth | mouse mice | goose geese | knife knives | leaf leaves | wife wives | life lives | wolf wolves |
+shelf shelves | loaf loaves | person people
+"""
+_FORMS = {words.split()[0]: tuple(words.split()[1:]) for words in _IRREGULAR.split("|")}
 _MARKS = str.maketrans("", "", "¿¡«»„")
 
 
@@ -46,9 +65,9 @@ def chosen(reading: Reading, look_up: LookUp) -> Glossed:
         if not piece.options:
             kept += piece.said
         elif not piece.says_nothing:
-            others = (option.text for option in piece.options if option.text != gloss)
-            forms += [*_plain(kept), (gloss.casefold(), *others)]
-            lines.append(f"{piece.said} → {', '.join(forms[-1])}")
+            said = (gloss.casefold(), *(option.text for option in piece.options if option.text != gloss))
+            forms += [*_plain(kept), _with_forms(said)]
+            lines.append(f"{piece.said} → {', '.join(said)}")
             kept = ""
     return Glossed(
         " ".join("".join(text).translate(_MARKS).split()),
@@ -60,6 +79,11 @@ def chosen(reading: Reading, look_up: LookUp) -> Glossed:
 def _plain(text: str) -> list[tuple[str, ...]]:
     """The words of a part of the query that stays as it is."""
     return spellings(text) if any(letter.isalnum() for letter in text) else []
+
+
+def _with_forms(glosses: Sequence[str]) -> tuple[str, ...]:
+    more = (form for gloss in glosses for form in _FORMS.get(gloss, ()))
+    return tuple(dict.fromkeys((*glosses, *more)))[:MOST_FORMS]
 
 
 def _best(piece: Piece, held: Mapping[str, bool]) -> str:

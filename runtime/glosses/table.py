@@ -125,14 +125,15 @@ class GlossTable:
 
         Raises BundleError for a damaged file.
         """
-        if (found := self._listed(word)) or " " in word:
+        if (found := self.listed(word)) or " " in word:
             return found
         for base in bases(word, self.header.rules):
-            if found := self._listed(base):
+            if found := self.listed(base):
                 return found
         return ()
 
-    def _listed(self, word: str) -> tuple[Gloss, ...]:
+    def listed(self, word: str) -> tuple[Gloss, ...]:
+        """The glosses of a word as the table lists it, without the rules."""
         key = word.encode("utf-8", "ignore")
         if not 0 < len(key) <= LONGEST or not self._blocks:
             return ()

@@ -52,7 +52,8 @@ class Engine:
         self.models, self.album = models, album
         self.ranking = ranking or models.manifest.ranking or Ranking()
         self.facts, self.things = AlbumFacts(album), Things(album)
-        self._parts = Parts(models, album, self.facts, self.ranking, self.things, Bundled(models))
+        self.glosses = Bundled(models)
+        self._parts = Parts(models, album, self.facts, self.ranking, self.things, self.glosses)
         self._warm_lock, self._warmed, self._llm_warm = Lock(), False, False
 
     @classmethod

@@ -50,3 +50,10 @@ def test_a_code_that_is_none_is_refused(text: str) -> None:
 def test_a_dictionary_that_is_none_is_refused(item: str) -> None:
     with pytest.raises(ExportError, match=r"^--dictionary"):
         parse_dictionaries([item])
+
+
+def test_what_is_installed_is_said_in_one_line() -> None:
+    assert sources.found(("de", "fr")).startswith(
+        "queries are also read in: de, fr; for other languages install"
+    )
+    assert sources.found(()).startswith("queries are read in English alone; ")

@@ -31,6 +31,12 @@ def test_a_bundle_gets_tables_later_and_keeps_them(export: Export, tmp_path: Pat
     assert made.settings is not None and str(tmp_path) not in str(made.settings)
     assert from_strings(made.settings, plain.sources).languages == ("de",)
     assert export(asked, out) == made and export(plain, out) == made  # both are up to date
+    table = (out / "glosses-de.bin").stat()
+    more = tmp_path / "more.tsv"
+    more.write_text("chien\tdog\n", encoding="utf-8")
+    both = replace(asked, languages=("de", "fr"), dictionaries=(*asked.dictionaries, ("fr", str(more))))
+    assert export(both, out).has_file("glosses-fr.bin")
+    assert (out / "glosses-de.bin").stat().st_mtime_ns == table.st_mtime_ns  # not made again
     reader = Bundled(Models.open(out)).reader
     assert reader is not None
     reading = reader.read("der Hund am Strand", Names(()))
