@@ -1,7 +1,9 @@
 """Which of a word's glosses a search takes: for BM25 all, for the text tower one, which the album may change.
 
 A dictionary says that "patio" is a court or a yard; the album says which of them somebody wrote of. So the
-first gloss is taken that a memory of the album holds, unless the dictionary thinks little of it. More than
+first gloss is taken that a memory of the album holds, unless the dictionary thinks little of it. The query's
+own words stay beside their glosses, and where memories hold most of them, these are in its language, and the
+text tower gets the query as it is. More than
 that was tried and finds no more (docs/languages.md): the gloss whose memory holds others of the query's words
 too, the sentence whose vector is nearest to the album's memories, and the mean of several sentences.
 """
@@ -45,8 +47,8 @@ _MARKS = str.maketrans("", "", "¿¡«»„")
 class Glossed:
     """A query as a search uses it.
 
-    `text`: in English, for the text tower. `forms`: its words for BM25, each with its other glosses. `lines`:
-    what was read, for the trace.
+    `text`: for the text tower, in English unless the album's memories are in the query's language. `forms`:
+    its words for BM25, each with what else may stand for it. `lines`: what was read, for the trace.
     """
 
     text: str
@@ -54,23 +56,29 @@ class Glossed:
     lines: tuple[str, ...]
 
 
-def chosen(reading: Reading, look_up: LookUp) -> Glossed:
-    """The glosses of a reading that fit the album."""
+def chosen(reading: Reading, look_up: LookUp) -> Glossed | None:
+    """The glosses of a reading that fit the album; None if only words such as "the" have one."""
     content = [piece for piece in reading.pieces if piece.options and not piece.says_nothing]
-    held = _held([option.text for piece in content for option in piece.options], look_up)
+    if not content:
+        return None
+    own = [piece.word.casefold() for piece in content]
+    held = _held([*own, *(option.text for piece in content for option in piece.options)], look_up)
+    is_albums = 2 * sum(held.get(word, False) for word in own) > len(own)
     text, forms, kept, lines = list[str](), list[tuple[str, ...]](), "", list[str]()
     for piece in reading.pieces:
         gloss = _best(piece, held) if piece.options else piece.said
         text.append(gloss)
-        if not piece.options:
+        if not piece.options or (piece.says_nothing and is_albums):
             kept += piece.said
         elif not piece.says_nothing:
             said = (gloss.casefold(), *(option.text for option in piece.options if option.text != gloss))
-            forms += [*_plain(kept), _with_forms(said)]
+            alone = piece.is_english and not is_albums  # "pain" is bread, and would find pains
+            forms += [*_plain(kept), _with_forms(said, "" if alone else piece.word.casefold())]
             lines.append(f"{piece.said} → {', '.join(said)}")
             kept = ""
+    sentence = reading.text if is_albums else "".join(text)
     return Glossed(
-        " ".join("".join(text).translate(_MARKS).split()),
+        " ".join(sentence.translate(_MARKS).split()),
         tuple(dict.fromkeys([*forms, *_plain(kept)])),
         tuple(dict.fromkeys(lines)),
     )
@@ -81,9 +89,10 @@ def _plain(text: str) -> list[tuple[str, ...]]:
     return spellings(text) if any(letter.isalnum() for letter in text) else []
 
 
-def _with_forms(glosses: Sequence[str]) -> tuple[str, ...]:
+def _with_forms(glosses: Sequence[str], own: str) -> tuple[str, ...]:
+    """What stands for a word in memories: its glosses, with their forms, and the word itself."""
     more = (form for gloss in glosses for form in _FORMS.get(gloss, ()))
-    return tuple(dict.fromkeys((*glosses, *more)))[:MOST_FORMS]
+    return tuple(dict.fromkeys((*((own,) if own else ()), *glosses, *more)))[:MOST_FORMS]
 
 
 def _best(piece: Piece, held: Mapping[str, bool]) -> str:
@@ -93,7 +102,7 @@ def _best(piece: Piece, held: Mapping[str, bool]) -> str:
 
 
 def _held(glosses: Sequence[str], look_up: LookUp) -> dict[str, bool]:
-    """Of each gloss, whether a memory holds it; a word that is too common to be looked up is held."""
+    """Of each word, whether a memory holds it; one that is too common to be looked up is held."""
     asked = list(dict.fromkeys(glosses))[:MAX_WORDS]
     found = (
         {word.text: word.rows.size > 0 for word in look_up([(gloss,) for gloss in asked]).words}

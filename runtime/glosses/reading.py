@@ -35,10 +35,14 @@ class Piece:
     """A part of the query. `said`: its characters; `options`: English for it, the best first.
 
     Without options it stays as it is: `said` is then a name, an English word, or anything between words.
+    `word`: what memories in the language of the query would hold, of a part of a compound the whole;
+    `is_english`: English has it too.
     """
 
     said: str
     options: tuple[Gloss, ...] = ()
+    word: str = ""
+    is_english: bool = False
 
     @property
     def says_nothing(self) -> bool:
@@ -50,6 +54,7 @@ class Piece:
 class Reading:
     """A query in a language other than English. `language`: its code; "" if no table has its script."""
 
+    text: str
     language: str
     pieces: tuple[Piece, ...]
 
@@ -88,7 +93,7 @@ class Reader:
         pieces = _Sentence(text, words, said, names, table, self.english).pieces()
         if not any(piece.options for piece in pieces):
             return None
-        return Reading(table.language if table else "", tuple(pieces))
+        return Reading(text, table.language if table else "", tuple(pieces))
 
     def _known(self, table: GlossTable, word: str) -> tuple[Gloss, ...]:
         """The glosses of a word, or of a compound's last."""
@@ -150,6 +155,10 @@ class _Sentence:
                 continue
             end = self._words[at + count - 1].end()
             whole = self._text[self._words[at].start() : end]
+            shared = folded(whole) in self._english
+            found = [
+                replace(piece, word=whole, is_english=shared) if piece.options else piece for piece in found
+            ]
             out += found if len(found) != 1 else [replace(found[0], said=whole)]
             at += count
         out.append(Piece(self._text[end:]))
