@@ -17,7 +17,7 @@ from gamer.index.entities.words import STOP_WORDS
 from ..cues.languages import language_of
 from . import guess
 from .letters import LEAST_ALIKE, SURELY_ALIKE, Names, latin
-from .table import LEAST_STEM, MOST_WORDS, WORD, Gloss, GlossTable, folded
+from .table import LEAST_STEM, MOST_WORDS, WORD, Gloss, GlossTable, folded, latin_script
 
 MOST_READ = 48  # words of a query that are read; the others stay
 MOST_OPTIONS = 4  # glosses of a word that a search uses
@@ -97,6 +97,8 @@ class Reader:
 
     def _known(self, table: GlossTable, word: str) -> tuple[Gloss, ...]:
         """The glosses of a word, or of a compound's last."""
+        if latin_script(word) != table.is_latin:
+            return ()
         glosses = table.lookup(word)
         if glosses or word in self.english or not table.header.links or len(word) < LEAST_COMPOUND:
             return glosses
@@ -106,10 +108,6 @@ class Reader:
 
 def _says_nothing(gloss: str) -> bool:
     return all(word in STOP_WORDS for word in gloss.lower().split())
-
-
-def latin_script(word: str) -> bool:
-    return bool(re.match(r"[\u0000-\u024f\u1e00-\u1eff]", word))
 
 
 def _ideographs(text: str) -> bool:

@@ -28,7 +28,7 @@ import struct
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +44,7 @@ MOST_SENSES, MOST_GLOSSES = 4, 4  # of a word, of a sense
 LEAST_STEM = 3  # letters that an inflected word shares with its base
 MAX_BYTES = 16_000_000  # a table that this program writes has at most 3 MB
 WORD = re.compile(r"[^\W\d_]+")
+_LATIN = re.compile(r"[\u0000-\u024f\u1e00-\u1eff]")
 _SPELT = str.maketrans({"ё": "е", "œ": "oe", "æ": "ae"})
 _Count = Annotated[int, Between(0, 1 << 24)]
 _Ending = Annotated[str, Text(8)]
@@ -101,6 +102,10 @@ def bases(word: str, rules: Sequence[Rule]) -> Iterator[str]:
             yield word[: len(word) - len(rule.ending)] + rule.base
 
 
+def latin_script(word: str) -> bool:
+    return bool(_LATIN.match(word))
+
+
 class GlossTable:
     """An open table. Threads may share it. Raises BundleError, in one line, for a file that is none."""
 
@@ -115,6 +120,14 @@ class GlossTable:
         self._starts = [at + sum(self.header.sizes[:n]) for n in range(6)]
         self._blocks = memoryview(self._data)[self._starts[0] : self._starts[1]].cast("I")
         self.lookup = lru_cache(maxsize=8192)(self._lookup)
+
+    @cached_property
+    def is_latin(self) -> bool:
+        """Whether its words are in Latin letters, by the word in its middle."""
+        if not self._blocks:
+            return True
+        at = self._starts[1] + self._blocks[len(self._blocks) // 2]
+        return latin_script(self._data[at + 2 : at + 2 + self._data[at + 1]].decode("utf-8", "replace"))
 
     @property
     def language(self) -> str:
