@@ -32,7 +32,7 @@ from ..errors import ExportError
 from . import dictionaries, entries, writing
 from .sources import KNOWN, Source
 
-MAX_TABLE = 3_000_000  # bytes
+MAX_TABLE, USUAL = 3_000_000, 25  # bytes: of a table, and about of one of its forms
 # Where a table is too large, these go before a word so much rarer: a form that no dictionary lists, or one
 # without its accents, and for each further word or for the letters of a long compound.
 INFLECTED, UNMARKED, PHRASE, LONG = 0.3, 0.2, 0.3, 10
@@ -288,7 +288,8 @@ def _fitting(
         form: _value(form, words, bare) * max(worth[word] for word in named) for form, named in table.items()
     }
     order = sorted(table, key=lambda form: (-value[form], form))
-    count, least, most = len(order), 0, len(order)  # the first `least` fit, the first `most + 1` do not
+    # The first `least` forms fit; the first `most + 1` do not, or are more than there are.
+    count, least, most = min(len(order), MAX_TABLE // USUAL), 0, len(order)
     for _ in range(6):
         kept = {form: table[form] for form in order[:count]}
         data = writing.encoded(spelt, words, kept)

@@ -30,10 +30,9 @@ def encoded(
     used = sorted({word for named in forms.values() for word in named})
     glosses = sorted({gloss for word in used for gloss in words[word]}, key=str.encode)
     number_of = {gloss: number for number, gloss in enumerate(glosses)}
-    senses = {_sense(words[word], number_of): 0 for word in used}  # words of the same glosses share a sense
-    for number, sense in enumerate(senses):
-        senses[sense] = number
-    sense_of = {word: senses[_sense(words[word], number_of)] for word in used}
+    said = {word: _sense(words[word], number_of) for word in used}
+    senses = {sense: number for number, sense in enumerate(dict.fromkeys(said.values()))}
+    sense_of = {word: senses[sense] for word, sense in said.items()}  # words of the same glosses share one
     numbers = {
         form.encode(): list(dict.fromkeys(sense_of[w] for w in named)) for form, named in forms.items()
     }
