@@ -59,7 +59,7 @@ endef
 # other two targets.
 first: install-quickstart
 	@echo "== export: pocket's image and text towers for ONNX, each compared with torch"
-	@$(BIN)/gamer export pocket --targets onnx --parts image,text -o $(OUT)/pocket
+	@$(BIN)/gamer export pocket --targets onnx --parts image,text --languages installed -o $(OUT)/pocket
 	@$(build_album)
 	@echo "== search"
 	@$(BIN)/gamer search $(OUT)/album.gamer "coffee I photographed last spring" -b $(OUT)/pocket -k 5 --explain --now 2026-11-21

@@ -2,7 +2,8 @@
 
 An encoder of English texts says little of other languages; the ranking must not fall below the words. There
 are two kinds of query: those that a person would ask, and every word and pair of words of a memory. The album
-and the queries are in languages.json; nothing else of this module knows a language.
+and the queries are in languages.json; nothing else of this module knows a language. With data sets of English
+memories, translated queries are asked as well (translated/).
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from gamer.runtime.search.options import AS_ASKED
 
 from .study.declaration import NoSettings, Run, Work
 from .tables import Sheet, sheet
+from .translated.measure import Translated
+from .translated.measure import measure as measure_translated
+from .translated.measure import tables as translated_tables
 
 if TYPE_CHECKING:
     from gamer.index import Album
@@ -56,11 +60,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Languages:
-    """The measurement; see the module."""
+    """The measurement; see the module. `translated`: None without data sets, or tables of glosses."""
 
     bundle: str
     photos: int
     rows: tuple[Row, ...]
+    translated: Translated | None = None
 
 
 def queries() -> tuple[LanguageQuery, ...]:
@@ -93,7 +98,8 @@ def measure(run: Run[NoSettings]) -> Languages:
         rows = _rows(engine, queries(), datetime.fromisoformat(data["now"]))
     finally:
         engine.close()
-    return Languages(run.recipe, built.photos, rows)
+    translated = measure_translated(run.models, run.data, run.home, run.tell) if run.data else None
+    return Languages(run.recipe, built.photos, rows, translated)
 
 
 def _rows(engine: Engine, asked: Sequence[LanguageQuery], now: datetime) -> tuple[Row, ...]:
@@ -139,7 +145,8 @@ def tables(result: Languages) -> list[Sheet | str]:
         "search @1": lambda row: f"{row.search_first:.0%}",
         "BM25 @1": lambda row: f"{row.bm25_first:.0%}",
     }
-    return [sheet("Queries in six languages", result.rows, columns)]
+    more = () if result.translated is None else translated_tables(result.translated)
+    return [sheet("Queries in six languages", result.rows, columns), *more]
 
 
 WORK = Work(NoSettings, measure, tables)

@@ -27,6 +27,7 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.cli.console import one_line
 
 from .errors import ExportError
+from .glosses.sources import found, parse_dictionaries, parse_languages
 from .planning import devices, phone_memory
 from .recipe import QUANTS, RECIPES, TARGETS
 from .settings import (
@@ -252,6 +253,19 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     help="What ExecuTorch lowers to.",
 )
 @click.option(
+    "--languages",
+    default="",
+    metavar="CODES",
+    help="Languages whose queries are read by glosses: de,fr,es,ru, or installed: all with a dictionary.",
+)
+@click.option(
+    "--dictionary",
+    "dictionary_files",
+    multiple=True,
+    metavar="LANGUAGE=FILE",
+    help="A dictionary (.index of dictd, .ifo of StarDict, .tsv) instead of installed ones; repeat for more.",
+)
+@click.option(
     "--trust-pickle",
     is_flag=True,
     help="Open pickled checkpoints, which can run code: only for files that you trust.",
@@ -307,6 +321,8 @@ def export(
     deployment_target: str,
     calibrate: str,
     executorch_backend: str,
+    languages: str,
+    dictionary_files: tuple[str, ...],
     trust_pickle: bool,
     config: Path | None,
     output_dir: Path,
@@ -341,6 +357,7 @@ def export(
     on_interrupt = "interrupted; finished parts are kept, run the same command to go on"
     with one_line("export", extra="export", interrupted=on_interrupt):
         name = _recipe(recipe, model, trust_pickle)
+        dictionaries = parse_dictionaries(dictionary_files)
         settings = Settings(
             recipe=name,
             quant=dtype if quant == "none" else quant,
@@ -358,7 +375,11 @@ def export(
             executorch_backend=executorch_backend,
             parts=parse_parts(parts),
             bars=parse_bars(bars),
+            languages=parse_languages(languages, dictionaries),
+            dictionaries=dictionaries,
         )
+        if languages.strip() == "installed":
+            ERR.print(found(settings.languages), highlight=False, soft_wrap=True)
         phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         if dry_run:
             _print_plan(settings, chosen_targets, phone, as_json)

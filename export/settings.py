@@ -48,7 +48,9 @@ class Settings:
     `deployment_target`: the oldest system that Core ML programs run on. `calibrate`: a folder of photographs
     for static int8, "" for those that packages contain. `executorch_backend`: the backend that ExecuTorch
     lowers to. `parts`: the requested parts of the recipe; empty for the usual ones. `bars`: (role,
-    its least parity) pairs that override the thresholds of recipe and quantization.
+    its least parity) pairs that override the thresholds of recipe and quantization. `languages`: the codes of
+    those whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that
+    replace the installed ones (glosses/sources.py).
     """
 
     recipe: str
@@ -67,6 +69,8 @@ class Settings:
     executorch_backend: str = "xnnpack"
     parts: tuple[str, ...] = ()
     bars: tuple[tuple[str, Threshold], ...] = ()
+    languages: tuple[str, ...] = ()
+    dictionaries: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Raises ExportError for an unsupported value, and for a recipe without a source of weights."""
@@ -204,6 +208,10 @@ class Settings:
             f"{role}={bar.cosine:g}" + ("" if bar.top1 is None else f"/{bar.top1:g}")
             for role, bar in self.bars
         )
+        raw["languages"] = ",".join(self.languages)
+        del raw["dictionaries"]  # paths of this machine
+        if not self.languages:
+            del raw["languages"]  # so that a bundle without glosses is written as before
         return {name: str(value) for name, value in raw.items()}
 
 
@@ -212,7 +220,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
     try:
         values = (
             {f.name: str(f.default) for f in dataclasses.fields(Settings)}
-            | {"sources": "", "keep": "", "parts": "", "bars": ""}
+            | {"sources": "", "keep": "", "parts": "", "bars": "", "languages": ""}
             | raw
         )
         named_sources = dict(_pairs(values["sources"])) | dict(sources)
@@ -233,6 +241,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
             executorch_backend=values["executorch_backend"],
             parts=parse_parts(values["parts"]),
             bars=parse_bars(tuple(filter(None, values["bars"].split(",")))),
+            languages=tuple(filter(None, values["languages"].split(","))),
         )
     except (KeyError, ValueError) as error:
         raise ExportError(

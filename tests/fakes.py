@@ -65,6 +65,7 @@ def fake_models(name: str = "made-up", *, experts: bool = False) -> Models:
         thresholds=thresholds,
         ranking=None,
         prompts={},
+        files=(),
         language=None,
         channels=(CHANNEL,) if experts else (),
     )

@@ -126,9 +126,16 @@ STUDIES = {
         ),
         Study(
             "languages",
-            "a small album asked in six languages: recall beside BM25 alone",
+            "a small album asked in six languages, and translated queries to English memories, with glosses",
             "languages",
-            ("bench/languages.py", "bench/languages.json", *_SEARCH),
+            (
+                "bench/languages.py",
+                "bench/languages.json",
+                "bench/translated",
+                "runtime/glosses",
+                *_RETRIEVAL,
+            ),
+            data="*",
         ),
         Study(
             "llm",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from ..checkpoints import catalogue, pocket
 from ..checkpoints.chat_template import ChatTemplate
 from ..checkpoints.faces import FACES
 from ..components import components, faces, fixtures, query_adapter
+from ..glosses import tables as glosses
 from ..onnx import to_ort
 from ..settings import Settings
 from . import contracts, gazetteer, prefixes
@@ -127,13 +129,13 @@ def licences(settings: Settings) -> dict[str, str]:
         else:
             checkpoint = components.checkpoint(settings, part)
             licence_of[checkpoint.weights.source] = checkpoint.licence
-    if query_adapter.of(settings) is not None:
-        licence_of[settings.chosen.adapter] = query_adapter.LICENCE
-    return licence_of | ({"geonames": gazetteer.NOTICE} if "text" in parts else {})
+    own = {} if query_adapter.of(settings) is None else {settings.chosen.adapter: query_adapter.LICENCE}
+    geonames = {"geonames": gazetteer.NOTICE} if "text" in parts else {}
+    return licence_of | own | geonames | glosses.licences(settings)
 
 
 def _write_files(
-    settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...]
+    settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...], report: Callable[[str], None]
 ) -> tuple[mf.DataFile, ...]:
     names = []
     for name, text in texts(settings).items():
@@ -145,6 +147,7 @@ def _write_files(
         if (adapter := query_adapter.file(settings)) is not None:
             shutil.copyfile(adapter, stage / mf.ADAPTER_FILE)
             names.append(mf.ADAPTER_FILE)
+        names += glosses.write(settings, stage, report)
     if "faces" in settings.chosen.parts():
         names += faces.write_landmarks(settings.source("faces"), stage)
     if ort_files := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
@@ -163,10 +166,14 @@ def finish(
     artifacts: tuple[mf.Artifact, ...],
     stage: Path,
     tools: dict[str, str],
+    report: Callable[[str], None],
 ) -> mf.Manifest:
-    """Writes the data files into the folder `stage` and returns the bundle's manifest."""
+    """Writes the data files into the folder `stage` and returns the bundle's manifest.
+
+    `report` is called with a line for each table of glosses.
+    """
     chosen, language = settings.chosen, components.language(settings)
-    files = _write_files(settings, stage, artifacts)
+    files = _write_files(settings, stage, artifacts, report)
     templates: dict[str, str] = {}
     if language is not None:
         ends = components.llm_tokenizer(settings)[1]
@@ -191,7 +198,7 @@ def finish(
         prompts=templates,
         files=files,
         licences=licences(settings),
-        tools=tools,
+        tools=tools | glosses.tool(settings),
         ranking=mf.Ranking(),
         settings=settings.to_strings(),
         random_parts=settings.random_parts,

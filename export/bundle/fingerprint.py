@@ -21,6 +21,8 @@ from ..settings import Settings
 DATA = tuple(Path(__file__).with_name(name) for name in ("place_names.json", "country_names.json"))
 # Increased when bundles must be exported again although none of CODE changed.
 FORMAT = 1
+# Settings that decide what is in a bundle, and nothing of what is in an artifact.
+ASIDE = ("parts", "bars", "languages", "dictionaries")
 TOOLS = (
     "torch",
     "executorch",
@@ -67,11 +69,11 @@ CODE = (
 def fingerprint(settings: Settings) -> str:
     """SHA-256 over settings, recipe, sources, photographs, tool versions, FORMAT and the code named in CODE.
 
-    It does not depend on the requested parts and targets, which are added to a bundle that lacks them, nor on
-    the user's bars, which a finished artifact passes or does not. Raises
+    It does not depend on the requested parts, targets and languages, which are added to a bundle that lacks
+    them, nor on the user's bars, which a finished artifact passes or does not. Raises
     ExportError if the folder for calibration has too few photographs.
     """
-    values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in ("parts", "bars")}
+    values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in ASIDE}
     versions = [(tool, version(tool)) for tool in TOOLS]
     sha = hashlib.sha256(repr((FORMAT, values, recipe(settings.recipe), versions)).encode())
     for _, source in settings.sources:

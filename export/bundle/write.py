@@ -14,6 +14,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -125,13 +126,17 @@ def _only_one(out: Path) -> Iterator[None]:
 def _export(
     settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, report: Report
 ) -> mf.Manifest:
+    from ..glosses import tables
+
     digest, stage = fingerprint(settings), out.with_name(out.name + ".partial")
     existing = _up_to_date(out, digest, settings) if out.exists() else None
     sources.remember(digest, settings)
+    asked = settings
     settings, needed = _with_existing(settings, targets, existing, str(stage))
-    if existing is not None and {(t.role, t.target) for t in needed} <= {
+    has_artifacts = existing is not None and {(t.role, t.target) for t in needed} <= {
         (a.role, a.target) for a in existing.artifacts
-    }:
+    }
+    if existing is not None and has_artifacts and tables.has_all(existing, asked):
         report("up to date", None)
         return existing
     from ..planning import plan
@@ -139,6 +144,7 @@ def _export(
     _prepare(stage, digest)
     if existing is not None:
         _copy_finished(out, existing, needed)
+    tables.reuse(settings, existing, out, stage)
     if too_much := plan.more_than_free(settings, targets, jobs):
         report(f"{NOTE}{too_much}", None)
     exported = _run(needed, jobs, report)
@@ -150,12 +156,18 @@ def _export(
     for line in contents.notes(settings):
         report(f"{NOTE}{line}", None)
     with workers.quiet(str(stage / "records" / "workers.log")):
-        manifest = contents.finish(settings, parts, tuple(m.artifact for m in exported), stage, tools)
+        artifacts = tuple(m.artifact for m in exported)
+        told = partial(_note, report)
+        manifest = contents.finish(settings, parts, artifacts, stage, tools, told)
     (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
     _remove_unlisted(stage, manifest)
     mf.check(stage, manifest)
     _swap(stage, out)
     return manifest
+
+
+def _note(report: Report, line: str) -> None:
+    report(f"{NOTE}{line}", None)
 
 
 def _with_existing(
@@ -165,11 +177,16 @@ def _with_existing(
 
     An export only adds parts and targets to a bundle; it removes none.
     """
+    from ..glosses import tables
+
     requested = tasks(settings, targets, folder)
     if existing is None:
         return settings, requested
     earlier = parse_parts((existing.settings or {}).get("parts", ""))
-    combined = replace(settings, parts=together(settings.recipe, settings.parts, earlier))
+    languages = tables.kept(settings, (existing.settings or {}).get("languages", ""))
+    combined = replace(
+        settings, parts=together(settings.recipe, settings.parts, earlier), languages=languages
+    )
     needed = {(t.role, t.target) for t in requested} | {(a.role, a.target) for a in existing.artifacts}
     return combined, [task for task in tasks(combined, TARGETS, folder) if (task.role, task.target) in needed]
 

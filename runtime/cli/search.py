@@ -55,10 +55,14 @@ if TYPE_CHECKING:
     help="Who describes what is looked for, where QUERY is about a thing of yours (gamer things).",
 )
 @click.option(
-    "--adapter/--no-adapter",
-    default=True,
-    show_default=True,
-    help="Let the query adapter of the album or its bundle read QUERY, where there is one (English).",
+    "--no-adapter",
+    is_flag=True,
+    help="Do not let the query adapter of the album or its bundle read QUERY (docs/train.md).",
+)
+@click.option(
+    "--no-gloss",
+    is_flag=True,
+    help="Do not read words of other languages as English ones (docs/languages.md).",
 )
 @now_option
 @json_option
@@ -70,8 +74,9 @@ def search(
     refined_by: str,
     mode: str,
     things: str,
-    adapter: bool,
     now: datetime | None,
+    no_adapter: bool,
+    no_gloss: bool,
     as_json: bool,
 ) -> None:
     """Find the photos in ALBUM that QUERY means.
@@ -84,7 +89,7 @@ def search(
         import rich.console
         import rich.table  # noqa: F401 - needed to print; imported while the text tower loads
 
-    options = SearchOptions(things=things, adapter=adapter)
+    options = SearchOptions(things=things, adapter=not no_adapter, gloss=not no_gloss)
     answer = album.search(query, k, refine=refined_by, mode=mode, now=now, options=options)
     warn_of_missing_files("search", album.path, [hit.path for hit in answer.hits])
     if as_json:

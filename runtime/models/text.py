@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,7 @@ class TextEncoder:
     @cached_property
     def words(self) -> dict[str, int]:
         """The whole words of the vocabulary in lower case, with their ids: the commoner, the smaller."""
-        out: dict[str, int] = {}
-        for token, number in self._tokenizer.get_vocab().items():
-            word = token.removesuffix("</w>").lstrip("\u0120\u2581").lower()
-            if word.isalpha() and number < out.get(word, number + 1):
-                out[word] = number
-        return out
+        return whole_words(self._tokenizer.get_vocab())
 
     def ids(self, query: str) -> list[int]:
         """The token ids that the tower gets for a query, cut at `max_tokens`."""
@@ -98,3 +93,13 @@ def embed(session: Session, ids: list[int], adapter: FloatArray | None = None) -
     out = session.run(inputs)["embedding"][0].astype(np.float32)
     vector: FloatArray = out / np.float32(max(float(np.linalg.norm(out)), 1e-12))
     return vector
+
+
+def whole_words(vocabulary: Mapping[str, int]) -> dict[str, int]:
+    """The whole words of a tokenizer's vocabulary in lower case, with their ids: the commoner, the less."""
+    out: dict[str, int] = {}
+    for token, number in vocabulary.items():
+        word = token.removesuffix("</w>").lstrip("\u0120\u2581").lower()
+        if word.isalpha() and number < out.get(word, number + 1):
+            out[word] = number
+    return out

@@ -15,6 +15,7 @@ from ..cues.dates import DAY_MS, EPOCH, Interval
 from ..cues.home import learn_home
 from ..cues.printed import printed_days
 from ..cues.recurring import into_day, into_week
+from ..glosses.letters import Names
 from .stages.ranking import Conversations
 
 NAMES = 500  # most linked entities; a refinement is shown those of them that fit the query
@@ -46,6 +47,11 @@ class AlbumFacts:
     def names(self) -> list[str]:
         """The names of the NAMES most linked entities."""
         return self._album.entity_names(NAMES)
+
+    @cached_property
+    def name_words(self) -> Names:
+        """The words of all entities' names, which a query in another language keeps."""
+        return Names(entity.name for entity in self._album.listed_entities())
 
     @cached_property
     def pictured(self) -> RowSet:

@@ -62,7 +62,8 @@ class Trace:
 
     The photo counts correspond to the paper's Table 10, the milliseconds to its Table 3.
 
-    `cues`: one line for each cue understood. `cubes`: the boxes given to the K-D tree; empty: all photos.
+    `cues`: one line for each cue understood, and for each word of another language ("собака → dog, hound").
+    `cubes`: the boxes given to the K-D tree; empty: all photos.
     `left`: number of photos after each layer, the album's size first. `linked`: how many of them are linked
     to a chosen entity node (in mode "fused" the graph only ranks and drops no photo). `milliseconds`: by
     LAYERS. `load_ms`: opening what this query was the first to need, which counts for no layer. `plan`: how

@@ -21,6 +21,7 @@ from gamer.index import Album
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..errors import RuntimeFailure
+from ..glosses.bundled import Bundled
 from ..models.models import Models, check_encoders
 from . import hits, wishes_met
 from .album_facts import AlbumFacts
@@ -51,7 +52,8 @@ class Engine:
         self.models, self.album = models, album
         self.ranking = ranking or models.manifest.ranking or Ranking()
         self.facts, self.things = AlbumFacts(album), Things(album)
-        self._parts = Parts(models, album, self.facts, self.ranking, self.things)
+        self.glosses = Bundled(models)
+        self._parts = Parts(models, album, self.facts, self.ranking, self.things, self.glosses)
         self._warm_lock, self._warmed, self._llm_warm = Lock(), False, False
 
     @classmethod
@@ -123,6 +125,10 @@ class Engine:
         """As `cues`, with the album's events looked up."""
         return query_reader.resolved(self._parts, self.cues(text, now))
 
+    def is_glossed(self, text: str) -> bool:
+        """Whether a query is in another language than English, and read by glosses."""
+        return self._parts.glossed(text) is not None
+
     def refinement_request(self, query: str, now: datetime | None = None) -> refine.RefinementRequest:
         """What a search with refined_by="llm" would ask the language model, and judge its answer by."""
         request = self._request(query, None, "llm", "fused", now, DEFAULT, SILENT)
@@ -175,6 +181,7 @@ class Engine:
         self.album.in_cubes([])
         self.album.match_entities(zero, np.zeros(1, np.int64), 2.0)
         self.album.words("photo")
+        self._parts.glossed("photo")
         _ = self.facts.conversations
         for channel in channels.searched(self.album, queries):
             self.album.scores(channel, queries[channel], np.zeros(1, np.int64))

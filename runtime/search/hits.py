@@ -96,7 +96,9 @@ def _trace(parts: Parts, state: State, milliseconds: Mapping[str, float]) -> Tra
     request, scope, nodes, reflection = state.request, state.scope, state.nodes, state.refined.reflection
     return Trace(
         query=request.query,
-        cues=cue_lines(state.cues) + (reflection.lines if reflection else ()),
+        cues=cue_lines(state.cues)
+        + (glossed.lines if (glossed := state.refined.glossed) else ())
+        + (reflection.lines if reflection else ()),
         cube_lines=cube_lines(state.cues),
         cubes=state.cues.cubes,
         refined=state.refined.text,

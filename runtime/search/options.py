@@ -37,7 +37,8 @@ class SearchOptions:
     milliseconds by layer (else zeros). `things`: who writes T_t for a query about a thing of the owner, one
     of THINGS (things.py); "off": nobody. `thing_weight`: of its feature; None: the default. `adapter`: what
     reads the query for the vector that photos are ranked by: True: the query adapter of album or bundle, if
-    there is one; False: none; or another one's values.
+    there is one; False: none; or another one's values. `gloss`: whether words of other languages are read as
+    English ones, by the bundle's tables (glosses/).
     """
 
     within: RowSet | None = None
@@ -53,6 +54,7 @@ class SearchOptions:
     things: str = "off"
     thing_weight: float | None = None
     adapter: FloatArray | bool = True
+    gloss: bool = True
 
     def __post_init__(self) -> None:
         if unknown := self.skip - SKIPPABLE:

@@ -22,8 +22,11 @@ _WORD = re.compile(rf"[^\W\d_]{{{LEAST_NAME},20}}")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def mended(text: str, album: Album, models: Models) -> str:
-    """`text` with its misspelt words replaced; unchanged if there is none, or more than MAX_MENDED."""
+def mended(text: str, album: Album, models: Models, is_english: bool = True) -> str:
+    """`text` with its misspelt words replaced; unchanged if there is none, or more than MAX_MENDED.
+
+    `is_english`: False for a query that is known to be in another language.
+    """
     vocabulary, names = models.text.words, _names(album)
     words = list(dict.fromkeys(_WORD.findall(text)))
     held = _held(album, [word.lower() for word in words])
@@ -35,7 +38,7 @@ def mended(text: str, album: Album, models: Models) -> str:
     }
     if len(unknown) > MAX_MENDED:
         return text
-    english = language_of(text) is None
+    english = is_english and language_of(text) is None
     for word in unwritten:
         candidates = near(word.lower())
         is_name = word[0].isupper() and not text.startswith(word)

@@ -18,6 +18,8 @@ from gamer.index import Album, EntityMatch, FloatArray, RowArray, RowSet
 
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
+from ..glosses.bundled import Bundled
+from ..glosses.choice import Glossed, chosen
 from ..models.models import Models
 from ..models.query_adapter import path_beside
 from .album_facts import AlbumFacts
@@ -47,6 +49,7 @@ class Parts:
     facts: AlbumFacts
     ranking: Ranking
     things: Things
+    glosses: Bundled
     refinements: Refinements = field(default_factory=Refinements)
     llm_lock: Lock = field(default_factory=Lock)
 
@@ -54,6 +57,12 @@ class Parts:
     def adapter(self) -> FloatArray | None:
         """What reads the queries, float32 [layers, 2, rank, H]; None for the text tower as it is."""
         return self.models.query_adapter(path_beside(self.album.path))
+
+    def glossed(self, text: str) -> Glossed | None:
+        """A query in another language than English in English words; None for an English one."""
+        reader = self.glosses.reader
+        reading = None if reader is None else reader.read(text, self.facts.name_words)
+        return None if reading is None else chosen(reading, lambda forms: self.album.words("", forms))
 
     def readable(self, word: str) -> bool:
         """Whether the text tower knows the word whole, or a memory holds it."""
@@ -82,7 +91,8 @@ class Refined:
     `how`: see Trace.refined_by. `plain`: the vector of `text`. `aligned`: the one that photos are ranked by,
     which the query adapter makes; without one, `plain` blended with the vector of a sentence that contains
     `text`. `adapted`: which of the two. `projected`: v_Q of the channels of trained experts, by channel.
-    `reflection`: what the bank of things says of the query.
+    `reflection`: what the bank of things says of the query. `glossed`: the words that `text` was made of, if
+    the query is in another language.
     """
 
     text: str
@@ -92,6 +102,7 @@ class Refined:
     adapted: bool = False
     projected: dict[str, FloatArray] = field(default_factory=dict)
     reflection: Reflection | None = None
+    glossed: Glossed | None = None
 
     def vectors(self, shared: FloatArray) -> dict[str, FloatArray]:
         """The vector of each channel; `shared`: the one of the text tower's channels."""

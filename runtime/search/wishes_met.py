@@ -53,6 +53,8 @@ class Engine(Protocol):
 
     def cues(self, text: str, now: datetime | None = None) -> Cues: ...
 
+    def is_glossed(self, text: str) -> bool: ...
+
     def cues_with_events(self, text: str, now: datetime | None = None) -> Cues: ...
 
 
@@ -103,7 +105,8 @@ class _Search:
         """`answer`, or that to the query with its spelling mended, if only that one is found."""
         if not answer.doubtful or options.vector is not None:
             return answer
-        mended = spelling.mended(text, self._engine.album, self._engine.models)
+        english = not (options.gloss and self._engine.is_glossed(text))
+        mended = spelling.mended(text, self._engine.album, self._engine.models, english)
         if mended == text:
             return answer
         again = self._search(mended, k, options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -115,9 +115,12 @@ class VectorLayer(Layer):
         length = float(np.linalg.norm(mean))
         return np.asarray(mean / length, np.float32) if length else None
 
-    def words(self, query: str) -> WordScores:
-        """The query's words, each with the photos whose memories hold it (lexical.py)."""
-        forms, texts = spellings(query), self._texts
+    def words(self, query: str, forms: Sequence[tuple[str, ...]] | None = None) -> WordScores:
+        """The query's words, each with the photos whose memories hold it (lexical.py).
+
+        `forms`: the words to look up instead, each with what else may stand for it, of which the best counts.
+        """
+        forms, texts = spellings(query) if forms is None else forms, self._texts
         return self._file.load(lambda db: look_up(db, forms, texts, self._file.photos))
 
     def search_text(self, query: str, k: int, rows: RowArray | None = None) -> TextResult:

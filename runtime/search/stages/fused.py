@@ -36,7 +36,7 @@ def rank(parts: Parts, state: State) -> Ranked:
     """The photos with their summands, unordered."""
     refined, observer, weights = state.refined, state.request.observer, state.request.weights
     with observer.step("vectors", "words (BM25)"):
-        words = parts.album.words(refined.text)
+        words = parts.album.words(refined.text, None if refined.glossed is None else refined.glossed.forms)
     query = _Query(words, refined.vectors(refined.aligned), _clues(parts, state))
     with observer.step("vectors", "candidates"):
         rows, plan = _candidates(parts, state, query)

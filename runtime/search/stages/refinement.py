@@ -23,6 +23,9 @@ def refined(parts: Parts, state: State) -> State:
     request = state.request
     with request.observer.step("refine", "rewrite"):
         text, how = _rewritten(parts, state)
+        glossed = parts.glossed(text) if request.options.gloss and how != "given" else None
+        if glossed is not None:
+            text = glossed.text if how == "off" else refine.fast(glossed.text)
     if (vector := request.options.vector) is not None:
         found = Refined(text, how, vector, vector)
     else:
@@ -32,7 +35,8 @@ def refined(parts: Parts, state: State) -> State:
         aligned = _aligned(parts, text, plain, adapter, request.observer)
         projections = projected(parts, text, plain, request.observer)
         found = Refined(text, how, plain, aligned, adapter is not None, projections)
-    return replace(state, refined=replace(found, reflection=_reflection(parts, state, text)))
+    reflection = _reflection(parts, state, text)
+    return replace(state, refined=replace(found, reflection=reflection, glossed=glossed))
 
 
 def projected(parts: Parts, text: str, vector: FloatArray, observer: Observer) -> dict[str, FloatArray]:

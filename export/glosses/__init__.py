@@ -1,0 +1,1 @@
+"""Tables of glosses for queries in other languages than English, made of dictionaries that are installed."""

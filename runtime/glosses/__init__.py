@@ -1,0 +1,1 @@
+"""Queries in other languages than English, understood word by word with the bundle's tables of glosses."""

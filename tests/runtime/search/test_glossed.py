@@ -1,0 +1,90 @@
+"""A search in another language with a table of a few words: what finds, what is said, what is left alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from gamer.export.glosses.writing import Spelling, encoded
+from gamer.index import Album
+from gamer.runtime.glosses.reading import Reader
+from gamer.runtime.glosses.table import GlossTable
+from gamer.runtime.indexing.build import build
+from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import SearchOptions
+from tests.fakes import fake_models
+
+WORDS = {
+    "собака": {"dog": 1.0, "hound": 0.4},
+    "на": {"on": 1.0},
+    "пляже": {"beach": 1.0},
+    "фотографии": {"photos": 1.0},
+    "выиграл": {"win": 1.0},
+}
+MEMORIES = {
+    "dog": "a dog at the sea",
+    "cheese": "cheese at the market",
+    "prize": "our friend Caroline won a cup",
+    "кот": "кот спит на подоконнике",
+}
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    photos = [
+        json.dumps({"id": name, "memories": [{"source": "note", "text": text}]})
+        for name, text in MEMORIES.items()
+    ]
+    (tmp_path / "photos.jsonl").write_text("\n".join(photos) + "\n", encoding="utf-8")
+    (tmp_path / "t.bin").write_bytes(encoded(Spelling("ru"), WORDS, {word: [word] for word in WORDS}))
+    models = fake_models()
+    engine = Engine(models, Album.open(build(tmp_path / "photos.jsonl", models, tmp_path / "a.gamer").path))
+    english = {word: rank for rank, word in enumerate(("the", "a", "at", "of", "dog", "sea"))}
+    engine.glosses.reader = Reader([GlossTable(tmp_path / "t.bin")], english)
+    yield engine
+    engine.close()
+
+
+def _first(engine: Engine, query: str, options: SearchOptions) -> str:
+    weights = replace(engine.ranking, text=0.0, entity=0.0, related=0.0)  # made-up vectors mean nothing
+    return engine.search(query, 1, options=replace(options, weights=weights)).hits[0].id
+
+
+def test_a_word_finds_by_its_glosses_and_the_trace_says_so(engine: Engine) -> None:
+    answer = engine.search("собака на пляже", 4)
+    assert answer.trace.refined == "dog on beach" and "собака → dog, hound" in answer.trace.cues
+    assert "собака → dog, hound" in json.dumps(asdict(answer), ensure_ascii=False)
+    assert _first(engine, "собака на пляже", SearchOptions()) == "dog"
+    assert {hit.parts["words"] > 0 for hit in answer.hits if hit.id == "dog"} == {True}
+
+
+def test_glosses_are_left_out_on_request(engine: Engine) -> None:
+    answer = engine.search("собака на пляже", 4, options=SearchOptions(gloss=False))
+    assert answer.trace.refined == "собака на пляже" and not any("→" in line for line in answer.trace.cues)
+
+
+def test_an_english_query_is_searched_as_before(engine: Engine) -> None:
+    with_tables, without = (
+        engine.search("the dog at sea", 4, options=SearchOptions(gloss=gloss, timed=False))
+        for gloss in (True, False)
+    )
+    assert with_tables == without
+
+
+def test_irregular_forms_and_names_of_other_scripts_are_found(engine: Engine) -> None:
+    assert _first(engine, "собака выиграл", SearchOptions()) in ("dog", "prize")
+    answer = engine.search("выиграл Кэролайн", 4)
+    assert answer.trace.refined == "win Caroline"
+    assert max(answer.hits, key=lambda hit: hit.parts["words"]).id == "prize"
+
+
+def test_memories_in_the_querys_own_language_are_found_by_its_words(engine: Engine) -> None:
+    assert _first(engine, "кот", SearchOptions()) == "кот"
+
+
+def test_filler_goes_in_english(engine: Engine) -> None:
+    assert engine.search("фотографии собака", 1).trace.refined == "dog"
