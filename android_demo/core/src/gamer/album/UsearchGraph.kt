@@ -30,8 +30,9 @@ internal class UsearchGraph private constructor(
         for (level in top downTo 1) {
             do {
                 var moved = false
-                for (n in 0 until countAt(at, level)) {
-                    val next = linkAt(at, level, n)
+                val from = at
+                for (n in 0 until countAt(from, level)) {
+                    val next = linkAt(from, level, n)
                     val d = far(next)
                     if (d < least) {
                         least = d
