@@ -154,6 +154,8 @@ mobile-suites:
 	@echo "== conformance: cases x ports"
 	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)
 	@$(subst table,runners,$(TABLE))
+	@echo "== searches of an album of 5,000 made photos"
+	@PYTHONPATH=. $(BIN)/python -m tools.phone_search --bundle $(OUT)/pocket --folder $(OUT)/made --photos 5000 --rounds 3
 	@echo "== graphs that the ports build, read here"
 	@PYTHONPATH=. $(BIN)/python -m tools.conformance.graphs
 	@if [ $(MOBILE) = required ]; then $(MAKE) --no-print-directory arm64-check; fi

@@ -16,6 +16,9 @@ enum Backend: String, CaseIterable, Identifiable {
     static var chosen: Backend { UserDefaults.standard.string(forKey: key).flatMap(Backend.init) ?? .onnx }
     var id: String { rawValue }
 
+    /// For indexing, which takes long and for which nobody waits: its threads sleep while they wait.
+    var resting: ModelBackend { self == .onnx ? OrtBackend(threads: 2, spins: false) : engine }
+
     var engine: ModelBackend {
         switch self {
         case .onnx: return OrtBackend(threads: 2)

@@ -50,7 +50,7 @@ enum Indexing {
     static func run(stop: Stop, progress: (IndexReport) -> Void) throws -> IndexOutcome {
         guard Places.hasBundle, [.all, .chosen].contains(PhotoLibrary.access) else { return .finished }
         return try gate.pass {
-            let models = try Models(Places.bundle.path, Backend.chosen.engine, cache: Places.caches.path)
+            let models = try Models(Places.bundle.path, Backend.chosen.resting, cache: Places.caches.path)
             let encoder = PhotoEncoder(models)
             let skips = SkipList(Places.skips.path)
             let pool = { (batch: () throws -> Void) in try autoreleasepool { try batch() } }

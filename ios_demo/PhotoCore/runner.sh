@@ -2,6 +2,7 @@
 # Searches an album with the Swift core: ios_demo/PhotoCore/runner.sh BUNDLE ALBUM "query" --now DATE; hits and trace as JSON, as `gamer search --json`.
 # `runner.sh bench BUNDLE ALBUM --now DATE [-n RUNS]` measures; `runner.sh index BUNDLE ALBUM PHOTO.rgb WIDTH HEIGHT ID [--memory TEXT]` adds a photo.
 # `runner.sh check BUNDLE` opens every component and prints the worst cosine of each one's golden inputs.
+# `runner.sh searches BUNDLE ALBUM ROUNDS QUERY... --now DATE` is what tools/phone_search.py measures.
 # `runner.sh finish ALBUM` builds the segments that are due, for an album whose entities have their vectors.
 . "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)/build.sh"
 COMMAND=()
@@ -23,8 +24,8 @@ if [ "${1:-}" = finish ] && [ $# = 2 ]; then
   fi
   exit 0
 fi
-case "${1:-}" in bench | index) COMMAND=("$1"); shift ;; esac
-[ $# -ge 2 ] || { sed -n 2,5p "${BASH_SOURCE[0]}" >&2; exit 2; }
+case "${1:-}" in bench | index | searches) COMMAND=("$1"); shift ;; esac
+[ $# -ge 2 ] || { sed -n 2,6p "${BASH_SOURCE[0]}" >&2; exit 2; }
 BUNDLE="$(cd "$1" && pwd -P)"
 ALBUM="$(cd "$(dirname "$2")" && pwd -P)/$(basename "$2")"
 shift 2

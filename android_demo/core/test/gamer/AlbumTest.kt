@@ -14,6 +14,7 @@ import gamer.album.Memory
 import gamer.album.Mention
 import gamer.album.Photo
 import gamer.album.Query
+import gamer.album.Rows
 import gamer.album.VectorSet
 import gamer.common.AlbumError
 import gamer.jvm.JdbcDatabase
@@ -28,6 +29,36 @@ import kotlin.test.assertFailsWith
 import kotlin.test.assertTrue
 
 class AlbumTest {
+    @Test
+    fun `rough scores are near, and whatever reaches the least may reach it`() {
+        val made = List(200) { VectorSet.quantize(vector(it)) }
+        val codes = ByteArray(200 * 16) { made[it / 16].codes[it % 16] }
+        val set = VectorSet(16, codes, FloatArray(200) { made[it].scale }, IntArray(200) { it }, null)
+        val query = Query(vector(999))
+        val rows = IntArray(200) { it }
+        val exact = set.scores(query, rows, isRough = false)
+        val rough = set.scores(query, rows, isRough = true)
+        for (at in rows) {
+            assertEquals(set.dot(query, at), exact[at])
+            assertEquals(exact[at], rough[at], 0.01f)
+            for (least in floatArrayOf(-0.2f, 0.1f, 0.3f, exact[at])) if (exact[at] >= least) assertTrue(set.mayReach(query, at, least))
+        }
+        assertTrue(rows.any { !set.mayReach(query, it, 0.3f) })
+    }
+
+    @Test
+    fun `the best are the first of the sorted`() {
+        val random = Random(3)
+        for (size in listOf(0, 1, 7, 300)) {
+            val values = FloatArray(size) { listOf(0f, -0f, Float.NEGATIVE_INFINITY, random.nextInt(9) - 4f, random.nextFloat())[random.nextInt(5)] }
+            val sorted = values.indices.sortedWith { a, b -> (values[b] + 0f).compareTo(values[a] + 0f) }
+            for (k in listOf(0, 1, 5, 60, 1000)) {
+                assertEquals(sorted.take(k), Rows.best(values, k).toList())
+                assertEquals(sorted.take(k).filter { values[it] > Float.NEGATIVE_INFINITY }, Rows.top(values, k).toList())
+            }
+        }
+    }
+
     private val folder: File = Files.createTempDirectory("album").toFile()
     private val path = File(folder, "a.gamer")
 

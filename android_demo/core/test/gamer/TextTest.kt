@@ -8,7 +8,10 @@ import gamer.common.all
 import gamer.indexing.Entities
 import gamer.jvm.JdbcDatabase
 import java.io.File
+import java.math.BigDecimal
+import java.math.RoundingMode
 import java.nio.file.Files
+import java.util.Random
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertTrue
@@ -29,6 +32,15 @@ class TextTest {
         assertEquals("0.38", PyText.fixed(0.375, 2))
         assertEquals("-0.00", PyText.fixed(-0.001, 2))
         assertEquals("2.67", PyText.fixed(2.675, 2)) // the double nearest to 2.675 is below it
+    }
+
+    @Test
+    fun `rounds fast as it does exactly`() {
+        val random = Random(1)
+        val halves = (-400..400).map { it / 800.0 }
+        for (value in halves + List(3000) { random.nextGaussian() * Math.pow(10.0, random.nextInt(12) - 3.0) }) {
+            for (digits in listOf(1, 3, 4)) assertEquals(BigDecimal(value).setScale(digits, RoundingMode.HALF_EVEN).toDouble(), PyText.round(value, digits))
+        }
     }
 
     @Test

@@ -6,7 +6,7 @@ final class OrtSession: ModelSession {
     let artifact: Artifact
     private var session: OpaquePointer?
 
-    init(_ path: String, _ artifact: Artifact, threads: Int, unfused: Bool) throws {
+    init(_ path: String, _ artifact: Artifact, threads: Int, unfused: Bool, spins: Bool) throws {
         self.artifact = artifact
         let api = Runtime.api
         var options: OpaquePointer?
@@ -15,7 +15,7 @@ final class OrtSession: ModelSession {
         try Runtime.check(api.SetIntraOpNumThreads!(options, Int32(threads)), path)
         try Runtime.check(api.SetInterOpNumThreads!(options, 1), path)
         // Operators are short: waking a sleeping thread for each would cost more than the operator.
-        try Runtime.check(api.AddSessionConfigEntry!(options, "session.intra_op.allow_spinning", threads > 1 ? "1" : "0"), path)
+        try Runtime.check(api.AddSessionConfigEntry!(options, "session.intra_op.allow_spinning", spins && threads > 1 ? "1" : "0"), path)
         // Without VNNI, products of unsigned and signed bytes saturate in 16 bits. This option selects
         // kernels that do not saturate; with VNNI they would gain nothing and take up to twice the time.
         if Processor.here.saturates { try Runtime.check(api.AddSessionConfigEntry!(options, "session.x64quantprecision", "1"), path) }

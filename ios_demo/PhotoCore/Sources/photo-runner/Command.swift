@@ -27,6 +27,7 @@ struct Command {
         case ("bench", 3): return try Benchmark(engine(words[1], words[2]), now: now(), runs: number("-n", 20)).measure().text
         case ("index", 7): return try index()
         case ("finish", 2): return try finished(words[1])
+        case ("searches", 5...): return try searches()
         case (_, 3):
             var request = SearchRequest(words[2], now: try now())
             request.k = try options["-k"].map { _ in try number("-k", 5) }
@@ -53,6 +54,39 @@ struct Command {
         try writer.finish { names in throw Failure.runtime("no encoder for \(names[0])") }
         let (seconds, attoseconds) = (ContinuousClock.now - begun).components
         return JSON.object([.init("ms", .number(Double(seconds) * 1e3 + Double(attoseconds) / 1e15))]).text
+    }
+
+    /// What tools/phone_search.py measures of searches: the first one, which opens the bundle and the album, and ROUNDS of all queries
+    /// after one that does not count; milliseconds of the searching thread's processor but for `first_ms`.
+    private func searches() throws -> String {
+        func cpu() -> UInt64 {
+            var spent = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent)
+            return UInt64(spent.tv_sec) * 1_000_000_000 + UInt64(spent.tv_nsec)
+        }
+        let queries = words.dropFirst(4), now = try now(), begin = DispatchTime.now().uptimeNanoseconds, beginCPU = cpu()
+        let rules = ProcessInfo.processInfo.environment["PHOTO_RULES"] ?? "runtime/cues/cue_rules.json"
+        let engine = try Engine(try Models(words[1], OrtBackend(), cache: NSTemporaryDirectory()), try Album(words[2]), rules: rules)
+        engine.clock = cpu
+        var ids: [JSON] = []
+        func spent(_ query: String) throws -> JSON {
+            var request = SearchRequest(query, now: now)
+            request.k = try number("-k", 60)
+            let begin = cpu(), answer = try engine.search(request), all = Double(cpu() - begin) / 1e6
+            ids.append(.array(answer.hits.map { .string($0.photo.id) }))
+            return .object((answer.trace.milliseconds.map { ($0.layer, $0.spent) } + [("all", all)]).map { JSON.Member($0.0, .number($0.1)) })
+        }
+        _ = try spent(queries.first!)
+        let first = Double(DispatchTime.now().uptimeNanoseconds - begin) / 1e6, firstCPU = Double(cpu() - beginCPU) / 1e6
+        ids = []
+        for query in queries { _ = try spent(query) }
+        let found = try (0..<(Int(words[3]) ?? 1)).flatMap { _ in try queries.map(spent) }
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""  // Linux alone has it
+        let peak = status.split(separator: "\n").first { $0.hasPrefix("VmHWM") }.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+        return JSON.object([
+            .init("first_ms", .number(first)), .init("first_cpu_ms", .number(firstCPU)), .init("peak_mb", .int(peak / 1024)),
+            .init("ids", .array(Array(ids.prefix(queries.count)))), .init("searches", .array(found)),
+        ]).text
     }
 
     private func number(_ name: String, _ otherwise: Int) throws -> Int {

@@ -1,3 +1,4 @@
+import Foundation
 import XCTest
 
 @testable import PhotoCore
@@ -41,6 +42,49 @@ final class CommonTests: XCTestCase {
         numbers.forEach { heap.push($0) }
         while let least = heap.pop() { out.append(least) }
         XCTAssertEqual(out, numbers.sorted())
+    }
+
+    func testRoughScoresAreNear() {
+        func vector(_ n: Int) -> [Float] {
+            let numbers = (0..<16).map { i -> Float in Float(sin(Double(n * 16 + i * i + 1))) }
+            return TextEncoder.unit(numbers)
+        }
+        let made = (0..<200).map { Quantized(vector($0)) }
+        let set = VectorSet(dim: 16, codes: made.flatMap(\.codes), scales: made.map(\.scale), owners: Array(0..<200), fine: nil)
+        let query = VectorQuery(vector(999)), rows = Array(0..<200)
+        let exact = set.bestOf(query, rows), rough = set.bestOf(query, rows, isRough: true)
+        for at in rows {
+            XCTAssertEqual(exact[at], set.dot(query, at))
+            XCTAssertEqual(exact[at], rough[at], accuracy: 0.01)
+            let bounds: [Float] = [-0.2, 0.1, 0.3, exact[at]]
+            for least in bounds where exact[at] >= least { XCTAssertTrue(set.mayReach(query, at, least)) }
+        }
+        XCTAssertTrue(rows.contains { !set.mayReach(query, $0, 0.3) })
+    }
+
+    func testTopmostAreTheFirstOfTheSorted() {
+        for size in [0, 1, 7, 300] {
+            let scores = (0..<size).map { n -> Float in
+                let choices: [Float] = [0, -0.0, -.infinity, Float(n * 7919 % 11) - 5, Float(n * 31 % 97) / 97]
+                return choices[n * 13 % 5]
+            }
+            for k in [0, 1, 5, 60, 1000] { XCTAssertEqual(topmost(scores, k), Array(descending(scores).prefix(k))) }
+        }
+    }
+
+    func testRoundsFastAsItDoesExactly() {
+        let halves = (-400...400).map { n -> Double in Double(n) / 800 }
+        let others = (1...3000).map { n -> Double in sin(Double(n)) * pow(10, Double(n % 12) - 3) }
+        for value in halves + others {
+            for digits in [1, 3, 4] { XCTAssertEqual(rounded(value, digits), Double(String(format: "%.\(digits)f", value))) }
+        }
+    }
+
+    func testNumbersAmongOthers() {
+        XCTAssertEqual(ascending([3, 1, 3, 2, 1]), [1, 2, 3])
+        let some = [2, 3, 5, 8]
+        XCTAssertEqual((0..<10).filter { isAmong(some, $0) }, some)
+        XCTAssertEqual(marked([true, false, true]), [0, 2])
     }
 
     func testDivisionRoundsDown() {

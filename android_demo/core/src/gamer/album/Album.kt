@@ -19,7 +19,7 @@ class Album private constructor(private val db: Database, val path: File) : Auto
 
     private val dims: Map<String, Int> by loaded { Loader.channelDims(db) }
     private val space: Space by loaded { openSpace() }
-    private val points: Array<LongArray> by loaded { space.points() }
+    private val points: Array<LongArray> by loaded { space.columns() }
     private val roots: IntArray by loaded { Loader.entityRoots(db) }
     private val mentions: List<IntArray> by loaded { Loader.mentions(db, roots, size) }
     private val entitiesOf: Links by loaded { links(mentions, 1, 0, size) }
@@ -47,19 +47,23 @@ class Album private constructor(private val db: Database, val path: File) : Auto
 
     // Photos
 
+    fun photo(row: Int): Photo = photos(intArrayOf(row))[0]
+
     /**
-     * The photo in a row. Its values are checked against their checksum (version 1 stores none). Raises
+     * The photos in these rows, in their order. Their values are checked against their checksums (version 1 stores none). Raises
      * [AlbumError].
      */
-    fun photo(row: Int): Photo = load {
-        val found = db.query("SELECT ${Loader.PHOTO_COLUMNS}, crc FROM photos WHERE row=?", row.toLong()).firstOrNull()
-            ?: throw AlbumError("$path: no photo in row $row; rows are 0..${size - 1}")
-        val wanted = found[11]
-        if (wanted != null && wanted != Crc.ofPhoto(db, row.toLong(), channels())) {
-            throw AlbumError("$path: the photo in row $row is damaged (its checksum differs); run verify and index it again")
+    fun photos(rows: IntArray): List<Photo> = load {
+        val records = PhotoRecords(db, rows)
+        val found = records.photos()
+        val sums = if (found.values.all { it.second == null }) emptyMap() else records.checksums(channels())
+        rows.map { row ->
+            val (photo, wanted) = found[row] ?: throw AlbumError("$path: no photo in row $row; rows are 0..${size - 1}")
+            if (wanted != null && wanted != sums[row]) {
+                throw AlbumError("$path: the photo in row $row is damaged (its checksum differs); run verify and index it again")
+            }
+            photo
         }
-        val memories = db.query("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", row.toLong())
-        Loader.photo(found, memories.map { Memory(it[0].asText(), it[1].asText(), it[2] as String?, it[3] as String?) })
     }
 
     fun rowOf(photoId: String): Int = load {
@@ -80,12 +84,12 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     }
 
     /** Wall time of a row in ms, [Space.LOWEST] where unknown. */
-    fun time(row: Int): Long = points[row][2]
+    fun time(row: Int): Long = points[2][row]
 
     /** Latitude of a row in degrees, NaN where unknown. */
-    fun latitude(row: Int): Double = degrees(points[row][0])
+    fun latitude(row: Int): Double = degrees(points[0][row])
 
-    fun longitude(row: Int): Double = degrees(points[row][1])
+    fun longitude(row: Int): Double = degrees(points[1][row])
 
     private fun degrees(e7: Long): Double = if (e7 == Space.LOWEST) Double.NaN else e7 / Space.E7.toDouble()
 
@@ -117,38 +121,43 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         val similarity = nodes.similar(ready(query, nodes.dim, "entities"), least)
         val wanted = Rows.mask(rows, size)
         val out = ArrayList<EntityMatch>()
-        val similar = similarity.indices.filter { similarity[it] >= least }
-        for (row in similar.sortedWith { a, b -> java.lang.Float.compare(similarity[b], similarity[a]) }) {
+        val similar = Rows.keep(IntArray(similarity.size) { it }) { similarity[it] >= least }
+        for (at in Rows.descending(FloatArray(similar.size) { similarity[similar[it]] })) {
             if (out.size >= limit) break
+            val row = similar[at]
             val above = Links.above(row, parents, depth)
             val shown = photosOf.of(row)
-            val (own, others) = hanging.of(above).filter { wanted[it] }.partition { shown.binarySearch(it) >= 0 }
-            val reached = if (above.sumOf { hanging.count(it) } > MOST_REACHED) emptyList() else others
-            if (own.isEmpty() && reached.isEmpty()) continue
-            val (name, kind) = entity(row)
-            out.add(EntityMatch(row, name, kind, similarity[row], own.toIntArray(), reached.toIntArray()))
+            val found = Rows.keep(hanging.of(above)) { wanted[it] }
+            val own = Rows.keep(found) { shown.binarySearch(it) >= 0 }
+            val reached = if (above.sumOf { hanging.count(it) } > MOST_REACHED) IntArray(0) else Rows.without(found, own)
+            if (own.isNotEmpty() || reached.isNotEmpty()) out.add(EntityMatch(row, "", "", similarity[row], own, reached))
         }
-        return out
+        val said = entities(out.map { it.row })
+        return out.map { match -> said.getValue(match.row).let { (name, kind) -> EntityMatch(match.row, name, kind, match.similarity, match.photos, match.reached) } }
     }
 
     /** The names of the entities linked to the most photos, most linked first. */
     fun entityNames(limit: Int): List<String> {
         val order = roots.indices.sortedByDescending { photosOf.of(it).size }
-        return order.filter { roots[it] == it }.take(limit).map { entity(it).first }
+        val first = order.filter { roots[it] == it }.take(limit)
+        return entities(first).let { said -> first.map { said.getValue(it).first } }
     }
 
-    private fun entity(row: Int): Pair<String, String> =
-        load { db.query("SELECT name, kind FROM entities WHERE row=?", row.toLong())[0].let { it[0].asText() to it[1].asText() } }
+    /** By row, the names and kinds of entities. */
+    private fun entities(rows: List<Int>): Map<Int, Pair<String, String>> =
+        load { db.query("SELECT row, name, kind FROM entities WHERE row IN (${rows.joinToString(",")})").associate { it[0].asInt() to (it[1].asText() to it[2].asText()) } }
 
     // Layer 3: vectors and words
 
     fun channels(): List<String> = dims.keys.sorted()
 
-    /** For each of [rows] the cosine of its best chunk, -∞ for a photo without a vector in the channel. */
-    fun scores(channel: String, query: FloatArray, rows: IntArray): FloatArray {
+    /**
+     * For each of [rows] the cosine of its best chunk, -∞ for a photo without a vector in the channel. [isRough]: in half the time, to
+     * some 0.001.
+     */
+    fun scores(channel: String, query: FloatArray, rows: IntArray, isRough: Boolean = false): FloatArray {
         val vectors = vectors(channel) ?: return FloatArray(rows.size) { Float.NEGATIVE_INFINITY }
-        val ready = ready(query, vectors.dim, channel)
-        return FloatArray(rows.size) { vectors.best(ready, rows[it]) }
+        return vectors.scores(ready(query, vectors.dim, channel), rows, isRough)
     }
 
     /** The mean of a photo's vectors, of length 1; null if it has none in the channel. */

@@ -1,7 +1,5 @@
 package gamer.album
 
-import java.nio.ByteBuffer
-import java.nio.ByteOrder
 import java.util.zip.CRC32
 
 /**
@@ -10,6 +8,7 @@ import java.util.zip.CRC32
  */
 class Crc {
     private val crc = CRC32()
+    private val small = ByteArray(9)
 
     val value: Long get() = crc.value
 
@@ -17,8 +16,8 @@ class Crc {
      * Adds each value's bytes, with a letter for its type, so that different lists of values give different
      * bytes.
      */
-    fun add(values: Array<out Any?>): Crc {
-        for (value in values) one(value)
+    fun add(values: Array<out Any?>, from: Int = 0, to: Int = values.size): Crc {
+        for (at in from until to) one(values[at])
         return this
     }
 
@@ -35,8 +34,9 @@ class Crc {
     }
 
     private fun number(letter: Char, bits: Long) {
-        crc.update(letter.code)
-        crc.update(ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(bits).array())
+        small[0] = letter.code.toByte()
+        for (at in 0..7) small[at + 1] = (bits shr (8 * at)).toByte()
+        crc.update(small)
     }
 
     private fun bytes(letter: Char, data: ByteArray) {
@@ -46,21 +46,36 @@ class Crc {
 
     companion object {
         const val ENTITY_COLUMNS = "canonical, name, kind, scale, data"
-        private val OF_A_PHOTO = listOf(
-            "SELECT id, path, taken_at, tz_source, utc_offset, lat_e7, lon_e7, sharing, sensitivity, sha256 FROM photos WHERE row=?",
-            "SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id",
-            "SELECT e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity WHERE m.photo=? ORDER BY e.name",
-        )
-        private const val VECTORS = "SELECT channel, chunk, scale, data, fine FROM vectors WHERE channel=? AND photo=? ORDER BY chunk"
 
         fun of(vararg values: Any?): Long = Crc().add(values).value
 
         /** The checksum of the photo in a row. [channels]: the album's, sorted. */
-        fun ofPhoto(db: Database, row: Long, channels: List<String>): Long {
-            val crc = Crc()
-            for (sql in OF_A_PHOTO) db.query(sql, row).forEach { crc.add(it) }
-            for (channel in channels) db.query(VECTORS, channel, row).forEach { crc.add(it) }
-            return crc.value
-        }
+        fun ofPhoto(db: Database, row: Long, channels: List<String>): Long = PhotoRecords(db, intArrayOf(Math.toIntExact(row))).checksums(channels).values.single()
+    }
+}
+
+/** What an album holds of some photos; each table is read once, by statements that name the rows. */
+internal class PhotoRecords(private val db: Database, private val rows: IntArray) {
+    private val among = "IN (${rows.joinToString(",")})"
+    private val own = db.query("SELECT ${Loader.PHOTO_COLUMNS}, crc FROM photos WHERE row $among")
+    private val memories = db.query("SELECT photo, source, text, sharing, sensitivity FROM memories WHERE photo $among ORDER BY id")
+
+    /** By row, of the photos that exist: the photo, and its stored checksum, null in an album of version 1. */
+    fun photos(): Map<Int, Pair<Photo, Long?>> {
+        val said = memories.groupBy({ it[0].asInt() }, { Memory(it[1].asText(), it[2].asText(), it[3] as String?, it[4] as String?) })
+        return own.associate { it[0].asInt() to (Loader.photo(it, said[it[0].asInt()] ?: emptyList()) to it[11] as Long?) }
+    }
+
+    /** By row, what the checksum must be. [channels]: the album's, sorted. */
+    fun checksums(channels: List<String>): Map<Int, Long> {
+        val sums = rows.associateWith { Crc() }
+        // A damaged index can find a record of another photo.
+        fun add(records: List<Array<Any?>>, columns: Int) =
+            records.forEach { (sums[it[0].asInt()] ?: throw ClassCastException("a record of a photo that was not asked for")).add(it, 1, columns) }
+        add(own, 11)
+        add(memories, 5)
+        add(db.query("SELECT m.photo, e.name, m.leaf FROM mentions m JOIN entities e ON e.row = m.entity WHERE m.photo $among ORDER BY e.name"), 3)
+        for (channel in channels) add(db.query("SELECT photo, channel, chunk, scale, data, fine FROM vectors WHERE channel=? AND photo $among ORDER BY photo, chunk", channel), 6)
+        return sums.mapValues { it.value.value }
     }
 }

@@ -15,10 +15,9 @@ internal class EntityNodes private constructor(private val found: NodeVectors, p
     /** Each root's best cosine where it reaches [delta], -∞ elsewhere. */
     fun similar(query: Query, delta: Float): FloatArray {
         val vectors = found.vectors
-        val every = IntArray(vectors.size) { it }
         val near = graph?.let { it.candidates(query, IN_VIEW) + late }?.filter { vectors.dot(query, it) >= delta }?.toIntArray()
         // If so many candidates pass, the graph may have missed others.
-        val at = if (near == null || near.size * 2 > IN_VIEW) every else near
+        val at = if (near == null || near.size * 2 > IN_VIEW) Rows.keep(IntArray(vectors.size) { it }) { vectors.mayReach(query, it, delta) } else near
         val best = FloatArray(found.roots.size) { Float.NEGATIVE_INFINITY }
         for (node in at) {
             val score = vectors.dot(query, node)

@@ -20,8 +20,9 @@ class Hnsw private constructor(private val graph: UsearchGraph, private val plac
      */
     fun candidates(query: Query, count: Int): IntArray {
         if (count < 1 || graph.size == 0) return IntArray(0)
-        val own = query.first.sumOf { it * it }.toFloat()
-        val found = graph.nearest(minOf(count, graph.size)) { vector -> distance(query.first, own, vector) }
+        var own = 0
+        for (x in query.first) own += x * x
+        val found = graph.nearest(minOf(count, graph.size)) { vector -> distance(query.first, own.toFloat(), vector) }
         return if (places == null) found else found.map { places[it] }.filter { it >= 0 }.toIntArray()
     }
 

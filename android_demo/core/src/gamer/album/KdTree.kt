@@ -1,6 +1,7 @@
 package gamer.album
 
 import gamer.common.AlbumError
+import gamer.tokens.IntList
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
 
@@ -22,8 +23,8 @@ class KdTree(val order: IntArray, val columns: Array<LongArray>, private val lea
     val size: Int get() = order.size
 
     fun hits(boxes: List<Box>): KdHits {
-        val rows = ArrayList<Int>()
-        val owners = ArrayList<Int>()
+        val rows = IntList()
+        val owners = IntList()
         var visited = 0
         for ((number, box) in boxes.withIndex()) {
             walk(box) { at, inside ->
@@ -34,7 +35,7 @@ class KdTree(val order: IntArray, val columns: Array<LongArray>, private val lea
                 }
             }
         }
-        return KdHits(rows.toIntArray(), owners.toIntArray(), visited)
+        return KdHits(rows.toArray(), owners.toArray(), visited)
     }
 
     /** Ascending rows of the points in any of the boxes. */

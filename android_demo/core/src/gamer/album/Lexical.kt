@@ -71,21 +71,33 @@ internal class OwnIndex(private val texts: OwnWords) : WordIndex {
     override fun matches(form: String, limit: Int): WordHits {
         val phrase = OwnWords.tokens(form).map { numbers[it] ?: return WordHits(IntArray(0), DoubleArray(0)) }.toIntArray()
         if (phrase.isEmpty()) return WordHits(IntArray(0), DoubleArray(0))
-        val first = holders.copyOfRange(held[phrase[0]], held[phrase[0] + 1])
-        val hits = first.map { it to count(it, phrase) }.filter { it.second > 0 }
-        val idf = ln((texts.lengths.size - hits.size + 0.5) / (hits.size + 0.5)).let { if (it <= 0.0) 1e-6 else it }
-        val kept = hits.take(limit)
+        val memories = holders.copyOfRange(held[phrase[0]], held[phrase[0] + 1])
+        val times = IntArray(memories.size)
+        var hits = 0
+        for (memory in memories) {
+            times[hits] = count(memory, phrase)
+            if (times[hits] > 0) memories[hits++] = memory
+        }
+        val idf = ln((texts.lengths.size - hits + 0.5) / (hits + 0.5)).let { if (it <= 0.0) 1e-6 else it }
+        val kept = minOf(hits, limit)
         return WordHits(
-            IntArray(kept.size) { texts.ids[kept[it].first] },
-            DoubleArray(kept.size) { at ->
-                val often = kept[at].second.toDouble()
-                -1.0 * (idf * ((often * (K1 + 1.0)) / (often + K1 * (1 - B + B * texts.lengths[kept[at].first] / averageLength))))
+            IntArray(kept) { texts.ids[memories[it]] },
+            DoubleArray(kept) {
+                val often = times[it].toDouble()
+                -1.0 * (idf * ((often * (K1 + 1.0)) / (often + K1 * (1 - B + B * texts.lengths[memories[it]] / averageLength))))
             },
         )
     }
 
-    private fun count(memory: Int, phrase: IntArray): Int =
-        (starts[memory]..starts[memory + 1] - phrase.size).count { at -> phrase.indices.all { texts.words[at + it] == phrase[it] } }
+    private fun count(memory: Int, phrase: IntArray): Int {
+        var count = 0
+        for (at in starts[memory]..starts[memory + 1] - phrase.size) {
+            var same = 0
+            while (same < phrase.size && texts.words[at + same] == phrase[same]) same++
+            if (same == phrase.size) count++
+        }
+        return count
+    }
 
     private companion object {
         const val K1 = 1.2
@@ -106,18 +118,17 @@ class Word(val text: String, val rows: IntArray, val bm25: FloatArray, val rarit
  */
 class WordScores(val words: List<Word>, val photos: Int) {
     /** By row: the sum over words; 0 for a photo that holds none. */
-    fun bm25(): FloatArray {
-        val total = FloatArray(photos)
-        for (word in words) for (i in word.rows.indices) total[word.rows[i]] += word.bm25[i]
-        return total
-    }
+    fun bm25(): FloatArray = sums
 
     /** By row, in 0..1: the share of query words that the photo holds, weighted by rarity. */
-    fun coverage(): FloatArray {
+    fun coverage(): FloatArray = shares
+
+    private val sums: FloatArray by lazy {
+        FloatArray(photos).also { for (word in words) for (i in word.rows.indices) it[word.rows[i]] += word.bm25[i] }
+    }
+    private val shares: FloatArray by lazy {
         val whole = words.sumOf { it.rarity }
-        val held = FloatArray(photos)
-        for (word in words) for (row in word.rows) held[row] += (word.rarity / whole).toFloat()
-        return held
+        FloatArray(photos).also { for (word in words) for (row in word.rows) it[row] += (word.rarity / whole).toFloat() }
     }
 
     companion object {
@@ -143,20 +154,30 @@ class WordScores(val words: List<Word>, val photos: Int) {
         }
 
         private fun word(forms: List<String>, hits: List<WordHits>, owner: IntArray): Word {
-            val best = java.util.TreeMap<Int, Double>()
-            val memories = HashSet<Int>()
+            val ids = IntArray(hits.sumOf { it.ids.size })
+            val scores = FloatArray(ids.size)
+            var count = 0
             for (hit in hits) for (i in hit.ids.indices) {
-                val id = hit.ids[i]
-                if (id < 0 || id >= owner.size) throw ClassCastException("words of memories outside 0..${owner.size - 1}")
-                memories.add(id)
-                val row = owner[id]
-                best[row] = maxOf(best[row] ?: Double.NEGATIVE_INFINITY, -hit.bm25[i])
+                ids[count] = hit.ids[i]
+                scores[count++] = (-hit.bm25[i]).toFloat()
             }
+            if (ids.any { it < 0 || it >= owner.size }) throw ClassCastException("words of memories outside 0..${owner.size - 1}")
+            // By photo: its row in the upper half, where its score is in the lower.
+            val order = LongArray(count) { (owner[ids[it]].toLong() shl 32) or it.toLong() }.also { it.sort() }
+            val rows = IntArray(count)
+            val best = FloatArray(count)
+            var last = -1
+            for (one in order) {
+                val row = (one shr 32).toInt()
+                if (last < 0 || rows[last] != row) {
+                    rows[++last] = row
+                    best[last] = Float.NEGATIVE_INFINITY
+                }
+                best[last] = maxOf(best[last], scores[one.toInt()])
+            }
+            val held = if (forms.size == 1) count else ids.distinct().size
             val n = owner.size
-            val held = if (forms.size == 1) hits[0].ids.size else memories.size
-            return Word(
-                forms[0], best.keys.toIntArray(), best.values.map { it.toFloat() }.toFloatArray(), ln(1 + (n - held + 0.5) / (held + 0.5)),
-            )
+            return Word(forms[0], rows.copyOf(last + 1), best.copyOf(last + 1), ln(1 + (n - held + 0.5) / (held + 0.5)))
         }
     }
 }

@@ -10,19 +10,23 @@ class Links private constructor(private val offsets: IntArray, private val targe
 
     /** The neighbours of all the rows, ascending without repeats. */
     fun of(rows: IntArray): IntArray {
-        val seen = java.util.TreeSet<Int>()
-        for (row in rows) for (at in offsets[row] until offsets[row + 1]) seen.add(targets[at])
-        return seen.toIntArray()
+        val found = IntArray(rows.sumOf { count(it) })
+        var at = 0
+        for (row in rows) {
+            targets.copyInto(found, at, offsets[row], offsets[row + 1])
+            at += count(row)
+        }
+        return Rows.unique(found)
     }
 
     companion object {
         /** Builds the links from pairs in any order; [n]: the number of source rows. */
         fun of(sources: IntArray, targets: IntArray, n: Int): Links {
-            val order = sources.indices.sortedWith(compareBy({ sources[it] }, { targets[it] }))
+            val pairs = LongArray(sources.size) { (sources[it].toLong() shl 32) or targets[it].toLong() }.also { it.sort() }
             val offsets = IntArray(n + 1)
             for (s in sources) offsets[s + 1]++
             for (i in 0 until n) offsets[i + 1] += offsets[i]
-            return Links(offsets, IntArray(order.size) { targets[order[it]] })
+            return Links(offsets, IntArray(pairs.size) { pairs[it].toInt() })
         }
 
         /**

@@ -125,11 +125,10 @@ internal object Loader {
 
     private fun shown(db: Database, sql: String, roots: IntArray, photos: Int): List<IntArray> =
         db.query(sql).map { row ->
-            val (entity, photo) = row.map { it.asInt() }
-            within(intArrayOf(entity), roots.size, "mentions links")
-            within(intArrayOf(photo), photos, "mentions links")
-            roots[entity] to photo
-        }.distinct().map { intArrayOf(it.first, it.second) }
+            val (entity, photo) = row[0].asInt() to row[1].asInt()
+            if (entity !in roots.indices || photo !in 0 until photos) throw ClassCastException("mentions links outside the entities or the photos")
+            (roots[entity].toLong() shl 32) or photo.toLong()
+        }.distinct().map { intArrayOf((it shr 32).toInt(), it.toInt()) }
 
     /** (parent, child) of each edge, without repeats; merged entities are replaced by their root. */
     fun edges(db: Database, roots: IntArray): List<IntArray> =
@@ -146,10 +145,8 @@ internal object Loader {
         val last = found.lastOrNull()?.get(0)?.asLong() ?: 0
         if (last >= limit || (found.isNotEmpty() && found[0][0].asLong() < 0)) throw ClassCastException("memory ids outside 0..${limit - 1}")
         val owner = IntArray(last.toInt() + 1)
-        for (row in found) {
-            within(intArrayOf(row[1].asInt()), photos, "memories")
-            owner[row[0].asInt()] = row[1].asInt()
-        }
+        within(IntArray(found.size) { found[it][1].asInt() }, photos, "memories")
+        for (row in found) owner[row[0].asInt()] = row[1].asInt()
         return owner
     }
 

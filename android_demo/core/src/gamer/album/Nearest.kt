@@ -31,13 +31,14 @@ internal class Nearest(private val vectors: VectorSet, private val graph: Hnsw?,
         if (rows != null && rows.size <= again(k)) return rows
         val all = rows ?: Rows.unique(vectors.owners)
         val scores = if (vectors.oneEach) FloatArray(all.size) { vectors.rough(query, all[it]) } else FloatArray(all.size) { vectors.best(query, all[it]) }
-        return Rows.top(scores, again(k)).map { all[it] }.sorted().toIntArray()
+        val best = Rows.top(scores, again(k))
+        return IntArray(best.size) { all[best[it]] }.also { it.sort() }
     }
 
     private fun walk(query: Query, k: Int, rows: IntArray?, width: Int): IntArray? {
         val at = graph!!.candidates(query, width)
         var found = if (vectors.oneEach) at else IntArray(at.size) { vectors.owners[at[it]] }
-        if (rows != null) found = found.filter { rows.binarySearch(it) >= 0 }.toIntArray()
+        if (rows != null) found = Rows.keep(found) { rows.binarySearch(it) >= 0 }
         if (!vectors.oneEach || behind.isNotEmpty()) found = Rows.unique(found)
         if (found.size < minOf(k, rows?.size ?: vectors.size)) return null
         if (vectors.oneEach && behind.isEmpty()) found = found.take(maxOf(again(k), 0)).toIntArray()
@@ -47,17 +48,9 @@ internal class Nearest(private val vectors: VectorSet, private val graph: Hnsw?,
     }
 
     private fun ranked(query: Query, found: IntArray, k: Int, plan: String): VectorResult {
-        val rows = ArrayList<Int>()
-        val scores = ArrayList<Float>()
-        for (row in found) {
-            var best = Float.NEGATIVE_INFINITY
-            for (at in vectors.of(row)) best = maxOf(best, vectors.fineDot(query, at))
-            if (best == Float.NEGATIVE_INFINITY) continue
-            rows.add(row)
-            scores.add(best)
-        }
-        val order = Rows.descending(scores.toFloatArray()).take(maxOf(k, 0))
-        return VectorResult(IntArray(order.size) { rows[order[it]] }, FloatArray(order.size) { scores[order[it]] }, plan)
+        val scores = FloatArray(found.size) { vectors.finest(query, found[it]) }
+        val order = Rows.top(scores, k)
+        return VectorResult(IntArray(order.size) { found[order[it]] }, FloatArray(order.size) { scores[order[it]] }, plan)
     }
 
     private companion object {

@@ -58,10 +58,8 @@ internal class RowWriter(private val db: Database, private val path: File, store
     }
 
     fun photo(id: String): Photo {
-        val row = find(id)
-        val memories = db.query("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", row)
-        val told = memories.map { Memory(it[0].asText(), it[1].asText(), it[2] as String?, it[3] as String?) }
-        return Loader.photo(db.query("SELECT ${Loader.PHOTO_COLUMNS} FROM photos WHERE row=?", row)[0], told)
+        val row = Math.toIntExact(find(id))
+        return PhotoRecords(db, intArrayOf(row)).photos().getValue(row).first
     }
 
     fun remove(id: String, generation: Long) {

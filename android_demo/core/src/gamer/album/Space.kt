@@ -13,12 +13,12 @@ import gamer.common.AlbumError
 class Space(private val tree: KdTree, private val n: Int, private val late: IntArray, latePoints: Array<LongArray>) {
     private val lateTree = KdTree.build(latePoints)
 
-    /** (latitude e7, longitude e7, wall time ms), in order of row. */
-    fun points(): Array<LongArray> {
-        val out = Array(n) { longArrayOf(LOWEST, LOWEST, LOWEST) }
-        for (at in 0 until tree.size) if (tree.order[at] < n) out[tree.order[at]] = LongArray(3) { tree.columns[it][at] }
-        for (at in 0 until lateTree.size) out[late[lateTree.order[at]]] = LongArray(3) { lateTree.columns[it][at] }
-        return out
+    /** Latitudes e7, longitudes e7 and wall times in ms, each in order of row. */
+    fun columns(): Array<LongArray> = Array(3) { axis ->
+        val out = LongArray(n) { LOWEST }
+        for (at in 0 until tree.size) if (tree.order[at] < n) out[tree.order[at]] = tree.columns[axis][at]
+        for (at in 0 until lateTree.size) out[late[lateTree.order[at]]] = lateTree.columns[axis][at]
+        out
     }
 
     /** The photos in any of the cubes. Empty [cubes] is the paper's "N/A": every photo. */

@@ -3,7 +3,6 @@ package gamer.album
 import gamer.common.AlbumError
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
-import java.util.PriorityQueue
 
 /**
  * usearch's links as the album stores them (FORMAT.md, `hnsw:CHANNEL`), and the search of an HNSW graph:
@@ -23,8 +22,6 @@ internal class UsearchGraph private constructor(
 ) {
     private val words = ByteBuffer.wrap(blob).order(ByteOrder.LITTLE_ENDIAN)
 
-    private class Near(val slot: Int, val far: Float)
-
     /** The vectors for which [distance] is least, nearest first. [count]: the candidate-list size (ef). */
     fun nearest(count: Int, distance: (Int) -> Float): IntArray {
         fun far(slot: Int): Float = distance(vectorOf?.get(slot) ?: slot)
@@ -33,7 +30,9 @@ internal class UsearchGraph private constructor(
         for (level in top downTo 1) {
             do {
                 var moved = false
-                for (next in linksAt(at, level)) {
+                val from = at
+                for (n in 0 until countAt(from, level)) {
+                    val next = linkAt(from, level, n)
                     val d = far(next)
                     if (d < least) {
                         least = d
@@ -48,35 +47,45 @@ internal class UsearchGraph private constructor(
 
     private fun around(start: Int, far: Float, count: Int, distance: (Int) -> Float): IntArray {
         val seen = BooleanArray(size).also { it[start] = true }
-        val next = PriorityQueue<Near> { a, b -> a.far.compareTo(b.far) }
-        val kept = PriorityQueue<Near> { a, b -> b.far.compareTo(a.far) }
-        next.add(Near(start, far))
-        kept.add(Near(start, far))
-        while (next.isNotEmpty()) {
-            val candidate = next.poll()!!
-            if (candidate.far > kept.peek()!!.far && kept.size >= count) break
-            for (slot in linksAt(candidate.slot, 0)) {
+        // The nearest candidate, and the furthest of those that are kept, come first.
+        val next = LongHeap()
+        val kept = LongHeap()
+        next.add(near(far, start))
+        kept.add(-near(far, start))
+        while (next.size > 0) {
+            val candidate = next.poll()
+            if (farOf(candidate) > farOf(-kept.least()) && kept.size >= count) break
+            val from = candidate.toInt()
+            for (n in 0 until countAt(from, 0)) {
+                val slot = linkAt(from, 0, n)
                 if (seen[slot]) continue
                 seen[slot] = true
                 val d = distance(slot)
-                if (kept.size >= count && d >= kept.peek()!!.far) continue
-                next.add(Near(slot, d))
-                kept.add(Near(slot, d))
+                if (kept.size >= count && d >= farOf(-kept.least())) continue
+                next.add(near(d, slot))
+                kept.add(-near(d, slot))
                 if (kept.size > count) kept.poll()
             }
         }
-        return kept.sortedWith(compareBy({ it.far }, { it.slot })).map { vectorOf?.get(it.slot) ?: it.slot }.toIntArray()
+        val found = IntArray(kept.size)
+        for (place in found.indices.reversed()) found[place] = (-kept.poll()).toInt().let { vectorOf?.get(it) ?: it }
+        return found
     }
 
-    private fun linksAt(slot: Int, level: Int): IntArray {
-        if (level == 0) {
-            val begin = lowest + slot * PACKED
-            return IntArray(blob[begin].toInt() and 0xFF) { three(begin + 1 + 3 * it) }
-        }
-        if (levels[slot] < level) return IntArray(0)
-        val begin = upper + (firstUpper[slot] + level - 1) * UPPER
-        return IntArray(words.getInt(begin)) { words.getInt(begin + 4 + 4 * it) }
+    /** A slot and how far it is, at least 0, as one number, which is less for a nearer one. */
+    private fun near(far: Float, slot: Int): Long = (far.toBits().toLong() shl 32) or slot.toLong()
+
+    private fun farOf(near: Long): Float = Float.fromBits((near shr 32).toInt())
+
+    /** The number of links of a slot on a level; none above its own. */
+    private fun countAt(slot: Int, level: Int): Int = when {
+        level == 0 -> blob[lowest + slot * PACKED].toInt() and 0xFF
+        levels[slot] < level -> 0
+        else -> words.getInt(upper + (firstUpper[slot] + level - 1) * UPPER)
     }
+
+    private fun linkAt(slot: Int, level: Int, n: Int): Int =
+        if (level == 0) three(lowest + slot * PACKED + 1 + 3 * n) else words.getInt(upper + (firstUpper[slot] + level - 1) * UPPER + 4 + 4 * n)
 
     private fun three(at: Int): Int = (blob[at].toInt() and 0xFF) or ((blob[at + 1].toInt() and 0xFF) shl 8) or ((blob[at + 2].toInt() and 0xFF) shl 16)
 
@@ -85,7 +94,8 @@ internal class UsearchGraph private constructor(
             if ((blob[lowest + slot * PACKED].toInt() and 0xFF) > WIDE_0) nowhere()
             for (level in 0..levels[slot]) {
                 if (level > 0 && words.getInt(upper + (firstUpper[slot] + level - 1) * UPPER) !in 0..WIDE) nowhere()
-                for (link in linksAt(slot, level)) {
+                for (n in 0 until countAt(slot, level)) {
+                    val link = linkAt(slot, level, n)
                     if (link < 0 || link >= size) nowhere()
                     if (levels[link] < level) throw AlbumError("HNSW segment: links to nodes that are not that high; rebuild the segment")
                 }
@@ -126,5 +136,41 @@ internal class UsearchGraph private constructor(
             if (vectorOf != null && !vectorOf.sortedArray().contentEquals(IntArray(n) { it })) no("keys that are not 0..n-1")
             return UsearchGraph(blob, n, top.toInt(), entry.toInt(), vectorOf, lowest, lowest + n * PACKED, levels, firstUpper).also { it.check() }
         }
+    }
+}
+
+/** A binary heap of unboxed numbers, the least one first. */
+internal class LongHeap {
+    private var items = LongArray(64)
+    var size = 0
+        private set
+
+    fun least(): Long = items[0]
+
+    fun add(item: Long) {
+        if (size == items.size) items = items.copyOf(2 * size)
+        var at = size++
+        while (at > 0 && item < items[(at - 1) / 2]) {
+            items[at] = items[(at - 1) / 2]
+            at = (at - 1) / 2
+        }
+        items[at] = item
+    }
+
+    /** Takes the least number away, and returns it. */
+    fun poll(): Long {
+        val least = items[0]
+        val item = items[--size]
+        var at = 0
+        while (true) {
+            var child = 2 * at + 1
+            if (child >= size) break
+            if (child + 1 < size && items[child + 1] < items[child]) child++
+            if (items[child] >= item) break
+            items[at] = items[child]
+            at = child
+        }
+        items[at] = item
+        return least
     }
 }

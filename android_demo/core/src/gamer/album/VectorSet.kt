@@ -60,6 +60,20 @@ class VectorSet(val dim: Int, val codes: ByteArray, val scales: FloatArray, val 
     /** [dot] with the query's first layer only, without its scale, to choose what [fineDot] re-ranks. */
     fun rough(query: Query, at: Int): Float = product(at, query.first).toFloat() * scales[at]
 
+    /** Whether [dot] can reach [least]: by the first layer, and the most that the second one can add to it. */
+    fun mayReach(query: Query, at: Int, least: Float): Boolean = rough(query, at) * query.scale + abs(scales[at]) * query.scale * (most / 2.0) >= least - SLACK
+
+    /** The greatest sum of the codes' sizes of any vector. */
+    private val most: Int by lazy {
+        var most = 0
+        for (at in 0 until size) {
+            var sum = 0
+            for (i in at * dim until (at + 1) * dim) sum += abs(codes[i].toInt())
+            most = maxOf(most, sum)
+        }
+        most
+    }
+
     /** The dot product of codes plus residues with the query's floats: the most precise score. */
     fun fineDot(query: Query, at: Int): Float {
         var sum = 0.0
@@ -99,7 +113,27 @@ class VectorSet(val dim: Int, val codes: ByteArray, val scales: FloatArray, val 
         return best
     }
 
+    /** For each of [rows] the best chunk's score, -∞ for a photo without a vector. [isRough]: by the query's first layer alone. */
+    fun scores(query: Query, rows: IntArray, isRough: Boolean): FloatArray {
+        if (!isRough) return FloatArray(rows.size) { best(query, rows[it]) }
+        val scale = query.scale.toFloat()
+        return FloatArray(rows.size) {
+            var best = Float.NEGATIVE_INFINITY
+            for (at in of(rows[it])) best = maxOf(best, rough(query, at) * scale)
+            best
+        }
+    }
+
+    /** As [best], by [fineDot]. */
+    fun finest(query: Query, row: Int): Float {
+        var best = Float.NEGATIVE_INFINITY
+        for (at in of(row)) best = maxOf(best, fineDot(query, at))
+        return best
+    }
+
     companion object {
+        private const val SLACK = 1e-4 // more than what is lost by rounding to float32
+
         // Residues of +1/8 and -1/8 of a step in turn, for a vector stored without residues.
         const val NO_FINE: Byte = 0x99.toByte()
 

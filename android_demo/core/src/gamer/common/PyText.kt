@@ -2,6 +2,8 @@ package gamer.common
 
 import java.math.BigDecimal
 import java.math.RoundingMode
+import kotlin.math.abs
+import kotlin.math.floor
 
 /** Python's rules for text, where this platform's differ: white space, case folding, quoting, decimals. */
 object PyText {
@@ -126,6 +128,13 @@ object PyText {
     }
 
     /** `round(x, digits)`. */
-    fun round(value: Double, digits: Int): Double =
-        if (value.isNaN() || value.isInfinite()) value else BigDecimal(value).setScale(digits, RoundingMode.HALF_EVEN).toDouble()
+    fun round(value: Double, digits: Int): Double {
+        if (value.isNaN() || value.isInfinite()) return value
+        val scaled = value * TENS[digits]
+        // Far from the middle between two decimals, and small: the nearest integer is surely right, and exact.
+        if (abs(scaled) < 1e9 && abs(scaled - floor(scaled) - 0.5) > 1e-6) return Math.rint(scaled) / TENS[digits] + 0.0 // no -0
+        return BigDecimal(value).setScale(digits, RoundingMode.HALF_EVEN).toDouble()
+    }
+
+    private val TENS = DoubleArray(10) { "1e$it".toDouble() }
 }

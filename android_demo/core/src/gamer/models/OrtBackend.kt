@@ -11,8 +11,13 @@ import gamer.common.RuntimeFailure
 import java.io.File
 
 /** ONNX Runtime on the CPU, through its Java API: the same classes on Android and on the JVM. */
-object OrtBackend : Backend {
+object OrtBackend : Ort(spins = true)
+
+/** [spins]: whether threads spin while they wait, which is faster and takes more of the battery. */
+open class Ort internal constructor(private val spins: Boolean) : Backend {
     override val target = "onnx"
+
+    override val resting: Backend get() = Ort(spins = false)
 
     /**
      * The version that the Java binding reports, which is that of the library it comes with. If another
@@ -37,7 +42,7 @@ object OrtBackend : Backend {
             options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_ERROR)
             options.setCPUArenaAllocator(true)
             // Operators are short: waking a sleeping thread for each would cost more than the operator.
-            options.addConfigEntry("session.intra_op.allow_spinning", if (threads > 1) "1" else "0")
+            options.addConfigEntry("session.intra_op.allow_spinning", if (spins && threads > 1) "1" else "0")
             // Without VNNI, products of unsigned and signed bytes saturate in 16 bits. This option selects
             // kernels that do not saturate; with VNNI they would gain nothing and take up to twice the time.
             if (Processor.here.saturates) options.addConfigEntry("session.x64quantprecision", "1")
@@ -65,7 +70,7 @@ object OrtBackend : Backend {
         Tensor.Type.UINT8 -> OnnxTensor.createTensor(environment, value.bytes.duplicate(), value.shape, OnnxJavaType.UINT8)
     }
 
-    private class Opened(private val native: OrtSession, override val artifact: Artifact) : Session {
+    private inner class Opened(private val native: OrtSession, override val artifact: Artifact) : Session {
         override fun run(inputs: Map<String, Tensor>): Map<String, Tensor> {
             val given = inputs.mapValues { tensor(it.value) }
             try {

@@ -54,8 +54,13 @@ interface Backend {
     /** The units that the person chose. */
     val units: Units get() = Units.FUSED
 
+    /** The same, with threads that sleep while they wait: for work that takes long and that nobody waits for. */
+    val resting: Backend get() = this
+
     fun open(path: File, artifact: Artifact, threads: Int, units: Units = Units.FUSED): Session
 }
 
 /** A backend by other units than its own. What they compute is checked before it is used ([SelfCheck]). */
-class ByUnits(real: Backend, override val units: Units) : Backend by real
+class ByUnits(private val real: Backend, override val units: Units) : Backend by real {
+    override val resting: Backend get() = ByUnits(real.resting, units)
+}

@@ -22,7 +22,7 @@ class AlbumEvents(private val album: Album, private val encode: (String) -> Floa
     private fun byWords(phrase: String): List<Interval> {
         val wanted = stems(phrase)
         if (wanted.isEmpty()) return emptyList()
-        val photos = album.searchText(phrase, CANDIDATES).rows.map { album.photo(it) }
+        val photos = album.photos(album.searchText(phrase, CANDIDATES).rows)
         val whole = photos.filter { p -> p.wall != null && stems(p.memories.joinToString(" ") { it.text }).containsAll(wanted) }
         val days = days(whole.map { it.wall!! })
         return if (days.size <= Anchors.MAX_EVENTS) days else emptyList()

@@ -21,10 +21,10 @@ object Channels {
 
     /**
      * By feature, which is called as its channel up to the first ":": the cosine with each row's best vector,
-     * -∞ where a row has no vector.
+     * -∞ where a row has no vector. [isRough]: as of [Album.scores].
      */
-    fun scores(album: Album, vectors: Map<String, FloatArray>, rows: IntArray): Map<String, FloatArray> =
-        searched(album, vectors).associate { it.substringBefore(':') to album.scores(it, vectors.getValue(it), rows) }
+    fun scores(album: Album, vectors: Map<String, FloatArray>, rows: IntArray, isRough: Boolean = false): Map<String, FloatArray> =
+        searched(album, vectors).associate { it.substringBefore(':') to album.scores(it, vectors.getValue(it), rows, isRough) }
 
     /** As [scores], but 0 where a row has no vector. */
     fun cosines(album: Album, vectors: Map<String, FloatArray>, rows: IntArray): Map<String, FloatArray> = finite(scores(album, vectors, rows))

@@ -38,22 +38,27 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     private val ranking: Ranking = models.manifest.ranking ?: Ranking()
     private val reader: CueReader by lazy { CueReader(rules, models.gazetteer) }
     private val every = IntArray(album.size) { it }
+    private val times = LongArray(album.size) { album.time(it) }
+    private val latitudes = DoubleArray(album.size) { album.latitude(it) }
+    private val longitudes = DoubleArray(album.size) { album.longitude(it) }
+    private val dated = BooleanArray(album.size) { times[it] != Space.LOWEST }
+    private val placed = BooleanArray(album.size) { !latitudes[it].isNaN() }
     private val extent: LongRange?
     private val isSouthern: Boolean
-    private val home: Cube? by lazy {
-        Home.learn(DoubleArray(album.size) { album.latitude(it) }, DoubleArray(album.size) { album.longitude(it) }, LongArray(album.size) { album.time(it) })
-    }
-    private val conversations: Conversations by lazy { Conversations(LongArray(album.size) { album.time(it) }, album.conversations) }
+    private val home: Cube? by lazy { Home.learn(latitudes, longitudes, times) }
+    private val conversations: Conversations by lazy { Conversations(times, album.conversations) }
     private val names: List<String> by lazy { album.entityNames(NAMES) }
     private val adapter: QueryAdapter? by lazy { models.queryAdapter(QueryAdapter.beside(album.path)) }
     private val refinements = HashMap<String, Pair<String, String>>()
     private var isWarm = false
 
+    /** The nanoseconds from which a trace's milliseconds come: of the wall, unless a measurement sets another clock. */
+    var clock: () -> Long = System::nanoTime
+
     init {
-        val known = every.map { album.time(it) }.filter { it != Space.LOWEST }
-        extent = if (known.isEmpty()) null else known.min()..known.max()
-        val placed = every.map { album.latitude(it) }.filter { !it.isNaN() }
-        isSouthern = placed.isNotEmpty() && placed.count { it < 0 } * 2 > placed.size
+        val known = Rows.where(dated)
+        extent = if (known.isEmpty()) null else known.minOf { times[it] }..known.maxOf { times[it] }
+        isSouthern = latitudes.count { it < 0 } * 2 > placed.count { it }
     }
 
     /**
@@ -77,9 +82,9 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         private val left = LinkedHashMap<String, Int>()
 
         private fun <T> timed(layer: String, work: () -> T): T {
-            val begin = System.nanoTime()
+            val begin = clock()
             val out = work()
-            milliseconds[layer] = PyText.round((System.nanoTime() - begin) / 1e6, 3)
+            milliseconds[layer] = PyText.round((clock() - begin) / 1e6, 3)
             return out
         }
 
@@ -90,8 +95,8 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             val (refined, vectors) = timed("refine") { refine(cues).let { it to encoded(it.first) } }
             val delta = models.manifest.thresholds.paperDelta?.takeIf { mode == "paper" } ?: album.meta.delta
             val (matches, nodes) = timed("graph") { album.matchEntities(vectors.plain, rows, delta).let { it to Nodes(it, delta) } }
-            val reached = rows.filter { nodes.linked[it] > 0 || nodes.related[it] > 0 }
-            if (mode == "paper" && reached.isNotEmpty()) rows = reached.toIntArray()
+            val reached = Rows.keep(rows) { nodes.linked[it] > 0 || nodes.related[it] > 0 }
+            if (mode == "paper" && reached.isNotEmpty()) rows = reached
             left["graph"] = rows.size
             var plan = "exact scan of ${rows.size} photos"
             val (features, parts, order) = timed("vectors") {
@@ -109,12 +114,19 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                     val clues = clues(cues)
                     val found = features(words, asked, rows, nodes, clues)
                     features = found.values
-                    val known = found.weighted()
-                    val whole = if (known.told.all { it }) known.parts else {
-                        val all = if (allRows.size <= EXACT_ROWS) known else features(words, asked, typical(allRows), nodes, clues).weighted()
-                        known.parts + ("unknown" to Unknown.expected(known, all))
+                    val some by lazy { features(words, asked, typical(allRows), nodes, clues).weighted() }
+                    fun summands(): Map<String, FloatArray> {
+                        val known = found.weighted()
+                        val whole = if (known.told.all { it }) known.parts else {
+                            known.parts + ("unknown" to Unknown.expected(known, if (allRows.size <= EXACT_ROWS) known else some))
+                        }
+                        return if (clues.isNotEmpty() && Refine.saysNothing(refined.first)) Ranker.byCues(whole) else whole
                     }
-                    parts = if (clues.isNotEmpty() && Refine.saysNothing(refined.first)) Ranker.byCues(whole) else whole
+                    val first = summands()
+                    parts = if (rows.size <= SURE) first else {
+                        found.sharpen(Rows.best(Ranker.total(first), maxOf(SURE, 2 * k)), rows, asked)
+                        summands()
+                    }
                 }
                 Triple(features, parts, order(parts, rows, k))
             }
@@ -130,7 +142,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         }
 
         private fun understood(): Cues {
-            val situation = Situation(TimeContext(now, extent, isSouthern), { place -> every.count { place.contains(album.latitude(it), album.longitude(it)) } }, { home })
+            val situation = Situation(TimeContext(now, extent, isSouthern), { place -> every.count { place.contains(latitudes[it], longitudes[it]) } }, { home })
             var named = reader.parse(query, situation)
             val saidNothing = named.times.isEmpty() && named.places.isEmpty() && !named.isNegated && named.anchors.isEmpty()
             if (refinedBy == "llm" && saidNothing && HINT.found(query) != null && "cues" in models.manifest.prompts) {
@@ -236,16 +248,24 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     /** Features of rows, unweighted, and which rows have a text and an image vector. */
     private inner class Features(val values: Map<String, FloatArray>, private val told: BooleanArray, private val seen: BooleanArray) {
         fun weighted() = Known(Ranker.weighted(values, ranking), told, seen)
+
+        /** Computes the cosines of the rows at these places exactly. */
+        fun sharpen(places: IntArray, rows: IntArray, vectors: Map<String, FloatArray>) {
+            for ((name, exact) in Channels.cosines(album, vectors, IntArray(places.size) { rows[places[it]] })) {
+                val all = values.getValue(name)
+                for (at in places.indices) all[places[at]] = exact[at]
+            }
+        }
     }
 
     /** Photos at even distances, which stand for all [rows]. */
-    private fun typical(rows: IntArray): IntArray = ((rows.size + TYPICAL - 1) / TYPICAL).let { step -> rows.filterIndexed { at, _ -> at % step == 0 }.toIntArray() }
+    private fun typical(rows: IntArray): IntArray = ((rows.size + TYPICAL - 1) / TYPICAL).let { step -> IntArray((rows.size + step - 1) / step) { rows[it * step] } }
 
     private fun features(words: WordScores, vectors: Map<String, FloatArray>, rows: IntArray, nodes: Nodes, clues: List<Clue>): Features {
         val (around, held) = Ranker.context(words, conversations, rows)
         val bm25 = words.bm25()
         val coverage = words.coverage()
-        val scores = Channels.scores(album, vectors, rows)
+        val scores = Channels.scores(album, vectors, rows, isRough = rows.size > SURE)
         fun has(channel: String) = scores[channel].let { values -> BooleanArray(rows.size) { values != null && values[it].isFinite() } }
         val out = LinkedHashMap(Channels.finite(scores))
         out["words"] = FloatArray(rows.size) { bm25[rows[it]] }
@@ -263,15 +283,13 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
      * cue does not affect the weight of the others.
      */
     private fun clues(cues: Cues): List<Clue> {
-        val dated = BooleanArray(album.size) { album.time(it) != Space.LOWEST }
-        val placed = BooleanArray(album.size) { !album.latitude(it).isNaN() }
         val out = ArrayList<Clue>()
         if (cues.times.isNotEmpty()) {
             out.add(Clue(dated, mask(Times.merged(cues.times).map { Cube(it.start, it.end) }), cues.times.maxOf { it.confidence }))
         }
         val places = cues.places.filter { it.photos != 0 }
         if (places.isNotEmpty()) out.add(Clue(placed, mask(places.flatMap { it.boxes }), places.maxOf { it.confidence }))
-        for (cue in cues.recurring) out.add(Clue(dated, BooleanArray(album.size) { dated[it] && cue.holds(album.time(it)) }, cue.confidence))
+        for (cue in cues.recurring) out.add(Clue(dated, BooleanArray(album.size) { dated[it] && cue.holds(times[it]) }, cue.confidence))
         // A cue that fits no photo is misread or wrong: it would only favour the photos without a date.
         return out.filter { clue -> clue.inside.any { it } }
     }
@@ -290,17 +308,19 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         val named = ArrayList(found.values.map { it.rows })
         if (cube.size < rows.size) channels.mapTo(named) { album.searchVectors(it, vectors.getValue(it), CANDIDATES, cube).rows }
         for (scores in listOf(words.bm25(), nodes.linked, nodes.related)) for (among in listOf(rows, cube)) named.add(greatest(scores, among))
-        val first = named.flatMap { it.asIterable() }.toSortedSet()
-        val beside = first.flatMap { row -> Conversations.NEAR.map { conversations.neighbour(row, it) }.filter { it >= 0 } }
-        val left = Rows.mask(rows, album.size)
-        val kept = (first + beside).filter { left[it] }.sorted().toIntArray()
+        val chosen = BooleanArray(album.size)
+        for (some in named) for (row in some) chosen[row] = true
+        if (conversations.any) {
+            for (row in Rows.where(chosen)) for (step in Conversations.NEAR) conversations.neighbour(row, step).let { if (it >= 0) chosen[it] = true }
+        }
+        val kept = Rows.keep(rows) { chosen[it] }
         val plans = found.entries.joinToString(", ") { "${it.key} by ${it.value.plan}" }
         return kept to "${kept.size} candidates of ${rows.size} photos ($plans), re-ranked exactly"
     }
 
     private fun greatest(scores: FloatArray, among: IntArray): IntArray {
-        val positive = among.filter { scores[it] > 0 }
-        return positive.sortedWith { a, b -> scores[b].compareTo(scores[a]) }.take(CANDIDATES).toIntArray()
+        val positive = Rows.keep(among) { scores[it] > 0 }
+        return Rows.best(FloatArray(positive.size) { scores[positive[it]] }, CANDIDATES).also { best -> for (at in best.indices) best[at] = positive[best[at]] }
     }
 
     /**
@@ -308,7 +328,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
      * before it, among the best max(k, PREFERRED).
      */
     private fun order(parts: Map<String, FloatArray>, rows: IntArray, k: Int): IntArray {
-        val best = Rows.descending(Ranker.total(parts)).take(maxOf(k, PREFERRED))
+        val best = Rows.best(Ranker.total(parts), maxOf(k, PREFERRED))
         val place = best.associateBy { rows[it] }
         return album.preferred(best.map { rows[it] }).take(k).map { place.getValue(it) }.toIntArray()
     }
@@ -321,8 +341,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
 
     private fun hits(rows: IntArray, order: IntArray, parts: Map<String, FloatArray>, matches: List<EntityMatch>, here: Double, image: FloatArray): List<Hit> {
         val likely = Ranker.likelihoods(parts)
-        return order.map { at ->
-            val photo = album.photo(rows[at])
+        return order.zip(album.photos(IntArray(order.size) { rows[order[it]] })) { at, photo ->
             val own = parts.mapValues { PyText.round(it.value[at].toDouble(), 4) }
             val said = photo.memories.filter { it.source != "label" && it.source != "place" }.ifEmpty { photo.memories }
             Hit(
@@ -339,6 +358,8 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         // Up to this many photos, scanning all costs less than choosing candidates.
         private const val EXACT_ROWS = 20_000
         private const val CANDIDATES = 100
+        // The cosines of so many, the best by rough ones, are computed exactly (of all, if there are no more).
+        private const val SURE = 256
         // Photos that stand for a larger album where the evidence of missing memories is estimated.
         private const val TYPICAL = 1000
         // The user's preferences may reorder this many of the best, or k if that is more.

@@ -3,6 +3,7 @@ package gamer.search
 import gamer.album.Rows
 import gamer.album.WordScores
 import gamer.bundle.Ranking
+import gamer.search.Conversations.Companion.NEAR
 import kotlin.math.exp
 import kotlin.math.ln
 
@@ -48,6 +49,9 @@ class Conversations(private val times: LongArray, private val said: BooleanArray
         }
     }
 
+    /** Whether any row is a message. */
+    val any: Boolean = said.any { it }
+
     /**
      * The row [step] places later (earlier if negative) in time order, if both are messages of the same
      * conversation, else -1.
@@ -90,18 +94,15 @@ object Ranker {
     fun context(words: WordScores, conversations: Conversations, rows: IntArray): Pair<FloatArray, FloatArray> {
         val around = FloatArray(rows.size)
         val held = FloatArray(rows.size)
-        if (words.words.isEmpty()) return around to held
-        val near = rows.map { row -> Conversations.NEAR.map { conversations.neighbour(row, it) }.filter { it >= 0 } }
+        if (words.words.isEmpty() || !conversations.any) return around to held
         val bm25 = words.bm25()
-        for (i in rows.indices) for (other in near[i]) around[i] += bm25[other]
         val whole = words.words.sumOf { it.rarity }
-        for (word in words.words) {
-            val has = Rows.mask(word.rows, words.photos)
-            val worth = (word.rarity / whole).toFloat()
-            for (i in rows.indices) {
-                val own = has[rows[i]] && conversations.neighbour(rows[i], 0) >= 0
-                if (own || near[i].any { has[it] }) held[i] += worth
-            }
+        val has = words.words.map { Rows.mask(it.rows, words.photos) }
+        for (i in rows.indices) {
+            if (conversations.neighbour(rows[i], 0) < 0) continue
+            val near = Rows.keep(IntArray(NEAR.size) { conversations.neighbour(rows[i], NEAR[it]) }) { it >= 0 }
+            for (other in near) around[i] += bm25[other]
+            for ((word, mask) in words.words.zip(has)) if (mask[rows[i]] || near.any { mask[it] }) held[i] += (word.rarity / whole).toFloat()
         }
         return around to held
     }
@@ -128,7 +129,8 @@ object Ranker {
     /** Softmax of the scores: each photo's probability given that one of them is meant. */
     fun likelihoods(parts: Map<String, FloatArray>): FloatArray {
         val size = parts.values.firstOrNull()?.size ?: 0
-        val total = DoubleArray(size) { i -> parts.values.sumOf { it[i].toDouble() } }
+        val total = DoubleArray(size)
+        for (part in parts.values) for (i in total.indices) total[i] += part[i].toDouble()
         val most = total.maxOrNull() ?: return FloatArray(0)
         val odds = DoubleArray(size) { exp(total[it] - most) }
         val sum = maxOf(odds.sum(), 1e-300)

@@ -1,5 +1,6 @@
 package gamer.search
 
+import gamer.album.Rows
 import kotlin.math.sqrt
 
 /**
@@ -26,17 +27,19 @@ object Unknown {
      * more, MOST of what the best memory's meaning adds. [among]: rows that stand for the whole album.
      */
     fun expected(of: Known, among: Known): FloatArray {
-        val told = among.told.indices.filter { among.told[it] }
-        val evidence = told.map { row -> TOLD.sumOf { among.parts[it]?.get(row)?.toDouble() ?: 0.0 } }
+        val told = Rows.where(among.told)
+        val evidence = DoubleArray(told.size)
+        for (name in TOLD) among.parts[name]?.let { part -> for (at in told.indices) evidence[at] += part[told[at]].toDouble() }
         val share = told.size / (told.size + FEW)
         val average = if (told.isEmpty()) 0.0 else evidence.average()
         val mean = share * average
-        val spread = if (told.isEmpty()) 0.0 else share * sqrt(evidence.map { (it - average) * (it - average) }.average())
-        val most = told.maxOfOrNull { among.parts.getValue("text")[it] }?.let { maxOf(mean, MOST * it) } ?: Double.POSITIVE_INFINITY
-        val pictures = among.seen.indices.filter { among.seen[it] }.map { among.parts.getValue("image")[it].toDouble() }
+        val spread = if (told.isEmpty()) 0.0 else share * sqrt(DoubleArray(told.size) { (evidence[it] - average) * (evidence[it] - average) }.average())
+        val most = if (told.isEmpty()) Double.POSITIVE_INFINITY else among.parts.getValue("text").let { text -> maxOf(mean, MOST * told.maxOf { text[it] }) }
+        val pictures = Rows.where(among.seen).let { rows -> DoubleArray(rows.size) { among.parts.getValue("image")[rows[it]].toDouble() } }
         val usual = if (pictures.isEmpty()) 0.0 else pictures.average()
+        val images = of.parts["image"]
         return FloatArray(of.told.size) { row ->
-            val better = if (pictures.isNotEmpty() && of.seen[row]) of.parts.getValue("image")[row] - usual else 0.0
+            val better = if (images != null && pictures.isNotEmpty() && of.seen[row]) images[row] - usual else 0.0
             if (of.told[row]) 0f else minOf(mean + SPREAD * spread + PICTURE * better, most).toFloat()
         }
     }

@@ -42,14 +42,22 @@ public final class Album: @unchecked Sendable {
 
     // Photos
 
-    public func photo(_ row: Int) throws -> Photo {
-        try load { db in
-            guard let found = try db.first("SELECT \(Loader.photoColumns) FROM photos WHERE row=?", [.integer(row)]) else {
-                throw Failure.album("\(path): no photo in row \(row); rows are 0..\(count - 1)")
+    public func photo(_ row: Int) throws -> Photo { try photos([row])[0] }
+
+    /// The photos in these rows, in their order, their values checked against their checksums (format 1 stores none). Raises
+    /// Failure.album.
+    public func photos(_ rows: [Int]) throws -> [Photo] {
+        let channels = try channels()
+        return try load { db in
+            let records = try PhotoRecords(db, rows), found = records.photos()
+            let sums = found.values.allSatisfy(\.crc.isNull) ? [:] : try records.checksums(channels)
+            return try rows.map { row in
+                guard let (photo, crc) = found[row] else { throw Failure.album("\(path): no photo in row \(row); rows are 0..\(count - 1)") }
+                guard crc.isNull || crc.integer == sums[row] else {
+                    throw Failure.album("\(path): the photo in row \(row) is damaged (its checksum differs); run verify and index it again")
+                }
+                return photo
             }
-            try prove(row)
-            let memories = try db.rows("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", [.integer(row)])
-            return Loader.photo(found, memories.map { Memory($0[0].text ?? "", $0[1].text ?? "", sharing: $0[2].text, sensitivity: $0[3].text) })
         }
     }
 
@@ -79,11 +87,15 @@ public final class Album: @unchecked Sendable {
     }
 
     /// Wall time by row, in ms as if UTC; the lowest integer where unknown.
-    public func times() throws -> [Int] { try points().map { $0[2] } }
+    public func times() throws -> [Int] { try points()[2] }
 
     /// Latitude and longitude in degrees by row, nil where unknown.
     public func positions() throws -> [(lat: Double, lon: Double)?] {
-        try points().map { $0[0] == .min || $0[1] == .min ? nil : (Double($0[0]) / Double(Space.e7), Double($0[1]) / Double(Space.e7)) }
+        let points = try points(), e7 = Double(Space.e7)
+        return points[0].indices.map { row in
+            let (lat, lon) = (points[0][row], points[1][row])
+            return lat == .min || lon == .min ? nil : (lat: Double(lat) / e7, lon: Double(lon) / e7)
+        }
     }
 
     // Layer 1: space and time
@@ -113,15 +125,18 @@ public final class Album: @unchecked Sendable {
         var out: [EntityMatch] = []
         for row in similar.sorted(by: { (-similarity[$0], $0) < (-similarity[$1], $1) }) {
             if out.count >= limit { break }
-            let links = Graph.above(row, parents: parents, depth: depth).flatMap { hanging.of($0) }
-            let found = Set(links).filter { wanted[$0] }, shown = Set(photosOf.of(row))
-            let own = found.intersection(shown), reached = links.count > Album.mostReached ? [] : found.subtracting(shown)
+            var links = Graph.above(row, parents: parents, depth: depth).flatMap { hanging.of($0) }
+            let isMany = links.count > Album.mostReached
+            links.sort()
+            var own: [Int] = [], reached: [Int] = [], shown = photosOf.of(row)  // all ascending
+            for (at, photo) in links.enumerated() where wanted[photo] && (at == 0 || links[at - 1] != photo) {
+                shown = shown.drop { $0 < photo }
+                if shown.first == photo { own.append(photo) } else if !isMany { reached.append(photo) }
+            }
             if own.isEmpty && reached.isEmpty { continue }
             let named = try load { try $0.first("SELECT name, kind FROM entities WHERE row=?", [.integer(row)]) ?? [.null, .null] }
             out.append(
-                EntityMatch(
-                    row: row, name: named[0].text ?? "", kind: named[1].text ?? "", similarity: similarity[row],
-                    photos: own.sorted(), reached: reached.sorted()))
+                EntityMatch(row: row, name: named[0].text ?? "", kind: named[1].text ?? "", similarity: similarity[row], photos: own, reached: reached))
         }
         return out
     }
@@ -138,12 +153,12 @@ public final class Album: @unchecked Sendable {
     public func channels() throws -> [String] { try dims().keys.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) } }
 
     /// For each of `rows` (all photos if nil) the cosine of its best chunk, minus infinity for a photo
-    /// without a vector in the channel.
-    public func scores(_ channel: String, _ query: [Float], _ rows: [Int]? = nil) throws -> [Float] {
+    /// without a vector in the channel. `isRough`: in half the time, to some 0.001.
+    public func scores(_ channel: String, _ query: [Float], _ rows: [Int]? = nil, isRough: Bool = false) throws -> [Float] {
         let asked = rows ?? Array(0..<count)
         guard let vectors = try vectors(channel) else { return [Float](repeating: -.infinity, count: asked.count) }
         try check(query, vectors.dim, channel)
-        return vectors.bestOf(VectorQuery(query), asked)
+        return vectors.bestOf(VectorQuery(query), asked, isRough: isRough)
     }
 
     /// The mean of a photo's vectors, of length 1; nil if it has none in the channel.
@@ -153,7 +168,7 @@ public final class Album: @unchecked Sendable {
     public func searchVectors(_ channel: String, _ query: [Float], k: Int, rows: [Int]? = nil, plan: Estimate.Plan? = nil) throws -> VectorResult {
         guard let vectors = try vectors(channel) else { return VectorResult(rows: [], scores: [], plan: .exact) }
         try check(query, vectors.dim, channel)
-        let filter = rows.map { Set($0).sorted() }
+        let filter = rows.map(ascending)
         // The graph segment is read only if it may be used: loading it costs more than a small scan.
         var known = lock.withLock { graphs[channel] }
         if known == nil && plan != .exact {
@@ -172,7 +187,7 @@ public final class Album: @unchecked Sendable {
     /// The k photos with the highest BM25 for any of the query's words, best first.
     public func searchText(_ query: Text, k: Int) throws -> [Int] {
         let scores = try words(query).bm25()
-        return Array(descending(scores).filter { scores[$0] > 0 }.prefix(max(k, 0)))
+        return topmost(scores, k).filter { scores[$0] > 0 }
     }
 
     /// By row: whether a chat message is attached. The messages just before and after such a photo belong to
@@ -210,7 +225,7 @@ public final class Album: @unchecked Sendable {
     /// `ranked` (rows that match, best first), with each preferred photo moved before those it is preferred
     /// to.
     public func preferred(_ ranked: [Int]) throws -> [Int] {
-        let told = try preferences()
+        let told = try once("preferences") { try preferences() }
         if told.isEmpty { return ranked }
         let entitiesOf = told.entities.isEmpty ? nil : try self.entitiesOf()
         let linked = entitiesOf.map { adjacency in ranked.map { (row: $0, names: Set(adjacency.of($0))) } } ?? []
@@ -222,14 +237,6 @@ public final class Album: @unchecked Sendable {
     }
 
     // Loading
-
-    /// Checks the values of a photo against their checksum (format 1 stores none). Raises Failure.album.
-    private func prove(_ row: Int) throws {
-        let wanted = try db.first("SELECT crc FROM photos WHERE row=?", [.integer(row)])?[0] ?? .null
-        if !wanted.isNull, wanted.integer != (try Checksum.photo(db, row, try channels())) {
-            throw Failure.album("\(path): the photo in row \(row) is damaged (its checksum differs); run verify and index it again")
-        }
-    }
 
     /// Runs `read` under the lock. A page that SQLite refuses, or a value that no writer wrote, means that
     /// the file is damaged: Failure.album.
@@ -255,7 +262,7 @@ public final class Album: @unchecked Sendable {
         }
     }
 
-    private func points() throws -> [[Int]] { try once("points") { try space().points() } }
+    private func points() throws -> [[Int]] { try once("points") { try space().columns() } }
 
     /// The tree of the segment, with the rows for which it is out of date; a tree of all rows if the segment
     /// cannot be used.

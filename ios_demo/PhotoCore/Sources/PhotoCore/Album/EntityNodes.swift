@@ -38,7 +38,9 @@ struct EntityNodes {
     /// Each root's best cosine where it reaches `delta`, minus infinity elsewhere.
     func similar(_ query: VectorQuery, _ delta: Float) -> [Float] {
         let vectors = found.vectors
-        func near(_ at: [Int]) -> [(at: Int, score: Float)] { at.map { ($0, vectors.dot(query, $0)) }.filter { $0.1 >= delta } }
+        func near(_ at: [Int]) -> [(at: Int, score: Float)] {
+            at.filter { vectors.mayReach(query, $0, delta) }.map { ($0, vectors.dot(query, $0)) }.filter { $0.1 >= delta }
+        }
         var passed = graph.map { near($0.candidates(query, EntityNodes.inView) + late) }
         // If so many candidates pass, the graph may have missed others.
         if passed == nil || passed!.count * 2 > EntityNodes.inView { passed = near(Array(vectors.owners.indices)) }

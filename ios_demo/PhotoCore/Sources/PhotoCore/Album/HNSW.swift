@@ -9,6 +9,8 @@ public struct HNSW: Sendable {
     /// and positions are the same.
     private let places: [Int]?
     private let vectors: VectorSet
+    /// The length of each node's codes, 0 for one without a current vector.
+    private let lengths: [Double]
 
     public var count: Int { links.count }
 
@@ -42,6 +44,10 @@ public struct HNSW: Sendable {
             throw Failure.album("HNSW segment: \(n) vectors where the rows have \(vectors.count); rebuild the segment")
         }
         (self.places, self.vectors) = (places, vectors)
+        lengths = (0..<Int(n)).map { node in
+            let place = places?[node] ?? node
+            return place < 0 ? 0 : HNSW.length(vectors.codes, place * dim, dim)
+        }
         links = try HNSWLinks(raw, from: 40 + 2 * counts.count, count: Int(n))
     }
 
@@ -78,53 +84,62 @@ public struct HNSW: Sendable {
 
     private struct Near: Comparable {
         let far: Float, slot: Int
-        static func < (a: Near, b: Near) -> Bool { a.far < b.far }
+        static func < (a: Near, b: Near) -> Bool { a.far != b.far ? a.far < b.far : a.slot < b.slot }
+    }
+
+    private struct Far: Comparable {
+        let near: Near
+        static func < (a: Far, b: Far) -> Bool { b.near < a.near }
     }
 
     /// Searches greedily from the entry down to level 1, then for the best `width` candidates on the lowest
     /// level; returns slots, nearest first.
     private func walk(_ query: [Int8], _ width: Int) -> [Int] {
-        let norm = Double(VectorSet.product(query, 0, query))
-        func far(_ slot: Int) -> Float { distance(query, norm, slot) }
+        let length = HNSW.length(query, 0, query.count)
+        func far(_ slot: Int) -> Float { distance(query, length, slot) }
         var closest = Near(far: far(links.entry), slot: links.entry)
         for level in stride(from: links.top, to: 0, by: -1) {
             var changed = true
             while changed {
                 changed = false
-                for slot in links.neighbours(closest.slot, level) {
+                links.eachNeighbour(closest.slot, level) { slot in
                     let near = Near(far: far(slot), slot: slot)
-                    if near < closest { (closest, changed) = (near, true) }
+                    if near.far < closest.far { (closest, changed) = (near, true) }
                 }
             }
         }
         var seen = [Bool](repeating: false, count: links.count)
         seen[closest.slot] = true
-        var next = Heap<Near>(), best = [closest]
+        // The nearest candidate, and the furthest of those that are kept, come first.
+        var next = Heap<Near>(), kept = Heap<Far>()
         next.push(closest)
+        kept.push(Far(near: closest))
         while let candidate = next.pop() {
-            if candidate.far > best[best.count - 1].far { break }
-            for slot in links.neighbours(candidate.slot, 0) where !seen[slot] {
+            if kept.count >= width, candidate.far > kept.first!.near.far { break }
+            links.eachNeighbour(candidate.slot, 0) { slot in
+                if seen[slot] { return }
                 seen[slot] = true
                 let near = Near(far: far(slot), slot: slot)
-                guard best.count < width || near.far < best[best.count - 1].far else { continue }
+                if kept.count < width { kept.push(Far(near: near)) } else if near.far < kept.first!.near.far { kept.replaceFirst(Far(near: near)) } else { return }
                 next.push(near)
-                let at = best.firstIndex { !($0 < near) } ?? best.count
-                best.insert(near, at: at)
-                if best.count > width { best.removeLast() }
             }
         }
-        return best.map(\.slot)
+        return kept.items.map(\.near).sorted().map(\.slot)
+    }
+
+    private static func length(_ codes: [Int8], _ from: Int, _ dim: Int) -> Double {
+        var sum = 0
+        for at in from..<(from + dim) { sum += Int(codes[at]) * Int(codes[at]) }
+        return Double(sum).squareRoot()
     }
 
     /// One minus the cosine of the int8 codes. A node without a current vector counts as zeros, which are
     /// near to no query.
-    private func distance(_ query: [Int8], _ norm: Double, _ slot: Int) -> Float {
+    private func distance(_ query: [Int8], _ length: Double, _ slot: Int) -> Float {
         let key = links.keys?[slot] ?? slot, place = places?[key] ?? key
-        if place < 0 { return norm == 0 ? 0 : 1 }
-        let from = place * vectors.dim
-        let dot = Double(VectorSet.product(vectors.codes, from, query))
-        let own = vectors.codes[from..<(from + vectors.dim)].reduce(0.0) { $0 + Double(Int($1) * Int($1)) }
-        if norm == 0 && own == 0 { return 0 }
-        return dot == 0 ? 1 : Float(max(0, 1 - dot / (norm.squareRoot() * own.squareRoot())))
+        if place < 0 { return length == 0 ? 0 : 1 }
+        let dot = Double(VectorSet.product(vectors.codes, place * vectors.dim, query))
+        if length == 0 && lengths[key] == 0 { return 0 }
+        return dot == 0 ? 1 : Float(max(0, 1 - dot / (length * lengths[key])))
     }
 }

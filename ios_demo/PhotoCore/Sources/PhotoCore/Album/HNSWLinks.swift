@@ -47,17 +47,17 @@ struct HNSWLinks: Sendable {
         try check()
     }
 
-    /// The slots that a slot is linked to on a level.
-    func neighbours(_ slot: Int, _ level: Int) -> [Int] {
+    /// Calls `body` with each slot that a slot is linked to on a level.
+    func eachNeighbour(_ slot: Int, _ level: Int, _ body: (Int) -> Void) {
         if level == 0 {
             let at = lowest + slot * HNSWLinks.packed
-            return (0..<min(32, Int(raw[at]))).map { number in
-                let place = at + 1 + 3 * number
-                return Int(raw[place]) | Int(raw[place + 1]) << 8 | Int(raw[place + 2]) << 16
+            for place in stride(from: at + 1, to: at + 1 + 3 * min(32, Int(raw[at])), by: 3) {
+                body(Int(raw[place]) | Int(raw[place + 1]) << 8 | Int(raw[place + 2]) << 16)
             }
+        } else {
+            let at = uppers[slot] + (level - 1) * HNSWLinks.upperSize
+            for number in 0..<min(16, Int(word(at))) { body(Int(word(at + 4 + 4 * number))) }
         }
-        let at = uppers[slot] + (level - 1) * HNSWLinks.upperSize
-        return (0..<min(16, Int(word(at)))).map { Int(word(at + 4 + 4 * $0)) }
     }
 
     private func word(_ at: Int) -> UInt32 { raw.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: at, as: UInt32.self)) } }
@@ -66,11 +66,12 @@ struct HNSWLinks: Sendable {
         for slot in 0..<count {
             for level in 0...Int(levels[slot]) {
                 let links = level == 0 ? Int(raw[lowest + slot * HNSWLinks.packed]) : Int(word(uppers[slot] + (level - 1) * HNSWLinks.upperSize))
-                let found = neighbours(slot, level)
-                guard links <= (level == 0 ? 32 : 16), found.allSatisfy({ $0 < count }) else {
-                    throw Failure.album("HNSW segment: links that lead nowhere; rebuild the segment")
+                var leads = links <= (level == 0 ? 32 : 16), isHigh = true
+                eachNeighbour(slot, level) { other in
+                    if other >= count { leads = false } else if Int(levels[other]) < level { isHigh = false }
                 }
-                guard level == 0 || found.allSatisfy({ Int(levels[$0]) >= level }) else {
+                guard leads else { throw Failure.album("HNSW segment: links that lead nowhere; rebuild the segment") }
+                guard isHigh else {
                     throw Failure.album("HNSW segment: links to nodes that are not that high; rebuild the segment")
                 }
             }

@@ -60,9 +60,14 @@ enum Lexical {
 
     private static func word(_ forms: [Text], _ hits: [(memory: Int, score: Double)], _ owner: [Int]) throws -> Word {
         try Loader.within(hits.map(\.memory), owner.count, "words of memories")
-        var best: [Int: Double] = [:]
-        for hit in hits { best[owner[hit.memory]] = max(best[owner[hit.memory]] ?? -.infinity, -hit.score) }
-        let rows = best.keys.sorted(), n = Double(owner.count), held = Double(Set(hits.map(\.memory)).count)
-        return Word(text: forms[0].string, rows: rows, bm25: rows.map { Float(best[$0]!) }, rarity: log(1 + (n - held + 0.5) / (held + 0.5)))
+        var rows: [Int] = [], best: [Float] = []
+        for (row, score) in hits.map({ (owner[$0.memory], Float(-$0.score)) }).sorted(by: { $0.0 < $1.0 }) {
+            if rows.last == row { best[best.count - 1] = max(best[best.count - 1], score) } else {
+                rows.append(row)
+                best.append(score)
+            }
+        }
+        let n = Double(owner.count), held = Double(forms.count == 1 ? hits.count : Set(hits.map(\.memory)).count)
+        return Word(text: forms[0].string, rows: rows, bm25: best, rarity: log(1 + (n - held + 0.5) / (held + 0.5)))
     }
 }

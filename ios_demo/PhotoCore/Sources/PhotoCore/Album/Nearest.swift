@@ -38,29 +38,28 @@ public enum Nearest {
     /// The rows of the photos to re-rank, ascending.
     private static func scan(_ vectors: VectorSet, _ query: VectorQuery, _ k: Int, _ rows: [Int]?) -> [Int] {
         if let rows, rows.count <= again(k) { return rows }
-        let asked = rows ?? (vectors.oneEach ? Array(0..<vectors.count) : Array(Set(vectors.owners)).sorted())
+        let asked = rows ?? (vectors.oneEach ? Array(0..<vectors.count) : ascending(vectors.owners))
         let scores = vectors.oneEach ? asked.map { vectors.rough(query, $0) } : vectors.bestOf(query, asked)
-        return descending(scores).prefix(again(k)).filter { scores[$0] > -.infinity }.map { asked[$0] }.sorted()
+        return topmost(scores, again(k)).filter { scores[$0] > -.infinity }.map { asked[$0] }.sorted()
     }
 
     private static func walk(
         _ vectors: VectorSet, _ graph: HNSW, _ behind: [Int], _ query: VectorQuery, _ k: Int, _ rows: [Int]?, _ width: Int
     ) -> [Int]? {
-        let inRows = rows.map(Set.init)
-        var found = graph.candidates(query, width).map { vectors.oneEach ? $0 : vectors.owners[$0] }
-        if let inRows { found = found.filter(inRows.contains) }
+        func isIn(_ row: Int) -> Bool { rows.map { isAmong($0, row) } ?? true }
+        var found = graph.candidates(query, width).map { vectors.oneEach ? $0 : vectors.owners[$0] }.filter(isIn)
         let plain = vectors.oneEach && behind.isEmpty
-        if !plain { found = Set(found).sorted() }
+        if !plain { found = ascending(found) }
         if found.count < min(k, rows?.count ?? vectors.count) { return nil }
         if plain { return Array(found.prefix(max(again(k), 0))) }
         if behind.isEmpty { return found }
-        return Set(found + scan(vectors, query, k, inRows.map { behind.filter($0.contains) } ?? behind)).sorted()
+        return ascending(found + scan(vectors, query, k, behind.filter(isIn)))
     }
 
     private static func ranked(_ vectors: VectorSet, _ query: VectorQuery, _ found: [Int], _ k: Int, _ plan: Estimate.Plan) -> VectorResult {
         let owners = found.filter { !vectors.positions(of: $0).isEmpty }
         let scores = owners.map { row in vectors.positions(of: row).reduce(-Float.infinity) { max($0, vectors.fineDot(query, $1)) } }
-        let order = descending(scores).prefix(max(k, 0))
+        let order = topmost(scores, k)
         return VectorResult(rows: order.map { owners[$0] }, scores: order.map { scores[$0] }, plan: plan)
     }
 }

@@ -50,9 +50,7 @@ struct PhotoRows {
 
     func photo(_ id: String) throws -> Photo {
         let row = try find(id)
-        let memories = try db.rows("SELECT source, text, sharing, sensitivity FROM memories WHERE photo=? ORDER BY id", [.integer(row)])
-        let found = try db.first("SELECT \(Loader.photoColumns) FROM photos WHERE row=?", [.integer(row)]) ?? []
-        return Loader.photo(found, memories.map { Memory($0[0].text ?? "", $0[1].text ?? "", sharing: $0[2].text, sensitivity: $0[3].text) })
+        return try PhotoRecords(db, [row]).photos()[row]!.photo
     }
 
     mutating func remove(_ id: String, generation: Int) throws {

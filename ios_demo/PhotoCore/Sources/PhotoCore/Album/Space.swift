@@ -34,13 +34,15 @@ public struct Space: Sendable {
         return scaled >= 9.2e18 ? .max : scaled <= -9.2e18 ? .min + 1 : Int(scaled)
     }
 
-    /// (latitude e7, longitude e7, wall time ms), in order of row.
-    public func points() -> [[Int]] {
-        var out = [[Int]](repeating: [KDTree.lowest, KDTree.lowest, KDTree.lowest], count: max(count, tree.count))
-        for (at, row) in tree.order.enumerated() { out[row] = tree.columns.map { $0[at] } }
-        out = Array(out.prefix(count))
-        for (at, row) in lateTree.order.enumerated() { out[late[row]] = lateTree.columns.map { $0[at] } }
-        return out
+    /// Latitudes e7, longitudes e7 and wall times in ms, each in order of row.
+    public func columns() -> [[Int]] {
+        (0..<3).map { axis in
+            var out = [Int](repeating: KDTree.lowest, count: max(count, tree.count))
+            for (row, value) in zip(tree.order, tree.columns[axis]) { out[row] = value }
+            out = Array(out.prefix(count))
+            for (row, value) in zip(lateTree.order, lateTree.columns[axis]) { out[late[row]] = value }
+            return out
+        }
     }
 
     /// True for the rows whose points in `tree` are out of date.
@@ -62,9 +64,13 @@ public struct Space: Sendable {
     public func inCubes(_ cubes: [Cube]) -> CubeResult {
         if cubes.isEmpty { return CubeResult(rows: Array(0..<count), inside: Array(0..<count)) }
         let split = cubes.map(Space.boxes)
-        let known = split.flatMap(\.known), found = hits(known + split.flatMap(\.beside))
-        return CubeResult(
-            rows: Set(found.map(\.row)).sorted(), inside: Set(found.filter { $0.box < known.count }.map(\.row)).sorted())
+        let known = split.flatMap(\.known)
+        var rows = [Bool](repeating: false, count: max(count, tree.count)), inside = rows
+        for (row, box) in hits(known + split.flatMap(\.beside)) {
+            rows[row] = true
+            if box < known.count { inside[row] = true }
+        }
+        return CubeResult(rows: marked(rows), inside: marked(inside))
     }
 
     /// The k rows nearest to a place, a time, or both, nearest first. Raises Failure.album if neither is

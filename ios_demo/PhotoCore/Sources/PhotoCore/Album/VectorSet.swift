@@ -10,6 +10,8 @@ public struct VectorSet: Sendable {
     public let starts: [Int]
     /// Whether every photo has exactly one vector, so that photo rows equal vector positions.
     public let oneEach: Bool
+    /// The greatest sum of the codes' sizes of any vector.
+    private let most: Int
 
     public var count: Int { scales.count }
 
@@ -20,6 +22,11 @@ public struct VectorSet: Sendable {
         for owner in owners { starts[owner + 1] += 1 }
         for at in starts.indices.dropFirst() { starts[at] += starts[at - 1] }
         self.starts = starts
+        most = stride(from: 0, to: dim > 0 ? codes.count : 0, by: max(1, dim)).reduce(0) { most, from in
+            var sum = 0
+            for at in from..<(from + dim) { sum += Int(codes[at].magnitude) }
+            return max(most, sum)
+        }
     }
 
     /// Positions of all vectors of a photo row; empty for a row without a vector.
@@ -59,9 +66,20 @@ public struct VectorSet: Sendable {
         return length > 0 ? mean.map { $0 / length } : nil
     }
 
-    /// For each of `rows` the best chunk's score by codes, minus infinity for a photo without a vector.
-    public func bestOf(_ query: VectorQuery, _ rows: [Int]) -> [Float] {
-        rows.map { row in positions(of: row).reduce(-Float.infinity) { max($0, dot(query, $1)) } }
+    /// For each of `rows` the best chunk's score by codes, minus infinity for a photo without a vector. `isRough`: by the query's
+    /// first layer alone.
+    public func bestOf(_ query: VectorQuery, _ rows: [Int], isRough: Bool = false) -> [Float] {
+        let scale = Float(query.scale)
+        return rows.map { row in
+            var best = -Float.infinity
+            for at in positions(of: row) { best = max(best, isRough ? rough(query, at) * scale : dot(query, at)) }
+            return best
+        }
+    }
+
+    /// Whether `dot` can reach `least`: by the first layer, and the most that the second one can add to it.
+    func mayReach(_ query: VectorQuery, _ at: Int, _ least: Float) -> Bool {
+        Double(rough(query, at)) * query.scale + Double(abs(scales[at])) * query.scale * Double(most) / 2 >= Double(least) - 1e-4  // float32 rounds
     }
 
     private func products(_ query: VectorQuery, _ at: Int) -> (Int32, Int32) {
@@ -71,8 +89,10 @@ public struct VectorSet: Sendable {
     static func product(_ codes: [Int8], _ from: Int, _ query: [Int8]) -> Int32 {
         codes.withUnsafeBufferPointer { codes in
             query.withUnsafeBufferPointer { query in
+                precondition(from >= 0 && from + query.count <= codes.count)
+                let (codes, query, count) = (codes.baseAddress! + from, query.baseAddress!, query.count)
                 var sum: Int32 = 0
-                for i in 0..<query.count { sum &+= Int32(codes[from + i]) &* Int32(query[i]) }
+                for i in 0..<count { sum &+= Int32(codes[i]) &* Int32(query[i]) }
                 return sum
             }
         }

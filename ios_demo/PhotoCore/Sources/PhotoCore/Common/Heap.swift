@@ -1,6 +1,6 @@
 /// A binary heap that returns the least item first.
 struct Heap<Item: Comparable> {
-    private var items: [Item] = []
+    private(set) var items: [Item] = []
 
     var isEmpty: Bool { items.isEmpty }
     var count: Int { items.count }
@@ -18,15 +18,21 @@ struct Heap<Item: Comparable> {
     mutating func pop() -> Item? {
         guard let least = items.first else { return nil }
         let last = items.removeLast()
-        if items.isEmpty { return least }
-        items[0] = last
+        if !items.isEmpty { replaceFirst(last) }
+        return least
+    }
+
+    /// Puts an item in the place of the least one.
+    mutating func replaceFirst(_ item: Item) {
         var at = 0
         while true {
-            var small = at
-            for child in [2 * at + 1, 2 * at + 2] where child < items.count && items[child] < items[small] { small = child }
-            if small == at { return least }
-            items.swapAt(at, small)
-            at = small
+            var child = 2 * at + 1
+            if child >= items.count { break }
+            if child + 1 < items.count && items[child + 1] < items[child] { child += 1 }
+            if !(items[child] < item) { break }
+            items[at] = items[child]
+            at = child
         }
+        items[at] = item
     }
 }

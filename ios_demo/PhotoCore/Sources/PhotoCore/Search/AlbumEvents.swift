@@ -18,8 +18,7 @@ struct AlbumEvents {
         let wanted = AlbumEvents.stems(phrase)
         if wanted.isEmpty { return [] }
         var times: [Int] = []
-        for row in try album.searchText(phrase, k: 40) {
-            let photo = try album.photo(row)
+        for photo in try album.photos(try album.searchText(phrase, k: 40)) {
             let said = AlbumEvents.stems(photo.memories.map(\.text).joined(separator: " ").scalars)
             if let wall = photo.wall, wanted.isSubset(of: said) { times.append(wall) }
         }
@@ -32,7 +31,7 @@ struct AlbumEvents {
         guard try album.channels().contains("text") else { return [] }
         let times = try album.times()
         let scores = zip(try album.scores("text", try encode(phrase)), times).map { $0.isFinite && $1 != .min ? $0 : -1 }
-        guard let best = descending(scores).first, scores[best] >= 0.55 else { return [] }
+        guard let best = topmost(scores, 1).first, scores[best] >= 0.55 else { return [] }
         let day = AlbumEvents.days([times[best]])[0]
         let elsewhere = scores.indices.filter { times[$0] < (day.start ?? 0) || times[$0] > (day.end ?? 0) }.map { scores[$0] }
         guard let next = elsewhere.max() else { return [day] }

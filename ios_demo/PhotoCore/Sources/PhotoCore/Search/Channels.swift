@@ -24,11 +24,11 @@ enum Channels {
     }
 
     /// By feature, which is called as its channel up to the first ":": the cosine with each row's best
-    /// vector, minus infinity where a row has no vector.
-    static func scores(_ album: Album, _ vectors: [Vector], _ rows: [Int]) throws -> Ranking.Parts {
+    /// vector, minus infinity where a row has no vector. `isRough`: as of `Album.scores`.
+    static func scores(_ album: Album, _ vectors: [Vector], _ rows: [Int], isRough: Bool = false) throws -> Ranking.Parts {
         var out: Ranking.Parts = []
         for (channel, query) in try searched(album, vectors) {
-            let name = String(channel.prefix { $0 != ":" }), values = try album.scores(channel, query, rows)
+            let name = String(channel.prefix { $0 != ":" }), values = try album.scores(channel, query, rows, isRough: isRough)
             // Of several channels of one feature the last counts, as in the Python reference.
             if let at = out.firstIndex(where: { $0.name == name }) { out[at].values = values } else { out.append((name, values)) }
         }

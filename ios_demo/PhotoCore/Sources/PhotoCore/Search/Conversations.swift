@@ -4,6 +4,8 @@ public struct Conversations: Sendable {
     public static let near = [-2, -1, 1, 2]
     private static let silence = 3 * 3_600_000
 
+    /// Whether any row is a message.
+    public let isAny: Bool
     private let said: [Bool]
     private let order: [Int]
     private let place: [Int]
@@ -21,6 +23,7 @@ public struct Conversations: Sendable {
             session[at] = session[at - 1] + (silent ? 1 : 0)
         }
         (self.said, self.order, self.place, self.session) = (said, order, place, session)
+        isAny = said.contains(true)
     }
 
     /// The row `step` places later (earlier if negative) in time order, if both are messages of the same
@@ -36,7 +39,7 @@ public struct Conversations: Sendable {
     /// hold together, weighted by rarity. Both are 0 for photos that are not messages.
     public func context(_ words: WordScores, _ rows: [Int]) -> (words: [Float], coverage: [Float]) {
         var around = [Float](repeating: 0, count: rows.count), held = around
-        if words.words.isEmpty || rows.isEmpty { return (around, held) }
+        if words.words.isEmpty || !isAny { return (around, held) }
         let bm25 = words.bm25(), whole = words.words.reduce(0) { $0 + $1.rarity }
         let has = words.words.map { word -> [Bool] in
             var has = [Bool](repeating: false, count: words.photos)

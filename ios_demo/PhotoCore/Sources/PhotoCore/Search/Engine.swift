@@ -41,10 +41,14 @@ public final class Engine {
     private let adapter: QueryAdapter?
     private var isWarm = false
     private lazy var home = Home.learn(positions, times)
+    /// The nanoseconds from which a trace's milliseconds come: of the wall, unless a measurement sets another clock.
+    public var clock: () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
 
     // Up to this many photos, scanning all costs less than choosing candidates.
     private static let exactRows = 20_000
     private static let candidates = 100
+    // The cosines of so many, the best by rough ones, are computed exactly (of all, if there are no more).
+    private static let sure = 256
     // Photos that stand for a larger album where the evidence of missing memories is estimated.
     private static let typical = 1000
     // The user's preferences may reorder this many of the best, or k if that is more.
@@ -75,7 +79,7 @@ public final class Engine {
         let k = request.k ?? models.manifest.thresholds.k
         try request.check(k: k)
         let query = request.query.scalars
-        var clock = Clock()
+        var clock = Clock(now: self.clock)
         try clock("load") { try warm(request.refinedBy) }
         let cues = try clock("cube") { try read(query, request) }
         let every = Array(0..<album.count)
@@ -83,8 +87,8 @@ public final class Engine {
             let cube = try album.inCubes(cues.cubes)
             // A cue that fits no photo is misread or wrong: ranking all photos is better than showing only
             // the few that have no date.
-            let widened = !cues.cubes.isEmpty && cube.inside.isEmpty, gone = try negated(cues)
-            return ((widened ? every : cube.rows).filter { !gone.contains($0) }, every.filter { !gone.contains($0) }, widened)
+            let widened = !cues.cubes.isEmpty && cube.inside.isEmpty, gone = try negated(cues), rows = widened ? every : cube.rows
+            return gone.isEmpty ? (rows, every, widened) : (rows.filter { !isAmong(gone, $0) }, every.filter { !isAmong(gone, $0) }, widened)
         }
         var left = [("album", album.count), ("cube", rows.count)]
         let (refined, how, vectors) = try clock("refine") { () throws -> (Text, String, QueryVectors) in
@@ -111,18 +115,20 @@ public final class Engine {
                 let words = try album.words(refined), asked = vectors.by(vectors.aligned)
                 (ranked, plan) = try candidates(words, asked, rows, all, nodes)
                 let clues = try clues(cues)
-                func counted(_ rows: [Int]) throws -> (Ranking.Parts, Unknown.Known) {
-                    let (features, told, seen) = try self.features(words, asked, rows, nodes, clues)
-                    return (features, Unknown.Known(parts: Ranking.weighted(features, weights), told: told, seen: seen))
+                var found = try self.features(words, asked, ranked, nodes, clues)
+                let isAllTold = !found.told.contains(false)
+                let some = isAllTold || all.count <= Engine.exactRows ? nil : try self.features(words, asked, typical(all), nodes, clues).weighted(weights)
+                func summands() -> Ranking.Parts {
+                    let known = found.weighted(weights)
+                    let parts = known.parts + (isAllTold ? [] : [("unknown", Unknown.expected(known, among: some ?? known))])
+                    return !clues.isEmpty && Refine.saysNothing(refined) ? Ranking.byCues(parts) : parts
                 }
-                let known: Unknown.Known
-                (features, known) = try counted(ranked)
-                parts = known.parts
-                if known.told.contains(false) {
-                    let among = all.count <= Engine.exactRows ? known : try counted(typical(all)).1
-                    parts.append(("unknown", Unknown.expected(known, among: among)))
+                parts = summands()
+                if ranked.count > Engine.sure {
+                    try sharpen(&found, topmost(Ranking.total(parts), max(Engine.sure, 2 * k)), ranked, asked)
+                    parts = summands()
                 }
-                if !clues.isEmpty && Refine.saysNothing(refined) { parts = Ranking.byCues(parts) }
+                features = found.values
             }
             return try self.order(parts, ranked, k)
         }
@@ -171,12 +177,17 @@ public final class Engine {
     }
 
     /// The number of the album's photos in a place.
-    private func near(_ place: Place) -> Int { positions.filter { $0.map { place.contains($0.lat, $0.lon) } ?? false }.count }
+    private func near(_ place: Place) -> Int {
+        let boxes = place.boxes
+        var count = 0
+        for case let position? in positions where boxes.contains(where: { $0.contains(position.lat, position.lon) }) { count += 1 }
+        return count
+    }
 
     /// The photos whose known time or place the query excludes ("not in Paris").
-    private func negated(_ cues: Cues) throws -> Set<Int> {
+    private func negated(_ cues: Cues) throws -> [Int] {
         let boxes = cues.negatedTimes.map { Cube(start: $0.start, end: $0.end) } + cues.negatedPlaces.flatMap(\.boxes)
-        return boxes.isEmpty ? [] : Set(try album.inCubes(boxes).inside)
+        return boxes.isEmpty ? [] : try album.inCubes(boxes).inside
     }
 
     // Layer 2
@@ -248,14 +259,16 @@ public final class Engine {
         for scores in [words.bm25(), nodes.linked, nodes.related] {
             for among in [rows, cube] { named += Engine.greatest(scores, among) }
         }
-        named += Set(named).flatMap { row in Conversations.near.compactMap { talk.neighbour(row, $0) } }
-        let kept = Set(named).intersection(rows).sorted()
+        var chosen = [Bool](repeating: false, count: album.count)
+        for row in named { chosen[row] = true }
+        if talk.isAny { for row in marked(chosen) { for step in Conversations.near { if let other = talk.neighbour(row, step) { chosen[other] = true } } } }
+        let kept = rows.filter { chosen[$0] }
         return (kept, "\(kept.count) candidates of \(rows.count) photos (\(plans.joined(separator: ", "))), re-ranked exactly")
     }
 
     private static func greatest(_ scores: [Float], _ among: [Int]) -> [Int] {
         let positive = among.filter { scores[$0] > 0 }
-        return descending(positive.map { scores[$0] }).prefix(candidates).map { positive[$0] }
+        return topmost(positive.map { scores[$0] }, candidates).map { positive[$0] }
     }
 
     /// Photos at even distances, which stand for all `rows`.
@@ -266,11 +279,9 @@ public final class Engine {
 
     /// The features of each of `rows`, unweighted, by the names of the weights, and which rows have a text and
     /// an image vector.
-    private func features(_ words: WordScores, _ vectors: [Channels.Vector], _ rows: [Int], _ nodes: Nodes, _ clues: [Clue]) throws
-        -> (Ranking.Parts, told: [Bool], seen: [Bool])
-    {
+    private func features(_ words: WordScores, _ vectors: [Channels.Vector], _ rows: [Int], _ nodes: Nodes, _ clues: [Clue]) throws -> Features {
         let around = talk.context(words, rows), bm25 = words.bm25(), coverage = words.coverage()
-        let scores = try Channels.scores(album, vectors, rows)
+        let scores = try Channels.scores(album, vectors, rows, isRough: rows.count > Engine.sure)
         func has(_ channel: String) -> [Bool] {
             scores.first { $0.name == channel }?.values.map(\.isFinite) ?? [Bool](repeating: false, count: rows.count)
         }
@@ -279,13 +290,21 @@ public final class Engine {
             ("context_coverage", around.coverage), ("entity", rows.map { nodes.linked[$0] }), ("related", rows.map { nodes.related[$0] }),
             ("cue", Clue.evidence(clues, rows)),
         ]
-        return (features, has("text"), has("image"))
+        return Features(values: features, told: has("text"), seen: has("image"))
+    }
+
+    /// Computes the cosines of the rows at these places exactly.
+    private func sharpen(_ found: inout Features, _ places: [Int], _ rows: [Int], _ vectors: [Channels.Vector]) throws {
+        for (name, exact) in try Channels.cosines(album, vectors, places.map { rows[$0] }) {
+            let at = found.values.firstIndex { $0.name == name }!
+            for (place, value) in zip(places, exact) { found.values[at].values[place] = value }
+        }
     }
 
     /// Positions in `rows` of the k best, best first. A photo that the user preferred to another is moved
     /// before it.
     private func order(_ parts: Ranking.Parts, _ rows: [Int], _ k: Int) throws -> [Int] {
-        let best = descending(Ranking.total(parts)).prefix(max(k, Engine.preferred))
+        let best = topmost(Ranking.total(parts), max(k, Engine.preferred))
         let place = Dictionary(uniqueKeysWithValues: best.map { (rows[$0], $0) })
         return try album.preferred(best.map { rows[$0] }).prefix(k).map { place[$0]! }
     }
@@ -304,8 +323,8 @@ public final class Engine {
 
     private func hits(_ rows: [Int], _ order: [Int], _ parts: Ranking.Parts, _ matches: [EntityMatch], _ here: Double, _ image: [Float]) throws -> [Hit] {
         let likely = Ranking.likelihoods(parts)
-        return try order.map { at in
-            let row = rows[at], photo = try album.photo(row)
+        return try zip(order, try album.photos(order.map { rows[$0] })).map { at, photo in
+            let row = rows[at]
             let own = parts.map { (name: $0.name, value: rounded(Double($0.values[at]), 4)) }
             let said = photo.memories.first { !$0.isDerived } ?? photo.memories.first
             return Hit(
@@ -314,6 +333,15 @@ public final class Engine {
                 clip: try moment(photo.id, row, image))
         }
     }
+}
+
+/// Features of rows, unweighted, and which rows have a text and an image vector.
+private struct Features {
+    var values: Ranking.Parts
+    let told: [Bool]
+    let seen: [Bool]
+
+    func weighted(_ weights: RankingWeights) -> Unknown.Known { Unknown.Known(parts: Ranking.weighted(values, weights), told: told, seen: seen) }
 }
 
 /// By row, the strength of the best entity node: `linked`, that the photo's own memories name; `related`, that
@@ -341,11 +369,12 @@ private struct Nodes {
 
 /// Milliseconds by layer.
 private struct Clock {
+    let now: () -> UInt64
     var spent: [String: Double] = [:]
 
     mutating func callAsFunction<T>(_ layer: String, _ body: () throws -> T) rethrows -> T {
-        let begin = DispatchTime.now().uptimeNanoseconds
-        defer { spent[layer] = rounded(Double(DispatchTime.now().uptimeNanoseconds - begin) / 1e6, 3) }
+        let begin = now()
+        defer { spent[layer] = rounded(Double(now() - begin) / 1e6, 3) }
         return try body()
     }
 }

@@ -14,7 +14,10 @@ public enum Unknown {
         /// The values of a summand in the rows that `these` marks.
         fileprivate func values(_ name: String, _ these: [Bool]) -> [Double] {
             guard let part = parts.first(where: { $0.name == name }) else { return [] }
-            return zip(part.values, these).filter(\.1).map { Double($0.0) }
+            var out: [Double] = []
+            out.reserveCapacity(these.count)
+            for (at, isOne) in these.enumerated() where isOne { out.append(Double(part.values[at])) }
+            return out
         }
     }
 

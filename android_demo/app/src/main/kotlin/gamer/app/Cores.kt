@@ -40,7 +40,7 @@ object Cores {
     fun searched(files: Files): File = files.run { Renewal.searched(album, AndroidDatabase, bundle, before) }
 
     fun index(context: Context): Indexing =
-        Files(context).run { Indexing(Models.open(bundle, Runner.chosen(context).backend!!, AndroidDatabase, threads(), cache = context.cacheDir), this) }
+        Files(context).run { Indexing(Models.open(bundle, Runner.chosen(context).backend!!.resting, AndroidDatabase, threads(), cache = context.cacheDir), this) }
 
     private fun rules(context: Context): String = context.assets.open("cue_rules.json").use { it.readBytes().toString(Charsets.UTF_8) }
 
