@@ -165,9 +165,7 @@ def preprocessing(settings: Settings) -> Preprocessing | None:
     if "image" not in settings.chosen.parts():
         return None
     if settings.model("image") == CONSE:
-        return Preprocessing(
-            resize=RESIZE, crop=IMAGE_SIZE, interpolation="bicubic", mean=MEAN, std=STD, fit="crop"
-        )
+        return Preprocessing(resize=RESIZE, crop=IMAGE_SIZE, interpolation="bicubic", mean=MEAN, std=STD)
     from ..checkpoints.preprocessing import preprocessing as of_checkpoint
 
     opened = checkpoint(settings, "image")
