@@ -40,6 +40,7 @@ EXTRAS = {
     "clips": "av",
     "hnswlib": "hnswlib",
     "bench": "faiss",
+    "llama": "xllamacpp",
     "fleet": "ray",
     "dev": "pytest",
     "docs": "mkdocs",

@@ -25,7 +25,7 @@ from ..search import membership
 from ..search.answer import Answer
 from ..search.engine import Engine
 from ..search.hits import shown_memory
-from ..search.options import SearchOptions
+from ..search.options import FOR_SETS
 from . import calls
 from .calls import SHOWN, VIEWED, VIEWED_OF_SET, ToolError
 from .conditions import Conditions
@@ -121,7 +121,8 @@ class Toolbox:
         return Result(tuple(rows), items, note, presence=presence)
 
     def _answer(self, text: str, k: int, within: RowSet) -> Answer:
-        return self.engine.search(text, k, now=self._now, options=SearchOptions(within=within, timed=False))
+        options = replace(FOR_SETS, within=within, timed=False)
+        return self.engine.search(text, k, now=self._now, options=options)
 
     def _by_likeness(self, examples: list[int], k: int, within: RowSet) -> list[tuple[int, float]]:
         total = np.zeros(len(self.album), np.float32)

@@ -16,6 +16,7 @@ from gamer.index.records import FloatArray
 
 from ..questions.reader import read
 from ..search import membership
+from ..search.options import FOR_SETS
 from ..search.similar import row_named
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class AlbumPictures:
 
     def find(self, words: str) -> tuple[str, ...]:
         album, ranking = self._engine.album, self._engine.ranking
-        answer = self._engine.search(words, FOUND)
+        answer = self._engine.search(words, FOUND, options=FOR_SETS)
         if membership.presence(answer, ranking) < membership.PRESENT:
             return ()
         return tuple(hit.id for hit in membership.members(album, answer, ranking))

@@ -81,6 +81,8 @@ class Observer:
 
 
 DEFAULT = SearchOptions()
+# Where a set ends and whether there is one (membership.py) was fitted to the text tower's own vectors.
+FOR_SETS = SearchOptions(adapter=False)
 AS_ASKED = SearchOptions(wishes=True)  # as the command and the page search
 _NOTHING: AbstractContextManager[None] = nullcontext()
 SILENT = Observer()

@@ -26,7 +26,7 @@ from . import copies, membership, spelling
 from .album_facts import AlbumFacts
 from .answer import Answer
 from .confidence import calibrated
-from .options import DEFAULT, MAX_K, SILENT, Observer, SearchOptions
+from .options import DEFAULT, FOR_SETS, MAX_K, SILENT, Observer, SearchOptions
 from .stages import refine
 from .state import Request
 
@@ -77,6 +77,8 @@ class _Search:
         within = self._within(options.within)
         text = self._soon(question.query)
         asked = replace(options, within=within, then=self._printed(text))
+        if question.counts:
+            asked = replace(asked, adapter=FOR_SETS.adapter)
         # Copies make room for the photos behind them.
         number = 2 * most + 5
         answer = self._mended(text, self._search(text, number, asked), number, asked)
@@ -186,10 +188,10 @@ class _Search:
         A photo whose own memory says the same ("a man without a hat") shows no hat.
         """
         album, ranking = self._engine.album, self._engine.ranking
-        answer = self._engine.search(phrase, MAX_K, now=self._now)
+        answer = self._engine.search(phrase, MAX_K, now=self._now, options=FOR_SETS)
         if membership.presence(answer, ranking) < membership.PRESENT:
             return RowSet.of(np.zeros(0, np.int64), len(album))
-        rows = self._members(phrase, answer, DEFAULT)
+        rows = self._members(phrase, answer, FOR_SETS)
         photos = zip(rows, album.photos(rows), strict=True)
         negated = tuple(f"{word} {phrase.lower()}" for word in ("without", "without a", "no", "not"))
         shown = [

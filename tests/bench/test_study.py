@@ -60,7 +60,7 @@ def test_every_committed_result_says_how_it_is_made_and_what_it_measures() -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("nothing",), "no study 'nothing'; choose one of: ablation, agent"),
+        (("nothing",), "no study 'nothing'; choose one of: ablation, adapter, agent"),
         (("replay",), "replay: -b BUNDLE is wanted, 0 given"),
         (("questions", "-b", "x"), "questions: -b BUNDLE is not taken, 1 given"),
         (("events", "a", "b", "-b", "x"), "events: DATA is wanted, 2 given"),

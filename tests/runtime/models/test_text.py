@@ -21,7 +21,8 @@ class Tower:
     """Keeps the tokens of each run; the vector is their count by id."""
 
     artifact = SimpleNamespace(
-        inputs=(SimpleNamespace(shape=(1, "tokens")),), outputs=(SimpleNamespace(shape=(1, len(WORDS))),)
+        inputs=(SimpleNamespace(name="input_ids", shape=(1, "tokens")),),
+        outputs=(SimpleNamespace(shape=(1, len(WORDS))),),
     )
 
     def __init__(self) -> None:
