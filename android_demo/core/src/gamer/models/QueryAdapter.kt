@@ -55,8 +55,10 @@ class QueryAdapter private constructor(private val file: File, private val tower
             throw refused(file, error)
         } catch (error: JSONException) {
             throw refused(file, error)
+        } catch (error: StackOverflowError) { // lists in lists in lists
+            throw refused(file, error)
         }
 
-        private fun refused(file: File, error: Exception) = RuntimeFailure("$file: not a query adapter (${error.message?.take(100)}): delete it or train it again")
+        private fun refused(file: File, error: Throwable) = RuntimeFailure("$file: not a query adapter (${error.message?.take(100)}): delete it or train it again")
     }
 }
