@@ -3,7 +3,8 @@ import Foundation
 /// How a text tower reads queries (runtime/models/query_adapter.py): a line of JSON, then float32 values
 /// [layers, 2, rank, width], little endian. `tower`: the source of the tower's weights that it was made for.
 public struct QueryAdapter: Sendable {
-    static let input = "adapter", file = "query.adapter"
+    public static let input = "adapter"
+    static let file = "query.adapter"
     private static let maxHeader = 4096, maxValues = 8 << 20
 
     let path: String
