@@ -49,7 +49,10 @@ def shape(settings: Settings) -> tuple[int, ...]:
     """
     adapter = of(settings)
     if adapter is None:
-        raise ExportError(f"the text tower of recipe {settings.recipe} takes no query adapter: use pocket's")
+        raise ExportError(
+            f"the text tower of recipe {settings.recipe} takes no query adapter: name one in its entry of "
+            "export/recipe.py"
+        )
     return adapter.shape
 
 
