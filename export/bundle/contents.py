@@ -129,7 +129,7 @@ def licences(settings: Settings) -> dict[str, str]:
         else:
             checkpoint = components.checkpoint(settings, part)
             licence_of[checkpoint.weights.source] = checkpoint.licence
-    own = {} if query_adapter.of(settings) is None else {settings.chosen.adapter: query_adapter.LICENCE}
+    own = {} if query_adapter.file(settings) is None else {settings.chosen.adapter: query_adapter.LICENCE}
     geonames = {"geonames": gazetteer.NOTICE} if "text" in parts else {}
     return licence_of | own | geonames | glosses.licences(settings)
 

@@ -58,6 +58,5 @@ def shape(settings: Settings) -> tuple[int, ...]:
 
 def notice(settings: Settings) -> str:
     """Whose photos and words the adapter was trained on; "" without one."""
-    if of(settings) is None:
-        return ""
-    return (FOLDER / f"{settings.chosen.adapter}.txt").read_text(encoding="utf-8")
+    path = file(settings)
+    return "" if path is None else path.with_suffix(".txt").read_text(encoding="utf-8")

@@ -206,17 +206,12 @@ class Models:
         tower = self.manifest.component("text_tower").source
         if own.is_file():
             try:
-                adapter = query_adapter.read(own)
-                query_adapter.check(own, adapter, artifact, tower)
-                return adapter.values
+                return query_adapter.read_for(own, artifact, tower)
             except RuntimeFailure as error:
                 LOG.warning("%s; searching without it", error)
         if query_adapter.shape_of(artifact) is None or not self.manifest.has_file(mf.ADAPTER_FILE):
             return None
-        path = self.data(mf.ADAPTER_FILE)
-        adapter = query_adapter.read(path)
-        query_adapter.check(path, adapter, artifact, tower)
-        return adapter.values
+        return query_adapter.read_for(self.data(mf.ADAPTER_FILE), artifact, tower)
 
     @cached_property
     def gazetteer(self) -> Gazetteer:

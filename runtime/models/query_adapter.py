@@ -104,8 +104,9 @@ def shape_of(artifact: Artifact) -> tuple[int, ...] | None:
     return None if found is None else tuple(int(side) for side in found)
 
 
-def check(path: Path, adapter: QueryAdapter, artifact: Artifact, tower: str) -> None:
-    """Raises RuntimeFailure for an adapter that was made for another text tower."""
+def read_for(path: Path, artifact: Artifact, tower: str) -> FloatArray:
+    """The values of the adapter in a file, for this text tower. Raises RuntimeFailure for that of another."""
+    adapter = read(path)
     shape, header = shape_of(artifact), adapter.header
     if header.tower != tower or header.shape != shape:
         raise RuntimeFailure(
@@ -113,3 +114,4 @@ def check(path: Path, adapter: QueryAdapter, artifact: Artifact, tower: str) -> 
             f"{'which takes no adapter' if shape is None else list(shape)}: train it again with this "
             "bundle's recipe"
         )
+    return adapter.values

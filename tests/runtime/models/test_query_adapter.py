@@ -76,15 +76,14 @@ def test_bytes_that_are_no_json_and_a_missing_file_are_refused(tmp_path: Path) -
 
 def test_an_adapter_fits_its_own_tower_alone(tmp_path: Path) -> None:
     path = written(tmp_path / "x.adapter", HEADER)
-    adapter = query_adapter.read(path)
-    query_adapter.check(path, adapter, tower(), "a tower")
+    assert np.array_equal(query_adapter.read_for(path, tower(), "a tower"), VALUES)
     for artifact, source in (
         (tower(), "another"),
         (tower((1, 2, 3, 4)), "a tower"),
         (tower(None), "a tower"),
     ):
         with pytest.raises(RuntimeFailure, match="made for the text tower 'a tower'"):
-            query_adapter.check(path, adapter, artifact, source)
+            query_adapter.read_for(path, artifact, source)
 
 
 def test_a_memory_is_read_with_zeros_and_a_query_with_the_adapter() -> None:
