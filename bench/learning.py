@@ -17,8 +17,8 @@ from .retrieval.datasets import read_answered
 from .study.declaration import About, Run, Work
 
 if TYPE_CHECKING:
-    from gamer.export.training.ppo import Round
-    from gamer.export.training.rlhf import Earned
+    from gamer.export.training.refinement.ppo import Round
+    from gamer.export.training.refinement.rlhf import Earned
     from gamer.export.training.sft import Report, Say, Stage
     from gamer.export.training.update import Skills
 
@@ -150,8 +150,8 @@ def alphas(run: Run[Reinforced]) -> Alphas:
     Raises ExportError.
     """
     from gamer.export.settings import Settings
-    from gamer.export.training import rlhf
     from gamer.export.training.options import Options, Reinforcement
+    from gamer.export.training.refinement import rlhf
 
     what, album, counts = run.settings, run.album, (0, 0)
     assert album is not None

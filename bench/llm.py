@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index.records import FloatArray
-from gamer.runtime.models.decoder import BoundDecoder
-from gamer.runtime.models.llm import Request
+from gamer.runtime.models.language.decoder import BoundDecoder
+from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.stages import refine
 

@@ -35,10 +35,14 @@ def main(bundle: Path, query: str, texts: list[str]) -> None:
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     tokenizer = Tokenizer.from_file(str(bundle / "text_tokenizer.json"))
     tokenizer.no_padding()
+    more = {
+        i["name"]: np.zeros(i["shape"], np.float32) for i in tower["inputs"][2:]
+    }  # a query adapter, left out
 
     def encode(text: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         ids = np.array([tokenizer.encode(text).ids], np.int64)
-        vector = session.run(["embedding"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), **more}
+        vector = session.run(["embedding"], inputs)[0][0]
         return np.asarray(vector / np.linalg.norm(vector), np.float32)
 
     query_vector = encode(query)

@@ -51,6 +51,8 @@ def text_vector(ids: list[int]) -> np.ndarray:
     inputs = {"input_ids": row, "attention_mask": np.zeros_like(row)}
     for name, value in (("input_ids", ids), ("attention_mask", 1)):
         inputs[name][0, : len(ids)] = value
+    for spec in towers["text_tower"]["inputs"][2:]:  # a query adapter, here left out
+        inputs[spec["name"]] = np.zeros(spec["shape"], np.float32)
     return np.asarray(sessions["text_tower"].run(["embedding"], inputs)[0][0])
 
 

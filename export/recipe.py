@@ -135,8 +135,7 @@ class Recipe:
     """A named set of models.
 
     `image`, `text`, `llm`, `faces`: names in checkpoints/catalogue.py, "" for no such part, "*" for the
-    model given with `-m`. `adapter`: how the text tower reads queries, a name in checkpoints/adapters; no
-    recipe names one yet, since ONNX Runtime's Java API takes no input that has a default.
+    model given with `-m`. `adapter`: how the text tower reads queries, a name in checkpoints/adapters.
     `max_text`: greatest number of tokens of a text, 0 for the text tower's limit.
     `max_seq`: cache slots of the decoder. `rho`, `k`: the router's ρ and the number of hits, for the
     manifest.
@@ -261,6 +260,7 @@ def _pocket(name: str, llm: str, max_seq: int = 512) -> Recipe:
         text="minilm-l6",
         llm=llm,
         faces="dlib-faces",
+        adapter="titles-en",
         dpe=dpe,
         max_text=128,
         max_seq=max_seq,

@@ -14,8 +14,8 @@ from typing import Any, cast
 from gamer.runtime.agent.context import tokens
 from gamer.runtime.agent.loop import Step
 from gamer.runtime.agent.recording import Cost, Tokens
-from gamer.runtime.models.endpoint import Endpoint
-from gamer.runtime.models.llm import Generation, LanguageModel, Request
+from gamer.runtime.models.language.endpoint import Endpoint
+from gamer.runtime.models.language.llm import Generation, LanguageModel, Request
 from gamer.runtime.models.models import Models
 
 

@@ -14,8 +14,8 @@ from gamer.runtime.agent.calls import Filter, ToolError
 from gamer.runtime.agent.context import CHARACTERS
 from gamer.runtime.agent.loop import NOTHING, Answer, End, Turns
 from gamer.runtime.agent.toolbox import Toolbox
-from gamer.runtime.models.endpoint import words_of
-from gamer.runtime.models.llm import Request
+from gamer.runtime.models.language.endpoint import words_of
+from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 
 from .meter import MeteredEndpoint

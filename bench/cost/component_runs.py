@@ -15,8 +15,8 @@ import numpy as np
 from gamer.runtime.backends import Array
 from gamer.runtime.bundle.manifest import Artifact
 from gamer.runtime.models.image import prepare
+from gamer.runtime.models.language.reuse import Prefix
 from gamer.runtime.models.models import Models
-from gamer.runtime.models.reuse import Prefix
 from gamer.runtime.models.router import choose
 
 from .graph import bound, dims_of

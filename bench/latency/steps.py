@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
 
-from gamer.runtime.models.llm import Generation
+from gamer.runtime.models.language.llm import Generation
 from gamer.runtime.search.options import Observer
 
 Step = tuple[str, str]

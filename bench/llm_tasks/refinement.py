@@ -16,8 +16,8 @@ from time import perf_counter_ns
 import numpy as np
 
 from gamer.runtime.indexing.answers import Answers
-from gamer.runtime.models.chat import Chat, Message
-from gamer.runtime.models.llm import Request
+from gamer.runtime.models.language.chat import Chat, Message
+from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.options import SearchOptions
 from gamer.runtime.search.stages import refine

@@ -14,9 +14,9 @@ import numpy as np
 from gamer.runtime.agent import llm_mind
 from gamer.runtime.cues import quoted
 from gamer.runtime.indexing import extract
-from gamer.runtime.models.chat import Chat, Message
-from gamer.runtime.models.grammar import Constraint, Grammar
-from gamer.runtime.models.llm import Generation, Request
+from gamer.runtime.models.language.chat import Chat, Message
+from gamer.runtime.models.language.grammar import Constraint, Grammar
+from gamer.runtime.models.language.llm import Generation, Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.stages import refine
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gamer.index import Encoded, FloatArray, Photo, load_pixels, scan
-from gamer.runtime.models.llm import Request
+from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.models.router import choose
 from gamer.runtime.search.stages import refine

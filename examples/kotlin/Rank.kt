@@ -48,7 +48,9 @@ class Tower(private val bundle: Bundle, private val role: String) {
         val width = maxOf(count, input("input_ids").optInt("pad_to", 0))
         val tokens = LongArray(width) { if (it < count) ids[it].toLong() else 0 }
         val mask = LongArray(width) { if (it < count) 1 else 0 }
-        return run(mapOf("input_ids" to tokens, "attention_mask" to mask).mapValues { Tensor.longs(it.value, 1, width.toLong()) })
+        val row = mapOf("input_ids" to tokens, "attention_mask" to mask).mapValues { Tensor.longs(it.value, 1, width.toLong()) }
+        val zeros = artifact.inputs.drop(2).associate { spec -> spec.name to Tensor.of(Tensor.Type.FLOAT32, *spec.shape.map { (it as Int).toLong() }.toLongArray()) }
+        return run(row + zeros) // a query adapter, here left out
     }
 
     private fun run(inputs: Map<String, Tensor>): FloatArray = session.run(inputs).getValue(output).toFloats()

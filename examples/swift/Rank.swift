@@ -67,7 +67,12 @@ struct Tower {
         let most = inputs["input_ids"]?.maxLength ?? ids.count, ids = ids.prefix(most).map(Int64.init)
         let padding = [Int64](repeating: 0, count: max(0, (inputs["input_ids"]?.padTo ?? 0) - ids.count))
         let tokens = ids + padding, mask = ids.map { _ in 1 } + padding
-        return try run(["input_ids": .int64(tokens, shape: [1, tokens.count]), "attention_mask": .int64(mask, shape: [1, mask.count])])
+        var row: [String: Tensor] = ["input_ids": .int64(tokens, shape: [1, tokens.count]), "attention_mask": .int64(mask, shape: [1, mask.count])]
+        for spec in session.artifact.inputs.dropFirst(2) {  // a query adapter, here left out
+            let shape = spec.shape.compactMap(\.fixed)
+            row[spec.name] = .float([Float](repeating: 0, count: shape.reduce(1, *)), shape: shape)
+        }
+        return try run(row)
     }
 
     private func run(_ inputs: [String: Tensor]) throws -> [Float] { try session.run(inputs)[output]?.floats ?? [] }

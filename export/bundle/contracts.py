@@ -25,7 +25,7 @@ _ADAPTER = InputContract(
     mf.ADAPTER,
     "how a query is read",
     "layer, down and up, rank, feature",
-    "zeros for a memory, the file's values for a query; zeros are its default where the engine has defaults",
+    "zeros for a memory, the file's values for a query",
     file=mf.ADAPTER_FILE,
 )
 _CACHE = "keys and values of the tokens before: zeros before the first call"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gamer.runtime.backends import BACKENDS, runs_here
-from gamer.runtime.models import prefix
-from gamer.runtime.models.chat import TURNS
+from gamer.runtime.models.language import prefix
+from gamer.runtime.models.language.chat import TURNS
 
 from ..components import components
 from ..parity.golden import PHOTOS, TOKENS

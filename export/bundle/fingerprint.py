@@ -59,10 +59,10 @@ CODE = (
     "gamer.export.target_options",
     "gamer.runtime.bundle.contract",
     "gamer.runtime.bundle.manifest",
-    "gamer.runtime.models.decoder",
+    "gamer.runtime.models.language.decoder",
     "gamer.runtime.models.image",
-    "gamer.runtime.models.kv_cache",
-    "gamer.runtime.models.prefix",
+    "gamer.runtime.models.language.kv_cache",
+    "gamer.runtime.models.language.prefix",
 )
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from gamer.runtime.backends import BACKENDS, runs_here
 from gamer.runtime.bundle import manifest as mf
-from gamer.runtime.models import prefix
-from gamer.runtime.models.chat import TURNS
+from gamer.runtime.models.language import prefix
+from gamer.runtime.models.language.chat import TURNS
 from gamer.runtime.models.models import Models
 
 FOLDER = "prefixes"

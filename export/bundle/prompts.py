@@ -1,5 +1,5 @@
 """The prompts for refinement and for cues, in the dialogue format of each family of models, and that format
-itself: what a turn of each role looks like (runtime/models/chat.py).
+itself: what a turn of each role looks like (runtime/models/language/chat.py).
 
 The decoder's cache for the text before the first placeholder is computed at export (prefixes.py), so that the
 examples in a prompt cost a query no time.
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gamer.runtime import defaults
-from gamer.runtime.models import chat
+from gamer.runtime.models.language import chat
 
 from ..checkpoints.chat_template import ChatTemplate
 from .templates import Derived, Turns, derive, written

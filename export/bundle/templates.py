@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gamer.runtime.models.chat import Role
+from gamer.runtime.models.language.chat import Role
 
 from ..checkpoints.chat_template import ChatTemplate
 from .rendering import Dialogue, render
@@ -94,7 +94,7 @@ def _derived(template: ChatTemplate, texts: list[str]) -> Derived:
 
 
 def written(turns: Turns, messages: tuple[tuple[str, str], ...]) -> str:
-    """A dialogue in turns, up to where the answer begins, as runtime/models/chat.py writes it."""
+    """A dialogue in turns, up to where the answer begins, as runtime/models/language/chat.py writes it."""
     said = "".join(turns[role].replace(PLACE, words) for role, words in messages)  # type: ignore[index]
     return said + turns["assistant"].partition(PLACE)[0]
 

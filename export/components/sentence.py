@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from gamer.runtime.models.decoder import relative_buckets
+from gamer.runtime.models.language.decoder import relative_buckets
 
 from ..checkpoints.catalogue import Config
 from ..checkpoints.checkpoint import Checkpoint

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from gamer.runtime.bundle.manifest import TensorSpec
-from gamer.runtime.models.kv_cache import PAST, state_name
+from gamer.runtime.models.language.kv_cache import PAST, state_name
 
 from ..components.export_module import ExportModule
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gamer.runtime.models.decoder import relative_buckets
+from gamer.runtime.models.language.decoder import relative_buckets
 
 from .decoder import RMSNorm, feed_forward
 

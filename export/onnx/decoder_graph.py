@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
-from gamer.runtime.models.decoder import rotary
+from gamer.runtime.models.language.decoder import rotary
 
 from ..networks.decoder import DecoderShape, DecoderStep, LayerNorm, LearnedStep
 from .graph import MS, GraphWriter, Scheme

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
-from gamer.runtime.models.decoder import relative_buckets
+from gamer.runtime.models.language.decoder import relative_buckets
 
 from ..networks.t5 import T5Encoder, T5Shape, T5Step
 from .decoder_graph import cache_specs, feed_forward, head, norm, skip_norm

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gamer.runtime.bundle.manifest import ADAPTER, Language
+from gamer.runtime.bundle.manifest import Language
 
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
@@ -78,9 +78,6 @@ def write(
         Lowering(graph, tensors, policy).run(
             model, [t.name for t in item.inputs], [t.name for t in item.outputs]
         )
-        for spec, value in zip(item.inputs, item.example, strict=True):
-            if spec.name == ADAPTER:  # the input's default, so that a caller may leave it out
-                graph.constant(ADAPTER, value.numpy())
         graph.save(inputs, outputs)
     return inputs, outputs
 

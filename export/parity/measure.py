@@ -20,7 +20,7 @@ from gamer.index.records import FloatArray
 from gamer.runtime.backends import FALLBACK, open_session, processor, runs_here
 from gamer.runtime.backends.coreml_backend import shared
 from gamer.runtime.bundle.manifest import NOT_RUN, Artifact, Language, Parity
-from gamer.runtime.models.decoder import EncoderDecoder, StepDecoder, cross_inputs, open_decoder
+from gamer.runtime.models.language.decoder import EncoderDecoder, StepDecoder, cross_inputs, open_decoder
 
 from ..components import components, fixtures
 from ..components.components import build, reference

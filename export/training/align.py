@@ -20,7 +20,7 @@ from ..components import components, query_adapter
 from ..errors import ExportError
 from ..settings import Settings
 from . import queries, update
-from .rlhf import searches_of
+from .refinement.rlhf import searches_of
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from . import align as aligning
-    from . import rlhf, sft, update
+    from . import sft, update
     from .loop import Epoch
     from .queries import Epoch as Aligning
+    from .refinement import rlhf
 
 
 @click.command()
@@ -326,7 +327,7 @@ def _update(
 def _reinforce(
     settings: Settings, album: Path, out: Path, options: Options, what: Reinforcement, progress: Progress
 ) -> rlhf.Reinforced:
-    from . import rlhf
+    from .refinement import rlhf
 
     stage, say, _ = talk(progress)
     return rlhf.reinforce(settings, album, out, options, what, stage, say)

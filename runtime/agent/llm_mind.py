@@ -25,8 +25,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..cues.quoted import pieces
-from ..models.grammar import Constraint, Grammar
-from ..models.llm import Request
+from ..models.language.grammar import Constraint, Grammar
+from ..models.language.llm import Request
 from ..models.models import Models
 from ..questions.reader import read
 from . import sentences

@@ -35,7 +35,7 @@ def mind(name: str, toolbox: Toolbox, now: datetime | None = None) -> Mind:
 
 def endpoint_mind(toolbox: Toolbox, url: str | None, model: str, context: int) -> Mind:
     """The mind of a model behind an endpoint, by default one on this machine. Raises RuntimeFailure."""
-    from ..models.endpoint import DEFAULT_ENDPOINT, Endpoint
+    from ..models.language.endpoint import DEFAULT_ENDPOINT, Endpoint
     from .openai_mind import OpenAiMind
 
     return OpenAiMind(toolbox, Endpoint(url or DEFAULT_ENDPOINT, model), context)

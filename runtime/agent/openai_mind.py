@@ -15,7 +15,7 @@ from typing import Any
 from gamer.index.json_checked import JsonError, parse
 
 from ..errors import RuntimeFailure
-from ..models.endpoint import Endpoint, words_of
+from ..models.language.endpoint import Endpoint, words_of
 from . import calls
 from .calls import ToolError
 from .context import LEAST_CONTEXT, MAX_CONTEXT, Message, Session, condensed, tokens

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from gamer.index import Memory, Photo, image_id
 
-from ..models.endpoint import EndpointError
+from ..models.language.endpoint import EndpointError
 from ..models.vision import SYSTEM, Copy, Unseen, Vision, copied
 from .calls import SHOWN, ToolError
 from .results import one_line

@@ -22,8 +22,8 @@ from .console import one_line, passage
 from .options import PATH, backend_option, memory_option, random_option, threads_option
 
 if TYPE_CHECKING:
-    from ..models.chat import Chat, Wish
-    from ..models.llm import Generation
+    from ..models.language.chat import Chat, Wish
+    from ..models.language.llm import Generation
 
 
 # (checkpoint, quantization, target) → the bundle of its language model.
@@ -108,9 +108,9 @@ def generate(
     Ctrl-C ends the answer and keeps what was said.
     """
     with one_line("generate", extra="export"):
-        from ..models.chat import Chat, Wish
+        from ..models.language.chat import Chat, Wish
+        from ..models.language.sampling import Sampling
         from ..models.models import Models
-        from ..models.sampling import Sampling
 
         wish = Wish(max_new, Sampling(temperature, top_k, top_p, seed), stop)
         memory = max_memory and max_memory * 1_000_000
@@ -156,7 +156,7 @@ def _bundle(model: Path, quant: str | None, backend: str) -> Path:
 
 def _read(prompt: str) -> str:
     """The prompt; from standard input without its last line break, as a shell's $(…) gives it."""
-    from ..models.chat import MAX_TEXT
+    from ..models.language.chat import MAX_TEXT
 
     if prompt != "-":
         return prompt
@@ -166,7 +166,7 @@ def _read(prompt: str) -> str:
 
 def _ids(chat: Chat, prompt: str, system: str | None, raw: bool) -> tuple[int, ...]:
     from ..errors import RuntimeFailure
-    from ..models.chat import Message
+    from ..models.language.chat import Message
 
     if not raw:
         told = [] if system is None else [Message("system", system)]

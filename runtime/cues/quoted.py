@@ -12,8 +12,8 @@ import json
 import re
 from dataclasses import dataclass
 
-from ..models.grammar import Constraint, Grammar
-from ..models.llm import Request
+from ..models.language.grammar import Constraint, Grammar
+from ..models.language.llm import Request
 from ..models.models import Models
 
 FIELDS = ("time", "place", "text")

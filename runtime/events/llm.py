@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..models.chat import completed
-from ..models.grammar import Constraint, Grammar
+from ..models.language.chat import completed
+from ..models.language.grammar import Constraint, Grammar
 from ..models.models import Models
 from ..search.stages.refine import clean
 from .describe import describe

@@ -265,7 +265,7 @@ def _invented(phrased: str, draft: str) -> set[str]:
 
 
 def _phrase(models: Models, draft: str, recent: Sequence[str]) -> str:
-    from ..models.chat import completed
+    from ..models.language.chat import completed
 
     notes = [f'before: "{_FORBIDDEN.sub(" ", text)[:80]}"' for text in recent]
     query = "\n".join([*notes, f'"{_FORBIDDEN.sub(" ", draft)}"'])

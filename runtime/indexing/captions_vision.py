@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gamer.index import IngestError, Memory, Photo
 
-from ..models.endpoint import EndpointError
+from ..models.language.endpoint import EndpointError
 from ..models.vision import SIDE, Copy, Unseen, Vision, copied, may_be_seen
 from .answers import Answers
 from .captions import MAX_CAPTION, MAX_FACT, one_line

@@ -133,7 +133,7 @@ def _occurs(name: str, text: str) -> bool:
 
 
 def _generate(models: Models, prompt: str) -> str:
-    from ..models.chat import completed
+    from ..models.language.chat import completed
 
     answer = completed(models, prompt, MAX_NEW, ("\n\n",))
     # None: text in a script that takes many tokens; the rules still apply to it.

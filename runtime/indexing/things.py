@@ -20,7 +20,7 @@ from gamer.index.things.records import ATTRIBUTES, UNSPECIFIED, Attributes, Sigh
 from gamer.index.things.words import words
 
 from ..cues.quoted import pieces
-from ..models.grammar import Constraint, Grammar
+from ..models.language.grammar import Constraint, Grammar
 from ..models.models import Models
 from .answers import Answers
 
@@ -125,7 +125,7 @@ def _plain(note: str) -> str:
 
 
 def _generate(models: Models, prompt: str, note: str) -> str:
-    from ..models.chat import completed
+    from ..models.language.chat import completed
 
     constraint = Constraint(grammar(note), models.llm_vocabulary)
     answer = completed(models, prompt.replace("{query}", note), MAX_NEW, constraint=constraint)

@@ -35,7 +35,7 @@ from .words import asks, sentences
 if TYPE_CHECKING:
     from threading import Event
 
-    from ..models.chat import Chat
+    from ..models.language.chat import Chat
     from ..models.models import Models
 
 NOTED = "Noted."
@@ -161,7 +161,7 @@ class Conversation:
         return ""
 
     def _generated(self, question: str, notes: list[str], manner: Manner, cancel: Event | None) -> str:
-        from ..models.chat import Message, Wish
+        from ..models.language.chat import Message, Wish
 
         assert self._model is not None
         who = personality.read(self.store).sentence() if personality.is_on(self.store) else ""
@@ -174,7 +174,7 @@ class Conversation:
 
 def model_of(models: Models | None) -> Chat | None:
     """What words the answers; None without a language model that reads dialogues."""
-    from ..models.chat import Chat
+    from ..models.language.chat import Chat
 
     if models is None or models.manifest.language is None:
         return None

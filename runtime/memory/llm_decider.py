@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 
 from gamer.index.memory.records import PERSONA
 
-from ..models.chat import completed
-from ..models.grammar import Constraint, Grammar
+from ..models.language.chat import completed
+from ..models.language.grammar import Constraint, Grammar
 from ..models.models import Models
 from ..search.stages.refine import clean
 from . import facts, thinking

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from ..bundle.gazetteer import Gazetteer
     from .faces import FaceReader
-    from .grammar import Vocabulary
-    from .llm import LanguageModel
-    from .reuse import Prefix
+    from .language.grammar import Vocabulary
+    from .language.llm import LanguageModel
+    from .language.reuse import Prefix
 
 # The threads and the allocation of each backend, for a trace.
 SET_UP = {
@@ -228,8 +228,8 @@ class Models:
 
     @cached_property
     def language_model(self) -> LanguageModel:
-        from .decoder import open_decoder
-        from .llm import LanguageModel
+        from .language.decoder import open_decoder
+        from .language.llm import LanguageModel
 
         language = self.manifest.decoder()
         encoder = None if language.start_id is None else self.session("llm_encoder")
@@ -248,7 +248,7 @@ class Models:
     @cached_property
     def llm_vocabulary(self) -> Vocabulary:
         """Raises RuntimeFailure for a model that no grammar can hold (`can_be_held`)."""
-        from .grammar import Vocabulary
+        from .language.grammar import Vocabulary
 
         return Vocabulary.read(self.data("llm_tokenizer.json").read_text(encoding="utf-8"))
 
@@ -293,7 +293,7 @@ class Models:
 
         The language model is given the prompt's prefix cache, if there is one. Raises BundleError.
         """
-        from . import prefix
+        from .language import prefix
 
         fixed, rest = prefix.encode(self.llm_tokenizer, self.manifest.prompt(name), query, notes)
         stored = self.prefix(name)
@@ -306,7 +306,7 @@ class Models:
 
         Raises BundleError.
         """
-        from . import prefix
+        from .language import prefix
 
         if name not in self._prefixes:
             fixed, _ = prefix.encode(self.llm_tokenizer, self.manifest.prompt(name), "")

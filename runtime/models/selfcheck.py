@@ -158,7 +158,7 @@ def replay(
         for token in golden["ids"]:
             yield np.asarray(session.run({name: np.array([token], np.int64)})[out], np.float32)
     elif role == "llm_encoder" and language is not None:
-        from .decoder import EncoderDecoder
+        from .language.decoder import EncoderDecoder
 
         no_decoder: Any = _Deaf()
         yield EncoderDecoder(session, no_decoder, language).read(np.asarray(golden["embeds"], np.float32))
@@ -174,7 +174,7 @@ def replay(
 
 
 def _decoded(session: Session, golden: dict[str, Array], language: Language) -> Iterator[FloatArray]:
-    from .decoder import BoundDecoder, StepDecoder, cross_inputs, open_decoder
+    from .language.decoder import BoundDecoder, StepDecoder, cross_inputs, open_decoder
 
     decoder = open_decoder(session, language)
     if "cross" in golden and isinstance(decoder, StepDecoder | BoundDecoder):

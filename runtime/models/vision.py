@@ -19,7 +19,7 @@ from gamer.index.album.sharing import may_leave
 from gamer.index.ingest.shown import jpeg
 
 from ..errors import RuntimeFailure
-from .endpoint import DEFAULT_ENDPOINT, Endpoint, words_of
+from .language.endpoint import DEFAULT_ENDPOINT, Endpoint, words_of
 
 KEY = "GAMER_VISION_API_KEY"  # environment variable; not the mind's key, which another host may hold
 SIDE = 512  # pixels of a copy's longer side

@@ -13,7 +13,7 @@ from .. import defaults
 from ..bundle.manifest import Ranking
 
 if TYPE_CHECKING:  # a search without the language model must not import its code
-    from ..models.llm import Generation
+    from ..models.language.llm import Generation
 
 MAX_K = defaults.MAX_HITS
 # Layers that can be left out. Without "cube" no time or place is read from the query; without "vectors" mode

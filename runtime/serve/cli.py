@@ -181,7 +181,7 @@ def _sweep(memories: Memories) -> None:
 
 def _model(bundle: Path | None, running: Running, settings: ServerSettings) -> tuple[Guard, Served]:
     """Raises RuntimeFailure for a bundle whose language model cannot be talked to."""
-    from ..models.chat import Chat
+    from ..models.language.chat import Chat
     from .app import create_model_app
 
     if bundle is None:

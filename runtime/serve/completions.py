@@ -22,10 +22,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from ..errors import BundleError, RuntimeFailure
-from ..models.chat import MAX_NEW, MAX_TEXT, Chat, Message, Role, Wish
-from ..models.llm import Generation, Piece
+from ..models.language.chat import MAX_NEW, MAX_TEXT, Chat, Message, Role, Wish
+from ..models.language.llm import Generation, Piece
+from ..models.language.sampling import Sampling
 from ..models.models import Models
-from ..models.sampling import Sampling
 from .server.guard import CHAT
 from .server.problem import OpenAIProblem, openai_problem
 from .server.stream import Tell, WorkStream

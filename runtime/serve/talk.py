@@ -25,7 +25,7 @@ from ..errors import RuntimeFailure
 from ..memory.chat import Conversation, model_of
 from ..memory.pictures import AlbumPictures
 from ..memory.recall import encoder_of
-from ..models.chat import Chat
+from ..models.language.chat import Chat
 from ..search.engine import MAX_QUERY
 from .idle import IdleUpdates
 from .live import Edition, LiveAlbum

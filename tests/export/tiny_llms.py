@@ -18,7 +18,7 @@ from gamer.export.quantize.block_codes import affine_blocks
 from gamer.index.records import FloatArray
 from gamer.runtime.backends import Array
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
-from gamer.runtime.models.decoder import StepDecoder
+from gamer.runtime.models.language.decoder import StepDecoder
 
 SLOTS, VOCAB = 32, 80
 torch.set_num_threads(1)  # with matrices this small, starting more threads costs more time than it saves

@@ -22,7 +22,7 @@ import numpy as np
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.gazetteer import Gazetteer
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models import prefix
+from gamer.runtime.models.language import prefix
 from gamer.runtime.search.engine import MAX_QUERY, check
 from tools.conformance.fixture import Case, Suite, base64_of, floats
 

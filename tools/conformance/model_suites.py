@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.runtime.cues.quoted import cues_by_llm
-from gamer.runtime.models.llm import Request
+from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.answer import Answer
 from gamer.runtime.search.engine import Engine

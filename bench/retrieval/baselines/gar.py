@@ -17,7 +17,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from gamer.runtime.models.llm import Request
+from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.stages.refine import clean
 

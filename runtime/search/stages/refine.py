@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from .replacement import Dictionary, replaced
 
 if TYPE_CHECKING:
-    from ...models.llm import Generation
+    from ...models.language.llm import Generation
     from ...models.models import Models
 
 MAX_NEW = 32
@@ -194,7 +194,7 @@ def by_llm(
 def _ask(
     models: Models, asked: RefinementRequest, observe: Callable[[Generation], None] | None
 ) -> tuple[str, str]:
-    from ...models.llm import Request  # a search without the language model must not import its code
+    from ...models.language.llm import Request
 
     ids = prompt(models, asked.query, asked.context)
     if len(ids) + MAX_NEW > models.manifest.decoder().max_seq:

@@ -188,7 +188,7 @@ def written(models: Models, thing: Thing, template: str, memory: str) -> tuple[s
     The model sees the template's words and the reference's memory, as data. Its line may hold no other words,
     and must keep those of the template: so a memory can steer it to words of its own and no further.
     """
-    from ...models.chat import completed
+    from ...models.language.chat import completed
 
     prompt = models.manifest.prompts.get("target", PROMPT)
     filled = prompt.replace("{thing}", refine.clean(template, 300)).replace("{memory}", memory)

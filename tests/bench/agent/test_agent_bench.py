@@ -16,7 +16,7 @@ from gamer.bench.agent.scores import set_f1, token_f1
 from gamer.bench.agent.tasks import Scored, Task
 from gamer.bench.cli.bench import bench
 from gamer.bench.retrieval.datasets import DatasetError
-from gamer.runtime.models.llm import LanguageModel
+from gamer.runtime.models.language.llm import LanguageModel
 from tests.bench.retrieval.data_sets import write_rows
 
 CORPUS = [

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from gamer.bench.llm_tasks import steps
-from gamer.runtime.models.llm import Generation, Request
+from gamer.runtime.models.language.llm import Generation, Request
 from gamer.runtime.models.models import Models
 
 

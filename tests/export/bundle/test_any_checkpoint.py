@@ -23,7 +23,7 @@ from gamer.export.settings import Settings
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError, RuntimeFailure
 from gamer.runtime.indexing.build import build
-from gamer.runtime.models.llm import ENDS, Request
+from gamer.runtime.models.language.llm import ENDS, Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from tests.export import tiny, tiny_encoders

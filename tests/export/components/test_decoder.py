@@ -21,8 +21,8 @@ from gamer.index.records import FloatArray
 from gamer.runtime.backends import Array, open_session
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.decoder import BoundDecoder, Decoder, StepDecoder, open_decoder
-from gamer.runtime.models.llm import LanguageModel, Request
+from gamer.runtime.models.language.decoder import BoundDecoder, Decoder, StepDecoder, open_decoder
+from gamer.runtime.models.language.llm import LanguageModel, Request
 
 SHAPE = DecoderShape(
     vocab=64,

@@ -21,7 +21,7 @@ from gamer.export.parity import measure
 from gamer.index.records import FloatArray
 from gamer.runtime.backends import open_session
 from gamer.runtime.bundle.manifest import Language
-from gamer.runtime.models.decoder import BoundDecoder, open_decoder
+from gamer.runtime.models.language.decoder import BoundDecoder, open_decoder
 from tests.export.tiny_llms import (
     FAMILIES,
     SLOTS,

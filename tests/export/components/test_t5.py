@@ -21,8 +21,8 @@ from gamer.export.parity import measure
 from gamer.index.records import FloatArray
 from gamer.runtime.backends import open_session
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.decoder import BoundDecoder, EncoderDecoder, open_decoder, relative_buckets
-from gamer.runtime.models.llm import LanguageModel, Request
+from gamer.runtime.models.language.decoder import BoundDecoder, EncoderDecoder, open_decoder, relative_buckets
+from gamer.runtime.models.language.llm import LanguageModel, Request
 from tests.export.tiny_llms import (
     SLOTS,
     DictWeights,

@@ -23,7 +23,7 @@ from gamer.export.target_options import TargetOptions
 from gamer.runtime.backends.coreml_backend import shared
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.decoder import StepDecoder, open_decoder
+from gamer.runtime.models.language.decoder import StepDecoder, open_decoder
 from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session
 
 FIRST, SECOND = ids(14), ids(11)

@@ -29,7 +29,7 @@ from gamer.export.settings import Settings
 from gamer.export.target_options import TargetOptions
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
-from gamer.runtime.models.decoder import open_decoder
+from gamer.runtime.models.language.decoder import open_decoder
 from tests.export import tiny as checkpoints
 from tests.export.conftest import Export
 from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder

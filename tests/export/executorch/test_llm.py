@@ -20,7 +20,7 @@ from gamer.export.parity import measure
 from gamer.export.target_options import TargetOptions
 from gamer.runtime.backends import Session, open_session
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity
-from gamer.runtime.models.decoder import EncoderDecoder, open_decoder
+from gamer.runtime.models.language.decoder import EncoderDecoder, open_decoder
 from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session
 
 PROMPT, ANSWER = ids(13), ids(12)

@@ -27,8 +27,8 @@ from gamer.export.settings import Settings
 from gamer.runtime.backends import open_session, processor
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
-from gamer.runtime.models.decoder import BoundDecoder, open_decoder
-from gamer.runtime.models.llm import Request
+from gamer.runtime.models.language.decoder import BoundDecoder, open_decoder
+from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 from tests.export import tiny
 from tests.export.conftest import Export

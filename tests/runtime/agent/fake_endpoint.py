@@ -16,7 +16,7 @@ from gamer.runtime.agent import loop
 from gamer.runtime.agent.loop import Budget, End, Outcome
 from gamer.runtime.agent.openai_mind import OpenAiMind
 from gamer.runtime.agent.toolbox import Toolbox
-from gamer.runtime.models.endpoint import Endpoint
+from gamer.runtime.models.language.endpoint import Endpoint
 from gamer.runtime.search.engine import Engine
 
 SECRET = "sk-the-key-of-the-test"

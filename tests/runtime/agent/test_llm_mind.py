@@ -14,8 +14,8 @@ from gamer.runtime.agent.context import FULL
 from gamer.runtime.agent.llm_mind import MAX_NEW, PROMPT, LlmMind
 from gamer.runtime.agent.loop import Outcome
 from gamer.runtime.agent.toolbox import Toolbox
-from gamer.runtime.models.grammar import Vocabulary
-from gamer.runtime.models.llm import Generation, Request
+from gamer.runtime.models.language.grammar import Vocabulary
+from gamer.runtime.models.language.llm import Generation, Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from tests.fakes import fake_models

@@ -16,7 +16,7 @@ from gamer.runtime.agent.loop import Budget, Outcome
 from gamer.runtime.agent.openai_mind import MAX_CALLS, OFFERED, OpenAiMind
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.endpoint import KEY, Endpoint
+from gamer.runtime.models.language.endpoint import KEY, Endpoint
 from gamer.runtime.search.engine import Engine
 from tests.runtime.agent.fake_endpoint import FINAL, SECRET, Fake, raw, says, solve
 from tests.runtime.agent.secrets_album import SHOWN, engine_in, leaks

@@ -22,8 +22,8 @@ from gamer.runtime.agent.openai_mind import OpenAiMind
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.agent.viewers import MAX_SAID, VisionViewer
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models import endpoint
-from gamer.runtime.models.endpoint import MAX_ANSWER, Endpoint
+from gamer.runtime.models.language import endpoint
+from gamer.runtime.models.language.endpoint import MAX_ANSWER, Endpoint
 from gamer.runtime.models.vision import KEY, SIDE, Copy, Unseen, Vision, copied
 from gamer.runtime.search.engine import Engine
 from tests.fakes import fake_models

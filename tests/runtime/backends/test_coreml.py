@@ -20,7 +20,7 @@ from gamer.runtime.backends import Array, coreml_backend, open_session
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.manifest import Artifact, Parity, TensorSpec
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.kv_cache import StateSession
+from gamer.runtime.models.language.kv_cache import StateSession
 from gamer.runtime.models.models import Models
 from tests.paths import GOLDEN
 
@@ -257,7 +257,7 @@ def test_every_family_decodes_as_torch_does(mac: Any, family: str, cache: str, t
     from gamer.export.components import decoders
     from gamer.export.coreml.stateful import inputs_of, outputs_of
     from gamer.export.parity import measure
-    from gamer.runtime.models.decoder import EncoderDecoder, StepDecoder, open_decoder
+    from gamer.runtime.models.language.decoder import EncoderDecoder, StepDecoder, open_decoder
     from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session
 
     _, config, weights = tiny(family, 2)
@@ -339,7 +339,7 @@ def test_a_prefix_is_written_and_used_only_where_core_ml_runs(
     mac: Any, exported: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gamer.export.bundle import prefixes
-    from gamer.runtime.models.llm import Request
+    from gamer.runtime.models.language.llm import Request
 
     folder = tmp_path / "out"
     shutil.copytree(exported[0], folder)
@@ -450,7 +450,7 @@ def test_the_language_model_answers_through_core_ml_as_on_onnx(pocket: tuple[Mod
     """Decoder with its cache, and a prefix computed by the backend itself: int8 weights here, 4-bit layers on
     ONNX.
     """
-    from gamer.runtime.models.llm import Request
+    from gamer.runtime.models.language.llm import Request
 
     ours, onnx = pocket
     ids = tuple(onnx.llm_tokenizer.encode("The capital of France is Paris. The capital of Italy is").ids)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from gamer.runtime.cues.quoted import cues_by_llm, grammar, pieces
 from gamer.runtime.errors import BundleError
-from gamer.runtime.models.grammar import Constraint, Vocabulary
-from gamer.runtime.models.llm import Generation, Request
+from gamer.runtime.models.language.grammar import Constraint, Vocabulary
+from gamer.runtime.models.language.llm import Generation, Request
 from gamer.runtime.models.models import Models
 
 BYTES = Vocabulary({i: bytes([i]) for i in range(256)})

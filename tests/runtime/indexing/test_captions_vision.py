@@ -21,7 +21,7 @@ from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.indexing import captions
 from gamer.runtime.indexing.captions import MAX_CAPTION, Captioned, caption_album
 from gamer.runtime.indexing.captions_vision import MAX_REFUSED, VisionCaptioner
-from gamer.runtime.models.endpoint import Endpoint
+from gamer.runtime.models.language.endpoint import Endpoint
 from gamer.runtime.models.models import Models
 from gamer.runtime.models.vision import KEY, Vision
 from tests.fakes import fake_models

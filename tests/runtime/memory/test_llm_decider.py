@@ -14,7 +14,7 @@ from gamer.runtime.memory.deciders import RulesDecider, decider
 from gamer.runtime.memory.llm_decider import LlmDecider
 from gamer.runtime.memory.thinking import RoundQuestion, Seen, Step
 from gamer.runtime.memory.words import content
-from gamer.runtime.models.grammar import Grammar
+from gamer.runtime.models.language.grammar import Grammar
 from gamer.runtime.models.models import Models
 
 from .conftest import START, Talk

@@ -9,9 +9,9 @@ import numpy as np
 from gamer.index.records import FloatArray
 from gamer.runtime.backends import Array
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
-from gamer.runtime.models.kv_cache import Held
-from gamer.runtime.models.llm import LanguageModel
-from gamer.runtime.models.sampling import Sampling
+from gamer.runtime.models.language.kv_cache import Held
+from gamer.runtime.models.language.llm import LanguageModel
+from gamer.runtime.models.language.sampling import Sampling
 
 LETTERS = 'abcdefghijklmnopqrstuvwxyz {}":,0é\n'
 TOKENS: dict[int, bytes] = dict(

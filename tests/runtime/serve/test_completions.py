@@ -20,8 +20,8 @@ from starlette.testclient import TestClient
 
 from gamer.bench.serving import serving
 from gamer.runtime.errors import BundleError, RuntimeFailure
-from gamer.runtime.models.chat import Message, Wish
-from gamer.runtime.models.llm import Generation, Piece
+from gamer.runtime.models.language.chat import Message, Wish
+from gamer.runtime.models.language.llm import Generation, Piece
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import completions

@@ -26,9 +26,7 @@ final class OrtSession: ModelSession {
     deinit { if let session { Runtime.api.ReleaseSession!(session) } }
 
     func run(_ inputs: [String: Tensor]) throws -> [String: Tensor] {
-        // The graph has zeros for an adapter that is not given.
-        let specs = artifact.inputs.filter { $0.name != QueryAdapter.input || inputs[$0.name] != nil }
-        let given = try specs.map { spec -> Value in
+        let given = try artifact.inputs.map { spec -> Value in
             guard let tensor = inputs[spec.name] else { throw Failure.runtime("\(artifact.role): no input \(spec.name)") }
             return try Value(tensor)
         }
@@ -36,7 +34,7 @@ final class OrtSession: ModelSession {
         var found = [OpaquePointer?](repeating: nil, count: names.count)
         defer { found.forEach { if let value = $0 { Runtime.api.ReleaseValue!(value) } } }
         // Swift may release a value after its last use, even if a pointer taken from it is still in use.
-        try withExtendedLifetime(given) { try call(specs.map(\.name), given.map { Optional($0.pointer) }, names, &found) }
+        try withExtendedLifetime(given) { try call(artifact.inputs.map(\.name), given.map { Optional($0.pointer) }, names, &found) }
         return Dictionary(uniqueKeysWithValues: try zip(names, found).map { ($0, try OrtSession.tensor($1!)) })
     }
 

@@ -1,5 +1,5 @@
 /// The texts that a language model may generate, as a nondeterministic automaton over bytes
-/// (runtime/models/grammar.py). It is built left to right.
+/// (runtime/models/language/grammar.py). It is built left to right.
 public struct Grammar: Sendable {
     public typealias State = Set<Int>
 

@@ -11,7 +11,7 @@ public struct Generation: Sendable {
     public let computed: Int
 }
 
-/// Token table and decoder together: greedy decoding of a prompt (runtime/models/llm.py). There is one cache,
+/// Token table and decoder together: greedy decoding of a prompt (runtime/models/language/llm.py). There is one cache,
 /// so only one generation may run at a time.
 public final class LanguageModel {
     public let decoder: Decoder

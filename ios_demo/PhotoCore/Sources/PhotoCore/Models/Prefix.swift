@@ -1,7 +1,7 @@
 import Foundation
 
 /// The shipped prefix cache: the decoder's keys and values for a prompt's fixed beginning, so that a query
-/// computes only its own tokens (runtime/models/prefix.py).
+/// computes only its own tokens (runtime/models/language/prefix.py).
 ///
 /// A cache made from other weights, another prompt or another tokenizer is refused, because it would not be
 /// the cache of this prompt.

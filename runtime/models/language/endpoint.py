@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from gamer.index.json_checked import parse, read_as
 
-from ..errors import RuntimeFailure
+from ...errors import RuntimeFailure
 
 KEY = "GAMER_API_KEY"  # environment variable
 DEFAULT_ENDPOINT = "http://127.0.0.1:11434/v1"  # where local servers of language models usually listen

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from gamer.index.records import FloatArray
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.grammar import Constraint, Grammar, Vocabulary
-from gamer.runtime.models.llm import Piece, Request
-from gamer.runtime.models.sampling import Sampling, distribution, pick
+from gamer.runtime.models.language.grammar import Constraint, Grammar, Vocabulary
+from gamer.runtime.models.language.llm import Piece, Request
+from gamer.runtime.models.language.sampling import Sampling, distribution, pick
 from tests.runtime.models.toy import END, LIVELY, PROMPT, TOKENS, ToyDecoder, decode, model, spell
 
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.runtime.models import reuse
-from gamer.runtime.models.chat import Chat, Message
-from gamer.runtime.models.decoder import Decoder, open_decoder
-from gamer.runtime.models.grammar import Constraint, Grammar, Vocabulary
-from gamer.runtime.models.llm import LanguageModel, Request
+from gamer.runtime.models.language import reuse
+from gamer.runtime.models.language.chat import Chat, Message
+from gamer.runtime.models.language.decoder import Decoder, open_decoder
+from gamer.runtime.models.language.grammar import Constraint, Grammar, Vocabulary
+from gamer.runtime.models.language.llm import LanguageModel, Request
+from gamer.runtime.models.language.reuse import Prefix, Reuse, common
+from gamer.runtime.models.language.sampling import GREEDY
 from gamer.runtime.models.models import Models
-from gamer.runtime.models.reuse import Prefix, Reuse, common
-from gamer.runtime.models.sampling import GREEDY
 from tests.runtime.models.toy import END, LIVELY, TOKENS, ToyDecoder, model
 
 VOCABULARY = Vocabulary({i: text for i, text in TOKENS.items() if i != END})

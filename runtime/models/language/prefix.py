@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..bundle import manifest as mf
-from ..errors import BundleError
+from ...bundle import manifest as mf
+from ...errors import BundleError
 from .reuse import Prefix
 
 _PLACEHOLDER = re.compile(r"\{(query|notes)\}")

@@ -14,7 +14,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.chat import MAX_TEXT, Chat, Message, Wish
+from gamer.runtime.models.language.chat import MAX_TEXT, Chat, Message, Wish
 from gamer.runtime.models.models import Models
 from tests.paths import ROOT
 

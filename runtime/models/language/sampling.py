@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gamer.index.records import FloatArray
 
-from ..errors import RuntimeFailure
+from ...errors import RuntimeFailure
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from functools import cached_property
 from threading import Event
 from typing import Any, Literal
 
-from ..errors import BundleError, RuntimeFailure
+from ...errors import BundleError, RuntimeFailure
+from ..models import Models
+from ..tokenizers import open_tokenizer
 from .grammar import Constraint
 from .llm import Generation, Piece, Request
-from .models import Models
 from .sampling import GREEDY, Sampling
-from .tokenizers import open_tokenizer
 
 Role = Literal["system", "user", "assistant"]
 # Role → the manifest's prompt that is its turn.

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 from gamer.export.errors import ExportError
 from gamer.export.networks.sequence import hidden_states
-from gamer.export.training.ppo import Ppo, Rules, divergence, objective
+from gamer.export.training.refinement.ppo import Ppo, Rules, divergence, objective
 from tests.export.training.test_eq2 import made
 
 RULES = Rules(answers=16, most=4, beta=0.0)

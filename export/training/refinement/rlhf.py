@@ -26,17 +26,17 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 from gamer.runtime.search.stages import refine
 
-from ..components import components, states
-from ..components.language import Language
-from ..errors import ExportError
-from ..networks import lora
-from ..settings import Settings
-from . import blip2, pairs, sft
+from ...components import components, states
+from ...components.language import Language
+from ...errors import ExportError
+from ...networks import lora
+from ...settings import Settings
+from .. import blip2, pairs, sft
+from ..loading import fingerprint, load
+from ..options import Options, Reinforcement
+from ..run_folder import RunFolder
 from .fit import ExpertsFit, Fit
-from .loading import fingerprint, load
-from .options import Options, Reinforcement
 from .ppo import Ppo, Round, Rules
-from .run_folder import RunFolder
 
 K = 5
 _MAX_LINE = 10_000

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..components.language import Language
-from ..errors import ExportError
+from ...components.language import Language
+from ...errors import ExportError
 
 Rewards = Callable[[int, Sequence[str]], Sequence[float]]  # prompt's number, its answers → their rewards
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from gamer.index.records import FloatArray
 
-from ..backends import Array, Session
-from ..bundle.manifest import Language
-from ..errors import RuntimeFailure
+from ...backends import Array, Session
+from ...bundle.manifest import Language
+from ...errors import RuntimeFailure
 
 PAST = "past_"
 NO_TOKEN = -1  # what a slot holds that was computed from a soft prompt, or from embeddings without ids

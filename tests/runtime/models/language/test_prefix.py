@@ -14,8 +14,8 @@ import pytest
 from gamer.runtime.backends import processor
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
-from gamer.runtime.models import prefix
-from gamer.runtime.models.llm import Request
+from gamer.runtime.models.language import prefix
+from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 
 

@@ -14,7 +14,7 @@ from gamer.runtime.agent.loop import Outcome
 from gamer.runtime.agent.openai_mind import OpenAiMind
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.endpoint import KEY, MAX_ANSWER, Endpoint, EndpointError
+from gamer.runtime.models.language.endpoint import KEY, MAX_ANSWER, Endpoint, EndpointError
 from gamer.runtime.search.engine import Engine
 from tests.paths import ROOT
 from tests.runtime.agent.fake_endpoint import (
@@ -187,7 +187,7 @@ def test_no_other_module_of_agents_indexing_or_models_can_reach_a_network() -> N
     reaching = {
         f"{path.parent.name}/{path.name}"
         for folder in ("agent", "indexing", "models")
-        for path in (ROOT / "runtime" / folder).glob("*.py")
+        for path in (ROOT / "runtime" / folder).rglob("*.py")
         if any(level == 0 and name.split(".")[0] in NETWORK for name, level in imports(path))
     }
-    assert reaching == {"models/endpoint.py"}
+    assert reaching == {"language/endpoint.py"}

@@ -12,9 +12,9 @@ from torch.nn import functional as F
 from gamer.index import load_pixels
 from gamer.runtime.models.image import prepare
 
-from ..components import components, fixtures, states
-from ..settings import Settings
-from .loading import Loaded
+from ...components import components, fixtures, states
+from ...settings import Settings
+from ..loading import Loaded
 
 
 class Fit(Protocol):

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RuntimeFailure
+from ...errors import RuntimeFailure
 
 State = frozenset[int]  # nodes of the automaton; empty: not allowed
 

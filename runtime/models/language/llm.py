@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from gamer.index.records import FloatArray
 
-from ..backends import Session
-from ..bundle.manifest import Language
-from ..errors import RuntimeFailure
+from ...backends import Session
+from ...bundle.manifest import Language
+from ...errors import RuntimeFailure
 from .decoder import Decoder, EncoderDecoder
 from .drafts import Ahead, Drafts
 from .grammar import Constraint

@@ -12,9 +12,10 @@ torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 from gamer.export.errors import ExportError
 from gamer.export.settings import Settings
-from gamer.export.training import rlhf, sft
+from gamer.export.training import sft
 from gamer.export.training.options import Options, Reinforcement
-from gamer.export.training.ppo import Rules
+from gamer.export.training.refinement import rlhf
+from gamer.export.training.refinement.ppo import Rules
 from gamer.runtime.indexing import build
 from gamer.runtime.models.models import Models
 from tests.export.training import tiny_blip2

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.runtime.models.drafts import LONGEST_PAUSE, MOST, Drafts
-from gamer.runtime.models.grammar import Constraint, Grammar, Vocabulary
-from gamer.runtime.models.llm import Request
+from gamer.runtime.models.language.drafts import LONGEST_PAUSE, MOST, Drafts
+from gamer.runtime.models.language.grammar import Constraint, Grammar, Vocabulary
+from gamer.runtime.models.language.llm import Request
 from tests.runtime.models.toy import END, PROMPT, TOKENS, ToyDecoder, decode, model, spell
 
 VOCABULARY = Vocabulary({i: text for i, text in TOKENS.items() if i != END})

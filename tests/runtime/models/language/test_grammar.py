@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.grammar import Constraint, Grammar, State, Vocabulary
+from gamer.runtime.models.language.grammar import Constraint, Grammar, State, Vocabulary
 
 WORDS = [
     b"a",

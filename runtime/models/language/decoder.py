@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from gamer.index.records import FloatArray
 
-from ..backends import Array, Session
-from ..bundle.manifest import Language
-from ..errors import RuntimeFailure
-from ..telemetry import load_onnxruntime
+from ...backends import Array, Session
+from ...bundle.manifest import Language
+from ...errors import RuntimeFailure
+from ...telemetry import load_onnxruntime
 from .kv_cache import Held, step_cache
 
 
