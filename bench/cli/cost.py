@@ -210,8 +210,8 @@ def flops(
     """Parameters, multiply-adds, bytes and intensity of every component and operator of BUNDLE, counted on
     its ONNX graphs.
     """
-    from ..cost import flops as counting
-    from ..cost import flops_tables as tables
+    from ..cost import costs as counting
+    from ..cost import costs_tables as tables
 
     with working("bench flops") as tell:
         query_texts = queries or sample_album.QUERIES

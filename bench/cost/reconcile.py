@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import sqrt
 
 from ..published import PAPER
-from . import formulas
-from .formulas import Candidate, Encoder, Vit
+from . import flop_formulas
+from .flop_formulas import Candidate, Encoder, Vit
 
 # CLIP-ViT-B/32: an image tower of 12 layers of 768, a text tower of 12 layers of 512.
 CLIP_B32_IMAGE = Vit(Encoder(768, 12, 3072), 224, 32, 512)
@@ -44,21 +44,21 @@ def lines() -> tuple[Line, ...]:
     return tuple(
         Line(part, candidate, target)
         for part, ways, target in parts
-        for candidate in formulas.nearest(ways, target)
+        for candidate in flop_formulas.nearest(ways, target)
     )
 
 
 def _without_llm() -> dict[str, int]:
     width = round(expert_width(PAPER.settings["expert_parameters"], PAPER.settings["expert_blocks"]))
     expert = Encoder(width, PAPER.settings["expert_blocks"], 4 * width)
-    words = formulas.CLIP_L_WORDS
+    words = flop_formulas.CLIP_L_WORDS
     run = f"{PAPER.experts} experts of width {width}"
     return {
         "CLIP-ViT-B/32, one image and one text": CLIP_B32_IMAGE.macs() + CLIP_B32_TEXT.macs(words),
-        "CLIP-ViT-L/14's text tower": formulas.CLIP_L_TEXT.macs(words),
-        "CLIP-ViT-L/14, one image": formulas.CLIP_L_IMAGE.macs(),
-        f"{run} on {formulas.PAPER_PATCHES} patches": round(
-            PAPER.experts * expert.macs(formulas.PAPER_PATCHES)
+        "CLIP-ViT-L/14's text tower": flop_formulas.CLIP_L_TEXT.macs(words),
+        "CLIP-ViT-L/14, one image": flop_formulas.CLIP_L_IMAGE.macs(),
+        f"{run} on {flop_formulas.PAPER_PATCHES} patches": round(
+            PAPER.experts * expert.macs(flop_formulas.PAPER_PATCHES)
         ),
         f"{run} on one feature": round(PAPER.experts * expert.macs(1)),
     }
@@ -67,8 +67,8 @@ def _without_llm() -> dict[str, int]:
 def _language_model(giga: float) -> dict[str, int]:
     """The query lengths at which Qwen2-1.5B comes nearest to `giga`, counted in one way and in the other."""
     return {
-        f"a query of {fit.tokens} tokens": formulas.QWEN2_1B5.prompt(fit.tokens)
-        for fit in formulas.fits(giga)
+        f"a query of {fit.tokens} tokens": flop_formulas.QWEN2_1B5.prompt(fit.tokens)
+        for fit in flop_formulas.fits(giga)
     }
 
 
@@ -79,12 +79,12 @@ def notes() -> str:
     few, many = (PAPER.at(7, "rho", rho) for rho in (0.4, 0.8))
     expert = (many["flops_10m"] - few["flops_10m"]) / (many["experts"] - few["experts"]) * 10
     width = expert_width(parameters, blocks)
-    ours = formulas.PAPER_EXPERT.body
+    ours = flop_formulas.PAPER_EXPERT.body
     return (
         f"Less its language model GAMER costs {without} G, about a CLIP's; one image through CLIP-ViT-L/14 "
-        f"alone is several times that, and so are the experts on {formulas.PAPER_PATCHES} patches: these "
-        f"cannot be in it. By the paper's Table 7 an expert costs {expert:.0f} MFLOPs, which is one vector "
-        "through its weights. An expert of "
+        f"alone is several times that, and so are the experts on {flop_formulas.PAPER_PATCHES} patches: "
+        f"these cannot be in it. By the paper's Table 7 an expert costs {expert:.0f} MFLOPs, which is one "
+        "vector through its weights. An expert of "
         f"{blocks} blocks has {12 * blocks}·d² weights: {parameters / 1e6:.0f} M give d ≈ {width:.0f}, ours "
         f"of width {ours.width} has {12 * blocks * ours.width**2 / 1e6:.0f} M."
     )

@@ -315,10 +315,10 @@ def _macs(part: ComponentRun, models: Models) -> int | None:
     if not part.role or models.backend != "onnx":
         return None
     try:
-        from ..cost import flops
+        from ..cost import costs
     except ImportError:
         return None
-    cost = flops.cost(models.bundle, models.manifest, part.role, "", "", part.dims(), part.past)
+    cost = costs.cost(models.bundle, models.manifest, part.role, "", "", part.dims(), part.past)
     return round(cost.macs)
 
 

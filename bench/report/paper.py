@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cost import reconcile
-from ..cost.flops_tables import reconciled
+from ..cost.costs_tables import reconciled
 from ..published import ABSENT, PAPER, quality_of
 from ..retrieval.datasets import DatasetError
 from . import paper_ablation, paper_training

@@ -74,7 +74,7 @@ class RulesMind:
             found = yield from _do("The question names nothing that photos show: take all.", Filter())
         elif span.only and span.where:
             found = yield from _do(
-                f"The question names nothing but a time: all photos of it ({span.where}).", Filter(span.where)
+                "The question names nothing but a time: all photos of it.", Filter(span.where)
             )
         else:
             found = yield from _do(

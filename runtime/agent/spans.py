@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..cues.times import merged
+from ..cues.time_ranges import merged
 from ..questions.reader import content
 from ..search.engine import Engine
 from .timeline import iso
@@ -36,11 +36,16 @@ class SpanReader:
         rest = " ".join("".join(letters).split())
         when = [_between(start, end) for start, end in merged(cues.times)]
         where = [f'place = "{place.name}"' for place in places if '"' not in place.name]
-        both = [f"({' or '.join(part)})" for part in (when, where) if part]
+        both = [_joined(" or ", part) for part in (when, where) if part]
         return Span(" and ".join(both), not content(rest))
 
 
 def _between(start: int | None, end: int | None) -> str:
     parts = [f"time >= {iso(start)}"] if start is not None else []
     parts += [f"time <= {iso(end)}"] if end is not None else []
-    return f"({' and '.join(parts)})" if len(parts) > 1 else "".join(parts) or "year >= 1"
+    return _joined(" and ", parts) or "year >= 1"
+
+
+def _joined(word: str, parts: list[str]) -> str:
+    """The conditions with `word` between them, in brackets where there are several."""
+    return f"({word.join(parts)})" if len(parts) > 1 else "".join(parts)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gamer.index import RowArray
 from gamer.index.records import UNKNOWN_TIME
 
-from ..cues.dates import DAY_MS, EPOCH, Interval, ms_of
+from ..cues.calendar_days import DAY_MS, EPOCH, Interval, ms_of
 from .calls import ToolError
 from .expression import Mask
 

@@ -19,11 +19,11 @@ import numpy as np
 from gamer.index.entities.words import query_terms, singular
 from gamer.index.records import UNKNOWN_TIME
 
-from .dates import DAY_MS, EPOCH, Interval, daypart, ms_of
+from .calendar_days import DAY_MS, EPOCH, Interval, daypart, ms_of
 from .offsets import Offset, offset_of, offset_pattern, shifted
 from .rules import flatten
 from .tables import tables
-from .times import TimeCue
+from .time_ranges import TimeCue
 
 if TYPE_CHECKING:
     from gamer.index import Album, FloatArray

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from .dates import DAY_MS, EPOCH, Interval, daypart, monday_of, ms_of
-from .makers import number
+from .calendar_days import DAY_MS, EPOCH, Interval, daypart, monday_of, ms_of
 from .tables import tables
+from .time_words import number
 
 REACH = 60  # characters before an expression in which an offset may begin
 

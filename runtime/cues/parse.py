@@ -1,8 +1,8 @@
 """Reads time and place from a query and builds the cubes that layer 1 searches (paper section 3.2, layer 1).
 
-Deterministic rules, at most 10 ms a query, no network, no model: `times` reads times, `places` reads places,
-and this module combines them. Words that were not understood stay in `rest`. A query that names neither time
-nor place has no cubes (the paper's "N/A": all of the tree is searched).
+Deterministic rules, at most 10 ms a query, no network, no model: `time_ranges` reads times, `places` reads
+places, and this module combines them. Words that were not understood stay in `rest`. A query that names
+neither time nor place has no cubes (the paper's "N/A": all of the tree is searched).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gamer.index.records import Cube
 
 from ..bundle.gazetteer import Gazetteer
 from .anchors import Anchor, Find, cues_of, read_anchors
-from .dates import Interval, TimeContext
+from .calendar_days import Interval, TimeContext
 from .languages import Reading, translated
 from .places import Near, PlaceCue, find_places
 from .recurring import RecurringCue, find_recurring
 from .tables import pattern, tables
-from .times import DEICTIC, TimeCue, find_times, merged
+from .time_ranges import DEICTIC, TimeCue, find_times, merged
 
 MAX_QUERY = 2_000
 MAX_CUBES = 40

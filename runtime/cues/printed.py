@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from .dates import FIRST_YEAR, LAST_YEAR
+from .calendar_days import FIRST_YEAR, LAST_YEAR
 
 MAX_TEXT, MAX_DAYS = 4_000, 16  # characters that are read of a text, days that are taken from it
 _EDGE = r"(?<![\d.,/-])", r"(?![\d/-]|[.,]\d)"

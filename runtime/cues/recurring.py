@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .dates import DAY_MS
+from .calendar_days import DAY_MS
 from .rules import flatten, present
 from .tables import tables
 

@@ -3,7 +3,7 @@
 Paper section 3.2, layer 1. Patterns are matched against the query as lower-case ASCII of the same length
 (`flatten`), so their spans are spans of the query. A rule is compiled and tried only if the query has the
 words that it needs, so that most queries, which name no time, take a few microseconds. Earlier rules take
-precedence; `times` joins atoms into ranges and bounds.
+precedence; `time_ranges` joins atoms into ranges and bounds.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 
-from .dates import Days, Interval, TimeContext, current_of, holiday, last_of, month, ms_of, year_days
-from .makers import MAKERS, Match, year_number
+from .calendar_days import Days, Interval, TimeContext, current_of, holiday, last_of, month, ms_of, year_days
 from .tables import RuleText, pattern, tables
+from .time_words import MAKERS, Match, year_number
 
 
 @dataclass(frozen=True)

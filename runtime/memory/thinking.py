@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..cues.dates import TimeContext
-from ..cues.times import find_times
+from ..cues.calendar_days import TimeContext
+from ..cues.time_ranges import find_times
 from .recall import Period
 from .words import content
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gamer.index import Album, Cube, RowSet
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
-from ..cues.dates import DAY_MS, EPOCH, Interval
+from ..cues.calendar_days import DAY_MS, EPOCH, Interval
 from ..cues.home import learn_home
 from ..cues.printed import printed_days
 from ..cues.recurring import into_day, into_week

@@ -19,7 +19,7 @@ from gamer.index.records import Cube
 from gamer.runtime.bundle.gazetteer import Gazetteer, Place, fold
 from gamer.runtime.cues.home import learn_home
 from gamer.runtime.cues.parse import Cues, parse, resolve
-from gamer.runtime.cues.times import TimeCue
+from gamer.runtime.cues.time_ranges import TimeCue
 from gamer.runtime.search.explain import cube_lines, cue_lines
 from gamer.runtime.search.stages import refine
 from tests.runtime.cues import test_anchors, test_languages, test_parse

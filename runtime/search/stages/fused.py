@@ -14,7 +14,7 @@ from gamer.index import Cube, FloatArray, RowArray, distinct, greatest
 from gamer.index.album.layers.lexical import WordScores
 
 from ...bundle.manifest import Ranking
-from ...cues.times import merged
+from ...cues.time_ranges import merged
 from ...defaults import EXACT_ROWS, PROPOSED, THING, TYPICAL
 from ..options import SILENT, Observer
 from ..state import SHARED, Parts, Ranked, State

@@ -12,7 +12,7 @@ from gamer.index import Album, Cube
 
 from ...bundle.gazetteer import Place
 from ...cues.anchors import AlbumEvents
-from ...cues.dates import TimeContext
+from ...cues.calendar_days import TimeContext
 from ...cues.parse import Cues, parse, resolve, with_quotes
 from ..state import Parts, State
 

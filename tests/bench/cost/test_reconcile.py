@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gamer.bench.cost import formulas, reconcile
-from gamer.bench.cost.flops_tables import reconciled
+from gamer.bench.cost import flop_formulas, reconcile
+from gamer.bench.cost.costs_tables import reconciled
 from gamer.bench.published import PAPER
 
 
@@ -13,7 +13,7 @@ def test_an_expert_of_88_million_weights_is_957_wide() -> None:
     width = reconcile.expert_width(88_000_000, 8)
     assert width == pytest.approx(957.4, abs=0.05) and 96 * width**2 == pytest.approx(88e6)
     # the weights that the formula for multiply-adds of one token counts, less the attention's two products
-    assert formulas.Encoder(957, 8, 4 * 957).macs(1) - 8 * 2 * 957 == 96 * 957**2
+    assert flop_formulas.Encoder(957, 8, 4 * 957).macs(1) - 8 * 2 * 957 == 96 * 957**2
 
 
 def test_a_small_clip_has_the_flops_that_its_authors_code_reports() -> None:

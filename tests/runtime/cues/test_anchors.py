@@ -13,7 +13,7 @@ import pytest
 
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
 from gamer.runtime.cues.anchors import MAX_EVENTS, AlbumEvents
-from gamer.runtime.cues.dates import Interval
+from gamer.runtime.cues.calendar_days import Interval
 from gamer.runtime.cues.parse import Cues, parse, resolve
 
 NOW = datetime(2026, 6, 17)

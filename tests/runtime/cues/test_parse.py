@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gamer.index.records import Cube
 from gamer.runtime.bundle.gazetteer import Gazetteer, Place
-from gamer.runtime.cues.dates import TimeContext
+from gamer.runtime.cues.calendar_days import TimeContext
 from gamer.runtime.cues.parse import MAX_CUBES, MAX_QUERY, Cues, parse, with_quotes
 from gamer.runtime.cues.recurring import into_day, into_week
 

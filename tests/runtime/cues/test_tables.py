@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from gamer.runtime.cues import tables as cue_tables
-from gamer.runtime.cues.dates import holiday, nth_weekday
-from gamer.runtime.cues.makers import MAKERS
+from gamer.runtime.cues.calendar_days import holiday, nth_weekday
 from gamer.runtime.cues.rules import compiled
 from gamer.runtime.cues.tables import pattern, read, tables
-from gamer.runtime.cues.times import DEICTIC
+from gamer.runtime.cues.time_ranges import DEICTIC
+from gamer.runtime.cues.time_words import MAKERS
 from gamer.runtime.errors import RuntimeFailure
 
 RAW = Path(cue_tables.__file__).with_name("cue_rules.json").read_text(encoding="utf-8")

@@ -58,7 +58,7 @@ struct TimeContext: Sendable {
     }
 }
 
-/// Calendar arithmetic for time words (runtime/cues/dates.py).
+/// Calendar arithmetic for time words (runtime/cues/calendar_days.py).
 enum CueCalendar {
     static let dayMs = 86_400_000
     static let epoch = 719_163

@@ -5,7 +5,7 @@ enum Made: Sendable {
 }
 
 /// The makers of `cue_rules.json`: functions that turn the match of a rule into intervals
-/// (runtime/cues/makers.py). A maker throws NoDate if the words are not a date.
+/// (runtime/cues/time_words.py). A maker throws NoDate if the words are not a date.
 enum Makers {
     private typealias Cal = CueCalendar
 

@@ -1,5 +1,5 @@
 /// Joins time expressions into cues: ranges, bounds ("since May"), offsets ("two days after Christmas")
-/// (runtime/cues/times.py).
+/// (runtime/cues/time_ranges.py).
 struct TimeReader: Sendable {
     let tables: CueTables
     let atoms: AtomReader

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from ..tables import Record, Sheet, sheet, si
 from . import reconcile
-from .flops import Cost, Flops, Routed, Sum
-from .formulas import Candidate
+from .costs import Cost, Flops, Routed, Sum
+from .flop_formulas import Candidate
 
 
 def sheets(flops: Flops, operators: bool) -> list[Sheet]:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 onnx = pytest.importorskip("onnx", reason="needs the bench extra")
 from onnx import TensorProto, helper, numpy_helper
 
-from gamer.bench.cost import counting, flops, formulas, graph
+from gamer.bench.cost import costs, counting, flop_formulas, graph
 from gamer.bench.cost.nodes import MS, GraphError
 
 F = TensorProto.FLOAT
@@ -120,7 +120,7 @@ def test_grouped_attention_has_the_multiply_adds_of_the_formula(
 ) -> None:
     heads, width, hidden = kv * share, 16, 64
     path = attention(tmp_path_factory.mktemp("g") / "a.onnx", heads, kv, width, hidden, 64)
-    llm = formulas.Llm(hidden, 1, heads, kv, width, 0, 0)
+    llm = flop_formulas.Llm(hidden, 1, heads, kv, width, 0, 0)
     assert macs(path, {"tokens": tokens}, past) == llm.prompt(tokens, past)
     assert llm.prompt(tokens, past) == sum(llm.token(past + n + 1) for n in range(tokens))
 
@@ -201,9 +201,9 @@ def test_the_formulas_give_the_known_sizes_of_clip_l_and_qwen() -> None:
     """CLIP-ViT-L/14 takes 81 G multiply-adds at 224 pixels. Qwen2-1.5B holds 1.54 G matrix weights, head
     included, and each takes one multiply-add for a token.
     """
-    assert formulas.CLIP_L_IMAGE.macs() / 1e9 == pytest.approx(81.0, abs=0.1)
-    assert formulas.QWEN2_1B5.token(0) / 1e9 == pytest.approx(1.54, abs=0.01)
-    candidates = formulas.candidates()
+    assert flop_formulas.CLIP_L_IMAGE.macs() / 1e9 == pytest.approx(81.0, abs=0.1)
+    assert flop_formulas.QWEN2_1B5.token(0) / 1e9 == pytest.approx(1.54, abs=0.01)
+    candidates = flop_formulas.candidates()
     assert [c.off for c in candidates] == sorted(c.off for c in candidates)
     assert all(
         min(abs(c.giga_macs - 32.1), abs(c.giga_flops - 32.1)) / 32.1 == pytest.approx(c.off, abs=2e-3)
@@ -257,11 +257,11 @@ def test_a_graph_has_the_multiply_adds_of_torchs_counter_and_of_the_formula(
 ) -> None:
     module, x = networks[name]
     expected = torch_macs(module, x)
-    body = formulas.Encoder(32, 2, 128)
+    body = flop_formulas.Encoder(32, 2, 128)
     closed = (
-        formulas.Vit(body, 32, 8, 16).macs()
+        flop_formulas.Vit(body, 32, 8, 16).macs()
         if name == "vit"
-        else formulas.Expert(48, formulas.Encoder(32, 3, 128), 64).macs(17)
+        else flop_formulas.Expert(48, flop_formulas.Encoder(32, 3, 128), 64).macs(17)
     )
     assert closed == expected
     path = tmp_path / "m.onnx"
@@ -325,7 +325,7 @@ def test_the_bundles_graphs_have_the_multiply_adds_that_torch_counted(bundle: Pa
         if component.role.startswith("llm"):
             continue
         dims = graph.dims_of(128, 0, {})
-        assert flops.cost(bundle, manifest, component.role, "", "", dims).macs == component.macs, (
+        assert costs.cost(bundle, manifest, component.role, "", "", dims).macs == component.macs, (
             component.role
         )
 

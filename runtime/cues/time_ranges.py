@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cache
 
-from .dates import DAY_MS, MAX_INTERVALS, Interval, TimeContext, ms_of, year_of
+from .calendar_days import DAY_MS, MAX_INTERVALS, Interval, TimeContext, ms_of, year_of
 from .offsets import Offset, read_offset, shifted
 from .rules import Atom, atoms, flatten
 from .tables import tables

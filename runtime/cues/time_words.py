@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from .dates import (
+from .calendar_days import (
     FIRST_YEAR,
     LAST_YEAR,
     Days,

@@ -24,7 +24,7 @@ from gamer.runtime.models.router import choose
 
 from .. import machine
 from ..published import PAPER
-from . import counting, formulas, graph
+from . import counting, flop_formulas, graph
 from .component_runs import TEXT_TOKENS, prompt_of
 from .counting import Work
 
@@ -104,8 +104,8 @@ class Flops:
     routed_photos: int
     router_trained: bool
     paper: float
-    candidates: tuple[formulas.Candidate, ...]
-    fits: tuple[formulas.Fit, ...]
+    candidates: tuple[flop_formulas.Candidate, ...]
+    fits: tuple[flop_formulas.Fit, ...]
 
 
 def cost(
@@ -166,8 +166,8 @@ def measure(
         routed_photos=len(weights),
         router_trained=trained,
         paper=PAPER.gamer_g,
-        candidates=formulas.candidates(),
-        fits=formulas.fits(),
+        candidates=flop_formulas.candidates(),
+        fits=flop_formulas.fits(),
     )
 
 
