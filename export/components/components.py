@@ -165,7 +165,9 @@ def preprocessing(settings: Settings) -> Preprocessing | None:
     if "image" not in settings.chosen.parts():
         return None
     if settings.model("image") == CONSE:
-        return Preprocessing(resize=RESIZE, crop=IMAGE_SIZE, interpolation="bicubic", mean=MEAN, std=STD)
+        return Preprocessing(
+            resize=RESIZE, crop=IMAGE_SIZE, interpolation="bicubic", mean=MEAN, std=STD, fit="crop"
+        )
     from ..checkpoints.preprocessing import preprocessing as of_checkpoint
 
     opened = checkpoint(settings, "image")

@@ -26,7 +26,7 @@ from gamer.runtime.bundle.manifest import Language, TensorSpec
 
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
-from ..quantize.calibration import convolves
+from ..quantize.calibration import FP32_CONVOLUTIONS, convolves
 from ..quantize.fp16_emulation import Rounded, in_half
 from ..quantize.quantization_policy import QuantizationPolicy
 from ..recipe import LLM_ROLES
@@ -171,8 +171,13 @@ def _static_int8(item: ExportModule, samples: list[tuple[NDArray[Any], ...]]) ->
 
     graph = torch.export.export(item.module, item.example, strict=False).module()
     quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
-    if any(node.target is torch.ops.aten.gelu.default for node in graph.graph.nodes):  # as in to_onnx.py
-        quantizer = quantizer.set_filter_function(_is_quantizable)
+    # What stays in fp32 is as in to_onnx.py.
+    nodes = list(graph.graph.nodes)
+    first = [node for node in nodes if node.target is torch.ops.aten.conv2d.default][:FP32_CONVOLUTIONS]
+    gelu = any(node.target is torch.ops.aten.gelu.default for node in nodes)
+    quantizer = quantizer.set_filter_function(
+        lambda node: node not in first and (not gelu or _is_quantizable(node))
+    )
     prepared: Any = prepare_pt2e(graph, quantizer)
     with torch.no_grad():
         for sample in samples:

@@ -30,6 +30,11 @@ from ..settings import Settings
 TARGETS = ("onnx", "executorch")  # Core ML's int8 quantizes weights only
 SUFFIXES = (".jpg", ".jpeg", ".png")
 LEAST, MOST, LISTED = 4, 64, 50_000
+# The first convolutions (of EfficientNet the stem and two blocks) work on raw contrast. Cosine of 120
+# photographs that were not calibrated with, mean and 5th percentile: 0.9964 and 0.988 with three of them in
+# fp32, 0.9979 and 0.994 with six, for 5.3 ms instead of 4.7 on one core (ExecuTorch, none and six: 0.9924
+# and 0.980, 0.9971 and 0.990, for 8.9 ms instead of 8.2).
+FP32_CONVOLUTIONS = 6
 
 
 def convolves(module: nn.Module) -> bool:

@@ -82,17 +82,21 @@ class Size:
     longer: int = 0
 
     def factor(self, width: int, height: int) -> int:
-        """By how much a picture may be reduced, a whole number; 1 for one that is smaller."""
+        """By how much a picture may be reduced, a power of two; 1 for one that is smaller.
+
+        Squares of such a side mostly fill a picture; those that do not would stretch it.
+        """
         sides = zip(sorted((width, height)), (self.shorter, self.longer), strict=True)
-        room = [side // wanted for side, wanted in sides if wanted]
-        return max(1, min(room, default=1))
+        room = max(1, min((side // wanted for side, wanted in sides if wanted), default=1))
+        return 1 << (room.bit_length() - 1)
 
 
 def load_pixels(path: Path, max_pixels: int = MAX_PIXELS, least: Size | None = None) -> NDArray[np.uint8]:
     """uint8 [H, W, 3], RGB, upright. A picture of more than 24 megapixels is returned at reduced size.
 
     `least`: the picture may be returned with fewer pixels, as long as it has so many: a JPEG is decoded at
-    1/2, 1/4 or 1/8, which takes a fraction of the time, others are averaged over squares. Raises IngestError.
+    1/2, 1/4 or 1/8, which takes a fraction of the time, others are averaged over squares of 2, 4, 8 …, to
+    twice as many. Raises IngestError.
     """
     from PIL import ImageOps
 
@@ -165,8 +169,10 @@ _DECODING = _Budget(MAX_DECODED)
 
 
 def _reduced(image: Any, least: Size | None) -> Any:
-    """The picture averaged over squares, as far as `least` allows and its kind of pixels can be averaged."""
-    factor = 1 if least is None else least.factor(image.width, image.height)
+    """The picture averaged over squares, if its kind of pixels can be, to twice of `least`: averages are less
+    sharp than a JPEG's own reduction.
+    """
+    factor = 1 if least is None else least.factor(image.width, image.height) // 2
     if factor < 2 or image.mode not in ("RGB", "L"):
         return image
     tags, small = image.getexif(), image.reduce(factor)

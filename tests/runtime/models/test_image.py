@@ -71,6 +71,15 @@ def test_crop_gives_the_centre_of_the_resized_picture(
     assert off.mean() < 0.5
 
 
+@pytest.mark.parametrize("factor", [2, 4])
+def test_crop_shows_the_same_part_of_a_picture_that_was_reduced(factor: int) -> None:
+    coarse = np.random.default_rng(0).integers(64, 192, (45, 60, 3), np.uint8)
+    large = Image.fromarray(coarse).resize((2400, 1800), Image.Resampling.BICUBIC)
+    spec = Preprocessing(256, 224, "bicubic", 127.0, 128.0, fit="crop")
+    full, reduced = (prepare(np.asarray(image), spec) for image in (large, large.reduce(factor)))
+    assert np.abs(full - reduced).mean() < 0.5  # "cut", which cuts at whole pixels: 5
+
+
 def test_squash_resizes_the_whole_picture() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (90, 50, 3), np.uint8)
     want = np.asarray(Image.fromarray(pixels).resize((32, 32), Image.Resampling.BILINEAR), np.float32)
