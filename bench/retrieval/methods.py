@@ -14,6 +14,10 @@ def paper(user: User, query: str) -> list[str]:
     return _search(user, query, "paper")
 
 
+def strict(user: User, query: str) -> list[str]:
+    return _search(user, query, "strict")
+
+
 def _search(user: User, query: str, mode: str) -> list[str]:
     return [hit.id for hit in user.engine.search(query, HITS, mode=mode, now=user.now).hits]
 
@@ -24,5 +28,6 @@ HITS = min(
 METHODS: dict[str, Baseline] = {
     "ours": Baseline(ours, "gamer search, its defaults"),
     "ours-paper": Baseline(paper, "gamer search --mode paper: cube, nodes over δ, cosine alone"),
+    "ours-strict": Baseline(strict, "gamer search --mode strict: the paper's layers as printed, no fallback"),
     **BASELINES,
 }

@@ -15,7 +15,7 @@ import numpy as np
 from ..records import RowArray
 from ..row_sets import distinct
 
-__all__ = ["Adjacency", "above", "adjacency", "reach"]
+__all__ = ["Adjacency", "above", "adjacency", "depth_first", "reach"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,17 @@ def reach(nodes: RowArray, edges: Adjacency, depth: int) -> RowArray:
         found[frontier] = True
         frontier = edges.of(frontier)
     return np.asarray(np.flatnonzero(found), np.int64)
+
+
+def depth_first(node: int, edges: Adjacency) -> list[int]:
+    """The nodes to which edges lead from `node`, and itself, in the order of a search depth-first."""
+    found, stack = dict[int, None](), [node]
+    while stack:
+        at = stack.pop()
+        if at not in found:
+            found[at] = None
+            stack.extend(reversed(edges.of(np.array([at], np.int64)).tolist()))
+    return list(found)
 
 
 def above(node: int, parents: Adjacency, depth: int) -> RowArray:

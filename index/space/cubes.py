@@ -93,6 +93,13 @@ class Space:
             mask[self.late] = late
         return mask
 
+    def walked(self) -> Space:
+        """The same photos, whose trees are descended for every box, as the paper does."""
+        trees = [KDTree(tree.order, tree.columns, tree.leaf) for tree in (self.tree, self.late_tree)]
+        for tree in trees:
+            tree.how = "walk"
+        return Space(trees[0], self.n, self.late, trees[1])
+
     def in_cubes(self, cubes: Sequence[Cube]) -> CubeResult:
         """The photos in any of the cubes. Empty `cubes` is the paper's "N/A": every photo."""
         if not cubes:

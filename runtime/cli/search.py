@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     type=click.Choice(MODES),
     default="fused",
     show_default=True,
-    help="paper: cube, nodes over δ, cosine alone.",
+    help="paper: cube, nodes over δ, cosine alone; strict: the same as printed, without fallbacks.",
 )
 @click.option(
     "--things",

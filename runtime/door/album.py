@@ -62,7 +62,8 @@ class Album(OpenAlbum):
         """The `k` photos (by default the bundle's K) that a sentence means, best first.
 
         `now`: wall time from which "last spring" counts. `refine`: "off", "fast", or "llm", which asks the
-        bundle's language model. `mode`: "fused", or "paper". Raises RuntimeFailure for an empty query.
+        bundle's language model. `mode`: "fused", "paper" or "strict" (docs/search.md). Raises RuntimeFailure
+        for an empty query.
         """
         asked = replace(options, wishes=True)
         return self.engine.search(query, k, refined_by=refine, mode=mode, now=now, options=asked)

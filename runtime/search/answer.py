@@ -13,7 +13,7 @@ from gamer.index import Cube, EntityMatch
 
 from .notebook import html
 
-MODES = ("fused", "paper")  # how an engine ranks
+MODES = ("fused", "paper", "strict")  # how an engine ranks
 REFINEMENTS = ("off", "fast", "llm")
 LAYERS = ("cube", "kdtree", "refine", "graph", "vectors")
 

@@ -1,8 +1,9 @@
 """The engine: searches an album with the models of a bundle (paper section 3.2).
 
 A search is five stages over one immutable state (state.py). `mode="fused"`, the default, ranks by the
-features of all layers (fused.py). `mode="paper"` goes by the cube, then entity nodes over δ, then cosine
-(vectors.py); a photo whose time or place is unknown counts as inside the cube.
+features of all layers (fused.py). `mode="paper"` goes by the cube, then entity nodes over δ, then the
+greatest cosine of a channel (vectors.py); a photo whose time or place is unknown counts as inside the cube,
+and a layer that finds nothing filters nothing. `mode="strict"` has neither, and ranks by v_Q · v_I alone.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ class Engine:
         thresholds = self.models.manifest.thresholds
         k = thresholds.k if k is None else k
         check(query, k, refined_by, mode)
-        own = thresholds.paper_delta if mode == "paper" else None
+        own = None if mode == "fused" else thresholds.paper_delta
         return Request(
             query=query,
             k=k,

@@ -61,7 +61,7 @@ def _hits(parts: Parts, state: State, present: float) -> tuple[Hit, ...]:
     shares, rows = likelihoods(ranked.parts), ranked.rows[ranked.best]
     photos = parts.album.photos(rows)
     row_of = {photo.id: row for photo, row in zip(photos, rows.tolist(), strict=True)}
-    shared = state.refined.plain if state.request.mode == "paper" else state.refined.aligned
+    shared = state.refined.aligned if state.request.mode == "fused" else state.refined.plain
     clips = moments(parts.album, row_of, shared)
     out = []
     for position, photo in zip(ranked.best, photos, strict=True):

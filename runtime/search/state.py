@@ -164,5 +164,6 @@ class State:
 
     @property
     def narrowed(self) -> bool:
-        """Whether the graph says which photos are ranked: in mode "paper", if any hangs on a node."""
-        return self.request.mode == "paper" and self.nodes.reached.size > 0
+        """Whether the graph says what is ranked: in "strict", and in "paper" if a photo hangs on a node."""
+        mode = self.request.mode
+        return mode == "strict" or (mode == "paper" and self.nodes.reached.size > 0)

@@ -23,7 +23,7 @@ MAX_PHOTOS = 200
 MAX_NAME = 200  # characters of a person's name
 LAST_DAY = 4_102_444_800_000  # 2100-01-01
 
-Mode = Literal["fused", "paper"]
+Mode = Literal["fused", "paper", "strict"]
 Refine = Literal["off", "fast", "llm"]
 
 

@@ -70,6 +70,28 @@ class EntityLayer(Layer):
                 break
         return out
 
+    def traversed(self, query: FloatArray, rows: RowSet, delta: float) -> list[EntityMatch]:
+        """The entities more similar than `delta` that a search depth-first finds from those on which the
+        photos of `rows` hang, best first, each with the photos whose search found it (paper section 3.2,
+        steps 2 and 3, as printed: every node on the way is compared with the query, to any depth).
+        """
+        if (nodes := self.nodes) is None:
+            return []
+        similarity = nodes.similar(self._file.query(query, nodes.dim, "entities"), delta)
+        photos_of = defaultdict[int, set[int]](set)
+        for head in self._heads_of.of(rows.rows).tolist():
+            found = graph.depth_first(head, self._children)
+            photos = rows.keep(self._hanging.of(np.array([head]))).tolist()
+            for node in found:
+                if similarity[node] > delta:
+                    photos_of[node].update(photos)
+        return [
+            EntityMatch(
+                node, *self._entity_name(node), float(similarity[node]), tuple(sorted(photos_of[node]))
+            )
+            for node in sorted(photos_of, key=lambda node: (-similarity[node], node))
+        ]
+
     def _photos_at(self, row: int, depth: int) -> tuple[RowArray, RowArray]:
         """The photos from which an entity is reached: those that show it themselves, and the others."""
         above = graph.above(row, self._parents, depth)

@@ -19,6 +19,8 @@ def inside(parts: Parts, state: State) -> State:
     better than showing only the few that have no date.
     """
     album, options, cues = parts.album, state.request.options, state.cues
+    if state.request.mode == "strict":
+        return _walked(parts, state)
     with state.request.observer.step("kdtree", "K-D query"):
         cube = album.in_cubes(cues.cubes)
     widened = bool(cues.cubes) and not len(cube.within)
@@ -29,6 +31,17 @@ def inside(parts: Parts, state: State) -> State:
     then = options.then or RowSet(np.zeros(len(album), np.bool_))
     scope = Scope(everything.without(excluded), found.without(excluded), widened, then)
     return replace(state, scope=scope)
+
+
+def _walked(parts: Parts, state: State) -> State:
+    """The paper's layer 1 as printed: the K-D tree's photos in the cube. An unknown field is in no bounds,
+    and nothing is widened.
+    """
+    with state.request.observer.step("kdtree", "K-D query"):
+        found = parts.album.walked(state.cues.cubes)
+    if state.request.options.within is not None:
+        found = found.among(state.request.options.within)
+    return replace(state, scope=Scope(found, found))
 
 
 def _excluded(album: Album, cues: Cues) -> RowSet:

@@ -17,8 +17,9 @@ from ..state import Nodes, Parts, State
 def matched(parts: Parts, state: State) -> State:
     """Adds the entity nodes that photos in the cube activate, and how strongly each photo hangs on them."""
     delta, cube = state.request.delta, state.scope.cube
+    search = parts.album.traversed if state.request.mode == "strict" else parts.album.match_entities
     with state.request.observer.step("graph", "entity match"):
-        matches = parts.album.match_entities(state.refined.plain, cube, delta)
+        matches = search(state.refined.plain, cube, delta)
     linked, related = (_strengths(matches, kind, len(parts.album), delta) for kind in ("photos", "reached"))
     reached = cube.keep(np.flatnonzero((linked > 0) | (related > 0)))
     return replace(state, nodes=Nodes(tuple(matches), linked, related, reached))

@@ -15,8 +15,9 @@ from .channels import finite, scores
 
 
 def ranked(parts: Parts, state: State) -> State:
-    """Adds the ranked photos: by the features of all layers, or in mode "paper" by cosine alone."""
-    found = _by_cosine(parts, state) if state.request.mode == "paper" else fused.rank(parts, state)
+    """Adds the ranked photos: by the features of all layers, or in the other modes by cosine alone."""
+    ways = {"fused": fused.rank, "paper": _by_cosine, "strict": _by_product}
+    found = ways[state.request.mode](parts, state)
     with state.request.observer.step("vectors", "re-rank"):
         best = _best(parts.album, found, state.request.k)
     return replace(state, ranked=replace(found, best=best))
@@ -37,6 +38,19 @@ def _by_cosine(parts: Parts, state: State) -> Ranked:
         features = finite(scores(parts.album, vectors, rows))
     greatest = np.max([np.zeros(len(rows), np.float32), *features.values()], axis=0)
     return Ranked(rows, features, {"cosine": greatest}, f"exact scan of {len(rows)} photos")
+
+
+def _by_product(parts: Parts, state: State) -> Ranked:
+    """Mode "strict": v_Q · v_I of the photos that hang on a node, as printed, in no photo's place another.
+
+    v_I is the trained experts' vector where the album has it, else the picture's.
+    """
+    vectors = state.refined.projected or {"image": state.refined.plain}
+    rows = state.nodes.reached
+    products = list(scores(parts.album, vectors, rows).values())
+    product = products[0] if products else np.full(len(rows), -np.inf, np.float32)
+    has = np.isfinite(product)
+    return Ranked(rows[has], {}, {"product": product[has]}, f"exact scan of {len(rows)} photos")
 
 
 def _best(album: Album, found: Ranked, k: int) -> Positions:

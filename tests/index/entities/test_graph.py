@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gamer.index import canonical, extract
 from gamer.index.album.writing.rows import ALONE, CHILD, PARENT, leaves
+from gamer.index.entities import graph as walks
 from gamer.index.entities.extract import MAX_MENTIONS
 from gamer.index.entities.graph import above, adjacency
 
@@ -107,3 +108,14 @@ def test_a_photo_hangs_on_what_describes_nothing_else(
     alone: set[int], children: dict[int, set[int]], expected: dict[int, int]
 ) -> None:
     assert leaves(alone, children) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=10), st.integers(0, 5))
+def test_a_search_depth_first_visits_once_what_edges_lead_to(pairs: Edges, start: int) -> None:
+    columns = np.array(pairs, np.int64).reshape(-1, 2).T
+    edges = adjacency(columns[0], columns[1], 6, 6)
+    found = walks.depth_first(start, edges)
+    assert found[0] == start
+    assert len(found) == len(set(found))
+    assert set(found) == depth_first(start, sorted(set(pairs)), 6)

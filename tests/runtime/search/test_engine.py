@@ -14,6 +14,7 @@ from gamer.runtime.indexing.build import build
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.answer import LAYERS
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import SearchOptions
 
 pytestmark = pytest.mark.slow
 NOW = datetime(2026, 11, 21)
@@ -128,6 +129,29 @@ def test_paper_mode_ranks_by_cosine_alone(engine: Engine) -> None:
     hits = engine.search("my cat", 19, mode="paper", now=NOW).hits
     assert hits[0].id == "chelsea"
     assert set(hits[0].parts) == {"cosine"} and all(hit.matched for hit in hits)
+
+
+def test_strict_mode_ranks_only_what_the_graph_finds_in_the_cube_by_the_picture(engine: Engine) -> None:
+    answer = engine.search("coffee I photographed last spring", 19, mode="strict", now=NOW)
+    assert answer.hits[0].id == "coffee"
+    assert all(set(hit.parts) == {"product"} and hit.matched for hit in answer.hits)
+    assert answer.trace.left["cube"] >= answer.trace.left["graph"] == len(answer.hits)
+
+
+def test_strict_mode_has_no_fallback(engine: Engine) -> None:
+    """Nothing was taken in 2012, and no entity is as similar to the second query as 0.99."""
+    assert engine.search("my cat in 2012", 19, mode="strict", now=NOW).hits == ()
+    options = SearchOptions(delta=0.99)
+    assert engine.search("something else", 19, mode="strict", now=NOW, options=options).hits == ()
+
+
+def test_a_search_depth_first_finds_what_the_walk_back_finds(engine: Engine) -> None:
+    query, everything = engine.models.text.encode(["coffee with Anna"])[0], engine.album.in_cubes(()).found
+    found = engine.album.traversed(query, everything, 0.3)
+    back = engine.album.match_entities(query, everything, 0.3, limit=1000, depth=1000)
+    photos = {match.row: {*match.photos, *match.reached} for match in back}
+    assert len(found) > 3
+    assert {match.row: set(match.photos) for match in found} == photos
 
 
 def test_cues_that_fit_nothing_widen_the_search(engine: Engine) -> None:
