@@ -17,7 +17,7 @@ from gamer.index.entities.words import STOP_WORDS
 from ..cues.languages import language_of
 from . import guess
 from .letters import LEAST_ALIKE, SURELY_ALIKE, Names, latin
-from .table import LEAST_STEM, MOST_WORDS, WORD, Gloss, GlossTable, folded, latin_script
+from .table import LEAST_STEM, LONGEST, MOST_WORDS, WORD, Gloss, GlossTable, folded, latin_script
 
 MOST_READ = 48  # words of a query that are read; the others stay
 MOST_OPTIONS = 4  # glosses of a word that a search uses
@@ -116,7 +116,9 @@ def _ideographs(text: str) -> bool:
 
 def _head(table: GlossTable, said: str) -> int | None:
     """Where the last word of a compound begins, the longest that follows another word; None if it is none."""
-    for at in range(LEAST_PART, len(said) - LEAST_PART + 1) if table.header.links else ():
+    if not table.header.links or len(said) > LONGEST:
+        return None
+    for at in range(LEAST_PART, len(said) - LEAST_PART + 1):
         if table.lookup(said[at:]) and any(table.lookup(word) for word in _before(table, said[:at])):
             return at
     return None
