@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from gamer.runtime.models.models import Models
-from tools.conformance import committed, cue_suites, model_suites, plain, token_suites, tree_suites
+from tools.conformance import (
+    committed,
+    cue_suites,
+    gloss_suites,
+    model_suites,
+    plain,
+    token_suites,
+    tree_suites,
+)
 from tools.conformance.fixture import COMMITTED, Case, Suite, read
 
 
@@ -27,7 +35,7 @@ def again(suite: Suite, folder: Path) -> Suite:
     if folder.resolve() == COMMITTED.resolve():
         return _committed()[suite.name]
     makers: dict[str, Callable[[Suite], Suite]] = dict.fromkeys(token_suites.KINDS, _tokens)
-    makers |= {"kdtree": _boxes, "cues": _cues, "search": _searches}
+    makers |= {"kdtree": _boxes, "cues": _cues, "glosses": _glosses, "search": _searches}
     if suite.name in makers:
         return makers[suite.name](suite)
     return _of_bundle(suite.shared["bundle"])[suite.name]
@@ -54,6 +62,10 @@ def _boxes(suite: Suite) -> Suite:
 def _cues(suite: Suite) -> Suite:
     path = Path(suite.shared["gazetteer"])
     return cue_suites.suite([case.given["query"] for case in suite.cases], path, str(path), extras=False)
+
+
+def _glosses(suite: Suite) -> Suite:
+    return gloss_suites.suite({case.id: case.given for case in suite.cases}, COMMITTED)
 
 
 def _searches(suite: Suite) -> Suite:

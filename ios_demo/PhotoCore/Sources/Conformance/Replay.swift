@@ -25,6 +25,7 @@ public enum Replay {
         case "manifest": return try BundleSuites.manifest(suite)
         case "prefix": return try BundleSuites.prefix(suite)
         case "cues": return try CueSuite.ready(suite)
+        case "glosses": return try GlossSuite.ready(suite)
         case "errors": return try ModelSuites.errors(suite)
         case "embed_text": return try ModelSuites.text(suite)
         case "embed_image": return try ModelSuites.image(suite)

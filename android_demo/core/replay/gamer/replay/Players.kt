@@ -32,6 +32,7 @@ object Players {
         "album" -> AlbumPlayer(suite.folder)
         "lexical" -> LexicalPlayer(suite.folder)
         "cues" -> CuePlayer(suite)
+        "glosses" -> GlossPlayer(suite)
         "ranking" -> Player { RankingPlayer.play(it.given) }
         "manifest" -> ManifestPlayer(suite.folder)
         "prefix" -> PrefixPlayer(suite)
