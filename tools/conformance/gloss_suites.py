@@ -5,10 +5,13 @@ The words are written by hand for this suite; no dictionary is used.
 
 from __future__ import annotations
 
+import json
 import random
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +176,30 @@ def _query(rng: random.Random) -> str:
         out += word + rng.choice(["", "", "", "n", "en", "es", "s", "lo", "е", "ой", "а"])
         out += rng.choice([" ", " ", " ", ", ", "", "'", "-", "’"])
     return out
+
+
+def staged(bundle: Path, to: Path) -> Path:
+    """What a search opens of a bundle, with these tables instead of its own, in the new folder `to`."""
+    raw = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
+    opened = [a for a in raw["artifacts"] if a["target"] == "onnx" and a["role"] == "text_tower"]
+    kept = [file for file in raw["files"] if not file["name"].startswith("glosses-")]
+    for path in (to / entry["path"] for entry in (*kept, *opened)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _linked(bundle / path.relative_to(to), path)
+    for language in DICTIONARIES:
+        name, data = f"glosses-{language}.bin", table(language)
+        (to / name).write_bytes(data)
+        entry = {"name": name, "path": name, "bytes": len(data), "sha256": sha256(data).hexdigest()}
+        kept.append(entry)
+    (to / "manifest.json").write_text(json.dumps(raw | {"files": kept}), encoding="utf-8")
+    return to
+
+
+def _linked(source: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(source)
+    except OSError:  # another file system
+        shutil.copyfile(source, path)
 
 
 def suite(asked: Mapping[str, Given], folder: Path) -> Suite:

@@ -31,7 +31,7 @@ public enum Replay {
         case "embed_image": return try ModelSuites.image(suite)
         case "dpe": return try ModelSuites.dpe(suite)
         case "llm": return try ModelSuites.llm(suite)
-        case "search": return try ModelSuites.search(suite)
+        case "search", "search_glossed": return try ModelSuites.search(suite)
         default: return nil
         }
     }

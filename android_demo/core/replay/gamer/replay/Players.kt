@@ -38,7 +38,7 @@ object Players {
         "prefix" -> PrefixPlayer(suite)
         "errors" -> Player { ErrorPlayer.play(it.given, suite.folder) }
         "embed_text", "embed_image", "dpe", "llm" -> ModelPlayer(suite)
-        "search" -> SearchPlayer(suite)
+        "search", "search_glossed" -> SearchPlayer(suite)
         else -> null
     }
 
