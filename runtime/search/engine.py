@@ -131,6 +131,11 @@ class Engine:
         """Whether a query is in another language than English, and read by glosses."""
         return self._parts.glossed(text) is not None
 
+    def language_of(self, text: str) -> str:
+        """The code of the language by whose table of glosses a query is read; "" for an English one."""
+        reading = self._parts.reading(text)
+        return "" if reading is None else reading.language
+
     def refinement_request(self, query: str, now: datetime | None = None) -> refine.RefinementRequest:
         """What a search with refined_by="llm" would ask the language model, and judge its answer by."""
         request = self._request(query, None, "llm", "fused", now, DEFAULT, SILENT)

@@ -20,6 +20,7 @@ from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..glosses.bundled import Bundled
 from ..glosses.choice import Glossed, chosen
+from ..glosses.reading import Reading
 from ..models.models import Models
 from ..models.query_adapter import path_beside
 from .album_facts import AlbumFacts
@@ -60,9 +61,13 @@ class Parts:
 
     def glossed(self, text: str) -> Glossed | None:
         """A query in another language than English in English words; None for an English one."""
-        reader = self.glosses.reader
-        reading = None if reader is None else reader.read(text, self.facts.name_words)
+        reading = self.reading(text)
         return None if reading is None else chosen(reading, lambda forms: self.album.words("", forms))
+
+    def reading(self, text: str) -> Reading | None:
+        """A query in another language than English with the glosses of its words; None for an English one."""
+        reader = self.glosses.reader
+        return None if reader is None else reader.read(text, self.facts.name_words)
 
     def readable(self, word: str) -> bool:
         """Whether the text tower knows the word whole, or a memory holds it."""

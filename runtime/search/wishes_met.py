@@ -55,6 +55,8 @@ class Engine(Protocol):
 
     def is_glossed(self, text: str) -> bool: ...
 
+    def language_of(self, text: str) -> str: ...
+
     def cues_with_events(self, text: str, now: datetime | None = None) -> Cues: ...
 
 
@@ -68,7 +70,10 @@ class _Search:
         self._engine, self._request, self._now = engine, request, request.now
         self._read_before: dict[str, Cues] = {}
         marked = bool(len(engine.facts.favourites))
-        self._question: Question = read(request.query, is_cue=self._is_excluded, has_favourites=marked)
+        language = engine.language_of(request.query) if request.options.gloss else ""
+        self._question: Question = read(
+            request.query, is_cue=self._is_excluded, has_favourites=marked, language=language
+        )
         self._lines: list[str] = []  # for the trace
 
     def answer(self) -> Answer:
