@@ -66,8 +66,11 @@ class Reader:
         self.tables = {table.language: table for table in tables}
         self.english = english
 
-    def read(self, text: str, names: Names) -> Reading | None:
-        """The reading of a query; None for an English one, and where nothing of it can be read."""
+    def read(self, text: str, names: Names, language: str = "") -> Reading | None:
+        """The reading of a query; None for an English one, and where nothing of it can be read.
+
+        `language`: the code of the one that it is probably in, or "".
+        """
         words = list(WORD.finditer(text))[:MOST_READ]
         if not words or not (self.tables or not text.isascii()):
             return None
@@ -81,8 +84,8 @@ class Reader:
             guess.Said(word, word in names, at > 0 and match[0][0].isupper())
             for at, (word, match) in enumerate(zip(said, words, strict=True))
         ]
-        told = language_of(text)
-        code = guess.language(asked, lookups, self.english, told.name if told else None)
+        told = language or (cue.name if (cue := language_of(text)) else None)
+        code = guess.language(asked, lookups, self.english, told)
         spaceless = next((t for t in self.tables.values() if t.header.spaceless), None)
         table = self.tables.get(code or "")
         if table is None and spaceless is not None and _ideographs(text):

@@ -127,9 +127,12 @@ class Engine:
         """As `cues`, with the album's events looked up."""
         return query_reader.resolved(self._parts, self.cues(text, now))
 
-    def is_glossed(self, text: str) -> bool:
-        """Whether a query is in another language than English, and read by glosses."""
-        return self._parts.glossed(text) is not None
+    def is_glossed(self, text: str, language: str = "") -> bool:
+        """Whether a query is in another language than English, and read by glosses.
+
+        `language`: see SearchOptions.
+        """
+        return self._parts.glossed(text, language) is not None
 
     def language_of(self, text: str) -> str:
         """The code of the language by whose table of glosses a query is read; "" for an English one."""
