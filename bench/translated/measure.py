@@ -114,8 +114,8 @@ class _View(GlossTable):
 class _Nameless(Reader):
     """A reader that knows no name of the album."""
 
-    def read(self, text: str, names: Names) -> Reading | None:
-        return super().read(text, Names(()))
+    def read(self, text: str, names: Names, language: str = "") -> Reading | None:
+        return super().read(text, Names(()), language)
 
 
 def _weaker(table: GlossTable, word: str) -> tuple[Gloss, ...]:

@@ -54,7 +54,7 @@ def likelier(word: str, glosses: Sequence[Gloss], english: Ranks) -> float:
         return frequency(UNKNOWN) - frequency(own)
     if any(gloss.text.removesuffix("s") == word.removesuffix("s") for gloss in glosses):
         return 0.0  # "computer" is said in both
-    best = min(rank(gloss.text, english) for gloss in glosses if gloss.weight > 0.5)
+    best = min((rank(gloss.text, english) for gloss in glosses if gloss.weight > 0.5), default=UNKNOWN)
     more = frequency(FORMS * best) - frequency(own)
     cognate = any(gloss.text[:ALIKE] == word[:ALIKE] for gloss in glosses if len(word) >= ALIKE)
     return more if own == UNKNOWN and not cognate else min(more, SHARED)

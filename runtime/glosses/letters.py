@@ -46,7 +46,7 @@ _ENDINGS = (
     "ов",
     "ев",
 )
-_VOWELS = "aeiou"
+_VOWELS = frozenset("aeiou")
 _ALIKE = (
     (re.compile(r"dzh|dj|dz|g(?=[eiy])"), "j"),
     (re.compile(r"shch|sch|sh|tsch|ch|zh|ts"), "s"),
@@ -113,7 +113,7 @@ class Names:
         for ending in ("", *(ending for ending in _ENDINGS if low.endswith(ending))):
             said = spoken(latin(low[: len(low) - len(ending)]))
             for name in self._alike.get(sound(said), ()) if len(said) > 1 else ():
-                alike = SequenceMatcher(None, said, spoken(latin(name))).ratio()
+                alike = SequenceMatcher(None, said, spoken(latin(name)), autojunk=False).ratio()
                 if alike > share:
                     best, share = name, alike
         return best

@@ -17,7 +17,7 @@ from gamer.index.entities.words import STOP_WORDS
 from ..cues.languages import language_of
 from . import guess
 from .letters import LEAST_ALIKE, SURELY_ALIKE, Names, latin
-from .table import LEAST_STEM, MOST_WORDS, WORD, Gloss, GlossTable, folded, latin_script
+from .table import LEAST_STEM, LONGEST, MOST_WORDS, WORD, Gloss, GlossTable, folded, latin_script
 
 MOST_READ = 48  # words of a query that are read; the others stay
 MOST_OPTIONS = 4  # glosses of a word that a search uses
@@ -66,8 +66,11 @@ class Reader:
         self.tables = {table.language: table for table in tables}
         self.english = english
 
-    def read(self, text: str, names: Names) -> Reading | None:
-        """The reading of a query; None for an English one, and where nothing of it can be read."""
+    def read(self, text: str, names: Names, language: str = "") -> Reading | None:
+        """The reading of a query; None for an English one, and where nothing of it can be read.
+
+        `language`: the code of the one that it is probably in, or "".
+        """
         words = list(WORD.finditer(text))[:MOST_READ]
         if not words or not (self.tables or not text.isascii()):
             return None
@@ -81,8 +84,8 @@ class Reader:
             guess.Said(word, word in names, at > 0 and match[0][0].isupper())
             for at, (word, match) in enumerate(zip(said, words, strict=True))
         ]
-        told = language_of(text)
-        code = guess.language(asked, lookups, self.english, told.name if told else None)
+        told = language or (cue.name if (cue := language_of(text)) else None)
+        code = guess.language(asked, lookups, self.english, told)
         spaceless = next((t for t in self.tables.values() if t.header.spaceless), None)
         table = self.tables.get(code or "")
         if table is None and spaceless is not None and _ideographs(text):
@@ -116,7 +119,9 @@ def _ideographs(text: str) -> bool:
 
 def _head(table: GlossTable, said: str) -> int | None:
     """Where the last word of a compound begins, the longest that follows another word; None if it is none."""
-    for at in range(LEAST_PART, len(said) - LEAST_PART + 1) if table.header.links else ():
+    if not table.header.links or len(said) > LONGEST:
+        return None
+    for at in range(LEAST_PART, len(said) - LEAST_PART + 1):
         if table.lookup(said[at:]) and any(table.lookup(word) for word in _before(table, said[:at])):
             return at
     return None

@@ -172,8 +172,8 @@ class GlossTable:
                 high = middle
         at = base + self._blocks[low]
         end = base + self._blocks[low + 1] if low + 1 < len(self._blocks) else self._starts[2]
-        word = b""
-        while at < end:
+        word, left = b"", BLOCK
+        while at < end and left:
             shared, added = data[at], data[at + 1]
             word = word[:shared] + data[at + 2 : at + 2 + added]
             at += 2 + added
@@ -181,7 +181,7 @@ class GlossTable:
             if word >= key:
                 found = data[at + 1 : at + 1 + 3 * count] if word == key else b""
                 return [int.from_bytes(found[n : n + 3], "little") for n in range(0, len(found), 3)]
-            at += 1 + 3 * count
+            at, left = at + 1 + 3 * count, left - 1
         return ()
 
     def _sense(self, number: int) -> list[Gloss]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .words import Word, Words, text_of
 
@@ -24,8 +24,15 @@ def query_of(text: str, words: Words) -> Query:
     """`text`: of the words, as it was written."""
     counted = _counted(words)
     if counted:
-        text, words = text_of(counted), counted
+        text, words = said(counted), counted
     return Query(text, bool(counted), _soon(words))
+
+
+def said(words: Words) -> str:
+    """The text of words without what another language calls a photo; "photos" where nothing else is said."""
+    rest = [word for word in words if not (word.has("picture") and word.key != word.text.lower())]
+    photos = [replace(word, text=word.key) for word in words] if not rest else []
+    return text_of(rest or photos)
 
 
 def _counted(words: Words) -> list[Word]:

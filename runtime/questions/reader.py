@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .excluded import IsCue, leave_out, take_favourites
 from .phrases import is_moment, is_plural, names_one, names_several, stripped
-from .query import query_of
+from .query import query_of, said
 from .question import Asks, Question
 from .relations import IsTime, Split, split_of
 from .request import Request, request_of, said_length
@@ -25,19 +25,20 @@ def read(
     is_time: IsTime = lambda _: False,
     is_cue: IsCue = lambda _: False,
     has_favourites: bool = True,
+    language: str = "",
 ) -> Question:
     """`is_time`: whether a phrase is nothing but a time ("2015", "Christmas"), which is no anchor.
 
     `is_cue`: whether what is left out is a time or place ("except 2024"), which the reader of cues excludes.
-    `has_favourites`: whether a photo of the album is marked; else "my favourite cat" is only words. Of `text`
-    the first MAX_READ characters are read.
+    `has_favourites`: whether a photo of the album is marked; else "my favourite cat" is only words.
+    `language`: see words_of. Of `text` the first MAX_READ characters are read.
     """
     source = " ".join(text[:MAX_READ].split())
-    written = words_of(source)
+    written = words_of(source, language)
     words, things = leave_out(written, is_cue)
     words, favourites = take_favourites(words) if has_favourites else (words, False)
     request = request_of(words)
-    query = query_of(source if words == written else text_of(words), words)
+    query = query_of(source if words == written else said(words), words)
     question = Question(
         text,
         request.asks,

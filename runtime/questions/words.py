@@ -1,4 +1,8 @@
-"""The words of a text with their roles in a question, from the vocabulary in en.txt."""
+"""The words of a text with their roles in a question, from the vocabulary in en.txt.
+
+Words of other languages (de.txt and others) are other spellings of English ones: "ohne" is "without". Only
+words are there that say one English word wherever they stand.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-_TOKEN = re.compile(r"[^\W_]+(?:['’/.-][^\W_]+)*|\S")
+_TOKEN = re.compile(r"[^\W_]+(?:['’/.-][^\W_]+)*|[^\s¿¡]")
 _CONTRACTED = re.compile(r"['’](?:s|d|re|ve)$")
 _QUOTES = frozenset("\"'“”‘’")  # what stands between two of them is quoted, not said
 _LONGEST = 4  # words of a phrase of the vocabulary
@@ -49,48 +53,63 @@ class Word:
 Words = Sequence[Word]
 
 
+class _Vocabulary:
+    """English words with their roles, and those of another language as spellings of them."""
+
+    def __init__(self, *files: Path) -> None:
+        self._roles: dict[str, dict[str, str]] = {}
+        role = ""
+        for line in (line for file in files for line in file.read_text(encoding="utf-8").splitlines()):
+            if line.startswith("["):
+                role = line.strip("[]")
+            elif line and not line.startswith("#"):
+                word, _, reading = line.partition(" = ")
+                self._roles.setdefault(word, {})[role] = reading
+
+    def values(self, key: str) -> Mapping[str, str]:
+        """Role → reading."""
+        return self._roles.get(key, {})
+
+    def usual(self, text: str) -> str:
+        return self.values(text).get("spelling", text)
+
+    def key(self, text: str) -> str:
+        usual = self.usual(text.lower().replace("’", "'"))
+        bare = _CONTRACTED.sub("", usual)
+        asks = bare != usual and self.values(bare).keys() & {"when", "where", "who", "which", "how"}
+        return bare if asks else usual
+
+
 @cache
-def _vocabulary() -> dict[str, dict[str, str]]:
-    """Word → role → its reading."""
-    out: dict[str, dict[str, str]] = {}
-    role = ""
-    for line in Path(__file__).with_name("en.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            role = line.strip("[]")
-        elif line and not line.startswith("#"):
-            word, _, reading = line.partition(" = ")
-            out.setdefault(word, {})[role] = reading
-    return out
+def _vocabulary(language: str) -> _Vocabulary:
+    files = [Path(__file__).with_name(f"{name}.txt") for name in ("en", language)]
+    return _Vocabulary(*dict.fromkeys(file for file in files if file.is_file()))
 
 
-def words_of(source: str) -> list[Word]:
-    """The words and marks of a text in which every space is a single one."""
+def words_of(source: str, language: str = "") -> list[Word]:
+    """The words and marks of a text in which every space is a single one.
+
+    `language`: a code such as "de" of what the text may be in besides English; one that has no words is none.
+    """
+    known = _vocabulary(language)
     tokens = list(_TOKEN.finditer(source))
-    keys = [_key(token.group()) for token in tokens]
+    written = [token.group().lower() for token in tokens]
+    keys = [known.key(text) for text in written]
     out, at, quoted = list[Word](), 0, False
     while at < len(tokens):
-        size = next(
-            (n for n in range(_LONGEST, 1, -1) if "phrase" in _values(" ".join(keys[at : at + n]))), 1
+        phrases = (
+            (n, phrase)
+            for n in range(_LONGEST, 1, -1)
+            for phrase in (" ".join(keys[at : at + n]), " ".join(written[at : at + n]))
+            if "phrase" in known.values(phrase)
         )
-        key, last = " ".join(keys[at : at + size]), tokens[min(at + size, len(tokens)) - 1]
-        start = tokens[at].start()
+        size, said = next(phrases, (1, keys[at]))
+        key, last = known.usual(said), tokens[min(at + size, len(tokens)) - 1]
+        start, values = tokens[at].start(), known.values(key)
         quoted ^= key in _QUOTES
-        out.append(Word(source[start : last.end()], key, start, last.end(), {} if quoted else _values(key)))
+        out.append(Word(source[start : last.end()], key, start, last.end(), {} if quoted else values))
         at += size
     return out
-
-
-def _key(text: str) -> str:
-    plain = text.lower().replace("’", "'")
-    usual = _values(plain).get("spelling", plain)
-    bare = _CONTRACTED.sub("", usual)
-    return (
-        bare if bare != usual and _values(bare).keys() & {"when", "where", "who", "which", "how"} else usual
-    )
-
-
-def _values(key: str) -> Mapping[str, str]:
-    return _vocabulary().get(key, {})
 
 
 def text_of(words: Words) -> str:

@@ -128,9 +128,17 @@ class Engine:
         """As `cues`, with the album's events looked up."""
         return query_reader.resolved(self._parts, self.cues(text, now))
 
-    def is_glossed(self, text: str) -> bool:
-        """Whether a query is in another language than English, and read by glosses."""
-        return self._parts.glossed(text) is not None
+    def is_glossed(self, text: str, language: str = "") -> bool:
+        """Whether a query is in another language than English, and read by glosses.
+
+        `language`: see SearchOptions.
+        """
+        return self._parts.glossed(text, language) is not None
+
+    def language_of(self, text: str) -> str:
+        """The code of the language by whose table of glosses a query is read; "" for an English one."""
+        reading = self._parts.reading(text)
+        return "" if reading is None else reading.language
 
     def refinement_request(self, query: str, now: datetime | None = None) -> refine.RefinementRequest:
         """What a search with refined_by="llm" would ask the language model, and judge its answer by."""

@@ -38,7 +38,8 @@ class SearchOptions:
     of THINGS (things.py); "off": nobody. `thing_weight`: of its feature; None: the default. `adapter`: what
     reads the query for the vector that photos are ranked by: True: the query adapter of album or bundle, if
     there is one; False: none; or another one's values. `gloss`: whether words of other languages are read as
-    English ones, by the bundle's tables (glosses/).
+    English ones, by the bundle's tables (glosses/). `language`: of a query that is a part of a longer one,
+    the code of that one's language, which the part alone may not tell ("Tempel" of "ohne Tempel").
     """
 
     within: RowSet | None = None
@@ -55,6 +56,7 @@ class SearchOptions:
     thing_weight: float | None = None
     adapter: FloatArray | bool = True
     gloss: bool = True
+    language: str = ""
 
     def __post_init__(self) -> None:
         if unknown := self.skip - SKIPPABLE:

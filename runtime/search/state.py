@@ -20,6 +20,7 @@ from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..glosses.bundled import Bundled
 from ..glosses.choice import Glossed, chosen
+from ..glosses.reading import Reading
 from ..models.models import Models
 from ..models.query_adapter import path_beside
 from .album_facts import AlbumFacts
@@ -58,11 +59,18 @@ class Parts:
         """What reads the queries, float32 [layers, 2, rank, H]; None for the text tower as it is."""
         return self.models.query_adapter(path_beside(self.album.path))
 
-    def glossed(self, text: str) -> Glossed | None:
-        """A query in another language than English in English words; None for an English one."""
-        reader = self.glosses.reader
-        reading = None if reader is None else reader.read(text, self.facts.name_words)
+    def glossed(self, text: str, language: str = "") -> Glossed | None:
+        """A query in another language than English in English words; None for an English one.
+
+        `language`: that it is probably in, or "".
+        """
+        reading = self.reading(text, language)
         return None if reading is None else chosen(reading, lambda forms: self.album.words("", forms))
+
+    def reading(self, text: str, language: str = "") -> Reading | None:
+        """A query in another language than English with the glosses of its words; None for an English one."""
+        reader = self.glosses.reader
+        return None if reader is None else reader.read(text, self.facts.name_words, language)
 
     def readable(self, word: str) -> bool:
         """Whether the text tower knows the word whole, or a memory holds it."""

@@ -53,7 +53,9 @@ class Engine(Protocol):
 
     def cues(self, text: str, now: datetime | None = None) -> Cues: ...
 
-    def is_glossed(self, text: str) -> bool: ...
+    def is_glossed(self, text: str, language: str = "") -> bool: ...
+
+    def language_of(self, text: str) -> str: ...
 
     def cues_with_events(self, text: str, now: datetime | None = None) -> Cues: ...
 
@@ -68,7 +70,11 @@ class _Search:
         self._engine, self._request, self._now = engine, request, request.now
         self._read_before: dict[str, Cues] = {}
         marked = bool(len(engine.facts.favourites))
-        self._question: Question = read(request.query, is_cue=self._is_excluded, has_favourites=marked)
+        options = request.options
+        self._language = language = engine.language_of(request.query) if options.gloss else options.language
+        self._question: Question = read(
+            request.query, is_cue=self._is_excluded, has_favourites=marked, language=language
+        )
         self._lines: list[str] = []  # for the trace
 
     def answer(self) -> Answer:
@@ -76,7 +82,8 @@ class _Search:
         options = replace(self._request.options, wishes=False)
         within = self._within(options.within)
         text = self._soon(question.query)
-        asked = replace(options, within=within, then=self._printed(text))
+        language = "" if refine.says_nothing(text) else self._language  # "photos" is English
+        asked = replace(options, within=within, then=self._printed(text), language=language)
         if question.counts:
             asked = replace(asked, adapter=FOR_SETS.adapter)
         # Copies make room for the photos behind them.
@@ -107,7 +114,7 @@ class _Search:
         """`answer`, or that to the query with its spelling mended, if only that one is found."""
         if not answer.doubtful or options.vector is not None:
             return answer
-        english = not (options.gloss and self._engine.is_glossed(text))
+        english = not (options.gloss and self._engine.is_glossed(text, options.language))
         mended = spelling.mended(text, self._engine.album, self._engine.models, english)
         if mended == text:
             return answer
@@ -188,10 +195,11 @@ class _Search:
         A photo whose own memory says the same ("a man without a hat") shows no hat.
         """
         album, ranking = self._engine.album, self._engine.ranking
-        answer = self._engine.search(phrase, MAX_K, now=self._now, options=FOR_SETS)
+        options = replace(FOR_SETS, gloss=self._request.options.gloss, language=self._language)
+        answer = self._engine.search(phrase, MAX_K, now=self._now, options=options)
         if membership.presence(answer, ranking) < membership.PRESENT:
             return RowSet.of(np.zeros(0, np.int64), len(album))
-        rows = self._members(phrase, answer, FOR_SETS)
+        rows = self._members(phrase, answer, options)
         photos = zip(rows, album.photos(rows), strict=True)
         negated = tuple(f"{word} {phrase.lower()}" for word in ("without", "without a", "no", "not"))
         shown = [

@@ -14,6 +14,7 @@ from tools.conformance import (
     album_suites,
     bundle_suites,
     cue_suites,
+    gloss_suites,
     graph_suites,
     pixel_suites,
     ranking_suites,
@@ -30,6 +31,7 @@ WRITERS: dict[str, Callable[[Path], list[Suite]]] = {
     "cues": cue_suites.committed,
     "albums": album_suites.committed,
     "rankings": ranking_suites.committed,
+    "glosses": gloss_suites.committed,
     "bundles": bundle_suites.committed,
 }
 

@@ -8,8 +8,9 @@ a replay can ask the reference again.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.answer import Answer
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import SearchOptions
 from gamer.runtime.search.stages import refine
-from tools.conformance import token_suites
+from tools.conformance import gloss_suites, token_suites
 from tools.conformance.fixture import Case, Suite, base64_of, floats
 from tools.conformance.pixel_suites import picture
 from tools.conformance.words import HARD, strings
@@ -50,6 +52,19 @@ QUERIES = (
     "the day after the rocket launch",
     "a picture of nothing of this kind",
 )
+GLOSSED = (
+    "meine Katze auf dem Sofa",
+    "Kaffeetasse im letzten Frühling",
+    "die Rakete in der Nacht, nicht 2022",
+    "le temple en Chine",
+    "l'eau et la fleur de Lisse",
+    "el gato en mi patio",
+    "¿la moto de «Tom»?",
+    "кофе Анны прошлой весной",
+    "храм в Пекине",
+    "the temple and the cat",
+)
+FUSED, PAPER = ("fused", "fast"), ("paper", "off")  # mode, refined_by
 ASKED = (
     "show me photos where my dog Rex swims in the lake",
     "the red car that grandpa repaired",
@@ -61,7 +76,8 @@ LEAST_GAP = 5e-3  # between the scores of adjacent hits; rounding could swap hit
 MAX_NEW = 16
 
 
-def everything(bundle: Path, album: Path) -> list[Suite]:
+def everything(bundle: Path, album: Path, stage: Path) -> list[Suite]:
+    """`stage`: an empty folder that stays while the suites are replayed."""
     models = Models.open(bundle)
     out = [tokens(bundle, name) for name in ("text_tokenizer.json", "llm_tokenizer.json")]
     out += [
@@ -70,7 +86,7 @@ def everything(bundle: Path, album: Path) -> list[Suite]:
         dpe(bundle, models),
         llm(bundle, models),
     ]
-    return [*out, search(bundle, album, QUERIES)]
+    return [*out, search(bundle, album, QUERIES), search_glossed(gloss_suites.staged(bundle, stage), album)]
 
 
 def tokens(bundle: Path, name: str, texts: Sequence[str] = ()) -> Suite:
@@ -178,31 +194,52 @@ def llm(bundle: Path, models: Models) -> Suite:
 
 
 def search(bundle: Path, album: Path, queries: Sequence[str]) -> Suite:
-    """Complete searches: the top hits and the trace, without times.
+    """Complete searches: the top hits and the trace, without times."""
+    asked = [
+        {"query": query, "mode": mode, "refined_by": refined_by}
+        for n, query in enumerate(queries)
+        for mode, refined_by in ((FUSED, PAPER) if n < 4 else (FUSED,))
+    ]
+    return _searches("search", bundle, album, asked)
 
-    At most five hits; fewer if rounding could change the order.
-    """
+
+def search_glossed(bundle: Path, album: Path) -> Suite:
+    """Complete searches in other languages than English; one of them without its glosses too."""
+    asked: list[dict[str, Any]] = [
+        {"query": query, "mode": FUSED[0], "refined_by": FUSED[1]} for query in GLOSSED
+    ]
+    asked += [{**asked[0], "gloss": False}, {**asked[0], "mode": PAPER[0], "refined_by": PAPER[1]}]
+    return _searches("search_glossed", bundle, album, asked)
+
+
+def _searches(name: str, bundle: Path, album: Path, asked: Sequence[dict[str, Any]]) -> Suite:
+    """At most five hits of each; fewer if rounding could change the order."""
     engine = Engine.open(bundle, album)
-    cases: list[Case] = []
-    for n, query in enumerate(queries):
-        for mode, refined_by in (("fused", "fast"), ("paper", "off")) if n < 4 else (("fused", "fast"),):
-            k = _steady(engine, query, mode, refined_by)
-            answer = engine.search(
-                query, k, refined_by=refined_by, mode=mode, now=datetime.fromisoformat(NOW)
-            )
-            given = {"query": query, "k": k, "mode": mode, "refined_by": refined_by, "now": NOW}
-            cases.append(Case(f"{n}-{mode}", given, told(answer)))
+    cases = []
+    for n, given in enumerate(asked):
+        k, answer = _steady(partial(_search, engine, given))
+        cases.append(Case(f"{n}-{given['mode']}", {**given, "k": k, "now": NOW}, told(answer)))
     engine.close()
-    return Suite("search", tuple(cases), {"bundle": str(bundle), "album": str(album)}, 5 * TOLERANCE)
+    shared = {"bundle": str(bundle), "album": str(album)}
+    return Suite(name, tuple(cases), shared, 5 * TOLERANCE)
 
 
-def _steady(engine: Engine, query: str, mode: str, refined_by: str) -> int:
-    """How many hits, at most five, have an order that rounding cannot change."""
-    hits = engine.search(query, 6, refined_by=refined_by, mode=mode, now=datetime.fromisoformat(NOW)).hits
+def _search(engine: Engine, given: dict[str, Any], k: int) -> Answer:
+    options = SearchOptions(gloss=given.get("gloss", True))
+    now = datetime.fromisoformat(NOW)
+    return engine.search(
+        given["query"], k, refined_by=given["refined_by"], mode=given["mode"], now=now, options=options
+    )
+
+
+def _steady(search: Callable[[int], Answer]) -> tuple[int, Answer]:
+    """How many hits, at most five, have an order that rounding cannot change; these hits."""
+    hits = search(6).hits
     gaps = [a.score - b.score for a, b in pairwise(hits)]
-    return next(
+    k = next(
         (max(1, n) for n in range(min(5, len(hits)), 0, -1) if all(gap > LEAST_GAP for gap in gaps[:n])), 1
     )
+    return k, search(k)
 
 
 def told(answer: Answer) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 """`python -m tools.conformance.properties [--seed N] -o DIR`: writes generated fixtures: strings for the
-tokenizers, boxes for a tree, queries for cues.
+tokenizers, boxes for a tree, queries for cues and in other languages.
 
 Each seed gives different inputs; every port must answer as the reference does.
 """
@@ -11,7 +11,7 @@ import random
 from pathlib import Path
 
 from gamer.index.space.kdtree import build
-from tools.conformance import cue_suites, token_suites
+from tools.conformance import cue_suites, gloss_suites, token_suites
 from tools.conformance.fixture import COMMITTED, Case, Suite, base64_of
 from tools.conformance.queries import generated
 from tools.conformance.tree_suites import answer, cube_json, points, random_cube
@@ -29,6 +29,7 @@ def suites(seed: int, count: int = COUNT) -> list[Suite]:
     return [
         *out,
         _boxes(seed, count),
+        gloss_suites.suite(gloss_suites.generated(seed, count), COMMITTED),
         cue_suites.suite(
             list(dict.fromkeys(generated(count * 5 // 4, seed)))[:count],
             gazetteer,

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from gamer.runtime.models.models import Models
-from tools.conformance import committed, cue_suites, model_suites, plain, token_suites, tree_suites
+from tools.conformance import (
+    committed,
+    cue_suites,
+    gloss_suites,
+    model_suites,
+    plain,
+    token_suites,
+    tree_suites,
+)
 from tools.conformance.fixture import COMMITTED, Case, Suite, read
 
 
@@ -27,7 +35,13 @@ def again(suite: Suite, folder: Path) -> Suite:
     if folder.resolve() == COMMITTED.resolve():
         return _committed()[suite.name]
     makers: dict[str, Callable[[Suite], Suite]] = dict.fromkeys(token_suites.KINDS, _tokens)
-    makers |= {"kdtree": _boxes, "cues": _cues, "search": _searches}
+    makers |= {
+        "kdtree": _boxes,
+        "cues": _cues,
+        "glosses": _glosses,
+        "search": _searches,
+        "search_glossed": _glossed,
+    }
     if suite.name in makers:
         return makers[suite.name](suite)
     return _of_bundle(suite.shared["bundle"])[suite.name]
@@ -56,9 +70,17 @@ def _cues(suite: Suite) -> Suite:
     return cue_suites.suite([case.given["query"] for case in suite.cases], path, str(path), extras=False)
 
 
+def _glosses(suite: Suite) -> Suite:
+    return gloss_suites.suite({case.id: case.given for case in suite.cases}, COMMITTED)
+
+
 def _searches(suite: Suite) -> Suite:
     queries = list(dict.fromkeys(case.given["query"] for case in suite.cases))
     return model_suites.search(Path(suite.shared["bundle"]), Path(suite.shared["album"]), queries)
+
+
+def _glossed(suite: Suite) -> Suite:
+    return model_suites.search_glossed(Path(suite.shared["bundle"]), Path(suite.shared["album"]))
 
 
 @cache
@@ -120,7 +142,9 @@ def verdicts(suite: Suite, now: Suite, folder: Path) -> Iterator[tuple[str, str]
 def _problem(
     suite: Suite, case: Case, fresh: Case | None, folder: Path, opinion: plain.Opinion | None
 ) -> str:
-    if fresh is None or (fresh.given != _lists(case.given, fresh.given) and suite.name != "search"):
+    if fresh is None or (
+        fresh.given != _lists(case.given, fresh.given) and not suite.name.startswith("search")
+    ):
         return "the reference writes other inputs now: write the fixtures again"
     if fresh.error != case.error:
         return f"error {fresh.error!r} where {case.error!r} is wanted"

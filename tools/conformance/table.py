@@ -160,7 +160,7 @@ def main() -> None:
         }
         for suite in properties.suites(arguments.seed):
             suite.write(groups["generated"])
-        for suite in model_suites.everything(bundle, album):
+        for suite in model_suites.everything(bundle, album, Path(folder, "glossed")):
             suite.write(groups["bundle"])
         failures = show(groups, [bundle, album.parent, Path(folder)], ports)
     print(f"{failures} failed" + (f"; {missing} ports not tested" if missing else ""))

@@ -16,7 +16,8 @@ def main() -> None:
     parser.add_argument("--album", type=Path, required=True)
     parser.add_argument("-o", "--output", type=Path, required=True)
     arguments = parser.parse_args()
-    for suite in everything(arguments.bundle.resolve(), arguments.album.resolve()):
+    stage = arguments.output.resolve() / "glossed"
+    for suite in everything(arguments.bundle.resolve(), arguments.album.resolve(), stage):
         path = suite.write(arguments.output)
         print(f"{path}: {len(suite.cases)} cases")
 

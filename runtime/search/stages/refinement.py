@@ -23,7 +23,8 @@ def refined(parts: Parts, state: State) -> State:
     request = state.request
     with request.observer.step("refine", "rewrite"):
         text, how = _rewritten(parts, state)
-        glossed = parts.glossed(text) if request.options.gloss and how != "given" else None
+        options = request.options
+        glossed = parts.glossed(text, options.language) if options.gloss and how != "given" else None
         if glossed is not None:
             text = glossed.text if how == "off" else refine.fast(glossed.text)
     if (vector := request.options.vector) is not None:

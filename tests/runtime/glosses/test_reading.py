@@ -131,3 +131,10 @@ def test_without_a_table_of_its_script_only_the_albums_names_are_read() -> None:
 
 def test_a_query_of_many_words_is_read_up_to_a_bound(reader: Reader) -> None:
     assert len(_read(reader, "Hund " * 1_000)) == 48
+
+
+def test_a_word_as_long_as_no_compound_is_not_split(table: MakeTable) -> None:
+    words = {"torte": {"cake": 1.0}} | {"a" * letters: {"cat": 1.0} for letters in (94, 95, 96)}
+    reader = Reader([table(Spelling("de", links=("",)), words)], ENGLISH)
+    assert _read(reader, "Torte " + "a" * 94 + "torte")[-1] == ("torte", ["cake"])
+    assert len(_read(reader, "Torte " + "a" * 96 + "torte")) == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from gamer.export.glosses.writing import Spelling, encoded
 from gamer.runtime.errors import BundleError
-from gamer.runtime.glosses.table import GlossTable, Rule, folded
+from gamer.runtime.glosses.table import BLOCK, START, GlossTable, Rule, folded
 from tests.runtime.glosses.conftest import MakeTable
 
 
@@ -90,3 +91,19 @@ def test_a_table_of_nothing_knows_nothing(tmp_path: Path) -> None:
     path.write_bytes(encoded(Spelling("de"), {}, {}))
     assert GlossTable(path).lookup("hund") == ()
     assert struct.unpack_from("<4sH", path.read_bytes()) == (b"GmGl", 1)
+
+
+def test_a_block_ends_after_its_words_however_long_its_section_is(tmp_path: Path) -> None:
+    path, words = tmp_path / "t.bin", {f"a{n:02d}": {"dog": 1.0} for n in range(40)}
+    path.write_bytes(encoded(Spelling("de"), words, {word: [word] for word in words}))
+    data = path.read_bytes()
+    # One block whose words all follow each other, as no writer makes it.
+    header = data[START.size : START.size + int.from_bytes(data[6:10], "little")]
+    said = json.loads(header)
+    blocks, listed = said["sizes"][:2]
+    said |= {"words": BLOCK, "sizes": [4, *said["sizes"][1:]]}
+    text = json.dumps(said).encode()
+    rest = data[START.size + len(header) :]
+    path.write_bytes(START.pack(b"GmGl", 1, len(text)) + text + rest[:4] + rest[blocks:])
+    assert listed > 40 * 4
+    assert GlossTable(path).lookup("a15") and GlossTable(path).lookup("a16") == ()

@@ -92,3 +92,27 @@ def test_after_an_event_means_soon_after(query: str, soon: str) -> None:
 def test_a_mended_word_is_one_edit_away() -> None:
     assert {"coffee", "cofe", "cofer"} <= set(near("cofee"))
     assert "berlin" in near("berln") and "tofee" not in near("cofee")
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "query", "without", "counts"),
+    [
+        ("Hund ohne Leine", "de", "Hund", ("Leine",), False),
+        ("Fotos vom Strand ohne Menschen oder Hunde", "de", "vom Strand", ("Menschen", "Hunde"), False),
+        ("Mann ohne Hut", "de", "Mann ohne Hut", (), False),
+        ("Wie viele Katzen haben wir?", "de", "Katzen", (), True),
+        ("la plage sans chien", "fr", "la plage", ("chien",), False),
+        ("combien de chats ?", "fr", "chats", (), True),
+        ("fotos de la boda, excepto Tom y Lena", "es", "de la boda", ("Tom", "Lena"), False),
+        ("¿Cuántos gatos?", "es", "gatos", (), True),
+        ("озеро без собак и кошек", "ru", "озеро", ("собак", "кошек"), False),
+        ("сколько фотографий собаки", "ru", "собаки", (), True),
+        ("Сколько фотографий?", "ru", "photos", (), True),
+        ("sin city", "", "sin city", (), False),
+    ],
+)
+def test_what_is_left_out_and_counted_is_read_in_other_languages(
+    text: str, language: str, query: str, without: tuple[str, ...], counts: bool
+) -> None:
+    question = read(text, language=language)
+    assert (question.query, question.without, question.counts) == (query, without, counts)

@@ -9,18 +9,24 @@ import pytest
 from gamer.runtime.questions import words
 from gamer.runtime.questions.words import text_of, words_of
 
-LINES = Path(words.__file__).with_name("en.txt").read_text(encoding="utf-8").splitlines()
 
-
-def test_each_role_lists_its_words_once_and_sorted() -> None:
+def _roles(language: str) -> dict[str, list[str]]:
+    """Role → its lines in the vocabulary of a language."""
     roles: dict[str, list[str]] = {}
-    for line in LINES:
+    text = Path(words.__file__).with_name(f"{language}.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
         if line.startswith("["):
-            assert line not in roles, f"{line} stands twice"
-            role = roles.setdefault(line, [])
+            assert line.strip("[]") not in roles, f"{line} stands twice"
+            role = roles.setdefault(line.strip("[]"), [])
         elif line and not line.startswith("#"):
-            role.append(line.partition(" = ")[0])
-    for name, listed in roles.items():
+            role.append(line)
+    return roles
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "ru"])
+def test_each_role_lists_its_words_once_and_sorted(language: str) -> None:
+    for name, lines in _roles(language).items():
+        listed = [line.partition(" = ")[0] for line in lines]
         assert listed == sorted(set(listed)), name
 
 
@@ -38,3 +44,21 @@ def test_what_is_quoted_has_no_role() -> None:
 @pytest.mark.parametrize("text", ["Tom's cat, at last!", "kick-off at St. Pancras", "x (y) z"])
 def test_words_are_written_as_they_were(text: str) -> None:
     assert text_of(words_of(text)).rstrip("!") == text.rstrip("!")
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "ru"])
+def test_words_of_another_language_say_words_of_the_english_vocabulary(language: str) -> None:
+    roles = _roles(language)
+    assert roles.keys() <= {"phrase", "spelling"}
+    for word in roles.get("phrase", ()):
+        assert " " in word and word in {line.partition(" = ")[0] for line in roles["spelling"]}
+    for line in roles["spelling"]:
+        word, _, english = line.partition(" = ")
+        (said,) = words_of(word, language)
+        assert (said.text, said.key) == (word, english) and said.values, line
+
+
+def test_a_word_of_another_language_is_one_in_a_query_of_that_language_alone() -> None:
+    assert [word.key for word in words_of("la playa sin gente", "es")][2] == "without"
+    assert [word.key for word in words_of("sin city", "")] == ["sin", "city"]
+    assert words_of("how many", "xx") == words_of("how many", "de") == words_of("how many")

@@ -15,7 +15,7 @@ from gamer.runtime.glosses.reading import Reader
 from gamer.runtime.glosses.table import GlossTable
 from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
-from gamer.runtime.search.options import SearchOptions
+from gamer.runtime.search.options import AS_ASKED, SearchOptions
 from tests.fakes import fake_models
 
 WORDS = {
@@ -24,6 +24,7 @@ WORDS = {
     "пляже": {"beach": 1.0},
     "фотографии": {"photos": 1.0},
     "выиграл": {"win": 1.0},
+    "сыра": {"cheese": 1.0},
 }
 MEMORIES = {
     "dog": "a dog at the sea",
@@ -88,3 +89,27 @@ def test_memories_in_the_querys_own_language_are_found_by_its_words(engine: Engi
 
 def test_filler_goes_in_english(engine: Engine) -> None:
     assert engine.search("фотографии собака", 1).trace.refined == "dog"
+
+
+def test_what_a_query_in_another_language_leaves_out_is_left_out(engine: Engine) -> None:
+    answer = engine.search("собака без сыра", 4, options=AS_ASKED)
+    assert answer.trace.refined == "dog" and any(
+        line.startswith("without 'сыра'") for line in answer.trace.cues
+    )
+    plain = engine.search("собака без сыра", 4, options=replace(AS_ASKED, gloss=False))
+    assert plain.trace.refined == "собака без сыра"
+
+
+def test_photos_are_counted_in_another_language(engine: Engine) -> None:
+    assert engine.search("собака", 4, options=AS_ASKED).count is None
+    assert engine.search("сколько фотографий собаки?", 4, options=AS_ASKED).count is not None
+
+
+def test_a_part_of_a_query_is_read_in_the_language_of_the_whole(engine: Engine, tmp_path: Path) -> None:
+    german = {"motorrad": {"motorcycle": 1.0}, "ohne": {"without": 1.0}, "leine": {"leash": 1.0}}
+    path = tmp_path / "de.bin"
+    path.write_bytes(encoded(Spelling("de"), german, {word: [word] for word in german}))
+    engine.glosses.reader = Reader([GlossTable(path)], {"the": 0, "photos": 1})
+    assert engine.language_of("Motorrad ohne Leine") == "de"
+    assert not engine.is_glossed("Motorrad") and engine.is_glossed("Motorrad", "de")
+    assert engine.search("Motorrad ohne Leine", 1, options=AS_ASKED).trace.refined == "motorcycle"

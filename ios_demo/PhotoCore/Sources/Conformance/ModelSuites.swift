@@ -66,6 +66,7 @@ enum ModelSuites {
             guard let now = WallClock(try one.given.text("now")) else { throw Failure.value("no day") }
             var request = SearchRequest(try one.given.text("query"), now: now)
             (request.k, request.mode, request.refinedBy) = (try one.given.whole("k"), try one.given.text("mode"), try one.given.text("refined_by"))
+            request.gloss = one.given["gloss"]?.bool ?? true
             return told(try engine.search(request))
         }
     }

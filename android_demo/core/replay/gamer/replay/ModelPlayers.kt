@@ -53,7 +53,7 @@ class ModelPlayer(private val suite: Suite) : Player {
     }
 }
 
-/** Suite `search`: complete searches. */
+/** Suites `search` and `search_glossed`: complete searches. */
 class SearchPlayer(suite: Suite) : Player {
     private val engine = Engine.open(
         File(suite.shared.getString("bundle")), File(suite.shared.getString("album")), File(System.getProperty("gamer.rules")).readText(), OrtBackend, JdbcDatabase,
@@ -61,7 +61,8 @@ class SearchPlayer(suite: Suite) : Player {
 
     override fun play(case: Case): Any? {
         val g = case.given
-        return told(engine.search(g.getString("query"), g.getInt("k"), g.getString("refined_by"), g.getString("mode"), LocalDateTime.parse(g.getString("now"))))
+        val now = LocalDateTime.parse(g.getString("now"))
+        return told(engine.search(g.getString("query"), g.getInt("k"), g.getString("refined_by"), g.getString("mode"), now, g.optBoolean("gloss", true)))
     }
 
     private fun told(answer: Answer): JSONObject {

@@ -32,12 +32,13 @@ object Players {
         "album" -> AlbumPlayer(suite.folder)
         "lexical" -> LexicalPlayer(suite.folder)
         "cues" -> CuePlayer(suite)
+        "glosses" -> GlossPlayer(suite)
         "ranking" -> Player { RankingPlayer.play(it.given) }
         "manifest" -> ManifestPlayer(suite.folder)
         "prefix" -> PrefixPlayer(suite)
         "errors" -> Player { ErrorPlayer.play(it.given, suite.folder) }
         "embed_text", "embed_image", "dpe", "llm" -> ModelPlayer(suite)
-        "search" -> SearchPlayer(suite)
+        "search", "search_glossed" -> SearchPlayer(suite)
         else -> null
     }
 

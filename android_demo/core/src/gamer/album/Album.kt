@@ -143,6 +143,12 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         return entities(first).let { said -> first.map { said.getValue(it).first } }
     }
 
+    /** The names of all entities, aliases left out, the most mentioned first, then by name. */
+    fun listedEntities(): List<String> = load {
+        val names = db.query("SELECT row, name FROM entities").associate { it[0].asInt() to it[1].asText() }
+        roots.indices.filter { roots[it] == it }.sortedWith(compareBy({ -photosOf.of(it).size }, { names.getValue(it) })).map { names.getValue(it) }
+    }
+
     /** By row, the names and kinds of entities. */
     private fun entities(rows: List<Int>): Map<Int, Pair<String, String>> =
         load { db.query("SELECT row, name, kind FROM entities WHERE row IN (${rows.joinToString(",")})").associate { it[0].asInt() to (it[1].asText() to it[2].asText()) } }
@@ -175,8 +181,14 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         return Nearest(vectors, graph, behind).find(ready, k, filter, plan)
     }
 
-    /** The words of the query, each with the photos whose memories hold it. */
-    fun words(query: String): WordScores = load { WordScores.lookUp(wordIndex, Words.spellings(query), memoryOwner, size) }
+    /**
+     * The words of the query, each with the photos whose memories hold it. [forms]: the words to look up instead, each
+     * with what else may stand for it, of which the best counts.
+     */
+    fun words(query: String, forms: List<List<String>>? = null): WordScores = load { WordScores.lookUp(wordIndex, forms ?: Words.spellings(query), memoryOwner, size) }
+
+    /** Whether a memory holds a word. */
+    fun holds(word: String): Boolean = load { wordIndex.holds(word) }
 
     /** The k photos with the highest BM25 for any of the query's words. */
     fun searchText(query: String, k: Int): TextResult {

@@ -12,16 +12,22 @@ class WordHits(val ids: IntArray, val bm25: DoubleArray)
 interface WordIndex {
     /** At most [limit] memories that hold [form], in any order. */
     fun matches(form: String, limit: Int): WordHits
+
+    /** Whether a memory holds [form]. */
+    fun holds(form: String): Boolean
 }
 
 /** The full-text index of SQLite. */
 internal class Fts5Index(private val db: Database) : WordIndex {
     override fun matches(form: String, limit: Int): WordHits {
-        // Quoted, so that no word is read as FTS5 syntax.
-        val quoted = "\"" + form.replace("\"", "\"\"") + "\""
-        val rows = db.query("SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ? LIMIT ?", quoted, limit.toLong())
+        val rows = db.query("SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH ? LIMIT ?", quoted(form), limit.toLong())
         return WordHits(IntArray(rows.size) { rows[it][0].asInt() }, DoubleArray(rows.size) { rows[it][1].asReal() })
     }
+
+    override fun holds(form: String): Boolean = db.query("SELECT 1 FROM memories_fts WHERE memories_fts MATCH ? LIMIT 1", quoted(form)).isNotEmpty()
+
+    /** In quotation marks, so that no word is read as FTS5 syntax. */
+    private fun quoted(form: String): String = "\"" + form.replace("\"", "\"\"") + "\""
 
     companion object {
         /** Whether this SQLite was built with FTS5; Android's may lack it. */
@@ -88,6 +94,8 @@ internal class OwnIndex(private val texts: OwnWords) : WordIndex {
             },
         )
     }
+
+    override fun holds(form: String): Boolean = matches(form, 1).ids.isNotEmpty()
 
     private fun count(memory: Int, phrase: IntArray): Int {
         var count = 0

@@ -32,6 +32,9 @@ class CueReader(private val tables: CueTables, gazetteer: Gazetteer?) {
     private val places: Places? = gazetteer?.let { Places(tables, it) }
     private val homePattern: Pattern by lazy { Patterns.of("(?<!\\w)(?:" + tables.places.home + ")(?!\\w)", ignoreCase = true) }
 
+    /** The code of the language whose letters the query has, or most of whose words; null for English. */
+    fun languageOf(query: String): String? = languages.codeOf(query)
+
     /**
      * Reads the cues of a query, from its first [MAX_QUERY] characters. Spans, texts and the rest refer to
      * the query as written.

@@ -62,6 +62,7 @@ class Phrase(val pattern: String, val english: String)
  * what they replace. [tables]: name → words → English words. [digits]: name → pattern of a number.
  */
 class Language(
+    val name: String,
     val marks: String,
     val words: Set<String>,
     val spaceless: Boolean,
@@ -191,7 +192,7 @@ class CueTables private constructor(raw: JSONObject) {
             val endings = raw.getJSONArray("endings")
             val marks = raw.getString("marks")
             return Language(
-                marks,
+                raw.getString("name"), marks,
                 // A language with marks is known by them alone.
                 if (marks.isNotEmpty()) emptySet() else words(raw.getJSONArray("words")) + tables.values.flatMap { it.keys }.flatMap { LETTERS.all(it) },
                 raw.getBoolean("spaceless"), places.getString("before"), places.getString("after"),

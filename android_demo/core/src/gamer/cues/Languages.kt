@@ -42,7 +42,9 @@ class Languages(private val tables: CueTables, private val gazetteer: Gazetteer?
     private fun lowered(text: String): String =
         String(CharArray(text.length) { i -> text[i].let { if (it in '\uff01'..'\uff5e') it - 0xFEE0 else it }.lowercaseChar() })
 
-    /** The language whose letters the query has, or most of whose words; null for English. */
+    /** The code of the language whose letters the query has, or most of whose words; null for English. */
+    fun codeOf(text: String): String? = languageOf(lowered(text))?.name
+
     private fun languageOf(low: String): Language? {
         if (!PyText.isAscii(low)) for ((language, pattern) in marks) if (pattern.found(low) != null) return language
         val words = WORD.all(low).toSet()

@@ -22,6 +22,9 @@ class TextEncoder(private val session: Session, private val tokenizer: Tokenizer
     /** The vector of a query; with an [adapter] its v_Q, near to the photos that are meant. */
     fun encodeQuery(query: String, adapter: QueryAdapter? = null): FloatArray = vector(prompts.query + query, adapter)
 
+    /** The tokenizer's tokens with their ids: the commoner, the less. */
+    fun vocabulary(): Sequence<Pair<String, Int>> = tokenizer.tokens()
+
     private fun vector(text: String, adapter: QueryAdapter? = null): FloatArray =
         embed(session, tokenizer.encode(text).let { if (it.size > maxTokens) it.copyOf(maxTokens) else it }, adapter)
 

@@ -19,6 +19,11 @@ import gamer.cues.Explain
 import gamer.cues.Situation
 import gamer.cues.TimeContext
 import gamer.cues.Times
+import gamer.glosses.Bundled
+import gamer.glosses.Choice
+import gamer.glosses.Glossed
+import gamer.glosses.Names
+import gamer.glosses.Reader
 import gamer.models.Backend
 import gamer.models.CueQuotes
 import gamer.models.Generate
@@ -48,6 +53,8 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     private val home: Cube? by lazy { Home.learn(latitudes, longitudes, times) }
     private val conversations: Conversations by lazy { Conversations(times, album.conversations) }
     private val names: List<String> by lazy { album.entityNames(NAMES) }
+    private val glosses: Reader? by lazy { Bundled.reader(models, reader::languageOf) }
+    private val nameWords: Names by lazy { Names(album.listedEntities()) }
     private val adapter: QueryAdapter? by lazy { models.queryAdapter(QueryAdapter.beside(album.path)) }
     private val refinements = HashMap<String, Pair<String, String>>()
     private var isWarm = false
@@ -63,13 +70,20 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
 
     /**
      * The [k] photos (default: the bundle's K) that match [query] best, with the trace. [now]: the user's
-     * wall-clock time, from which "last spring" is counted.
+     * wall-clock time, from which "last spring" is counted. [gloss]: whether words of other languages are read as
+     * English ones, by the bundle's tables.
      */
-    fun search(query: String, k: Int = models.manifest.thresholds.k, refinedBy: String = "fast", mode: String = "fused", now: LocalDateTime = LocalDateTime.now()): Answer =
-        synchronized(this) {
-            Request.check(query, k, refinedBy, mode)
-            Search(query, k, refinedBy, mode, now).run()
-        }
+    fun search(
+        query: String,
+        k: Int = models.manifest.thresholds.k,
+        refinedBy: String = "fast",
+        mode: String = "fused",
+        now: LocalDateTime = LocalDateTime.now(),
+        gloss: Boolean = true,
+    ): Answer = synchronized(this) {
+        Request.check(query, k, refinedBy, mode)
+        Search(query, k, refinedBy, mode, now, gloss).run()
+    }
 
     override fun close() {
         album.close()
@@ -77,7 +91,14 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     }
 
     /** One search, with the results that each layer passes to the next. */
-    private inner class Search(private val query: String, private val k: Int, private val refinedBy: String, private val mode: String, private val now: LocalDateTime) {
+    private inner class Search(
+        private val query: String,
+        private val k: Int,
+        private val refinedBy: String,
+        private val mode: String,
+        private val now: LocalDateTime,
+        private val gloss: Boolean,
+    ) {
         private val milliseconds = LinkedHashMap<String, Double>()
         private val left = LinkedHashMap<String, Int>()
 
@@ -92,7 +113,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             timed("load") { warm(refinedBy) }
             val cues = timed("cube") { understood() }
             var (rows, allRows, widened) = timed("kdtree") { inside(cues) }
-            val (refined, vectors) = timed("refine") { refine(cues).let { it to encoded(it.first) } }
+            val (refined, vectors) = timed("refine") { refine(cues).let { it to encoded(it.text) } }
             val delta = models.manifest.thresholds.paperDelta?.takeIf { mode == "paper" } ?: album.meta.delta
             val (matches, nodes) = timed("graph") { album.matchEntities(vectors.plain, rows, delta).let { it to Nodes(it, delta) } }
             val reached = Rows.keep(rows) { nodes.linked[it] > 0 || nodes.related[it] > 0 }
@@ -106,7 +127,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                     features = Channels.cosines(album, vectors.by(vectors.plain), rows)
                     parts = mapOf("cosine" to FloatArray(rows.size) { i -> maxOf(0f, features.values.maxOfOrNull { it[i] } ?: 0f) })
                 } else {
-                    val words = album.words(refined.first)
+                    val words = album.words(refined.text, refined.glossed?.forms)
                     val asked = vectors.by(vectors.aligned)
                     val chosen = candidates(words, asked, rows, allRows, nodes)
                     rows = chosen.first
@@ -120,7 +141,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                         val whole = if (known.told.all { it }) known.parts else {
                             known.parts + ("unknown" to Unknown.expected(known, if (allRows.size <= EXACT_ROWS) known else some))
                         }
-                        return if (clues.isNotEmpty() && Refine.saysNothing(refined.first)) Ranker.byCues(whole) else whole
+                        return if (clues.isNotEmpty() && Refine.saysNothing(refined.text)) Ranker.byCues(whole) else whole
                     }
                     val first = summands()
                     parts = if (rows.size <= SURE) first else {
@@ -134,7 +155,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             val here = presence(features, order)
             val load = milliseconds.remove("load")!!
             val trace = Trace(
-                query, Explain.cueLines(cues), Explain.cubeLines(cues), cues.cubes, refined.first, refined.second, delta, matches.take(8), left, reached.size,
+                query, Explain.cueLines(cues) + refined.glossed?.lines.orEmpty(), Explain.cubeLines(cues), cues.cubes, refined.text, refined.how, delta, matches.take(8), left, reached.size,
                 widened, load, milliseconds, plan, mode, models.describe(),
             )
             val image = if (mode == "paper") vectors.plain else vectors.aligned
@@ -164,12 +185,24 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             return Triple(rows, Rows.without(every, gone), widened)
         }
 
-        private fun refine(cues: Cues): Pair<String, String> {
+        private fun refine(cues: Cues): Refined {
+            val (text, how) = rewritten(cues)
+            val glossed = if (gloss) glossed(text) else null
+            return Refined(if (glossed == null) text else if (how == "off") glossed.text else Refine.fast(glossed.text), how, glossed)
+        }
+
+        private fun rewritten(cues: Cues): Pair<String, String> {
             if (refinedBy == "off") return query to "off"
             val plain = Refine.fast(cues.rest)
             return if (refinedBy == "fast") plain to "fast" else byModel(query, plain)
         }
     }
+
+    /** Q̂, how it was made, and the words that [text] was made of, if the query is in another language. */
+    private class Refined(val text: String, val how: String, val glossed: Glossed?)
+
+    /** A query in another language than English in English words; null for an English one. */
+    private fun glossed(text: String): Glossed? = glosses?.read(text, nameWords)?.let { Choice.chosen(it, album::holds) }
 
     /** Opens what a search needs, once, so that no layer's time includes opening a file. */
     private fun warm(refinedBy: String) {
@@ -181,6 +214,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         album.inCubes(listOf(Cube(start = 0)))
         album.matchEntities(zero, IntArray(0), 2.0)
         album.words("photo")
+        glossed("photo")
         conversations
         val queries = QueryVectors(zero, zero, projected(zero)).by(zero)
         for (channel in Channels.searched(album, queries)) album.scores(channel, queries.getValue(channel), every.copyOf(minOf(1, every.size)))

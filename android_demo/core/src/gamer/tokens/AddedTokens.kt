@@ -32,6 +32,8 @@ internal class AddedTokens(entries: List<JSONObject>) {
 
     fun idOf(token: String): Int? = ids[token]
 
+    fun tokens(): Sequence<Pair<String, Int>> = ids.asSequence().map { it.toPair() }
+
     fun contentOf(id: Int): String? = contents[id]
 
     fun cut(text: String): List<Part> {

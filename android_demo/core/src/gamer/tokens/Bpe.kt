@@ -36,6 +36,8 @@ internal class Bpe(
 
     override fun tokenOf(id: Int): String? = tokens[id]
 
+    override fun tokens(): Sequence<Pair<String, Int>> = vocab.asSequence().map { it.toPair() }
+
     override fun encode(piece: String, out: IntList) {
         if (piece.isEmpty()) return
         if (piece.length > MAX_CACHED) return out.addAll(merged(piece))

@@ -13,6 +13,9 @@ interface Model {
     fun idOf(token: String): Int?
 
     fun tokenOf(id: Int): String?
+
+    /** Every token with its id. */
+    fun tokens(): Sequence<Pair<String, Int>>
 }
 
 /**
@@ -56,6 +59,9 @@ class Tokenizer internal constructor(
         decoder.decode(ids.filter { it !in added.special }.mapNotNull { added.contentOf(it) ?: model.tokenOf(it) })
 
     fun idOf(token: String): Int? = added.idOf(token) ?: model.idOf(token)
+
+    /** Every token with its id, those that were added too. */
+    fun tokens(): Sequence<Pair<String, Int>> = model.tokens() + added.tokens()
 
     companion object {
         fun read(file: File): Tokenizer = parse(file.readText(), file.path)

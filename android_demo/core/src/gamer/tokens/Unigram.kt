@@ -72,6 +72,8 @@ internal class Unigram(vocab: JSONArray, private val unknownId: Int, byteFallbac
 
     override fun tokenOf(id: Int): String? = if (id in scores.indices) String(bytes, begins[id], length(id)) else null
 
+    override fun tokens(): Sequence<Pair<String, Int>> = scores.indices.asSequence().map { tokenOf(it)!! to it }
+
     override fun encode(piece: String, out: IntList) {
         val text = piece.toByteArray()
         val from = bestStarts(text)

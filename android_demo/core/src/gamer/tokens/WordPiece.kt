@@ -11,11 +11,13 @@ internal class WordPiece(
     private val maxLetters: Int,
 ) : Model {
     private val unknownId = vocab[unknown] ?: throw UnknownPart("a vocabulary without $unknown")
-    private val tokens: Map<Int, String> = vocab.entries.associate { it.value to it.key }
+    private val texts: Map<Int, String> = vocab.entries.associate { it.value to it.key }
 
     override fun idOf(token: String): Int? = vocab[token]
 
-    override fun tokenOf(id: Int): String? = tokens[id]
+    override fun tokenOf(id: Int): String? = texts[id]
+
+    override fun tokens(): Sequence<Pair<String, Int>> = vocab.asSequence().map { it.toPair() }
 
     override fun encode(piece: String, out: IntList) {
         if (piece.codePointCount(0, piece.length) > maxLetters) return out.add(unknownId)

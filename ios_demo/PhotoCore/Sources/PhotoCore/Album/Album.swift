@@ -148,6 +148,14 @@ public final class Album: @unchecked Sendable {
         return try order.prefix(limit).map { row in try load { try $0.first("SELECT name FROM entities WHERE row=?", [.integer(row)])?[0].text ?? "" } }
     }
 
+    /// The names of all entities, aliases left out, the most mentioned first, then by name.
+    public func listedEntities() throws -> [Text] {
+        let roots = try load(Loader.entityRoots), photosOf = try self.photosOf()
+        let names = try load { try $0.rows("SELECT name FROM entities ORDER BY row").map { ($0[0].text ?? "").scalars } }
+        return roots.indices.filter { roots[$0] == $0 }.map { (photos: photosOf.of($0).count, name: names[$0]) }
+            .sorted { $0.photos != $1.photos ? $0.photos > $1.photos : $0.name.lexicographicallyPrecedes($1.name) }.map(\.name)
+    }
+
     // Layer 3: vectors and words
 
     public func channels() throws -> [String] { try dims().keys.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) } }
@@ -178,11 +186,15 @@ public final class Album: @unchecked Sendable {
         return Nearest.find(vectors, graph: known?.graph, behind: known?.behind ?? [], query: query, k: k, rows: filter, plan: plan)
     }
 
-    /// The words of the query, each with the photos whose memories hold it.
-    public func words(_ query: Text) throws -> WordScores {
-        let owner = try memoryOwner(), asked = Words.spellings(query)
+    /// The words of the query, each with the photos whose memories hold it. `forms`: the words to look up instead, each
+    /// with what else may stand for it, of which the best counts.
+    public func words(_ query: Text, forms: [[Text]]? = nil) throws -> WordScores {
+        let owner = try memoryOwner(), asked = forms ?? Words.spellings(query)
         return try load { try Lexical.lookUp($0, asked, owner, photos: count) }
     }
+
+    /// Whether a memory holds a word.
+    public func holds(_ word: Text) throws -> Bool { try load { try Lexical.holds($0, word) } }
 
     /// The k photos with the highest BM25 for any of the query's words, best first.
     public func searchText(_ query: Text, k: Int) throws -> [Int] {

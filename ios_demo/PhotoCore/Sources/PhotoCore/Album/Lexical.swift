@@ -51,12 +51,16 @@ enum Lexical {
     }
 
     private static func matches(_ db: Database, _ forms: [Text], _ limit: Int) throws -> [(memory: Int, score: Double)] {
-        try forms.flatMap { form -> [(memory: Int, score: Double)] in
-            // Quoted, so that no word is read as FTS5 syntax.
-            let quoted = "\"" + form.string.replacingOccurrences(of: "\"", with: "\"\"") + "\""
-            return try db.rows(sql, [.text(quoted), .integer(limit)]).map { ($0[0].integer ?? -1, $0[1].real ?? 0) }
-        }
+        try forms.flatMap { form in try db.rows(sql, [quoted(form), .integer(limit)]).map { ($0[0].integer ?? -1, $0[1].real ?? 0) } }
     }
+
+    /// Whether a memory holds a form.
+    static func holds(_ db: Database, _ form: Text) throws -> Bool {
+        try !db.rows("SELECT 1 FROM memories_fts WHERE memories_fts MATCH ? LIMIT 1", [quoted(form)]).isEmpty
+    }
+
+    /// In quotation marks, so that no word is read as FTS5 syntax.
+    private static func quoted(_ form: Text) -> Value { .text("\"" + form.string.replacingOccurrences(of: "\"", with: "\"\"") + "\"") }
 
     private static func word(_ forms: [Text], _ hits: [(memory: Int, score: Double)], _ owner: [Int]) throws -> Word {
         try Loader.within(hits.map(\.memory), owner.count, "words of memories")

@@ -33,6 +33,9 @@ public struct CueReader: Sendable {
         languages = LanguageReader(tables)
     }
 
+    /// The code of the language whose letters the query has, or most of whose words; nil for English.
+    public func language(of query: Text) -> String? { languages.code(of: query) }
+
     /// Reads the cues of a query, from its first 2,000 characters. `extent`: ms of the album's first and last
     /// photo, both included. `near`: the number of the album's photos in a place. `home`: the box of the
     /// album's home. `southern`: seasons are those of the southern hemisphere.

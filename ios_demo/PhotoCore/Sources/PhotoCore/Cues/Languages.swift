@@ -16,6 +16,7 @@ struct Reading: Sendable {
 /// are not separated by spaces. `besides`: the English words for what stands before or after the name of a
 /// place. `endings`: endings of inflected names, and what they replace.
 struct Language: Sendable {
+    let name: String
     let marks: Pattern?
     let words: Set<Text>
     let isSpaceless: Bool
@@ -30,6 +31,7 @@ struct Language: Sendable {
     init(_ raw: JSON, digits: [String: String]) throws {
         func pattern(_ text: String) throws -> Pattern? { text.isEmpty ? nil : try Pattern(reading: text) }
         func string(_ name: String) -> String { raw["places"]?[name]?.string ?? "" }
+        name = raw["name"]?.string ?? ""
         marks = try pattern(raw["marks"]?.string ?? "")
         let isSpaceless = raw["spaceless"]?.bool ?? false
         self.isSpaceless = isSpaceless
@@ -99,7 +101,9 @@ struct LanguageReader: Sendable {
         text.map { ("\u{ff01}"..."\u{ff5e}").contains($0) ? Unicode.Scalar($0.value - 0xfee0)!.simpleLower : $0.simpleLower }
     }
 
-    /// The language whose letters the query has, or most of whose words; nil for English.
+    /// The code of the language whose letters the query has, or most of whose words; nil for English.
+    func code(of text: Text) -> String? { language(of: LanguageReader.lowered(text))?.name }
+
     private func language(of low: Text) -> Language? {
         if !low.allSatisfy(\.isASCII), let marked = languages.first(where: { $0.marks?.search(low) != nil }) { return marked }
         let words = Set(LanguageReader.word.all(low).map(\.whole)), known = words.intersection(english)

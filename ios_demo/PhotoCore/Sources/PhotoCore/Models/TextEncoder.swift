@@ -18,6 +18,9 @@ public final class TextEncoder {
     /// The vector of a query; with an `adapter` its v_Q, near to the photos that are meant.
     public func encodeQuery(_ query: String, _ adapter: QueryAdapter? = nil) throws -> [Float] { try vector(prompts.query + query, adapter) }
 
+    /// The tokenizer's tokens with their ids: the commoner, the less.
+    func vocabulary() -> [(token: Text, id: Int)] { tokenizer.tokens() }
+
     private func vector(_ text: String, _ adapter: QueryAdapter? = nil) throws -> [Float] {
         try TextEncoder.embed(session, Array(tokenizer.encode(text).prefix(maxTokens)), adapter)
     }

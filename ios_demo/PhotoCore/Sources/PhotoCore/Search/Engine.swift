@@ -1,13 +1,14 @@
 import Foundation
 
 /// The options of one search. `k`: nil for the bundle's K. `now`: the user's wall-clock time, from which
-/// "last spring" is counted.
+/// "last spring" is counted. `gloss`: whether words of other languages are read as English ones, by the bundle's tables.
 public struct SearchRequest: Sendable {
     public var query: String
     public var k: Int?
     public var refinedBy = "fast"
     public var mode = "fused"
     public var now: WallClock
+    public var gloss = true
 
     public init(_ query: String, now: WallClock) { (self.query, self.now) = (query, now) }
 
@@ -40,6 +41,8 @@ public final class Engine {
     private let talk: Conversations
     private let adapter: QueryAdapter?
     private var isWarm = false
+    private lazy var glosses = Result { [reader, models] in try GlossReader.bundled(models, told: reader.language(of:)) }
+    private lazy var nameWords = Result { [album] in NameWords(try album.listedEntities()) }
     private lazy var home = Home.learn(positions, times)
     /// The nanoseconds from which a trace's milliseconds come: of the wall, unless a measurement sets another clock.
     public var clock: () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
@@ -91,9 +94,10 @@ public final class Engine {
             return gone.isEmpty ? (rows, every, widened) : (rows.filter { !isAmong(gone, $0) }, every.filter { !isAmong(gone, $0) }, widened)
         }
         var left = [("album", album.count), ("cube", rows.count)]
-        let (refined, how, vectors) = try clock("refine") { () throws -> (Text, String, QueryVectors) in
-            let (text, how) = try refine(query, cues, request.refinedBy)
-            return (text, how, try encode(text))
+        let (refined, how, glossed, vectors) = try clock("refine") { () throws -> (Text, String, Glossed?, QueryVectors) in
+            let (text, how) = try refine(query, cues, request.refinedBy), glossed = request.gloss ? try self.glossed(text) : nil
+            let refined = glossed.map { how == "off" ? $0.text : Refine.fast($0.text) } ?? text
+            return (refined, how, glossed, try encode(refined))
         }
         let delta = (request.mode == "paper" ? models.manifest.thresholds.paperDelta : nil) ?? album.meta.delta
         var ranked = rows
@@ -112,7 +116,7 @@ public final class Engine {
                 let best = ranked.indices.map { at in features.reduce(Float(0)) { max($0, $1.values[at]) } }
                 parts = [("cosine", best)]
             } else {
-                let words = try album.words(refined), asked = vectors.by(vectors.aligned)
+                let words = try album.words(refined, forms: glossed?.forms), asked = vectors.by(vectors.aligned)
                 (ranked, plan) = try candidates(words, asked, rows, all, nodes)
                 let clues = try clues(cues)
                 var found = try self.features(words, asked, ranked, nodes, clues)
@@ -136,8 +140,8 @@ public final class Engine {
         let here = presence(features, order)
         let hits = try self.hits(ranked, order, parts, matches, here, request.mode == "paper" ? vectors.plain : vectors.aligned)
         let trace = Trace(
-            query: request.query, cues: Explain.cueLines(cues), cubeLines: Explain.cubeLines(cues), cubes: cues.cubes, refined: refined.string, refinedBy: how,
-            delta: delta, entities: Array(matches.prefix(8)), left: left.map { (layer: $0.0, photos: $0.1) }, linked: reached, widened: widened,
+            query: request.query, cues: Explain.cueLines(cues) + (glossed?.lines ?? []), cubeLines: Explain.cubeLines(cues), cubes: cues.cubes,
+            refined: refined.string, refinedBy: how, delta: delta, entities: Array(matches.prefix(8)), left: left.map { (layer: $0.0, photos: $0.1) }, linked: reached, widened: widened,
             loadMs: clock.spent["load"] ?? 0, milliseconds: Trace.layers.map { ($0, clock.spent[$0] ?? 0) }, plan: plan, mode: request.mode,
             models: models.described())
         return Answer(hits: hits, trace: trace, presence: rounded(here, 4))
@@ -153,6 +157,7 @@ public final class Engine {
         let zero = [Float](repeating: 0, count: album.meta.dim)
         _ = try album.matchEntities(zero, [], delta: 2)
         _ = try album.words("photo".scalars)
+        _ = try glossed("photo".scalars)
         let queries = QueryVectors(plain: zero, aligned: zero, projected: try projected(zero)).by(zero)
         for (channel, query) in try Channels.searched(album, queries) { _ = try album.scores(channel, query) }
         isWarm = true
@@ -198,6 +203,12 @@ public final class Engine {
         if refinedBy == "fast" { return (plain, "fast") }
         let context = Refine.Context.fitting(try album.entityNames(500).map(\.scalars), query)
         return try Refine.byModel(models, query, plain, context)
+    }
+
+    /// A query in another language than English in English words; nil for an English one.
+    private func glossed(_ text: Text) throws -> Glossed? {
+        guard let reader = try glosses.get(), let reading = try reader.read(text, try nameWords.get()) else { return nil }
+        return try GlossChoice.chosen(reading, album.holds)
     }
 
     /// The query's vectors: as the query adapter reads it, else with a sentence that contains the query. Memories

@@ -81,6 +81,13 @@ public struct Tokenizer: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Every token with its id, those that were added too.
+    public func tokens() -> [(token: Text, id: Int)] {
+        var own: [(token: Text, id: Int)] = []
+        if case .unigram(let model) = model { own = model.pieces().enumerated().map { ($1, $0) } }
+        return own + texts.map { ($1, $0) }
+    }
+
     /// The ordinary tokens of a byte-level vocabulary as bytes. Raises Failure.runtime for a tokenizer of
     /// another kind.
     public func byteTokens() throws -> [Int: [UInt8]] {

@@ -69,6 +69,9 @@ struct Unigram: Sendable {
         }
     }
 
+    /// The vocabulary, by id.
+    func pieces() -> [Text] { scores.indices.map { String(decoding: bytes[Int(begins[$0])..<Int(begins[$0 + 1])], as: UTF8.self).scalars } }
+
     private func id(_ text: [UInt8], _ range: Range<Int>) -> Int? {
         var low = 0, high = sorted.count
         for at in range {

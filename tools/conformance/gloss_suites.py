@@ -1,0 +1,337 @@
+"""Suite `glosses`: queries in other languages, read word by word with tables of a few words.
+
+The words are written by hand for this suite; no dictionary is used.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gamer.export.glosses.writing import Spelling, encoded
+from gamer.index import Album
+from gamer.index.album.layers.lexical import Word, WordScores
+from gamer.index.json_checked import parse
+from gamer.runtime.errors import BundleError
+from gamer.runtime.glosses.choice import chosen
+from gamer.runtime.glosses.guess import ranks
+from gamer.runtime.glosses.letters import LEAST_ALIKE, SURELY_ALIKE, Names, latin, sound, spoken
+from gamer.runtime.glosses.reading import Piece, Reader
+from gamer.runtime.glosses.table import START, Gloss, GlossTable, Rule, folded
+from gamer.runtime.models.text import whole_words
+from tools.conformance.album_suites import copied
+from tools.conformance.fixture import Case, Suite, base64_of, floats
+from tools.conformance.words import strings
+
+ALBUM = "album.gamer"
+# Each word or phrase with its glosses, the best first.
+DICTIONARIES = {
+    "de": """
+        der: the | die: the | das: the | ein: a | eine: a | im: in the | auf: on, upon | mit: with | meine: my
+        katze: cat, tomcat | sofa: sofa, couch | kaffee: coffee | tasse: cup, mug | hund: dog, hound, mine car
+        see: lake, sea | hat: holds, has | gewinnen: win | motorrad: motorcycle | schokolade: chocolate
+        torte: cake | brunnen: fountain, well | blume: flower | rakete: rocket | nacht: night
+        gestern abend: last night | straße: street
+    """,
+    "fr": """
+        le: the | la: the | de: of | du: of the | un: a | sur: on | mon: my | chat: cat | chien: dog
+        plage: beach, shore | pain: bread, loaf | café: coffee | fleur: flower | eau: water | feu: fire
+        feu d artifice: fireworks | temple: temple | œuf: egg | lac: lake | fontaine: fountain
+    """,
+    "es": """
+        el: the | la: the | un: a | en: in, on | mi: my | perro: dog | gato: cat | taza: cup | flor: flower
+        ver: look, see | patio: court, yard | fuente: fountain | quiero: want | moto: motorcycle
+    """,
+    "ru": """
+        собака: dog, hound | на: on | в: in | с: with | пляж: beach | кошка: cat | кофе: coffee | мой: my
+        озеро: lake | фонтан: fountain | храм: temple | свадьба: wedding | цветок: flower
+    """,
+    "ja": "犬: dog | 猫: cat | 海: sea, beach | 犬小屋: kennel | の: of",
+}
+_SPELT = {
+    "de": Spelling("de", (Rule("en", "e"), Rule("en", ""), Rule("es", "")), ("", "s", "n")),
+    "fr": Spelling("fr", (Rule("s", ""),)),
+    "es": Spelling("es", (Rule("s", ""),), endings=("lo", "la")),
+    "ru": Spelling("ru", (Rule("е", "о"), Rule("е", ""), Rule("ой", "а"), Rule("ы", "а"))),
+    "ja": Spelling("ja", spaceless=True),
+}
+_WORTH = (1.0, 0.55, 0.1)  # of a word's glosses, in their order
+# A vocabulary of English in its order, spelt as tokenizers of several kinds do.
+VOCABULARY = """
+    [PAD] the of</w> Ġand ▁a i in ##ing on The with my is has for at dog cat bread beach lake water cup coffee
+    street cake night wedding win son 1 see pain café josh flower sofa well spring hat die patio computer look
+"""
+NAMES = ("Josh Miller", "Melanie", "Caroline", "Anna-Lena Weiß", "PM", "of the Lake", "Julian")
+QUERIES = (
+    "meine Katze auf dem Sofa",
+    "der Hund am See, mit Josh",
+    "Schokoladentorte im Straßencafé",
+    "die Katzen und Hunden gestern Abend",
+    "hat",
+    "Hat Anna gewonnen, STRASSE?",
+    "le chien sur la plage",
+    "l'eau du lac et un œuf",
+    "le pain d’Annalena",
+    "le feu d'artifice",
+    "quiero verlo en el patio",
+    "¿El gato de «Melanie»?",
+    "собака на пляже",
+    "Кэролайн с собакой",
+    "свадьба Мелани в храме",
+    "кофе Кристофера",
+    "犬小屋の猫",
+    "γάτα της Καρολίνε",
+    "사진 صورة 写真",
+    "the dog at the lake",
+    "die cat",
+    "Computer und Zürich",
+    "🐶 собака 🐶 ²",
+    "a " * 47 + "Hund Katze",
+    "ab" * 51,
+)
+HELD = ("dog", "shore", "coffee", "mug", "lake", "yard", "beach", "son", "chien")
+ASKED = ("hund", "katzen", "straßes", "tasse", "gestern abend", "zzz", "a", "strasse")
+_OWN = {"query": "собака на пляже", "held": ["собака", "пляже", "кошка"]}  # an album in the query's language
+_IN_ALBUM = ("собака Рекс на озере", "le café, un œuf")
+_LETTERS = (
+    "Кэролайн Щёлково Ёлка Їжак Ђорђе Αθήνα ψυχή صورة مرحبا カー 한국어 값 Łódź Çà Straße ǅ ² Cyrillic "
+    "Dzhokhar George Schwarz Quixote zhang Yyvonne"
+)
+_KANA = "".join(map(chr, (*range(0x30A1, 0x30FB), *range(0x31F0, 0x3200)))) + "ぁあんゔゖ"
+_FOLDED = "Straße ЁЛКА Œuvre Æther e\u0301te\u0301 ﬁﬀ Ｗide ΣΟΦΟΣ İI"
+_SAID = ("Кэролайн", "Каролины", "Мелани", "Юлиана", "Джош", "Джоша", "Анна", "ПМ", "кот", "Вайс")
+Given = dict[str, Any]
+Answer = dict[str, Any]
+_REFUSED = ("not a table of glosses", "damaged")  # parts of messages
+
+
+def table(language: str) -> bytes:
+    """The file of one language."""
+    words = dict(_entries(DICTIONARIES[language]))
+    return encoded(_SPELT[language], words, {word: [word] for word in words})
+
+
+def _entries(text: str) -> Iterator[tuple[str, dict[str, float]]]:
+    for entry in text.strip().replace("\n", "|").split("|"):
+        word, glosses = entry.strip().split(": ")
+        yield folded(word), dict(zip(glosses.split(", "), _WORTH, strict=False))
+
+
+def committed(folder: Path) -> list[Suite]:
+    asked: dict[str, Given] = {
+        f"read-{n:02d}": {"op": "read", "query": query} for n, query in enumerate(QUERIES)
+    }
+    asked["read-own"] = {"op": "read", **_OWN}
+    asked |= {
+        f"album-{n}": {"op": "album", "file": ALBUM, "query": query} for n, query in enumerate(_IN_ALBUM)
+    }
+    asked |= {
+        "letters": {"op": "letters", "text": _LETTERS},
+        "kana": {"op": "latin", "text": _KANA},
+        "folded": {"op": "folded", "text": _FOLDED},
+    }
+    for least in (LEAST_ALIKE, SURELY_ALIKE):
+        asked[f"like-{least}"] = {"op": "like", "words": list(_SAID), "least": least}
+    return [suite(asked | _damages(), folder)]
+
+
+def generated(seed: int, count: int) -> dict[str, Given]:
+    """`count` random queries, mostly of words that the tables have, and a tenth as many damaged tables."""
+    rng = random.Random(seed)
+    junk = strings(max(1, count // 10), seed + 1)
+    asked: dict[str, Given] = {}
+    for n in range(count):
+        query = rng.choice(junk) if rng.random() < 0.1 else _query(rng)
+        asked[f"{n:04d}"] = {"op": "read", "query": query, "held": rng.sample(_WORDS, 6)}
+    length = len(table("de"))
+    for n in range(count // 10):
+        # Not in the header: Android's reader of JSON also takes what is almost JSON.
+        places = rng.sample(range(_sections()[0], length), rng.choice([1, 2, 10]))
+        edits = [[place, f"{rng.randrange(256):02x}"] for place in places]
+        asked[f"damaged-{n:03d}"] = {"op": "damaged", "edits": edits}
+    return asked
+
+
+_WORDS = [
+    word for text in DICTIONARIES.values() for entry, glosses in _entries(text) for word in (entry, *glosses)
+]
+
+
+def _query(rng: random.Random) -> str:
+    said = [word for word, _ in _entries(DICTIONARIES[rng.choice(list(DICTIONARIES))])]
+    out = ""
+    for _ in range(rng.choice([1, 2, 3, 4, 6])):
+        word = rng.choice(said) if rng.random() < 0.7 else rng.choice([*_WORDS, *NAMES, *_SAID])
+        if rng.random() < 0.4:
+            word = rng.choice([str.capitalize, str.upper, str.lower])(word)
+        out += word + rng.choice(["", "", "", "n", "en", "es", "s", "lo", "е", "ой", "а"])
+        out += rng.choice([" ", " ", " ", ", ", "", "'", "-", "’"])
+    return out
+
+
+def staged(bundle: Path, to: Path) -> Path:
+    """What a search opens of a bundle, with these tables instead of its own, in the new folder `to`."""
+    raw = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
+    opened = [a for a in raw["artifacts"] if a["target"] == "onnx" and a["role"] == "text_tower"]
+    kept = [file for file in raw["files"] if not file["name"].startswith("glosses-")]
+    for path in (to / entry["path"] for entry in (*kept, *opened)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _linked(bundle / path.relative_to(to), path)
+    for language in DICTIONARIES:
+        name, data = f"glosses-{language}.bin", table(language)
+        (to / name).write_bytes(data)
+        entry = {"name": name, "path": name, "bytes": len(data), "sha256": sha256(data).hexdigest()}
+        kept.append(entry)
+    (to / "manifest.json").write_text(json.dumps(raw | {"files": kept}), encoding="utf-8")
+    return to
+
+
+def _linked(source: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(source)
+    except OSError:  # another file system
+        shutil.copyfile(source, path)
+
+
+def suite(asked: Mapping[str, Given], folder: Path) -> Suite:
+    """The reference's answers. `folder`: to which the paths of albums are relative."""
+    tables = {language: table(language) for language in DICTIONARIES}
+    with tempfile.TemporaryDirectory() as stage:
+        opened = [_written(Path(stage, f"glosses-{code}.bin"), data) for code, data in tables.items()]
+        reader = Reader(opened, ranks(whole_words({token: n for n, token in enumerate(VOCABULARY.split())})))
+        answers: dict[str, Callable[[Given], Answer | None]] = {
+            "read": partial(_read, reader),
+            "album": partial(_in_album, reader, folder),
+            "letters": _letters,
+            "latin": lambda given: {"text": latin(given["text"])},
+            "folded": lambda given: {"text": folded(given["text"])},
+            "like": lambda given: {
+                "names": [Names(NAMES).like(word, given["least"]) for word in given["words"]]
+            },
+            "damaged": partial(_damaged, tables["de"], Path(stage, "damaged.bin")),
+        }
+        cases = [_case(name, given, answers[given["op"]]) for name, given in asked.items()]
+    shared = {
+        "tables": {code: base64_of(data) for code, data in tables.items()},
+        "vocabulary": " ".join(VOCABULARY.split()),
+        "names": list(NAMES),
+        "held": list(HELD),
+        "asked": list(ASKED),
+    }
+    return Suite("glosses", tuple(cases), shared, 1e-5)
+
+
+def _case(name: str, given: Given, answer: Callable[[Given], Answer | None]) -> Case:
+    try:
+        return Case(name, given, answer(given))
+    except BundleError as error:
+        assert "\n" not in str(error)
+        return Case(name, given, error=next(part for part in _REFUSED if part in str(error)))
+
+
+def _written(path: Path, data: bytes) -> GlossTable:
+    path.unlink(missing_ok=True)  # another may be mapped
+    path.write_bytes(data)
+    return GlossTable(path)
+
+
+def _read(reader: Reader, given: Given) -> Answer | None:
+    held = given.get("held", HELD)
+
+    def look_up(forms: Sequence[tuple[str, ...]]) -> WordScores:
+        none = np.zeros(0, np.float32)
+        rows = {True: np.zeros(1, np.int64), False: np.zeros(0, np.int64)}
+        return WordScores(tuple(Word(word, rows[word in held], none, 1.0) for (word,) in forms), 1)
+
+    reading = reader.read(given["query"], Names(NAMES))
+    if reading is None:
+        return None
+    out = {"language": reading.language, "pieces": "|".join(map(_piece, reading.pieces))}
+    if (glossed := chosen(reading, look_up)) is not None:
+        out |= {"text": glossed.text, "forms": "|".join("/".join(forms) for forms in glossed.forms)}
+        out["lines"] = "|".join(glossed.lines)
+    return out
+
+
+def _piece(piece: Piece) -> str:
+    """said=word*:gloss weight/…: the word where it is another, and the star if English has it too."""
+    if not piece.options:
+        return piece.said
+    word = f"={piece.word}" if piece.word != piece.said else ""
+    return f"{piece.said}{word}{'*' if piece.is_english else ''}:{_glosses(piece.options)}"
+
+
+def _glosses(glosses: Sequence[Gloss]) -> str:
+    """Each gloss with its weight in the table."""
+    return "/".join(f"{gloss.text} {round(255 * gloss.weight)}" for gloss in glosses)
+
+
+def _in_album(reader: Reader, folder: Path, given: Given) -> Answer:
+    """The words of a query in an album, with its names: of a word's glosses the greatest count."""
+    with copied(folder, given["file"]) as path, Album.open(path) as album:
+        reading = reader.read(given["query"], Names(entity.name for entity in album.listed_entities()))
+        glossed = None if reading is None else chosen(reading, partial(album.words, ""))
+        assert glossed is not None, given
+        words = [
+            {"text": word.text, "rows": word.rows.tolist(), "bm25": floats(word.bm25)}
+            for word in album.words(glossed.text, glossed.forms).words
+        ]
+        return {"text": glossed.text, "words": words}
+
+
+def _letters(given: Given) -> Answer:
+    words = [latin(word) for word in given["text"].split()]
+    return {
+        "latin": " ".join(words),
+        "spoken": " ".join(map(spoken, words)),
+        "sound": " ".join(sound(spoken(word)) for word in words),
+    }
+
+
+def _damages() -> dict[str, Given]:
+    """Tables with some bytes changed, which are refused in one line, or read as the reference reads them."""
+    data, at = table("de"), _sections()
+    edits = {
+        "magic": (0, "50"),
+        "version": (4, "02"),
+        "header": (10, "5b"),
+        "header-long": (6, "ffffffff"),
+        "language": (data.index(b'"de"') + 1, "44"),
+        "count": (data.index(b'"words": ') + 9, "39"),
+        "blocks": (at[0], "ffffffff" * 2),
+        "words": (at[1], "00ff41"),
+        "senses": (at[2], "ff" * 40),
+        "glosses": (at[4], "ff" * 40),
+        "numbers": (at[3], "ff" * 40),
+        "text": (at[5], "ff" * 40),
+    }
+    out: dict[str, Given] = {
+        f"damaged-{name}": {"op": "damaged", "edits": [list(edit)]} for name, edit in edits.items()
+    }
+    for length in (0, 3, len(data) - 1):
+        out[f"damaged-cut-{length}"] = {"op": "damaged", "edits": [], "length": length}
+    return out
+
+
+def _sections() -> list[int]:
+    """Where the sections of the German table begin."""
+    data = table("de")
+    sizes = parse(data[START.size : START.size + int.from_bytes(data[6:10], "little")])["sizes"]
+    return [len(data) - sum(sizes[n:]) for n in range(6)]
+
+
+def _damaged(data: bytes, path: Path, given: Given) -> Answer:
+    changed = bytearray(data)
+    for place, digits in given["edits"]:
+        changed[place : place + len(digits) // 2] = bytes.fromhex(digits)
+    opened = _written(path, bytes(changed[: given.get("length")]))
+    return {"glosses": "|".join(_glosses(opened.lookup(folded(word))) for word in ASKED)}
