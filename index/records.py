@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .fields import Details
+
+if TYPE_CHECKING:
+    from .borders import Border
 
 FloatArray = NDArray[np.float32]
 RowArray = NDArray[np.int64]
@@ -116,7 +119,8 @@ class Mention:
 class Cube:
     """A box in space-time (paper section 3.2, layer 1), in wall time.
 
-    A side that is None is unbounded. `west > east` means that the box crosses the antimeridian.
+    A side that is None is unbounded. `west > east` means that the box crosses the antimeridian. `border`: of
+    the positions in the box, only those inside of it.
     """
 
     start: int | None = None
@@ -125,6 +129,7 @@ class Cube:
     north: float | None = None
     west: float | None = None
     east: float | None = None
+    border: Border | None = None
 
     @property
     def has_time(self) -> bool:

@@ -93,7 +93,7 @@ def search(
     answer = album.search(query, k, refine=refined_by, mode=mode, now=now, options=options)
     warn_of_missing_files("search", album.path, [hit.path for hit in answer.hits])
     if as_json:
-        click.echo(json.dumps(asdict(answer), ensure_ascii=False))
+        click.echo(json.dumps(asdict(answer), ensure_ascii=False, default=str))
         return
     from rich.console import Console
 
