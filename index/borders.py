@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,13 @@ class Border:
 
     def __str__(self) -> str:
         return self.code
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: object) -> Any:
+        """How a web framework that is asked to writes it: as its code."""
+        from pydantic_core import core_schema
+
+        return core_schema.any_schema(serialization=core_schema.to_string_ser_schema())
 
     def holds(self, positions: Int64Array) -> NDArray[np.bool_]:
         """bool [n] for positions int64 [n, 2]; of a border's own points, those at its south and west."""

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .borders import Border
 from .fields import Details
-
-if TYPE_CHECKING:
-    from .borders import Border
 
 FloatArray = NDArray[np.float32]
 RowArray = NDArray[np.int64]

@@ -76,12 +76,15 @@ class RulesMind:
             found = yield from _do(
                 f"The question names nothing but a time: all photos of it ({span.where}).", Filter(span.where)
             )
+            if not found.rows:
+                return _no(sentences.sentence(span.none))
         else:
             found = yield from _do(
                 f"Find every photo of “{asked.target}”.", Search(asked.target, every=True, save_as="found")
             )
             if _absent(found):
-                return _no(f"The album does not seem to have “{asked.target}”.")
+                absent = f"the album does not seem to have “{asked.target}”"
+                return _no(sentences.sentence(span.none or absent))
         if asked.without and found.rows:
             found = yield from self._without(asked, found)
         return self._ordered(asked, found)

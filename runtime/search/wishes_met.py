@@ -25,6 +25,7 @@ from ..questions.reader import read
 from . import copies, membership, spelling
 from .album_facts import AlbumFacts
 from .answer import Answer
+from .asked_facts import asked_facts
 from .confidence import calibrated
 from .options import DEFAULT, FOR_SETS, MAX_K, SILENT, Observer, SearchOptions
 from .stages import refine
@@ -83,7 +84,7 @@ class _Search:
         number = 2 * most + 5
         answer = self._mended(text, self._search(text, number, asked), number, asked)
         count = self._count(answer, asked) if question.counts else None
-        answer = self._elsewhere(text, calibrated(answer))
+        answer = self._by_facts(text, calibrated(answer), asked)
         present = answer.presence
         if question.favourites and refine.says_nothing(refine.fast(answer.trace.refined)):
             present = 1.0  # favourites are there, and nothing else was asked
@@ -117,6 +118,39 @@ class _Search:
         self._lines.append(f"spelt {mended!r}")
         return again
 
+    def _by_facts(self, text: str, answer: Answer, options: SearchOptions) -> Answer:
+        """`answer`, certain where a time or place alone is asked for, doubtful where no photo fits it."""
+        within = self._all_of(options.within)
+        facts = asked_facts(self._cues(text), self._engine.album, within, options.then)
+        if facts is None:
+            return answer
+        note = None if len(facts.inside) else facts.none
+        cues = self._cues(text)
+        if facts.only and not (note and self._may_be_told(answer, cues)):
+            return replace(answer, hits=facts.judged(answer.hits), presence=0.0 if note else 1.0, note=note)
+        answer = self._elsewhere(text, answer)
+        if cues.times and not len(facts.times) and answer.hits and answer.hits[0].taken_at is not None:
+            answer = self._lowered(answer, max(cue.confidence for cue in cues.times))
+        return replace(answer, note=note if answer.doubtful else None)
+
+    def _may_be_told(self, answer: Answer, cues: Cues) -> bool:
+        """Whether a hit's memory names the place, or the album has no date or position that would say it."""
+        facts = self._engine.facts
+        if (cues.times and not facts.dated.any()) or (cues.places and not facts.placed.any()):
+            return True
+        told = " ".join(
+            memory.text.casefold()
+            for photo in self._engine.album.photos([hit.row for hit in answer.hits])
+            for memory in photo.memories
+        )
+        return any(place.name.casefold() in told for place in cues.places if place.photos == 0)
+
+    def _lowered(self, answer: Answer, confidence: float) -> Answer:
+        """`answer`, less likely by the confidence of a cue that it does not fit."""
+        left = 1 - confidence
+        hits = tuple(replace(hit, probability=round(hit.probability * left, 4)) for hit in answer.hits)
+        return replace(answer, hits=hits, presence=round(answer.presence * left, 4))
+
     def _elsewhere(self, text: str, answer: Answer) -> Answer:
         """`answer`, less likely if the query names a place where the album has no photo.
 
@@ -133,10 +167,8 @@ class _Search:
         wrong = [place for place in places if place.name.casefold() not in told]
         if not wrong:
             return answer
-        left = 1 - max(place.confidence for place in wrong)
         self._lines.append(f"no photo in {wrong[0].name}")
-        hits = tuple(replace(hit, probability=round(hit.probability * left, 4)) for hit in answer.hits)
-        return replace(answer, hits=hits, presence=round(answer.presence * left, 4))
+        return self._lowered(answer, max(place.confidence for place in wrong))
 
     def _within(self, within: RowSet | None) -> RowSet | None:
         """The photos that may be shown; None: all."""
