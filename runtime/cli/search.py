@@ -103,7 +103,7 @@ def search(
     if answer.count is not None and not (answer.doubtful and answer.note):
         console.print(f"{answer.count} photos")
     if answer.note:
-        nearest = "; the nearest:" if answer.doubtful and answer.hits else ""
+        nearest = ". The nearest:" if answer.doubtful and answer.hits else ""
         console.print(plain(answer.note[:1].upper() + answer.note[1:]) + nearest, markup=False)
     elif answer.doubtful:
         console.print(f"Probably not in this album ({answer.presence:.0%} that it is); the nearest:")

@@ -42,7 +42,7 @@ def asked_facts(cues: Cues, album: Album, within: RowSet, then: RowSet | None) -
 
     `within`: the photos that may be shown. `then`: those that fit the times by a date printed on them.
     """
-    named = (*cues.times, *cues.places)
+    named: list[TimeCue | PlaceCue] = [*cues.times, *cues.places]
     if not named:
         return None
     printed = within.mask & (then.mask if then is not None else False)

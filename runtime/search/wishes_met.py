@@ -30,6 +30,7 @@ from .confidence import calibrated
 from .options import DEFAULT, FOR_SETS, MAX_K, SILENT, Observer, SearchOptions
 from .stages import refine
 from .state import Request
+from .unpictured import not_searched, unpictured
 
 
 class Engine(Protocol):
@@ -85,6 +86,7 @@ class _Search:
         answer = self._mended(text, self._search(text, number, asked), number, asked)
         count = self._count(answer, asked) if question.counts else None
         answer = self._by_facts(text, calibrated(answer), asked)
+        answer, count = self._unpictured(answer, count)
         present = answer.presence
         if question.favourites and refine.says_nothing(refine.fast(answer.trace.refined)):
             present = 1.0  # favourites are there, and nothing else was asked
@@ -117,6 +119,20 @@ class _Search:
             return answer
         self._lines.append(f"spelt {mended!r}")
         return again
+
+    def _unpictured(self, answer: Answer, count: int | None) -> tuple[Answer, int | None]:
+        """A doubtful answer and its count, with a note of the words that the image encoder does not know.
+
+        Then no photo is known not to show them, so that there is no count of 0.
+        """
+        refined = answer.trace.refined
+        english = not self._engine.is_glossed(self._request.query)
+        if not answer.doubtful or not english or answer.note or refine.says_nothing(refined):
+            return answer, count
+        words = unpictured(refined, self._engine.models)
+        if not words:
+            return answer, count
+        return replace(answer, note=not_searched(words)), count or None
 
     def _by_facts(self, text: str, answer: Answer, options: SearchOptions) -> Answer:
         """`answer`, certain where a time or place alone is asked for, doubtful where no photo fits it."""
