@@ -17,10 +17,11 @@ from gamer.index.entities.words import query_terms
 
 from ..models.models import Models
 
-# Cosine of a word and the likest class name. Of words that no name holds, flower has 0.60 (daisy),
-# sofa 0.63, kitchen 0.67, dress 0.71; giraffe 0.49 (zebra), windmill 0.51, rainbow 0.52, helicopter 0.59; and
-# dolphin, wrongly known, 0.64 (lionfish).
+# Cosine of a word and the entry of the likest class, all its names. Of words that no entry holds, wedding has
+# 0.79 (groom, bridegroom), dress 0.71, flower 0.65, kitchen 0.63; giraffe 0.49 (zebra), windmill 0.51,
+# helicopter 0.59; and dolphin, wrongly known, 0.64 (lionfish).
 KNOWN = 0.6
+MAX_SAID = 24  # letters of a word
 
 
 def unpictured(text: str, models: Models) -> tuple[str, ...]:
@@ -37,7 +38,8 @@ def unpictured(text: str, models: Models) -> tuple[str, ...]:
 
 def not_searched(words: tuple[str, ...]) -> str:
     """What to say of such words."""
-    return f"pictures cannot be searched for {' '.join(words)} with this model; memories were"
+    said = " ".join(word[:MAX_SAID] for word in words[:4])
+    return f"pictures cannot be searched for {said} with this model; memories were"
 
 
 def _is_named(term: str, models: Models) -> bool:
@@ -52,7 +54,5 @@ def _words(models: Models) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _names(models: Models) -> FloatArray:
-    """float32 [classes, D]: the vectors of the classes' first names."""
-    return np.asarray(
-        models.text.encode([label.split(",")[0].strip() for label in models.labels]), np.float32
-    )
+    """float32 [classes, D]: the vectors of the classes' names."""
+    return np.asarray(models.text.encode(list(models.labels)), np.float32)

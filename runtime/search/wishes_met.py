@@ -27,6 +27,7 @@ from .album_facts import AlbumFacts
 from .answer import Answer
 from .asked_facts import asked_facts
 from .confidence import calibrated
+from .facets import facets
 from .options import DEFAULT, FOR_SETS, MAX_K, SILENT, Observer, SearchOptions
 from .stages import refine
 from .state import Request
@@ -70,7 +71,9 @@ class _Search:
         self._engine, self._request, self._now = engine, request, request.now
         self._read_before: dict[str, Cues] = {}
         marked = bool(len(engine.facts.favourites))
-        self._question: Question = read(request.query, is_cue=self._is_excluded, has_favourites=marked)
+        self._facets = facets(request.query, engine.album, engine.facts)
+        query = self._facets.rest if self._facets else request.query
+        self._question: Question = read(query, is_cue=self._is_excluded, has_favourites=marked)
         self._lines: list[str] = []  # for the trace
 
     def answer(self) -> Answer:
@@ -88,7 +91,8 @@ class _Search:
         answer = self._by_facts(text, calibrated(answer), asked)
         answer, count = self._unpictured(answer, count)
         present = answer.presence
-        if question.favourites and refine.says_nothing(refine.fast(answer.trace.refined)):
+        marked = (question.favourites or self._facets) and answer.hits and not answer.note
+        if marked and refine.says_nothing(refine.fast(answer.trace.refined)):
             present = 1.0  # favourites are there, and nothing else was asked
         lines = (*answer.trace.cues, *self._lines)
         trace = replace(answer.trace, query=self._request.query, cues=lines)
@@ -192,6 +196,9 @@ class _Search:
         allowed = self._all_of(within)
         if question.pictures and 0 < len(self._engine.facts.pictured) < total:
             allowed = allowed.among(self._engine.facts.pictured)
+        if self._facets:
+            allowed = allowed.among(self._facets.rows)
+            self._lines += self._facets.told
         if question.favourites:
             allowed = allowed.among(self._engine.facts.favourites)
             self._lines.append(f"favourites only: {len(allowed)}")

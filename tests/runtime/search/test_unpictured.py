@@ -11,7 +11,7 @@ import pytest
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.unpictured import unpictured
 
-PLANE = {"seashore": (1.0, 0.0), "beach": (0.8, 0.6), "zebra": (0.0, 1.0), "lamp": (-1.0, 0.0)}
+PLANE = {"seashore, coast": (1.0, 0.0), "beach": (0.8, 0.6), "zebra": (0.0, 1.0), "lamp": (-1.0, 0.0)}
 
 
 def _models(labels: tuple[str, ...]) -> Models:
