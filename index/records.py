@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .borders import Border
 from .fields import Details
 
 FloatArray = NDArray[np.float32]
@@ -116,7 +117,8 @@ class Mention:
 class Cube:
     """A box in space-time (paper section 3.2, layer 1), in wall time.
 
-    A side that is None is unbounded. `west > east` means that the box crosses the antimeridian.
+    A side that is None is unbounded. `west > east` means that the box crosses the antimeridian. `border`: of
+    the positions in the box, only those inside of it.
     """
 
     start: int | None = None
@@ -125,6 +127,7 @@ class Cube:
     north: float | None = None
     west: float | None = None
     east: float | None = None
+    border: Border | None = None
 
     @property
     def has_time(self) -> bool:

@@ -75,7 +75,8 @@ class Report:
     """What `gamer doctor` prints.
 
     `extras`: extra → whether it is installed. `free_mb`: memory available to a new process, None if unknown.
-    `needs_mb`: an estimate for the bundle with all components open.
+    `needs_mb`: an estimate for the bundle with all components open. `classes`: how many kinds of things its
+    image encoder knows; 0: any word; None without a bundle.
     """
 
     processor: processor.Processor
@@ -93,6 +94,7 @@ class Report:
     bundle: str | None
     backend: str
     needs_mb: int | None
+    classes: int | None
     components: tuple[ComponentCheck, ...]
 
     @property
@@ -131,6 +133,7 @@ def examine(bundle: Path | None, backend: str = "onnx", threads: int = 2) -> Rep
         bundle=None if bundle is None else str(bundle),
         backend=backend,
         needs_mb=None if needs is None else round(needs / 1e6),
+        classes=None if models is None else len(models.labels),
         components=()
         if models is None
         else tuple(_check(models, c.role) for c in models.manifest.components),

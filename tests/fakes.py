@@ -76,6 +76,7 @@ def fake_models(name: str = "made-up", *, experts: bool = False) -> Models:
             manifest=manifest,
             bundle=Path("out/x"),
             text=FakeText(),
+            labels=(),
             encode_image=encode_image,
             gazetteer=gazetteer,
             describe=lambda: "fakes",

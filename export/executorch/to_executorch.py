@@ -26,7 +26,7 @@ from gamer.runtime.bundle.manifest import Language, TensorSpec
 
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
-from ..quantize.calibration import FP32_CONVOLUTIONS, convolves
+from ..quantize.calibration import convolves, in_fp32
 from ..quantize.fp16_emulation import Rounded, in_half
 from ..quantize.quantization_policy import QuantizationPolicy
 from ..recipe import LLM_ROLES
@@ -173,7 +173,8 @@ def _static_int8(item: ExportModule, samples: list[tuple[NDArray[Any], ...]]) ->
     quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
     # What stays in fp32 is as in to_onnx.py.
     nodes = list(graph.graph.nodes)
-    first = [node for node in nodes if node.target is torch.ops.aten.conv2d.default][:FP32_CONVOLUTIONS]
+    convolutions = [node for node in nodes if node.target is torch.ops.aten.conv2d.default]
+    first = convolutions[: in_fp32(len(convolutions))]
     gelu = any(node.target is torch.ops.aten.gelu.default for node in nodes)
     quantizer = quantizer.set_filter_function(
         lambda node: node not in first and (not gelu or _is_quantizable(node))

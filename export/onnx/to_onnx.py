@@ -23,7 +23,7 @@ from gamer.runtime.bundle.manifest import Language
 
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
-from ..quantize.calibration import FP32_CONVOLUTIONS, convolves
+from ..quantize.calibration import convolves, in_fp32
 from ..quantize.quantization_policy import QuantizationPolicy
 from ..recipe import LLM_ROLES
 from ..target_options import DEFAULT, TargetOptions
@@ -124,7 +124,8 @@ def _fp32_nodes(path: Path) -> list[str]:
     import onnx
 
     nodes = onnx.load(str(path), load_external_data=False).graph.node
-    first = [node.name for node in nodes if node.op_type == "Conv"][:FP32_CONVOLUTIONS]
+    convolutions = [node.name for node in nodes if node.op_type == "Conv"]
+    first = convolutions[: in_fp32(len(convolutions))]
     if all(node.op_type != "Gelu" for node in nodes):
         return first
     return first + [

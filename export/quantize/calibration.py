@@ -30,12 +30,18 @@ from ..settings import Settings
 TARGETS = ("onnx", "executorch")  # Core ML's int8 quantizes weights only
 SUFFIXES = (".jpg", ".jpeg", ".png")
 LEAST, MOST, LISTED = 4, 64, 50_000
-# The first convolutions (of EfficientNet the stem and three blocks) work on raw contrast. Cosine of photos
-# that were not calibrated with, mean and 5th percentile: in ONNX 0.9964 and 0.988 with three in fp32, 0.9975
-# and 0.991 with ten, for 5.4 ms instead of 4.7 on one core; in ExecuTorch, with none and with ten, 0.9924
-# and 0.980, 0.9976 and 0.993, for 9.2 ms instead of 8.2. With six, the least steady photo of the fixtures
-# had 0.979 or 0.992, by how many threads calibrate.
-FP32_CONVOLUTIONS = 10
+
+
+def in_fp32(convolutions: int) -> int:
+    """How many of a network's first convolutions stay in fp32: ten, or a quarter of a small network's.
+
+    They (of EfficientNet the stem and three blocks) work on raw contrast. Cosine of photos that were not
+    calibrated with, mean and 5th percentile: in ONNX 0.9964 and 0.988 with three in fp32, 0.9975 and 0.991
+    with ten, for 5.4 ms instead of 4.7 on one core; in ExecuTorch, with none and with ten, 0.9924 and 0.980,
+    0.9976 and 0.993, for 9.2 ms instead of 8.2. With six, the least steady photo of the fixtures had 0.979 or
+    0.992, by how many threads calibrate.
+    """
+    return min(10, convolutions // 4)
 
 
 def convolves(module: nn.Module) -> bool:

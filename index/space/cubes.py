@@ -8,13 +8,15 @@ bounds are inclusive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import cos, radians
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..borders import Border
 from ..errors import AlbumError
 from ..records import Cube, RowArray
 from ..row_sets import RowSet
@@ -24,6 +26,7 @@ E7 = 10_000_000
 _METRES_E7 = 111_320 / E7  # metres per 1e-7 degrees of latitude
 _Span = tuple[int, int]
 _ALL: _Span = (LOWEST, HIGHEST)
+_BORDERS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +108,37 @@ class Space:
         if not cubes:
             every = RowSet(np.ones(self.n, np.bool_))
             return CubeResult(every, every)
-        known, unknown = _all_boxes(cubes)
-        within = self.inside(known)
-        return CubeResult(RowSet(within | self.inside(unknown)), RowSet(within))
+        within, unknown = self._marked(cubes)
+        return CubeResult(RowSet(within | unknown), RowSet(within))
 
     def within(self, cubes: Sequence[Cube]) -> RowSet:
         """The same as `in_cubes(cubes).within`, except that no photo is within empty `cubes`."""
-        return RowSet(self.inside(_all_boxes(cubes)[0]))
+        return RowSet(self._marked(cubes)[0])
+
+    def _marked(self, cubes: Sequence[Cube]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """bool [n] each: the photos inside some cube, and those whose unknown fields leave one open."""
+        within, open_ = np.zeros(self.n, np.bool_), np.zeros(self.n, np.bool_)
+        for border in dict.fromkeys(cube.border for cube in cubes):
+            known, unknown = _all_boxes([cube for cube in cubes if cube.border is border])
+            for marked, boxes in ((within, known), (open_, unknown)):
+                inside = self.inside(boxes)
+                marked |= inside if border is None else inside & (self._held(border) | ~self._placed)
+        return within, open_
+
+    @cached_property
+    def _placed(self) -> NDArray[np.bool_]:
+        return np.asarray(self.points()[:, 0] != LOWEST)
+
+    @cached_property
+    def _held(self) -> Callable[[Border], NDArray[np.bool_]]:
+        """Whether each photo lies inside a border, bool [n]; the last few borders' answers are kept."""
+        return lru_cache(maxsize=_BORDERS)(self._inside_border)
+
+    def _inside_border(self, border: Border) -> NDArray[np.bool_]:
+        placed = np.flatnonzero(self._placed)
+        held = np.zeros(self.n, np.bool_)
+        held[placed] = border.holds(self.points()[placed, :2])
+        return held
 
     def near(
         self, k: int, lat: float | None, lon: float | None, taken_at: int | None, metres_an_hour: float

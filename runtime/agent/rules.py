@@ -14,6 +14,7 @@ import numpy as np
 from ..questions.question import Question
 from ..questions.reader import MAX_READ, read
 from ..search.membership import PRESENT
+from ..search.unpictured import not_searched, unpictured
 from . import sentences
 from .calls import Call, Combine, Filter, Search
 from .loop import NOTHING, Act, Answer, End, Observation, Turns
@@ -76,12 +77,16 @@ class RulesMind:
             found = yield from _do(
                 "The question names nothing but a time: all photos of it.", Filter(span.where)
             )
+            if not found.rows:
+                return _no(sentences.sentence(span.none))
         else:
             found = yield from _do(
                 f"Find every photo of “{asked.target}”.", Search(asked.target, every=True, save_as="found")
             )
             if _absent(found):
-                return _no(f"The album does not seem to have “{asked.target}”.")
+                words = unpictured(asked.target, self.toolbox.engine.models)
+                absent = not_searched(words) if words else f"the album does not seem to have “{asked.target}”"
+                return _no(sentences.sentence(span.none or absent))
         if asked.without and found.rows:
             found = yield from self._without(asked, found)
         return self._ordered(asked, found)

@@ -26,6 +26,11 @@ _MONTHS = (
 LED = 3  # of these, photos that the question's relation to an anchor leads to
 
 
+def sentence(words: str) -> str:
+    """ "none in 2025" as "None in 2025."."""
+    return f"{words[:1].upper()}{words[1:]}."
+
+
 def count(found: Result) -> Answer:
     return Answer(found.rows, str(len(found.rows))) if found.rows else NOTHING
 

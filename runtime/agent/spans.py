@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..cues.time_ranges import merged
-from ..questions.reader import content
+from ..search.asked_facts import none_of, says_nothing_else
 from ..search.engine import Engine
 from .timeline import iso
 
 
 @dataclass(frozen=True)
 class Span:
-    """`where`: the condition, "" if none is named. `only`: whether the text names nothing else."""
+    """`where`: the condition, "" if none is named. `only`: whether the text names nothing else. `none`: if it
+    does not, what to say where no photo fits.
+    """
 
     where: str
     only: bool
+    none: str = ""
 
 
 class SpanReader:
@@ -28,16 +31,14 @@ class SpanReader:
     def __call__(self, text: str) -> Span:
         cues = self._engine.cues(text, self._now)
         places = [place for place in cues.places if place.photos != 0]
-        if cues.negated or cues.recurring or not (cues.times or places):
+        if cues.negated or cues.recurring or not (cues.times or cues.places):
             return Span("", False)
-        letters = list(cues.query)
-        for first, last in [cue.span for cue in cues.times] + [place.span for place in places]:
-            letters[first:last] = " " * (last - first)
-        rest = " ".join("".join(letters).split())
+        only = says_nothing_else(cues, (*cues.times, *places))
+        none = none_of(cues) if says_nothing_else(cues, (*cues.times, *cues.places)) else ""
         when = [_between(start, end) for start, end in merged(cues.times)]
         where = [f'place = "{place.name}"' for place in places if '"' not in place.name]
         both = [_joined(" or ", part) for part in (when, where) if part]
-        return Span(" and ".join(both), not content(rest))
+        return Span(" and ".join(both), only and bool(both), none)
 
 
 def _between(start: int | None, end: int | None) -> str:

@@ -10,22 +10,29 @@ import sqlite3
 import threading
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from gamer.index.borders import Border
 from gamer.index.records import Cube
+from gamer.index.space.cubes import to_e7
 
 from ..errors import RuntimeFailure
 
 GAZETTEER_APPLICATION_ID = 0x476D477A  # "GmGz"
 GAZETTEER_VERSION = 2  # version 1 has no table of parts: each country is one box
+# The points of a border that are read at most; Canada has 7,000.
+MAX_BORDER = 1_000_000
 FLAG_PRIMARY, FLAG_WORD, FLAG_GIVEN = 1, 2, 4
 MAX_WORDS = 4
 MAX_CANDIDATES = 24
 NEARBY_KM = 8.0
 _KM_PER_DEGREE = 111.195
+_POINT = 8  # bytes of a border's point: latitude and longitude in 1e-7 degrees, int32, little-endian
 # South, north, west, east in degrees; west > east crosses the antimeridian.
 Box = tuple[float, float, float, float]
 
@@ -41,7 +48,8 @@ class Place:
     `primary`: the name that was looked up is the place's primary (or usual English) name, not an alternate
     one. `word`: it is also an English word (Nice, Reading). `given`: it is also a given name (Florence,
     Austin). Places from `nearest` have True, False, False. `parts`: the boxes (south, north, west, east) of a
-    country with distant parts, such as Hawaii beside the mainland; () if one box is enough.
+    country with distant parts, such as Hawaii beside the mainland; () if one box is enough. `border`: the
+    outline of the country that it is or lies in; None for a city, and where none is known.
     """
 
     id: int
@@ -59,26 +67,31 @@ class Place:
     word: bool = False
     given: bool = False
     parts: tuple[Box, ...] = ()
+    border: Border | None = field(default=None, repr=False)
 
     @property
     def box(self) -> Cube:
         """The place's main extent as a cube open in time."""
-        return Cube(south=self.south, north=self.north, west=self.west, east=self.east)
+        return self._cube((self.south, self.north, self.west, self.east))
 
     @property
     def boxes(self) -> tuple[Cube, ...]:
         """The place's complete extent, as one or several cubes open in time."""
-        return tuple(Cube(south=s, north=n, west=w, east=e) for s, n, w, e in self.parts) or (self.box,)
+        return tuple(map(self._cube, self.parts)) or (self.box,)
 
     def contains(self, lat: float, lon: float) -> bool:
-        """Whether a position in degrees lies in one of the boxes."""
+        """Whether a position in degrees lies in one of the boxes, and inside the border."""
         return any(
-            _within(lat, lon, part)
-            for part in self.parts or ((self.south, self.north, self.west, self.east),)
-        )
+            within(lat, lon, part) for part in self.parts or ((self.south, self.north, self.west, self.east),)
+        ) and (self.border is None or bool(self.border.holds(np.array([[to_e7(lat), to_e7(lon)]]))[0]))
+
+    def _cube(self, box: Box) -> Cube:
+        south, north, west, east = box
+        return Cube(south=south, north=north, west=west, east=east, border=self.border)
 
 
-def _within(lat: float, lon: float, box: Box) -> bool:
+def within(lat: float, lon: float, box: Box) -> bool:
+    """Whether a position in degrees lies in a box."""
     south, north, west, east = box
     return south <= lat <= north and (west <= lon <= east if west <= east else lon >= west or lon <= east)
 
@@ -114,6 +127,7 @@ class Gazetteer:
         self._has_parts = version > 1
         self._lock = threading.Lock()
         self._cached = lru_cache(maxsize=4096)(self._lookup)
+        self._border = lru_cache(maxsize=None)(self._read_border)
 
     @classmethod
     def open(cls, path: Path) -> Gazetteer:
@@ -231,6 +245,7 @@ class Gazetteer:
         with self._lock:
             rows = self._query(sql, (folded,))
             parts = {r[0]: self._parts(r[0]) for r in rows if r[2] == "country"} if self._has_parts else {}
+            borders = {r[3]: self._border(r[3]) for r in rows if r[2] != "city" and r[3]}
         rows.sort(key=lambda r: (-r[10] if r[11] & FLAG_PRIMARY else -r[10] / 4, r[0]))
         return tuple(
             replace(
@@ -239,6 +254,7 @@ class Gazetteer:
                 word=bool(r[11] & FLAG_WORD),
                 given=bool(r[11] & FLAG_GIVEN),
                 parts=parts.get(r[0], ()),
+                border=None if r[2] == "city" else borders.get(r[3]),
             )
             for r in rows[:MAX_CANDIDATES]
         )
@@ -249,6 +265,22 @@ class Gazetteer:
                 "SELECT south, north, west, east FROM parts WHERE place_id = ? ORDER BY rowid", (id_,)
             )
         )
+
+    def _read_border(self, country_code: str) -> Border | None:
+        """The border of a country; None if the file has none. Rings that are no rings are left out."""
+        sql = "SELECT ring FROM borders WHERE country_code = ? ORDER BY rowid"
+        rings, points = [], 0
+        try:
+            rows = self._db.execute(sql, (country_code,)).fetchall()
+        except sqlite3.OperationalError:  # an older file has no such table
+            return None
+        for (blob,) in rows:
+            points += len(blob) // _POINT if isinstance(blob, bytes) else 0
+            if points > MAX_BORDER:
+                raise GazetteerError(f"{self.path}: the border of {country_code} has too many points")
+            if isinstance(blob, bytes) and len(blob) >= 3 * _POINT and len(blob) % _POINT == 0:
+                rings.append(np.frombuffer(blob, "<i4").astype(np.int64).reshape(-1, 2))
+        return Border(country_code, rings) if rings else None
 
     def _query(self, sql: str, arguments: tuple[Any, ...]) -> list[Any]:
         try:

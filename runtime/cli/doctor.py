@@ -62,6 +62,8 @@ def _print(report: Report) -> None:
         + ", ".join(f"{name}={value or '?'}" for name, value in report.telemetry.items()),
         "memory": _memory(report),
     }
+    if report.bundle:
+        rows["pictures"] = _pictures(report)
     for name, text in rows.items():
         facts.add_row(name, escape(text))
     console.print(facts)
@@ -90,6 +92,15 @@ def _print(report: Report) -> None:
         "Worst cosine with torch. The manifest's was measured on "
         + ("; ".join(kernels) or "kernels that it does not name")
         + "."
+    )
+
+
+def _pictures(report: Report) -> str:
+    if not report.classes:
+        return "searched for any word"
+    return (
+        f"searched for {report.classes:,} kinds of things; any word with a downloaded MobileCLIP or SigLIP: "
+        "gamer export -m ./CHECKPOINT -o out/open, then gamer index update ALBUM -b out/open"
     )
 
 

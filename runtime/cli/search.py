@@ -93,16 +93,19 @@ def search(
     answer = album.search(query, k, refine=refined_by, mode=mode, now=now, options=options)
     warn_of_missing_files("search", album.path, [hit.path for hit in answer.hits])
     if as_json:
-        click.echo(json.dumps(asdict(answer), ensure_ascii=False))
+        click.echo(json.dumps(asdict(answer), ensure_ascii=False, default=str))
         return
     from rich.console import Console
 
     console = Console()
     if explain:
         print_trace(console, answer)
-    if answer.count is not None:
+    if answer.count is not None and not (answer.doubtful and answer.note):
         console.print(f"{answer.count} photos")
-    if answer.doubtful:
+    if answer.note:
+        nearest = ". The nearest:" if answer.doubtful and answer.hits else ""
+        console.print(plain(answer.note[:1].upper() + answer.note[1:]) + nearest, markup=False)
+    elif answer.doubtful:
         console.print(f"Probably not in this album ({answer.presence:.0%} that it is); the nearest:")
     print_hits(console, answer.hits, explain)
 

@@ -118,7 +118,7 @@ def _rest(text: str, remove: Sequence[Span], keep: Sequence[Span]) -> str:
 def _cube(when: Interval, where: Cube | None) -> Cube:
     if where is None:
         return Cube(when[0], when[1])
-    return Cube(when[0], when[1], where.south, where.north, where.west, where.east)
+    return replace(where, start=when[0], end=when[1])
 
 
 def _cubes(times: tuple[TimeCue, ...], places: tuple[PlaceCue, ...]) -> tuple[Cube, ...]:

@@ -97,12 +97,14 @@ class Answer:
 
     `presence`: the probability that the album holds what is meant at all; tell the user when it is low.
     `count`: how many photos belong to what is meant, copies counted once, where the query asks "how many".
+    `note`: what to tell the user beside the hits ("none in 2025"), in lower case.
     """
 
     hits: tuple[Hit, ...]
     trace: Trace
     presence: float
     count: int | None = None
+    note: str | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -118,7 +120,7 @@ class Answer:
         return [asdict(hit) for hit in self.hits]
 
     def _repr_html_(self) -> str:
-        doubt = "probably not in this album; the nearest: " if self.doubtful else ""
+        doubt = f"{self.note or 'probably not in this album'}; the nearest: " if self.doubtful else ""
         captions = [f"{hit.probability:.0%} {hit.memory or ''}" for hit in self.hits]
         paths = [hit.path for hit in self.hits]
         return html(f"{doubt}{self.trace.query}", list(zip(paths, captions, strict=True)))

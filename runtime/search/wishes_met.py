@@ -25,10 +25,13 @@ from ..questions.reader import read
 from . import copies, membership, spelling
 from .album_facts import AlbumFacts
 from .answer import Answer
+from .asked_facts import asked_facts
 from .confidence import calibrated
+from .facets import facets
 from .options import DEFAULT, FOR_SETS, MAX_K, SILENT, Observer, SearchOptions
 from .stages import refine
 from .state import Request
+from .unpictured import not_searched, unpictured
 
 
 class Engine(Protocol):
@@ -72,8 +75,10 @@ class _Search:
         marked = bool(len(engine.facts.favourites))
         options = request.options
         self._language = language = engine.language_of(request.query) if options.gloss else options.language
+        self._facets = facets(request.query, engine.album, engine.facts)
+        query = self._facets.rest if self._facets else request.query
         self._question: Question = read(
-            request.query, is_cue=self._is_excluded, has_favourites=marked, language=language
+            query, is_cue=self._is_excluded, has_favourites=marked, language=language
         )
         self._lines: list[str] = []  # for the trace
 
@@ -90,9 +95,11 @@ class _Search:
         number = 2 * most + 5
         answer = self._mended(text, self._search(text, number, asked), number, asked)
         count = self._count(answer, asked) if question.counts else None
-        answer = self._elsewhere(text, calibrated(answer))
+        answer = self._by_facts(text, calibrated(answer), asked)
+        answer, count = self._unpictured(answer, count)
         present = answer.presence
-        if question.favourites and refine.says_nothing(refine.fast(answer.trace.refined)):
+        marked = (question.favourites or self._facets) and answer.hits and not answer.note
+        if marked and refine.says_nothing(refine.fast(answer.trace.refined)):
             present = 1.0  # favourites are there, and nothing else was asked
         lines = (*answer.trace.cues, *self._lines)
         trace = replace(answer.trace, query=self._request.query, cues=lines)
@@ -124,6 +131,53 @@ class _Search:
         self._lines.append(f"spelt {mended!r}")
         return again
 
+    def _unpictured(self, answer: Answer, count: int | None) -> tuple[Answer, int | None]:
+        """A doubtful answer and its count, with a note of the words that the image encoder does not know.
+
+        Then no photo is known not to show them, so that there is no count of 0.
+        """
+        refined = answer.trace.refined
+        english = not self._engine.is_glossed(self._request.query)
+        if not answer.doubtful or not english or answer.note or refine.says_nothing(refined):
+            return answer, count
+        words = unpictured(refined, self._engine.models)
+        if not words:
+            return answer, count
+        return replace(answer, note=not_searched(words)), count or None
+
+    def _by_facts(self, text: str, answer: Answer, options: SearchOptions) -> Answer:
+        """`answer`, certain where a time or place alone is asked for, doubtful where no photo fits it."""
+        within = self._all_of(options.within)
+        facts = asked_facts(self._cues(text), self._engine.album, within, options.then)
+        if facts is None:
+            return answer
+        note = None if len(facts.inside) else facts.none
+        cues = self._cues(text)
+        if facts.only and not (note and self._may_be_told(answer, cues)):
+            return replace(answer, hits=facts.judged(answer.hits), presence=0.0 if note else 1.0, note=note)
+        answer = self._elsewhere(text, answer)
+        if cues.times and not len(facts.times) and answer.hits and answer.hits[0].taken_at is not None:
+            answer = self._lowered(answer, max(cue.confidence for cue in cues.times))
+        return replace(answer, note=note if answer.doubtful else None)
+
+    def _may_be_told(self, answer: Answer, cues: Cues) -> bool:
+        """Whether a hit's memory names the place, or the album has no date or position that would say it."""
+        facts = self._engine.facts
+        if (cues.times and not facts.dated.any()) or (cues.places and not facts.placed.any()):
+            return True
+        told = " ".join(
+            memory.text.casefold()
+            for photo in self._engine.album.photos([hit.row for hit in answer.hits])
+            for memory in photo.memories
+        )
+        return any(place.name.casefold() in told for place in cues.places if place.photos == 0)
+
+    def _lowered(self, answer: Answer, confidence: float) -> Answer:
+        """`answer`, less likely by the confidence of a cue that it does not fit."""
+        left = 1 - confidence
+        hits = tuple(replace(hit, probability=round(hit.probability * left, 4)) for hit in answer.hits)
+        return replace(answer, hits=hits, presence=round(answer.presence * left, 4))
+
     def _elsewhere(self, text: str, answer: Answer) -> Answer:
         """`answer`, less likely if the query names a place where the album has no photo.
 
@@ -140,10 +194,8 @@ class _Search:
         wrong = [place for place in places if place.name.casefold() not in told]
         if not wrong:
             return answer
-        left = 1 - max(place.confidence for place in wrong)
         self._lines.append(f"no photo in {wrong[0].name}")
-        hits = tuple(replace(hit, probability=round(hit.probability * left, 4)) for hit in answer.hits)
-        return replace(answer, hits=hits, presence=round(answer.presence * left, 4))
+        return self._lowered(answer, max(place.confidence for place in wrong))
 
     def _within(self, within: RowSet | None) -> RowSet | None:
         """The photos that may be shown; None: all."""
@@ -151,6 +203,9 @@ class _Search:
         allowed = self._all_of(within)
         if question.pictures and 0 < len(self._engine.facts.pictured) < total:
             allowed = allowed.among(self._engine.facts.pictured)
+        if self._facets:
+            allowed = allowed.among(self._facets.rows)
+            self._lines += self._facets.told
         if question.favourites:
             allowed = allowed.among(self._engine.facts.favourites)
             self._lines.append(f"favourites only: {len(allowed)}")

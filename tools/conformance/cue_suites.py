@@ -74,6 +74,14 @@ _MORE = (
     "Tokyo",
     "Japan",
 )
+_OUTLINED = ("PT", "FJ")  # countries whose borders the extract has; the others have boxes
+_BORDERS = (
+    "beach in France",
+    "not in France",
+    "at sea near Fiji",
+    "dinner in Fiji",
+    "holidays in France, Fiji",
+)
 _TOWNS = 3  # of each name, the most populous first
 
 
@@ -89,7 +97,8 @@ def committed(folder: Path) -> list[Suite]:
         test_anchors.READ,
     ]
     languages = [row[0] for row in test_languages.FOREIGN]
-    queries = [*PLAIN, *(row[0] for table in tables for row in table), *generated(60, 1), *languages]
+    told = [*PLAIN, *(row[0] for table in tables for row in table), *generated(60, 1), *languages]
+    queries = [*told, *_BORDERS]
     return [suite(list(dict.fromkeys(map(str, queries))), path, "gazetteer.sqlite")]
 
 
@@ -117,6 +126,7 @@ def write_gazetteer(path: Path) -> None:
         ids = ",".join(str(place) for place in sorted(place_ids))
         for table, column in (("places", "id"), ("names", "place_id"), ("parts", "place_id")):
             db.execute(f"DELETE FROM {table} WHERE {column} NOT IN ({ids})")
+        db.execute("DELETE FROM borders WHERE country_code NOT IN (?, ?)", _OUTLINED)
         db.execute("PRAGMA page_size = 1024")
         db.execute("VACUUM")
         db.close()
@@ -128,7 +138,8 @@ def ms(*when: int) -> int:
 
 
 EXTENT = (ms(2009, 3, 1), ms(2012, 9, 1))
-# latitude, longitude of an album's photos: Paris (two), Lisbon, Kyoto, Texas, Sydney, Zürich, New York
+# latitude, longitude of an album's photos: Paris (two), Lisbon, Kyoto, Texas, Sydney, Zürich, New York,
+# Badajoz (in Portugal's box), Madeira, Taveuni (on the antimeridian)
 POSITIONS = (
     (48.857, 2.352),
     (48.86, 2.34),
@@ -138,6 +149,9 @@ POSITIONS = (
     (-33.87, 151.21),
     (47.37, 8.54),
     (40.71, -74.0),
+    (38.88, -6.97),
+    (32.65, -16.9),
+    (-16.8, -179.97),
 )
 HOME = Cube(south=47.9, north=48.1, west=11.4, east=11.7)
 EVENTS = {

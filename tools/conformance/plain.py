@@ -98,8 +98,20 @@ def _in_cube(point: Point, cube: dict[str, Any], doubt: bool) -> bool:
     if (south is not None and lat < south) or (north is not None and lat > north):
         return False
     if west is not None and east is not None and west > east:
-        return bool(lon >= west or lon <= east)
-    return bool((west is None or lon >= west) and (east is None or lon <= east))
+        inside = lon >= west or lon <= east
+    else:
+        inside = (west is None or lon >= west) and (east is None or lon <= east)
+    return bool(inside) and ("border" not in cube or _bordered(lat, lon, cube["border"]))
+
+
+def _bordered(lat: int, lon: int, rings: list[list[tuple[int, int]]]) -> bool:
+    """Whether a line westwards crosses the rings an odd number of times."""
+    crossed = 0
+    for ring in rings:
+        for ends in zip(ring, [*ring[1:], ring[0]], strict=True):
+            (south, at), (north, to) = sorted(ends, key=lambda end: end[0])
+            crossed += south <= lat < north and (lon - at) * (north - south) >= (to - at) * (lat - south)
+    return crossed % 2 == 1
 
 
 def _graph(suite: Suite, case: Case, folder: Path) -> Any:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gamer.index.borders import Border
 from gamer.index.errors import AlbumError
 from gamer.index.records import Cube
-from gamer.index.space.cubes import Space
+from gamer.index.space.cubes import E7, Space
 from gamer.index.space.kdtree import HIGHEST, LOWEST, Box, Int64Array, KDTree, build
 from tools.conformance.fixture import Case, Suite, base64_of
 
@@ -29,6 +30,9 @@ def committed(folder: Path) -> list[Suite]:
         _cubes(f"cubes-{name}-{n:02d}", name, blobs[name], cubes)
         for name in blobs
         for n, cubes in enumerate(_CUBES)
+    ]
+    cases += [
+        _cubes(f"cubes-bordered-{n}", "main", blobs["main"], cubes) for n, cubes in enumerate(_BORDERED)
     ]
     rng = random.Random(11)
     cases += [
@@ -72,6 +76,7 @@ def points(n: int, seed: int) -> Int64Array:
     return out
 
 
+WORLD: dict[str, Any] = {"south": -90.0, "north": 90.0, "west": -180.0, "east": 180.0}
 _CUBES: tuple[list[Cube], ...] = (
     [],
     [Cube()],
@@ -90,6 +95,35 @@ _CUBES: tuple[list[Cube], ...] = (
     [Cube(south=-90.0, north=90.0, west=-180.0, east=180.0)],
     [Cube(start=0, end=0), Cube(start=1_200_000_000_000, end=1_200_000_000_000 + 400 * DAY)],
 )
+_STAR = [(-80, -170), (85, -20), (-85, 30), (70, 175), (20, 20)]  # its edges cross
+_HOLED = [
+    [
+        (470_000_000, 100_000_000),
+        (490_000_000, 100_000_000),
+        (490_000_000, 120_000_000),
+        (470_000_000, 120_000_000),
+    ],
+    [(480_000_000, 110_000_000), (480_004_000, 110_003_000), (479_997_000, 110_002_000)],
+]
+_BORDERED: tuple[list[Cube], ...] = (
+    [Cube(border=Border("A", [np.array(_STAR) * E7]), **WORLD)],
+    [
+        Cube(
+            1_300_000_000_000,
+            1_500_000_000_000,
+            47.0,
+            49.0,
+            10.0,
+            12.0,
+            Border("B", [*map(np.array, _HOLED)]),
+        )
+    ],
+    [
+        Cube(border=Border("B", [*map(np.array, _HOLED)]), **WORLD),
+        Cube(south=-60.0, north=60.0, west=170.0, east=-170.0),
+        Cube(start=1_600_000_000_000, border=Border("A", [np.array(_STAR) * E7]), **WORLD),
+    ],
+)
 # k, latitude, longitude, time, metres an hour
 _NEAR: tuple[tuple[int, float | None, float | None, int | None, float], ...] = (
     (5, 48.0, 11.0, None, 1000.0),
@@ -105,6 +139,12 @@ _NEAR: tuple[tuple[int, float | None, float | None, int | None, float], ...] = (
 
 def cube_json(cube: Cube) -> dict[str, Any]:
     return {side: getattr(cube, side) for side in SIDES}
+
+
+def _given(cube: Cube) -> dict[str, Any]:
+    """With the rings of its border, if it has one."""
+    border = {"border": [ring.tolist() for ring in cube.border.rings]} if cube.border else {}
+    return cube_json(cube) | border
 
 
 def random_cube(rng: random.Random) -> Cube:
@@ -140,7 +180,7 @@ def _space(blob: bytes) -> Space:
 
 def _cubes(name: str, tree: str, blob: bytes, cubes: list[Cube]) -> Case:
     return Case(
-        name, {"op": "cubes", "tree": tree, "cubes": [cube_json(cube) for cube in cubes]}, answer(blob, cubes)
+        name, {"op": "cubes", "tree": tree, "cubes": [_given(cube) for cube in cubes]}, answer(blob, cubes)
     )
 
 

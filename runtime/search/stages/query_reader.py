@@ -61,12 +61,7 @@ def resolved(parts: Parts, cues: Cues) -> Cues:
 
 def _photos_at(album: Album, place: Place) -> int:
     """The number of photos in a place."""
-    boxes = place.parts or ((place.south, place.north, place.west, place.east),)
-    return len(
-        album.within(
-            [Cube(south=south, north=north, west=west, east=east) for south, north, west, east in boxes]
-        )
-    )
+    return len(album.within(place.boxes))
 
 
 def _quoted(parts: Parts, query: str, cues: Cues, wall: datetime) -> Cues:

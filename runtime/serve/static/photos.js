@@ -94,6 +94,7 @@ export function notHere({ answer, doubtful }) {
   const likely = percent(answer.presence);
   if (!answer.hits.length) return null;
   if (answer.count !== null && !doubtful) return { title: `${answer.count} ${answer.count === 1 ? "photo" : "photos"}.`, text: "Counted by what fits the query; copies count once." };
+  if (doubtful && answer.note) return { title: `${answer.note[0].toUpperCase()}${answer.note.slice(1)}.`, text: `The chance that what you mean is here at all: ${likely}. These come nearest.` };
   if (doubtful) return { title: "Probably not in this album.", text: `The chance that what you mean is here at all: ${likely}. These come nearest.` };
   if (answer.trace.widened) return { title: "No photo fits that time and place.", text: "The cue was set aside and the whole album ranked: take these with a grain of salt." };
   return null;

@@ -12,7 +12,7 @@ from gamer.runtime.glosses.letters import Names
 from gamer.runtime.glosses.reading import Reader
 from gamer.runtime.glosses.table import GlossTable, Rule
 
-LANGUAGES = ("de", "fr", "es", "ru")
+LANGUAGES = ("de", "fr", "es", "ru", "it", "pt", "nl")
 
 
 def test_there_are_sixty_translations_of_each_language_and_no_english_text() -> None:

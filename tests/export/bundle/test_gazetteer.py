@@ -277,9 +277,9 @@ def test_opening_reads_no_table_and_every_query_uses_an_index(
         statements.clear()
         assert opened.nearest(48.85, 2.35)
         assert opened.nearest(-16.6, -179.95, max_km=120)
-        assert opened.lookup("United States")[0].parts
+        assert opened.lookup("France")[0].parts
         assert opened.lookup("Paris")
-    assert len(statements) == 8  # positions: 2, and 3 with the second radius; a country: 2; a city: 1
+    assert len(statements) == 9  # positions: 2, and 3 with the second radius; a country: 3; a city: 1
     with closing(connect(built.path)) as db:
         for statement in statements:
             plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {statement}")]
@@ -328,3 +328,61 @@ def test_a_truncated_gazetteer_raises_a_gazetteer_error(built: build.GazetteerSt
         opened = Gazetteer.open(cut)
         for name in ("Paris", "Tokyo", "Zürich", "Lima", "Austin"):
             opened.lookup(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "outside"),
+    [
+        # London, Dutch windmills, the Channel's other shore; Corsica, Réunion, a beach, a boat off Nice
+        (
+            "France",
+            [(42.7, 9.45), (-21.1, 55.5), (43.69, 7.26), (43.5, 7.2), (50.95, 1.6)],
+            [(51.5, -0.12), (51.88, 4.64), (51.13, 1.31), (46.2, 6.14), (49.61, 6.13)],
+        ),
+        ("Italy", [(41.9, 12.5), (46.5, 11.35)], [(47.5576, 10.7498), (43.74, 7.42), (46.0, 8.95)]),
+        ("Egypt", [(30.04, 31.23), (27.9, 34.3)], [(31.5, 34.46), (29.55, 34.95), (31.95, 35.93)]),
+        ("United States", [(42.33, -83.05), (51.88, -176.65)], [(42.3, -83.03), (32.5, -117.05)]),
+        ("Russia", [(64.73, 177.5), (66.0, -173.0), (54.7, 20.5)], [(54.68, 25.28), (60.17, 24.94)]),
+        ("Fiji", [(-16.8, -179.97), (-17.8, 177.4)], [(-13.8, -171.8)]),
+        ("Martinique", [(14.6, -61.0)], [(16.0, -61.7)]),
+        ("Michigan", [(42.33, -83.05)], [(42.3, -83.03)]),
+    ],
+)
+def test_a_country_ends_at_its_border(
+    gazetteer: Gazetteer, name: str, inside: list[tuple[float, float]], outside: list[tuple[float, float]]
+) -> None:
+    place = gazetteer.lookup(name)[0]
+    assert place.border is not None
+    assert [p for p in inside if not place.contains(*p)] == []
+    assert [p for p in outside if place.contains(*p)] == []
+    assert all(cube.border is place.border for cube in place.boxes)
+
+
+def test_every_city_lies_in_its_country_or_near_it(built: build.GazetteerStats) -> None:
+    with Gazetteer.open(built.path) as opened, closing(sqlite3.connect(built.path)) as db:
+        countries = db.execute("SELECT name, country_code FROM places WHERE kind = 'country'").fetchall()
+        wrong = total = 0
+        for name, code in countries:
+            place = next(p for p in opened.lookup(name) if p.kind == "country" and p.country_code == code)
+            sql = "SELECT lat, lon FROM places WHERE kind = 'city' AND country_code = ?"
+            at = db.execute(sql, (code,)).fetchall()
+            total += len(at)
+            wrong += sum(not place.contains(*position) for position in at)
+    assert wrong < 0.003 * total
+
+
+def test_a_gazetteer_without_borders_has_boxes_and_one_with_broken_borders_is_read(
+    built: build.GazetteerStats, tmp_path: Path
+) -> None:
+    for n, change in enumerate(
+        ("DROP TABLE borders", "UPDATE borders SET ring = x'00'", "UPDATE borders SET ring = 'text'")
+    ):
+        path = tmp_path / f"{n}.sqlite"
+        path.write_bytes(built.path.read_bytes())
+        with closing(sqlite3.connect(path)) as db:
+            db.execute(change)
+            db.commit()
+        with Gazetteer.open(path) as opened:
+            france = opened.lookup("France")[0]
+        assert france.border is None
+        assert france.contains(51.0, 4.0)

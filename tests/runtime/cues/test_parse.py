@@ -412,7 +412,8 @@ def test_a_place_without_photos_makes_no_cube_and_stays_in_the_text(gazetteer: G
 
 
 def test_a_country_is_searched_in_all_its_boxes(gazetteer: Gazetteer) -> None:
-    cues = parse("beach in the US in 2010", NOW, gazetteer, EXTENT)
+    cues = parse("beach in France in 2010", NOW, gazetteer, EXTENT)
+    assert all(cube.border and cube.border.code == "FR" for cube in cues.cubes)
     assert len(cues.cubes) == len(cues.places[0].boxes) > 1
     assert len({c.west for c in cues.cubes}) == len(cues.cubes)
 

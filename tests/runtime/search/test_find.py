@@ -49,3 +49,15 @@ def test_misspelt_words_are_mended_only_where_nothing_was_found(engine: Engine) 
 def test_photos_are_counted(engine: Engine) -> None:
     assert engine.search("how many photos from Berlin do I have", now=NOW, options=AS_ASKED).count == 2
     assert engine.search("photos from Berlin", now=NOW, options=AS_ASKED).count is None
+
+
+@pytest.mark.parametrize("query", ["giraffe", "how many windmills"])
+def test_an_answer_says_that_pictures_cannot_be_searched_for_a_word(engine: Engine, query: str) -> None:
+    answer = engine.search(query, now=NOW, options=AS_ASKED)
+    assert answer.doubtful and answer.count is None
+    assert answer.note and answer.note.startswith("pictures cannot be searched for ")
+
+
+def test_what_a_class_or_a_memory_shows_is_searched_as_before(engine: Engine) -> None:
+    for query in ("cat", "beach", "Emma's theatre play"):
+        assert engine.search(query, now=NOW, options=AS_ASKED).note is None

@@ -81,3 +81,38 @@ def test_a_receipt_is_found_by_the_date_that_is_printed_on_it(tmp_path: Path) ->
     assert "dated by what is printed on them: 1" in answer.trace.cues
     assert engine.search("the receipt from April 11th, 2026", now=NOW, options=AS_ASKED).hits[0].id == "r3"
     engine.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "presence", "note"),
+    [
+        ("photos from 2025", 1.0, None),
+        ("everything from March 2025", 1.0, None),
+        ("photos from November 2017", 0.0, "none from November 2017"),
+        ("how many photos in 2017", 0.0, "none in 2017"),
+    ],
+)
+def test_what_the_dates_alone_decide_is_certain(
+    cats: Engine, query: str, presence: float, note: str | None
+) -> None:
+    answer = cats.search(query, now=NOW, options=AS_ASKED)
+    assert (answer.presence, answer.note) == (presence, note)
+    fits = [hit.probability for hit in answer.hits if hit.id == "b"]
+    assert fits == [presence] and all(h.probability == 0 for h in answer.hits if h.id != "b")
+    assert answer.count == (0 if query.startswith("how many") else None)
+
+
+def test_a_thing_in_a_year_without_a_photo_is_unlikely_and_the_year_is_named(cats: Engine) -> None:
+    here, not_here = (cats.search(f"the cat in {y}", now=NOW, options=AS_ASKED) for y in (2025, 2017))
+    assert here.note is None
+    assert not_here.note == "none in 2017" and not_here.doubtful
+    assert not_here.presence < here.presence / 3
+
+
+def test_an_album_without_dates_does_not_say_that_a_year_has_no_photo(tmp_path: Path) -> None:
+    (tmp_path / "photos.jsonl").write_text('{"id": "a", "memories": [{"source": "note", "text": "a cat"}]}\n')
+    models = fake_models()
+    engine = Engine(models, Album.open(build(tmp_path / "photos.jsonl", models, tmp_path / "a.gamer").path))
+    answer = engine.search("photos from 2017", now=NOW, options=AS_ASKED)
+    assert answer.presence > 0
+    engine.close()

@@ -27,7 +27,11 @@ enum TreeSuite {
     static func cube(_ raw: JSON) -> Cube {
         Cube(
             start: raw["start"]?.int, end: raw["end"]?.int, south: raw["south"]?.double, north: raw["north"]?.double, west: raw["west"]?.double,
-            east: raw["east"]?.double)
+            east: raw["east"]?.double, border: raw["border"]?.array.map { Border(code: "", rings: $0.map(ring)) })
+    }
+
+    private static func ring(_ raw: JSON) -> [Border.Point] {
+        (raw.array ?? []).map { Border.Point(lat: $0[0]?.int ?? 0, lon: $0[1]?.int ?? 0) }
     }
 
     static func json(_ cube: Cube) -> JSON {

@@ -1,5 +1,6 @@
 package gamer.replay
 
+import gamer.album.Border
 import gamer.album.Cube
 import java.util.Base64
 import org.json.JSONArray
@@ -47,7 +48,10 @@ fun base64(bytes: ByteArray): String = Base64.getEncoder().encodeToString(bytes)
 
 fun cube(raw: JSONObject): Cube = Cube(
     raw.longOrNull("start"), raw.longOrNull("end"), raw.realOrNull("south"), raw.realOrNull("north"), raw.realOrNull("west"), raw.realOrNull("east"),
+    if (raw.has("border")) Border("", raw.getJSONArray("border").arrays().map { ring(it) }) else null,
 )
+
+private fun ring(points: JSONArray): IntArray = points.arrays().flatMap { listOf(it.getInt(0), it.getInt(1)) }.toIntArray()
 
 fun json(cube: Cube): JSONObject =
     json("start" to cube.start, "end" to cube.end, "south" to cube.south, "north" to cube.north, "west" to cube.west, "east" to cube.east)

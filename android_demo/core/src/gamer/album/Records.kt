@@ -36,7 +36,7 @@ data class Mention(val name: String, val kind: String, val parent: String? = nul
 
 /**
  * A box in space-time, in wall time (ms). A side that is null is unbounded; [west] > [east] means that the
- * box crosses the antimeridian.
+ * box crosses the antimeridian. [border]: of the positions in the box, only those inside of it.
  */
 data class Cube(
     val start: Long? = null,
@@ -45,6 +45,7 @@ data class Cube(
     val north: Double? = null,
     val west: Double? = null,
     val east: Double? = null,
+    val border: Border? = null,
 ) {
     val hasTime: Boolean get() = start != null || end != null
     val hasPlace: Boolean get() = south != null || north != null || west != null || east != null

@@ -24,26 +24,32 @@ class Space(private val tree: KdTree, private val n: Int, private val late: IntA
     /** The photos in any of the cubes. Empty [cubes] is the paper's "N/A": every photo. */
     fun inCubes(cubes: List<Cube>): CubeResult {
         if (cubes.isEmpty()) return CubeResult(IntArray(n) { it }, IntArray(n) { it }, 0)
-        val known = cubes.flatMap { boxesOf(it).first }
-        val beside = cubes.flatMap { boxesOf(it).second }
         val all = BooleanArray(n)
         val inside = BooleanArray(n)
         val stale = BooleanArray(maxOf(n, tree.size)) { it >= n }
         late.forEach { stale[it] = true }
-        val found = tree.hits(known + beside)
-        for (i in found.rows.indices) {
-            val row = found.rows[i]
-            if (stale[row]) continue
-            all[row] = true
-            if (found.boxes[i] < known.size) inside[row] = true
+        var visited = 0
+        for ((border, within) in cubes.groupBy { it.border }) {
+            val known = within.flatMap { boxesOf(it).first }
+            val beside = within.flatMap { boxesOf(it).second }
+            fun mark(row: Int, box: Int) {
+                if (border != null && !isBeside(border, row)) return
+                all[row] = true
+                if (box < known.size) inside[row] = true
+            }
+            val found = tree.hits(known + beside)
+            for (i in found.rows.indices) if (!stale[found.rows[i]]) mark(found.rows[i], found.boxes[i])
+            val more = lateTree.hits(known + beside)
+            for (i in more.rows.indices) mark(late[more.rows[i]], more.boxes[i])
+            visited += found.visited + more.visited
         }
-        val more = lateTree.hits(known + beside)
-        for (i in more.rows.indices) {
-            all[late[more.rows[i]]] = true
-            if (more.boxes[i] < known.size) inside[late[more.rows[i]]] = true
-        }
-        return CubeResult(Rows.where(all), Rows.where(inside), found.visited + more.visited)
+        return CubeResult(Rows.where(all), Rows.where(inside), visited)
     }
+
+    private val places: Array<LongArray> by lazy { columns() }
+
+    /** Whether a photo lies inside a border, or has no place. */
+    private fun isBeside(border: Border, row: Int): Boolean = places[0][row] == LOWEST || border.holds(places[0][row], places[1][row])
 
     /**
      * The k rows nearest to a place (degrees), a time (ms), or both, nearest first. [metresAnHour]: how many

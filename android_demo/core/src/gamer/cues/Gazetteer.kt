@@ -1,9 +1,11 @@
 package gamer.cues
 
+import gamer.album.Border
 import gamer.album.Cube
 import gamer.album.Database
 import gamer.album.DatabaseError
 import gamer.album.DatabaseOpener
+import gamer.album.Space
 import gamer.album.asInt
 import gamer.album.asLong
 import gamer.album.asReal
@@ -13,20 +15,23 @@ import gamer.common.PyText
 import gamer.common.RuntimeFailure
 import gamer.common.oneLine
 import java.io.File
+import java.nio.ByteBuffer
+import java.nio.ByteOrder
 import java.text.Normalizer
 
 /** South, north, west, east in degrees; west > east crosses the antimeridian. */
 class PlaceBox(val south: Double, val north: Double, val west: Double, val east: Double) {
     fun holds(lat: Double, lon: Double): Boolean = lat in south..north && (if (west <= east) lon in west..east else lon >= west || lon <= east)
 
-    fun cube(): Cube = Cube(south = south, north = north, west = west, east = east)
+    fun cube(border: Border?): Cube = Cube(south = south, north = north, west = west, east = east, border = border)
 }
 
 /**
  * A city, country or region with its extent. [primary]: the name asked for is the place's official or usual
  * English name, not an alternate one. [word]: that name is also an English word (Nice, Reading). [given]:
  * that name is also a given name (Florence). [parts]: the boxes of a country with distant parts, such as
- * Hawaii; empty if one box is enough.
+ * Hawaii; empty if one box is enough. [border]: the outline of the country that it is or lies in; null for a
+ * city, and where none is known.
  */
 class Place(
     val id: Long,
@@ -41,11 +46,13 @@ class Place(
     val word: Boolean = false,
     val given: Boolean = false,
     val parts: List<PlaceBox> = emptyList(),
+    val border: Border? = null,
 ) {
     /** The place's extent, one box or several. */
     val boxes: List<PlaceBox> get() = parts.ifEmpty { listOf(extent) }
 
-    fun contains(lat: Double, lon: Double): Boolean = boxes.any { it.holds(lat, lon) }
+    fun contains(lat: Double, lon: Double): Boolean =
+        boxes.any { it.holds(lat, lon) } && (border == null || border.holds(Space.toE7(lat), Space.toE7(lon)))
 }
 
 /**
@@ -56,6 +63,8 @@ class Gazetteer private constructor(private val db: Database, private val path: 
     private val cached = object : LinkedHashMap<String, List<Place>>(256, 0.75f, true) {
         override fun removeEldestEntry(eldest: Map.Entry<String, List<Place>>): Boolean = size > CACHED
     }
+
+    private val borders = HashMap<String, Border?>()
 
     override fun close() = synchronized(this) { db.close() }
 
@@ -120,8 +129,25 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         val parts = if (hasParts && row.size > 11 && row[2] == "country") parts(row[0].asLong()) else emptyList()
         return Place(
             row[0].asLong(), row[1].asText(), row[2].asText(), row[3].asText(), row[4].asReal(), row[5].asReal(), box(row, 6), row[10].asLong(),
-            flags and PRIMARY != 0, flags and WORD != 0, flags and GIVEN != 0, parts,
+            flags and PRIMARY != 0, flags and WORD != 0, flags and GIVEN != 0, parts, if (row[2] == "city") null else border(row[3].asText()),
         )
+    }
+
+    private fun border(code: String): Border? = if (code.isEmpty()) null else borders.getOrPut(code) { read(code) }
+
+    /** The border of a country; null if the file has none. Rings that are no rings are left out. */
+    private fun read(code: String): Border? {
+        val rows = try {
+            db.query("SELECT ring FROM borders WHERE country_code = ? ORDER BY rowid", code)
+        } catch (_: DatabaseError) { // an older file has no such table
+            return null
+        }
+        val blobs = rows.mapNotNull { it[0] as? ByteArray }
+        if (blobs.sumOf { it.size.toLong() / POINT } > MAX_BORDER) throw RuntimeFailure("$path: the border of $code has too many points")
+        val rings = blobs.filter { it.size >= 3 * POINT && it.size % POINT == 0 }.map { blob ->
+            IntArray(blob.size / 4).also { ByteBuffer.wrap(blob).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().get(it) }
+        }
+        return if (rings.isEmpty()) null else Border(code, rings)
     }
 
     private fun parts(id: Long): List<PlaceBox> =
@@ -145,6 +171,8 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         private const val MAX_CANDIDATES = 24
         private const val CACHED = 4096
         private const val NEARBY_KM = 8.0
+        private const val POINT = 8 // bytes of a border's point: latitude and longitude, int32, little-endian
+        private const val MAX_BORDER = 1_000_000L // points
         private const val KM_PER_DEGREE = 111.195
         private const val COLUMNS = "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
         private val LETTERS = mapOf('ø' to "o", 'ł' to "l", 'đ' to "d", 'ı' to "i", 'æ' to "ae", 'œ' to "oe", 'ð' to "d", 'þ' to "th")

@@ -228,7 +228,7 @@ class Places(private val tables: CueTables, private val gazetteer: Gazetteer) {
     }
 
     private fun boxes(place: Place, wide: Boolean): List<Cube> {
-        if (!wide || place.kind != "city") return place.boxes.map { it.cube() }
+        if (!wide || place.kind != "city") return place.boxes.map { it.cube(place.border) }
         val grow = minOf(2.0, NEAR_DEG / maxOf(0.1, 1 - Math.abs(place.lat) / 90))
         val west = Gazetteer.mod360(place.extent.west - grow + 180) - 180
         val east = Gazetteer.mod360(place.extent.east + grow + 180) - 180

@@ -63,12 +63,16 @@ public struct Space: Sendable {
     /// The photos in any of the cubes. Empty `cubes` is the paper's "N/A": every photo.
     public func inCubes(_ cubes: [Cube]) -> CubeResult {
         if cubes.isEmpty { return CubeResult(rows: Array(0..<count), inside: Array(0..<count)) }
-        let split = cubes.map(Space.boxes)
-        let known = split.flatMap(\.known)
         var rows = [Bool](repeating: false, count: max(count, tree.count)), inside = rows
-        for (row, box) in hits(known + split.flatMap(\.beside)) {
-            rows[row] = true
-            if box < known.count { inside[row] = true }
+        let places = cubes.contains { $0.border != nil } ? columns() : []
+        for border in Words.unique(cubes.map(\.border)) {
+            let split = cubes.filter { $0.border == border }.map(Space.boxes), known = split.flatMap(\.known)
+            for (row, box) in hits(known + split.flatMap(\.beside)) {
+                // A photo without a place is in no country, and may be in each.
+                if let border, places[0][row] != KDTree.lowest, !border.holds(places[0][row], places[1][row]) { continue }
+                rows[row] = true
+                if box < known.count { inside[row] = true }
+            }
         }
         return CubeResult(rows: marked(rows), inside: marked(inside))
     }

@@ -179,7 +179,9 @@ public struct CueReader: Sendable {
         if spans.isEmpty { spans = [Interval(nil, nil)] }
         // Latest first, so that the limit drops the oldest.
         let crossed = spans.reversed().flatMap { when in
-            boxes.map { Cube(start: when.start, end: when.end, south: $0?.south, north: $0?.north, west: $0?.west, east: $0?.east) }
+            boxes.map {
+                Cube(start: when.start, end: when.end, south: $0?.south, north: $0?.north, west: $0?.west, east: $0?.east, border: $0?.border)
+            }
         }
         return crossed.prefix(CueReader.maxCubes).reversed()
     }

@@ -8,12 +8,15 @@ public final class Gazetteer: @unchecked Sendable {
     private static let version = 2  // version 1 has no parts: each country is one box
     private static let columns = "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
     private static let kmPerDegree = 111.195
+    private static let point = 8  // bytes of a border's point: latitude and longitude, int32, little-endian
+    private static let maxBorder = 1_000_000  // points
 
     public let path: String
     private let db: Database
     private let hasParts: Bool
     private let lock = NSLock()
     private var known: [Text: [Place]] = [:]
+    private var borders: [String: Border?] = [:]
 
     /// Opens a gazetteer. Raises Failure.runtime for a file that is not one.
     public init(_ path: String) throws {
@@ -94,10 +97,38 @@ public final class Gazetteer: @unchecked Sendable {
                 place.parts = try query("SELECT south, north, west, east FROM parts WHERE place_id = ? ORDER BY rowid", [.integer(place.id)])
                     .map { Gazetteer.box($0[...]) }
             }
+            if place.kind != "city" && !place.countryCode.isEmpty { place.border = try border(place.countryCode) }
             found.append((place, place.isPrimary ? Double(place.population) : Double(place.population) / 4))
         }
         found.sort { $0.weight != $1.weight ? $0.weight > $1.weight : $0.place.id < $1.place.id }
         return found.prefix(24).map(\.place)
+    }
+
+    private func border(_ code: String) throws -> Border? {
+        if let found = borders[code] { return found }
+        let found = try readBorder(code)
+        borders[code] = .some(found)
+        return found
+    }
+
+    /// The border of a country; nil if the file has none. Rings that are no rings are left out.
+    private func readBorder(_ code: String) throws -> Border? {
+        // An older file has no such table.
+        guard let rows = try? db.rows("SELECT ring FROM borders WHERE country_code = ? ORDER BY rowid", [.text(code)]) else { return nil }
+        let blobs = rows.compactMap { $0[0].blob }
+        guard blobs.reduce(0, { $0 + $1.count / Gazetteer.point }) <= Gazetteer.maxBorder else {
+            throw Failure.runtime("\(path): the border of \(code) has too many points")
+        }
+        let rings = blobs.filter { $0.count >= 3 * Gazetteer.point && $0.count % Gazetteer.point == 0 }
+        func number(_ blob: [UInt8], _ at: Int) -> Int {
+            Int(Int32(bitPattern: (0..<4).reduce(UInt32(0)) { $0 | UInt32(blob[at + $1]) << UInt32(8 * $1) }))
+        }
+        if rings.isEmpty { return nil }
+        return Border(
+            code: code,
+            rings: rings.map { blob in
+                stride(from: 0, to: blob.count, by: Gazetteer.point).map { Border.Point(lat: number(blob, $0), lon: number(blob, $0 + 4)) }
+            })
     }
 
     private static func place(_ row: [Value]) -> Place {

@@ -8,7 +8,7 @@ public struct PlaceBox: Sendable, Equatable {
         south <= lat && lat <= north && (west <= east ? west <= lon && lon <= east : lon >= west || lon <= east)
     }
 
-    var cube: Cube { Cube(south: south, north: north, west: west, east: east) }
+    func cube(_ border: Border?) -> Cube { Cube(south: south, north: north, west: west, east: east, border: border) }
 }
 
 /// A city, country or region with its extent.
@@ -16,7 +16,7 @@ public struct PlaceBox: Sendable, Equatable {
 /// `isPrimary`: the name asked for is the place's official or usual English name, not an alternate one.
 /// `isWord`: that name is also an English word (Nice, Reading). `isGiven`: that name is also a given name
 /// (Florence). `parts`: the boxes of a country with distant parts, such as Hawaii; empty if one box is
-/// enough.
+/// enough. `border`: the outline of the country that it is or lies in; nil for a city, and where none is known.
 public struct Place: Sendable, Equatable {
     public let id: Int
     public let name: String
@@ -30,9 +30,12 @@ public struct Place: Sendable, Equatable {
     public var isWord = false
     public var isGiven = false
     public var parts: [PlaceBox] = []
+    public var border: Border?
 
     /// The place's extent, one box or several.
     public var boxes: [PlaceBox] { parts.isEmpty ? [box] : parts }
 
-    public func contains(_ lat: Double, _ lon: Double) -> Bool { boxes.contains { $0.contains(lat, lon) } }
+    public func contains(_ lat: Double, _ lon: Double) -> Bool {
+        boxes.contains { $0.contains(lat, lon) } && border?.holds(Space.e7(lat), Space.e7(lon)) != false
+    }
 }

@@ -152,7 +152,7 @@ struct PlaceReader {
     }
 
     private func boxes(_ place: Place, wide: Bool) -> [Cube] {
-        if !wide || place.kind != "city" { return place.boxes.map(\.cube) }
+        if !wide || place.kind != "city" { return place.boxes.map { $0.cube(place.border) } }
         let reach = 0.27  // degrees by which "near X" extends the box of X: about 30 km
         let grow = min(2.0, reach / max(0.1, 1 - abs(place.lat) / 90)), box = place.box
         let west = floorMod(box.west - grow + 180, 360) - 180, east = floorMod(box.east + grow + 180, 360) - 180

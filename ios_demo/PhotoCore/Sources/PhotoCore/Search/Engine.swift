@@ -183,9 +183,8 @@ public final class Engine {
 
     /// The number of the album's photos in a place.
     private func near(_ place: Place) -> Int {
-        let boxes = place.boxes
         var count = 0
-        for case let position? in positions where boxes.contains(where: { $0.contains(position.lat, position.lon) }) { count += 1 }
+        for case let position? in positions where place.contains(position.lat, position.lon) { count += 1 }
         return count
     }
 

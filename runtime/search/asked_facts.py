@@ -1,0 +1,77 @@
+"""What a query asks for of time and place, and whether photos of the album are known to fit it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gamer.index import Album, Cube, RowSet
+
+from ..cues.parse import Cues
+from ..cues.places import PlaceCue
+from ..cues.time_ranges import TimeCue
+from ..questions.reader import content
+from .answer import Hit
+
+
+@dataclass(frozen=True, eq=False)
+class AskedFacts:
+    """`none`: what to say where no photo fits. `only`: whether the query says nothing else.
+
+    `times`, `inside`: the photos known to fit the times, and all that is asked, places too; `possible`: those
+    that fit it as far as is known.
+    """
+
+    none: str
+    only: bool
+    times: RowSet
+    inside: RowSet
+    possible: RowSet
+
+    def judged(self, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        """The hits of a query that says nothing else: certain inside, impossible outside."""
+        known, possible = self.inside.mask, self.possible.mask & bool(len(self.inside))
+        return tuple(
+            replace(hit, probability=1.0 if known[hit.row] else hit.probability if possible[hit.row] else 0.0)
+            for hit in hits
+        )
+
+
+def asked_facts(cues: Cues, album: Album, within: RowSet, then: RowSet | None) -> AskedFacts | None:
+    """None for a query that names no time and no place.
+
+    `within`: the photos that may be shown. `then`: those that fit the times by a date printed on them.
+    """
+    named: list[TimeCue | PlaceCue] = [*cues.times, *cues.places]
+    if not named:
+        return None
+    printed = within.mask & (then.mask if then is not None else False)
+    dated = within.among(album.within([Cube(start=cue.start, end=cue.end) for cue in cues.times]))
+    inside = within.among(album.within(cues.cubes)).mask
+    if any(place.photos == 0 for place in cues.places):
+        inside = inside & False
+    elif not cues.places:
+        inside = inside | printed
+    plain = not (cues.negated or cues.recurring or cues.anchors)
+    return AskedFacts(
+        none_of(cues),
+        plain and says_nothing_else(cues, named),
+        RowSet(dated.mask | printed),
+        RowSet(inside),
+        within.among(album.in_cubes(cues.cubes).found),
+    )
+
+
+def none_of(cues: Cues) -> str:
+    """What to say where no photo fits the times and places of `cues`: "none in Paris in 2019"."""
+    named: list[TimeCue | PlaceCue] = [*cues.times, *cues.places]
+    said = " ".join(cue.text for cue in sorted(named, key=lambda cue: cue.span))
+    return f"none {said}" if said[:1].islower() else f"none of {said}"
+
+
+def says_nothing_else(cues: Cues, named: Sequence[TimeCue | PlaceCue]) -> bool:
+    """Whether the query of `cues` is about nothing but what `named` say."""
+    letters = list(cues.query)
+    for first, last in (cue.span for cue in named):
+        letters[first:last] = " " * (last - first)
+    return not content(" ".join("".join(letters).split()))

@@ -1,0 +1,80 @@
+"""Facets that a query names: what is taken out of it, and which photos are left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from gamer.index import Album
+from gamer.runtime.indexing.build import build
+from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.facets import facets
+from gamer.runtime.search.options import AS_ASKED
+from tests.fakes import fake_models
+
+NOW = datetime(2026, 11, 21, 12)
+PHOTOS: list[dict[str, object]] = [
+    {"id": "high", "orientation": "portrait", "camera": "Apple iPhone 12", "taken_at": "2024-03-01T10:00:00"},
+    {"id": "wide", "orientation": "landscape", "camera": "Canon EOS 5D", "lat": 48.1, "lon": 11.5},
+    {"id": "both", "orientation": "landscape", "camera": "Apple iPhone 12", "lat": 48.1, "lon": 11.5},
+]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    rows = [photo | {"memories": [{"source": "note", "text": "a garden"}]} for photo in PHOTOS]
+    (tmp_path / "photos.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    models = fake_models()
+    opened = Engine(models, Album.open(build(tmp_path / "photos.jsonl", models, tmp_path / "a.gamer").path))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "rest", "ids"),
+    [
+        ("garden in portrait format", "garden", {"high"}),
+        ("vertical photos of the garden", "photos of the garden", {"high"}),
+        ("photos in landscape", "photos", {"wide", "both"}),
+        ("photos without a date", "photos", {"wide", "both"}),
+        ("gardens with no location", "gardens", {"high"}),
+        ("gardens taken with the iPhone", "gardens", {"high", "both"}),
+        ("shot on iPhone 12?", "photos", {"high", "both"}),
+        ("horizontal photos taken with my iPhone", "photos", {"both"}),
+    ],
+)
+def test_a_facet_is_taken_out_of_the_query_and_leaves_its_photos(
+    engine: Engine, query: str, rest: str, ids: set[str]
+) -> None:
+    found = facets(query, engine.album, engine.facts)
+    assert found is not None
+    assert found.rest == rest
+    assert {photo.id for photo in engine.album.photos(found.rows.rows)} == ids
+    answer = engine.search(query, now=NOW, options=AS_ASKED)
+    assert {hit.id for hit in answer.hits} == ids
+    assert answer.trace.query == query and set(found.told) <= set(answer.trace.cues)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "a portrait of Anna",
+        "the landscape with the lake",
+        "dinner with the family",
+        "taken with the Nikon",  # the album has none
+        "videos of the cat",  # nor a clip
+        "a date with Anna",
+        "the place without a name",
+    ],
+)
+def test_words_that_are_no_facet_stay_in_the_query(engine: Engine, query: str) -> None:
+    assert facets(query, engine.album, engine.facts) is None
+
+
+def test_facets_alone_are_certain_and_counted(engine: Engine) -> None:
+    answer = engine.search("how many photos without a date", now=NOW, options=AS_ASKED)
+    assert (answer.count, answer.presence) == (2, 1.0)

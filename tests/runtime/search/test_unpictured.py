@@ -1,0 +1,49 @@
+"""Words that an image encoder of named classes does not know."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from gamer.runtime.models.models import Models
+from gamer.runtime.search.unpictured import unpictured
+
+PLANE = {"seashore, coast": (1.0, 0.0), "beach": (0.8, 0.6), "zebra": (0.0, 1.0), "lamp": (-1.0, 0.0)}
+
+
+def _models(labels: tuple[str, ...]) -> Models:
+    """A text tower that knows the words of PLANE; any other points away from them."""
+
+    def encode(texts: list[str]) -> Any:
+        return np.array([PLANE.get(text, (-0.6, -0.8)) for text in texts], np.float32)
+
+    return cast(Models, _Hashed(labels=labels, text=SimpleNamespace(encode=encode)))
+
+
+class _Hashed(SimpleNamespace):
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("giraffe", ("giraffe",)),
+        ("beach", ()),  # by the class that is like it
+        ("the zebras", ()),  # by a class's name
+        ("sea coast", ()),  # by a second name
+        ("giraffe on a beach", ()),
+        ("lamp", ("lamp",)),
+        ("", ()),
+    ],
+)
+def test_a_word_is_known_by_a_name_of_a_class_or_by_one_that_is_like_it(
+    query: str, words: tuple[str, ...]
+) -> None:
+    assert unpictured(query, _models(("seashore, coast", "zebra"))) == words
+
+
+def test_an_encoder_without_classes_knows_every_word() -> None:
+    assert unpictured("giraffe", _models(())) == ()
