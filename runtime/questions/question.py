@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .facets import NONE, Facets
+
 Asks = Literal["photos", "when", "where", "who", "count", "fact"]
 Relation = Literal["", "same", "before", "after", "between"]
 Side = Literal["", "earlier", "later"]
@@ -25,8 +27,8 @@ class Question:
     `without`: what the photos must not show. `favourites`: only photos that the person marked. `pictures`:
     whether photos are asked for by name, not what was said; `about_photos`: whether the text asks about
     photos at all; `shows`: whether it asks to be shown something. `query`: the text that a search takes,
-    without what `without`, `favourites` and a count say. `counts`: whether the number of photos of `query`
-    is asked for. `soon`: `query` with "after the wedding" as "in the week after the wedding", else "".
+    without what `without`, `favourites`, `facets` and a count say. `counts`: whether the number of photos of
+    `query` is asked for. `soon`: `query` with "after the wedding" as "in the week after the wedding", or "".
     """
 
     text: str
@@ -46,6 +48,7 @@ class Question:
     side: Side = ""
     without: tuple[str, ...] = ()
     favourites: bool = False
+    facets: Facets = NONE
     pictures: bool = False
     about_photos: bool = False
     shows: bool = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .excluded import IsCue, leave_out, take_favourites
+from .facets import Has, take_facets
 from .phrases import is_moment, is_plural, names_one, names_several, stripped
 from .query import query_of, said
 from .question import Asks, Question
@@ -25,26 +26,30 @@ def read(
     is_time: IsTime = lambda _: False,
     is_cue: IsCue = lambda _: False,
     has_favourites: bool = True,
+    has: Has = lambda *_: False,
     language: str = "",
 ) -> Question:
     """`is_time`: whether a phrase is nothing but a time ("2015", "Christmas"), which is no anchor.
 
     `is_cue`: whether what is left out is a time or place ("except 2024"), which the reader of cues excludes.
     `has_favourites`: whether a photo of the album is marked; else "my favourite cat" is only words.
+    `has`: whether the album has a facet ("in portrait format"); else it is words too.
     `language`: see words_of. Of `text` the first MAX_READ characters are read.
     """
     source = " ".join(text[:MAX_READ].split())
     written = words_of(source, language)
     words, things = leave_out(written, is_cue)
     words, favourites = take_favourites(words) if has_favourites else (words, False)
+    words, facets = take_facets(words, has)
     request = request_of(words)
-    query = query_of(source if words == written else said(words), words)
+    query = query_of(source if words == written else said(words) or "photos", words)
     question = Question(
         text,
         request.asks,
         exhaustive=any(word.key in ("all", "every", "everything") for word in words),
         without=things,
         favourites=favourites,
+        facets=facets,
         pictures=_begins_with_pictures(words),
         about_photos=_is_about_pictures(words, request),
         shows=request.shows,

@@ -20,14 +20,14 @@ from ..cues.parse import Cues
 from ..cues.places import PlaceCue
 from ..defaults import SET_SEARCHES
 from ..models.models import Models
+from ..questions.facets import NONE, fact_of
 from ..questions.question import Question
 from ..questions.reader import read
-from . import copies, membership, spelling
+from . import copies, facets, membership, spelling
 from .album_facts import AlbumFacts
 from .answer import Answer
 from .asked_facts import asked_facts
 from .confidence import calibrated
-from .facets import facets
 from .options import DEFAULT, FOR_SETS, MAX_K, SILENT, Observer, SearchOptions
 from .stages import refine
 from .state import Request
@@ -75,10 +75,12 @@ class _Search:
         marked = bool(len(engine.facts.favourites))
         options = request.options
         self._language = language = engine.language_of(request.query) if options.gloss else options.language
-        self._facets = facets(request.query, engine.album, engine.facts)
-        query = self._facets.rest if self._facets else request.query
         self._question: Question = read(
-            query, is_cue=self._is_excluded, has_favourites=marked, language=language
+            request.query,
+            is_cue=self._is_excluded,
+            has_favourites=marked,
+            has=lambda kind, value: len(facets.having(engine.album, kind, value)) > 0,
+            language=language,
         )
         self._lines: list[str] = []  # for the trace
 
@@ -98,9 +100,9 @@ class _Search:
         answer = self._by_facts(text, calibrated(answer), asked)
         answer, count = self._unpictured(answer, count)
         present = answer.presence
-        marked = (question.favourites or self._facets) and answer.hits and not answer.note
-        if marked and refine.says_nothing(refine.fast(answer.trace.refined)):
-            present = 1.0  # favourites are there, and nothing else was asked
+        literal = self._is_literal() and answer.hits and not answer.note
+        if literal and refine.says_nothing(refine.fast(answer.trace.refined)):
+            present = 1.0  # they are there, and nothing else was asked
         lines = (*answer.trace.cues, *self._lines)
         trace = replace(answer.trace, query=self._request.query, cues=lines)
         hits = copies.together(self._engine.album, answer.hits)[:most]
@@ -203,17 +205,23 @@ class _Search:
         allowed = self._all_of(within)
         if question.pictures and 0 < len(self._engine.facts.pictured) < total:
             allowed = allowed.among(self._engine.facts.pictured)
-        if self._facets:
-            allowed = allowed.among(self._facets.rows)
-            self._lines += self._facets.told
+        for name, rows in facets.named(self._engine.album, question.facets).items():
+            allowed = allowed.among(rows)
+            self._lines.append(f"{name}: {len(rows)}")
         if question.favourites:
             allowed = allowed.among(self._engine.facts.favourites)
             self._lines.append(f"favourites only: {len(allowed)}")
         for phrase in question.without:
-            unwanted = self._unwanted(phrase)
+            fact = fact_of(phrase)
+            unwanted = facets.knowing(self._engine.facts, fact) if fact else self._unwanted(phrase)
             self._lines.append(f"without {phrase!r}: {len(unwanted)} left out")
             allowed = allowed.without(unwanted)
         return None if allowed.is_full else allowed
+
+    def _is_literal(self) -> bool:
+        """Whether the query asks for what the album knows for certain: favourites, a facet, no date."""
+        question = self._question
+        return question.favourites or question.facets != NONE or any(map(fact_of, question.without))
 
     def _all_of(self, within: RowSet | None) -> RowSet:
         """`within`; all photos for None."""

@@ -11,8 +11,9 @@ import pytest
 
 from gamer.index import Album
 from gamer.runtime.indexing.build import build
+from gamer.runtime.questions.reader import read
 from gamer.runtime.search.engine import Engine
-from gamer.runtime.search.facets import facets
+from gamer.runtime.search.facets import having
 from gamer.runtime.search.options import AS_ASKED
 from tests.fakes import fake_models
 
@@ -50,13 +51,10 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 def test_a_facet_is_taken_out_of_the_query_and_leaves_its_photos(
     engine: Engine, query: str, rest: str, ids: set[str]
 ) -> None:
-    found = facets(query, engine.album, engine.facts)
-    assert found is not None
-    assert found.rest == rest
-    assert {photo.id for photo in engine.album.photos(found.rows.rows)} == ids
+    assert read(query, has=lambda kind, value: len(having(engine.album, kind, value)) > 0).query == rest
     answer = engine.search(query, now=NOW, options=AS_ASKED)
     assert {hit.id for hit in answer.hits} == ids
-    assert answer.trace.query == query and set(found.told) <= set(answer.trace.cues)
+    assert answer.trace.query == query
 
 
 @pytest.mark.parametrize(
@@ -72,7 +70,8 @@ def test_a_facet_is_taken_out_of_the_query_and_leaves_its_photos(
     ],
 )
 def test_words_that_are_no_facet_stay_in_the_query(engine: Engine, query: str) -> None:
-    assert facets(query, engine.album, engine.facts) is None
+    answer = engine.search(query, now=NOW, options=AS_ASKED)
+    assert len(answer.hits) == len(PHOTOS)
 
 
 def test_facets_alone_are_certain_and_counted(engine: Engine) -> None:

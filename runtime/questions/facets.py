@@ -1,0 +1,89 @@
+"""What a question says of facts that an album knows of its photos: their shape, videos, the camera.
+
+Only what the album has is read: "videos of the cat" are words where there is no clip. "A portrait of Anna" is
+about a picture, so that a shape needs its noun ("in portrait format", "vertical photos").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from .words import Word, Words, text_of, words_of
+
+Kind = Literal["clip", "orientation", "camera"]
+Has = Callable[[Kind, str], bool]  # whether a photo of the album has it
+_TIED = frozenset({"at", "from", "in", "of", "with"})  # "video of the cat"; "the video shop" is a shop
+_BY = frozenset({"by", "on", "using", "with"})
+_ARTICLES = frozenset({"a", "an", "my", "our", "the"})
+_CAMERA = 5  # words of a camera's name
+
+
+@dataclass(frozen=True)
+class Facets:
+    """`orientation`: "portrait" or "landscape". `clips`: videos. `camera`: words of its name, as written."""
+
+    orientation: str = ""
+    clips: bool = False
+    camera: str = ""
+
+
+NONE = Facets()
+
+
+def take_facets(words: Words, has: Has) -> tuple[list[Word], Facets]:
+    """The words without the facets that they name, and these."""
+    words, orientation = _orientation(list(words), has)
+    words, clips = _clips(words, has)
+    words, camera = _camera(words, has)
+    return words, Facets(orientation, clips, camera)
+
+
+def fact_of(phrase: str) -> str:
+    """ "date" or "place" if a phrase names nothing but this, "" otherwise: "without a date"."""
+    named = {word.values.get("fact", "") for word in words_of(" ".join(phrase.split()))}
+    return named.pop() if len(named) == 1 else ""
+
+
+def _orientation(words: list[Word], has: Has) -> tuple[list[Word], str]:
+    for at, word in enumerate(words):
+        value, follows = word.values.get("shape", ""), words[at + 1 : at + 2]
+        begin = at - 1 if at and words[at - 1].key == "in" else at
+        if follows and follows[0].has("format"):
+            begin, end = begin, at + 2
+        elif follows and follows[0].has("picture") and word.key != value:
+            begin, end = at, at + 1
+        elif begin < at and (not follows or follows[0].is_mark):
+            end = at + 1
+        else:
+            continue
+        if value and has("orientation", value):
+            return [*words[:begin], *words[end:]], value
+    return words, ""
+
+
+def _clips(words: list[Word], has: Has) -> tuple[list[Word], bool]:
+    for at, word in enumerate(words):
+        follows = words[at + 1] if at + 1 < len(words) else None
+        several = word.key.endswith("s") or follows is None or follows.is_mark or follows.key in _TIED
+        if word.has("clip") and several and has("clip", ""):
+            photos = replace(word, text="photos", key="photos", values={"picture": ""})
+            return [*words[:at], photos, *words[at + 1 :]], True
+    return words, False
+
+
+def _camera(words: list[Word], has: Has) -> tuple[list[Word], str]:
+    """A camera's name ends the question: "taken with my iPhone", "on the Canon"."""
+    end = len(words)
+    while end and words[end - 1].is_mark:
+        end -= 1
+    for at in range(end - 2, max(-1, end - 3 - _CAMERA), -1):
+        if words[at].key not in _BY:
+            continue
+        begin = at - 1 if at and words[at - 1].has("made") else at
+        first = at + 2 if words[at + 1].key in _ARTICLES else at + 1
+        name = text_of(words[first:end])
+        if name and (begin < at or first > at + 1) and has("camera", name):
+            return [*words[:begin], *(words[end:] if begin else [])], name
+    return words, ""
