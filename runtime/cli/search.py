@@ -101,7 +101,7 @@ def search(
     if explain:
         print_trace(console, answer)
     if answer.count is not None and not (answer.doubtful and answer.note):
-        console.print(f"{answer.count} photos")
+        console.print(f"{answer.count} {'photo' if answer.count == 1 else 'photos'}")
     if answer.note:
         nearest = ". The nearest:" if answer.doubtful and answer.hits else ""
         console.print(plain(answer.note[:1].upper() + answer.note[1:]) + nearest, markup=False)
