@@ -38,11 +38,16 @@ class RulesMind:
 
     def solve(self, question: str, end: End) -> Turns:
         asked = read(question, lambda text: self.spans(text).only)
-        if end == "sentence" and asked.asks != "count":
+        counts = asked.asks == "count" or asked.each
+        if end == "sentence" and not counts:
             return (yield from self._said(asked))
         found = yield from self._found(asked)
         if not found.rows:
             return replace(NOTHING, sentence=found.note or NOTHING.sentence)
+        if counts:  # as a search counts: copies once
+            found = replace(found, rows=self.toolbox.distinct(found.rows))
+        if asked.each:
+            return sentences.grouped(self.toolbox, asked, found)
         return sentences.count(found) if end == "sentence" else Answer(found.rows, _counted(found))
 
     def _said(self, asked: Question) -> Generator[Act, Observation, Answer]:

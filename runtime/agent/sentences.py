@@ -11,6 +11,7 @@ import numpy as np
 from gamer.index.entities.words import query_terms
 
 from ..questions.question import Question
+from .conditions import UNKNOWN
 from .loop import NOTHING, Answer
 from .results import Item, Result, one_line
 from .toolbox import Toolbox
@@ -24,6 +25,7 @@ _MONTHS = (
 
 
 LED = 3  # of these, photos that the question's relation to an anchor leads to
+GROUPS = 24  # days, months, years or places in a sentence
 
 
 def sentence(words: str) -> str:
@@ -33,6 +35,23 @@ def sentence(words: str) -> str:
 
 def count(found: Result) -> Answer:
     return Answer(found.rows, str(len(found.rows))) if found.rows else NOTHING
+
+
+def grouped(toolbox: Toolbox, question: Question, found: Result) -> Answer:
+    """How many of the photos are of each day, month, year or place, or which of these has the most."""
+    names = toolbox.groups(question.each, found.rows)
+    counts = Counter(one_line(name, 80) for name in names if name != UNKNOWN)
+    if not counts:
+        return NOTHING
+    if not question.most:
+        told = [f"{name}: {count}" for name, count in sorted(counts.items())]
+        more = [f"{len(told) - GROUPS} more"] if len(told) > GROUPS else []
+        return Answer(found.rows, ", ".join([*told[:GROUPS], *more]))
+    greatest = max(counts.values())
+    first = [name for name, count in sorted(counts.items()) if count == greatest]
+    rows = tuple(row for row, name in zip(found.rows, names, strict=True) if one_line(name, 80) in first)
+    photos = f"{greatest} photo{'s' if greatest > 1 else ''}{' each' if len(first) > 1 else ''}"
+    return Answer(rows, f"{' and '.join(first[:GROUPS])}: {photos}")
 
 
 def earlier(question: Question, first: Result, second: Result) -> Answer:

@@ -21,7 +21,7 @@ from gamer.index.entities.words import query_terms
 
 from ..events.build import segment_album
 from ..indexing.encode import Encoder
-from ..search import membership
+from ..search import copies, membership
 from ..search.answer import Answer
 from ..search.engine import Engine
 from ..search.hits import shown_memory
@@ -164,6 +164,14 @@ class Toolbox:
         rows = within.rows
         rows = self.timeline.sort(rows, newest_first=call.order == "newest")
         return self.result(rows[: call.limit] if call.limit else rows)
+
+    def distinct(self, rows: Sequence[int]) -> tuple[int, ...]:
+        """The rows without copies of one before."""
+        return tuple(dict.fromkeys(copies.first_of_each(self.album, rows)))
+
+    def groups(self, by: str, rows: Sequence[int]) -> list[str]:
+        """For each row its day, month, year, place or event; UNKNOWN where the album does not say."""
+        return list(self._conditions.groups(by, np.asarray(rows, np.int64)))
 
     def result(self, rows: RowArray) -> Result:
         return Result(tuple(int(row) for row in rows), self.items(rows[:SHOWN]))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .facets import NONE, Facets
+from .grouped import Group
 
 Asks = Literal["photos", "when", "where", "who", "count", "fact"]
 Relation = Literal["", "same", "before", "after", "between"]
@@ -24,7 +25,8 @@ class Question:
     that `order` names ("the next time I saw …"). `exhaustive`: whether it says that all or every one is
     meant. `with_anchor`: whether the anchor belongs to the answer. `shift`: units of time from the anchor's
     to the one asked for ("the day after" is 1). `side`: earlier or later than the anchor within its unit.
-    `without`: what the photos must not show. `favourites`: only photos that the person marked. `pictures`:
+    `each`: what their number is asked for by; `most`: whether only of that with the most of them. `without`:
+    what the photos must not show. `favourites`: only photos that the person marked. `pictures`:
     whether photos are asked for by name, not what was said; `about_photos`: whether the text asks about
     photos at all; `shows`: whether it asks to be shown something. `query`: the text that a search takes,
     without what `without`, `favourites`, `facets` and a count say. `counts`: whether the number of photos of
@@ -49,6 +51,8 @@ class Question:
     without: tuple[str, ...] = ()
     favourites: bool = False
     facets: Facets = NONE
+    each: Group = ""
+    most: bool = False
     pictures: bool = False
     about_photos: bool = False
     shows: bool = False

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from .excluded import IsCue, leave_out, take_favourites
 from .facets import Has, take_facets
+from .grouped import take_groups
 from .phrases import is_moment, is_plural, names_one, names_several, stripped
 from .query import query_of, said
 from .question import Asks, Question
@@ -41,6 +42,7 @@ def read(
     words, things = leave_out(written, is_cue)
     words, favourites = take_favourites(words) if has_favourites else (words, False)
     words, facets = take_facets(words, has)
+    words, each, most = take_groups(words)
     request = request_of(words)
     query = query_of(source if words == written else said(words) or "photos", words)
     question = Question(
@@ -50,6 +52,8 @@ def read(
         without=things,
         favourites=favourites,
         facets=facets,
+        each=each,
+        most=most,
         pictures=_begins_with_pictures(words),
         about_photos=_is_about_pictures(words, request),
         shows=request.shows,

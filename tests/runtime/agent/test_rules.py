@@ -165,3 +165,19 @@ def test_an_answer_without_photos_says_what_is_missing(engine: Engine, question:
     outcome = ask(engine, question)
     assert (outcome.answer.rows, outcome.answer.found) == ((), False)
     assert outcome.answer.sentence == why
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("which day did I photograph most?", "2025-06-01 and 2025-06-02: 4 photos each"),
+        ("in which month did I take the most photos of a brown dog?", "2025-06: 3 photos"),
+        ("how many photos a month in 2025?", "2025-01: 1, 2025-06: 9, 2025-12: 1"),
+        ("how many photos of a brown dog per day", "2025-06-01: 2, 2025-06-03: 1"),
+        ("how many photos are from June 2025?", "9"),
+    ],
+)
+def test_numbers_are_told_by_day_month_and_year(engine: Engine, question: str, sentence: str) -> None:
+    toolbox = Toolbox(engine, NOW)
+    mind = RulesMind(toolbox, SpanReader(toolbox.engine, NOW))
+    assert run(mind, toolbox, question, end="sentence").answer.sentence == sentence

@@ -1,0 +1,39 @@
+"""What a question counts by: "how many a month", "which year did I photograph most", "where most"."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .words import Word, Words, index_of
+
+Group = Literal["", "day", "month", "year", "place"]
+_UNITS: dict[str, Group] = {"day": "day", "month": "month", "year": "year"}
+_EACH = frozenset({"each", "every", "per"})
+_BEFORE_WHICH = 2  # words: "in which year"
+
+
+def take_groups(words: Words) -> tuple[list[Word], Group, bool]:
+    """The words without what they count by, what that is, and whether only the greatest is asked for."""
+    for at in range(1, len(words) - 1):
+        group = _group(words[at + 1])
+        each = words[at].key in _EACH or (words[at].key == "a" and words[at - 1].has("picture"))
+        if group and each and index_of(words[:at], "howmany") >= 0:
+            return [*words[:at], *words[at + 2 :]], group, False
+    most = next((at for at, word in enumerate(words) if word.key == "most"), -1)
+    group = _asked(words) if most > 0 else ""
+    if not group:
+        return list(words), "", False
+    begin = most - 1 if words[most - 1].key == "the" else most
+    return [*words[:begin], *words[most + 1 :]], group, True
+
+
+def _asked(words: Words) -> Group:
+    """What the question begins with: "in which year", "where"."""
+    if words[0].has("where"):
+        return "place"
+    at = index_of(words[: _BEFORE_WHICH + 1], "which")
+    return _group(words[at + 1]) if 0 <= at < len(words) - 1 else ""
+
+
+def _group(word: Word) -> Group:
+    return _UNITS.get(word.values.get("unit", ""), "")
