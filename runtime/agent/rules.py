@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..questions.facets import NONE, fact_of
 from ..questions.question import Question
 from ..questions.reader import MAX_READ, read
 from ..search.membership import PRESENT
@@ -37,11 +38,13 @@ class RulesMind:
     name: str = "rules"
 
     def solve(self, question: str, end: End) -> Turns:
-        asked = read(question, lambda text: self.spans(text).only)
+        asked = read(question, lambda text: self.spans(text).only, has=self.toolbox.has)
         counts = asked.asks == "count" or asked.each
         if end == "sentence" and not counts:
             return (yield from self._said(asked))
         found = yield from self._found(asked)
+        if asked.facets != NONE:
+            found = replace(found, rows=self.toolbox.having(asked.facets, found.rows))
         if not found.rows:
             return replace(NOTHING, sentence=found.note or NOTHING.sentence)
         if counts:  # as a search counts: copies once
@@ -98,6 +101,9 @@ class RulesMind:
 
     def _without(self, asked: Question, found: Result) -> Calls:
         for thing in asked.without:
+            if fact := fact_of(thing):
+                found = replace(found, rows=self.toolbox.lacking(fact, found.rows))
+                continue
             shown = yield from _do(
                 f"Find every photo of “{thing}”.", Search(thing, every=True, save_as="unwanted")
             )

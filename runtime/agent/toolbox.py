@@ -21,7 +21,8 @@ from gamer.index.entities.words import query_terms
 
 from ..events.build import segment_album
 from ..indexing.encode import Encoder
-from ..search import copies, membership
+from ..questions.facets import Facets, Kind
+from ..search import copies, facets, membership
 from ..search.answer import Answer
 from ..search.engine import Engine
 from ..search.hits import shown_memory
@@ -168,6 +169,20 @@ class Toolbox:
     def distinct(self, rows: Sequence[int]) -> tuple[int, ...]:
         """The rows without copies of one before."""
         return tuple(dict.fromkeys(copies.first_of_each(self.album, rows)))
+
+    def has(self, kind: Kind, value: str) -> bool:
+        """Whether a photo of the album has a facet."""
+        return len(facets.having(self.album, kind, value)) > 0
+
+    def having(self, named: Facets, rows: Sequence[int]) -> tuple[int, ...]:
+        """The rows with all of the facets."""
+        masks = [found.mask for found in facets.named(self.album, named).values()]
+        return tuple(row for row in rows if all(mask[row] for mask in masks))
+
+    def lacking(self, fact: str, rows: Sequence[int]) -> tuple[int, ...]:
+        """The rows whose "date" or "place" is not known."""
+        known = facets.knowing(self.engine.facts, fact).mask
+        return tuple(row for row in rows if not known[row])
 
     def groups(self, by: str, rows: Sequence[int]) -> list[str]:
         """For each row its day, month, year, place or event; UNKNOWN where the album does not say."""
