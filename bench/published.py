@@ -108,6 +108,7 @@ LATENCY_NOTE = (
 METHODS = {
     "ours": ("GAMER", "Qwen2"),
     "ours-paper": ("GAMER", "Qwen2"),
+    "ours-strict": ("GAMER", "Qwen2"),
     "bm25": ("BM25", ""),
     "dense": ("GTE_L", ""),
     "st": ("ST-Matching", ""),

@@ -71,7 +71,6 @@ PAPER_VARIANTS: dict[str, Variant] = {
         "photos of the chosen nodes, ranked by the nodes alone", "paper", skip=frozenset({"vectors"})
     ),
     "paper, no refinement": Variant("the query as it was typed", "paper", refined_by="off"),
-    "strict": Variant("mode strict: as printed, v_Q · v_I alone, no fallback", "strict"),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .baselines import BASELINES, Baseline
-from .user import DEPTH, User
+from .user import DEPTH, NotApplicable, User
 
 
 def ours(user: User, query: str) -> list[str]:
@@ -15,6 +15,8 @@ def paper(user: User, query: str) -> list[str]:
 
 
 def strict(user: User, query: str) -> list[str]:
+    if "image" not in user.engine.album.channels():
+        raise NotApplicable("no image vectors in these albums")
     return _search(user, query, "strict")
 
 
