@@ -18,7 +18,8 @@ from tests.paths import ROOT
 ROOMS = ("index", "runtime", "export", "bench")  # lowest first: a room imports itself and those before it
 HEAVY = {"torch", "torchao", "executorch", "coremltools", "transformers", "onnxscript"}
 # Modules that a search by text does not need and that would slow down each start.
-IDLE = {f"gamer.runtime.models.{name}" for name in ("llm", "decoder", "grammar", "image")} | {
+IDLE = {f"gamer.runtime.models.language.{name}" for name in ("llm", "decoder", "grammar")} | {
+    "gamer.runtime.models.image",
     "gamer.index.entities.extract",
     "gamer.index.album.writing.writer",
     "PIL",
@@ -195,7 +196,10 @@ import socket, sys
 def refuse(*a, **k): raise AssertionError("a socket was opened")
 socket.socket = refuse
 socket.create_connection = refuse
+from importlib.util import find_spec
 from pathlib import Path
+missing = [name for name in {sorted(IDLE)!r} if find_spec(name) is None]
+assert not missing, missing
 from gamer.runtime.search.engine import Engine
 engine = Engine.open(Path({str(bundle)!r}), Path({str(sample_album)!r}))
 assert engine.search("my cat").hits[0].id == "chelsea"

@@ -17,7 +17,7 @@ from ..questions.reader import MAX_READ, read
 from ..search.membership import PRESENT
 from ..search.unpictured import not_searched, unpictured
 from . import sentences
-from .calls import Call, Combine, Filter, Search
+from .calls import Call, Filter, Search
 from .loop import NOTHING, Act, Answer, End, Observation, Turns
 from .results import Result
 from .spans import Span
@@ -43,8 +43,6 @@ class RulesMind:
         if end == "sentence" and not counts:
             return (yield from self._said(asked))
         found = yield from self._found(asked)
-        if asked.facets != NONE:
-            found = replace(found, rows=self.toolbox.having(asked.facets, found.rows))
         if not found.rows:
             return replace(NOTHING, sentence=found.note or NOTHING.sentence)
         if counts:  # as a search counts: copies once
@@ -92,7 +90,8 @@ class RulesMind:
                 f"Find every photo of “{asked.target}”.", Search(asked.target, every=True, save_as="found")
             )
             if _absent(found):
-                words = unpictured(asked.target, self.toolbox.engine.models)
+                engine = self.toolbox.engine
+                words = () if engine.is_glossed(asked.target) else unpictured(asked.target, engine.models)
                 absent = not_searched(words) if words else f"the album does not seem to have “{asked.target}”"
                 return _no(sentences.sentence(span.none or absent))
         if asked.without and found.rows:
@@ -102,16 +101,17 @@ class RulesMind:
     def _without(self, asked: Question, found: Result) -> Calls:
         for thing in asked.without:
             if fact := fact_of(thing):
-                found = replace(found, rows=self.toolbox.lacking(fact, found.rows))
+                found = self._only(found, self.toolbox.lacking(fact, found.rows))
                 continue
             shown = yield from _do(
-                f"Find every photo of “{thing}”.", Search(thing, every=True, save_as="unwanted")
+                f"Find every photo of “{thing}”, to leave it out.", Search(thing, every=True)
             )
             if not _absent(shown):
-                found = yield from _do(
-                    "Leave these out.", Combine("minus", "found", "unwanted", save_as="found")
-                )
+                found = self._only(found, tuple(row for row in found.rows if row not in {*shown.rows}))
         return found
+
+    def _only(self, found: Result, rows: tuple[int, ...]) -> Result:
+        return replace(self.toolbox.result(np.array(rows, np.int64)), presence=found.presence)
 
     def _same(self, asked: Question) -> Calls:
         anchor = yield from self._anchor(asked.anchor, asked.anchor_order)
@@ -250,6 +250,8 @@ class RulesMind:
 
     def _ordered(self, asked: Question, found: Result) -> Result:
         """The first, last or n-th of what was found, or all of it; with `occasion` all of that one day."""
+        if asked.facets != NONE:
+            found = self._only(found, self.toolbox.having(asked.facets, found.rows))
         if not found.rows or not (asked.order or asked.number):
             return found
         timeline = self.toolbox.timeline

@@ -26,7 +26,7 @@ from ..errors import RuntimeFailure
 GAZETTEER_APPLICATION_ID = 0x476D477A  # "GmGz"
 GAZETTEER_VERSION = 2  # version 1 has no table of parts: each country is one box
 # The points of a border that are read at most; Canada has 7,000.
-MAX_BORDER = 1_000_000
+MAX_BORDER = 20_000
 FLAG_PRIMARY, FLAG_WORD, FLAG_GIVEN = 1, 2, 4
 MAX_WORDS = 4
 MAX_CANDIDATES = 24
@@ -271,9 +271,11 @@ class Gazetteer:
         sql = "SELECT ring FROM borders WHERE country_code = ? ORDER BY rowid"
         rings, points = [], 0
         try:
-            rows = self._db.execute(sql, (country_code,)).fetchall()
-        except sqlite3.OperationalError:  # an older file has no such table
-            return None
+            rows = self._query(sql, (country_code,))
+        except GazetteerError as error:
+            if "no such table" in str(error):  # an older file
+                return None
+            raise
         for (blob,) in rows:
             points += len(blob) // _POINT if isinstance(blob, bytes) else 0
             if points > MAX_BORDER:

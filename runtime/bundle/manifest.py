@@ -166,8 +166,8 @@ class Language:
 class Thresholds:
     """`delta`: δ of layer 2. `rho`: ρ of the router (paper Eq. 1). `k`: the number of hits.
 
-    `delta_from`: how δ was calibrated for this text encoder. `paper_delta`: δ of mode "paper", if it has one
-    of its own: its layer 3 ranks only what layer 2 reaches.
+    `delta_from`: how δ was calibrated for this text encoder. `paper_delta`: δ of modes "paper" and "strict",
+    if they have one of their own: their layer 3 ranks only what layer 2 reaches.
     """
 
     delta: Cosine

@@ -127,7 +127,11 @@ class GlossTable:
         if not self._blocks:
             return True
         at = self._starts[1] + self._blocks[len(self._blocks) // 2]
-        return latin_script(self._data[at + 2 : at + 2 + self._data[at + 1]].decode("utf-8", "replace"))
+        try:
+            word = self._data[at + 2 : at + 2 + self._data[at + 1]]
+        except IndexError as error:
+            raise BundleError(f"{self.path}: damaged ({error}): export the bundle again") from None
+        return latin_script(word.decode("utf-8", "replace"))
 
     @property
     def language(self) -> str:

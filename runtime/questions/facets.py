@@ -16,7 +16,7 @@ Kind = Literal["clip", "orientation", "camera"]
 Has = Callable[[Kind, str], bool]  # whether a photo of the album has it
 _TIED = frozenset({"at", "from", "in", "of", "with"})  # "video of the cat"; "the video shop" is a shop
 _BY = frozenset({"by", "on", "using", "with"})
-_ARTICLES = frozenset({"a", "an", "my", "our", "the"})
+_OWNED = frozenset({"my", "our", "the"})
 _CAMERA = 5  # words of a camera's name
 
 
@@ -34,8 +34,8 @@ NONE = Facets()
 
 def take_facets(words: Words, has: Has) -> tuple[list[Word], Facets]:
     """The words without the facets that they name, and these."""
-    words, orientation = _orientation(list(words), has)
-    words, clips = _clips(words, has)
+    words, clips = _clips(list(words), has)
+    words, orientation = _orientation(words, has)
     words, camera = _camera(words, has)
     return words, Facets(orientation, clips, camera)
 
@@ -64,10 +64,12 @@ def _orientation(words: list[Word], has: Has) -> tuple[list[Word], str]:
 
 
 def _clips(words: list[Word], has: Has) -> tuple[list[Word], bool]:
+    """Videos are asked for only where nothing is said before them: "kids watching a video" is a scene."""
     for at, word in enumerate(words):
         follows = words[at + 1] if at + 1 < len(words) else None
         several = word.key.endswith("s") or follows is None or follows.is_mark or follows.key in _TIED
-        if word.has("clip") and several and has("clip", ""):
+        first = all(before.values and not before.has("picture", "pictured") for before in words[:at])
+        if word.has("clip") and several and first and has("clip", ""):
             photos = replace(word, text="photos", key="photos", values={"picture": ""})
             return [*words[:at], photos, *words[at + 1 :]], True
     return words, False
@@ -82,8 +84,10 @@ def _camera(words: list[Word], has: Has) -> tuple[list[Word], str]:
         if words[at].key not in _BY:
             continue
         begin = at - 1 if at and words[at - 1].has("made") else at
-        first = at + 2 if words[at + 1].key in _ARTICLES else at + 1
+        first = at + 2 if words[at + 1].key in _OWNED else at + 1
         name = text_of(words[first:end])
-        if name and (begin < at or first > at + 1) and has("camera", name):
+        # Without "taken", a name has a capital or a number in it: "dinner with the family", "on the Canon".
+        named = name != name.lower() or any(letter.isdigit() for letter in name)
+        if (begin < at or (first > at + 1 and named)) and not name.isdecimal() and has("camera", name):
             return [*words[:begin], *(words[end:] if begin else [])], name
     return words, ""

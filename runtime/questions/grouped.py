@@ -19,12 +19,18 @@ def take_groups(words: Words) -> tuple[list[Word], Group, bool]:
         each = words[at].key in _EACH or (words[at].key == "a" and words[at - 1].has("picture"))
         if group and each and index_of(words[:at], "howmany") >= 0:
             return [*words[:at], *words[at + 2 :]], group, False
-    most = next((at for at, word in enumerate(words) if word.key == "most"), -1)
+    most = next((at for at, word in enumerate(words) if word.key == "most" and _counts(words[at + 1 :])), -1)
     group = _asked(words) if most > 0 else ""
     if not group:
         return list(words), "", False
     begin = most - 1 if words[most - 1].key == "the" else most
     return [*words[:begin], *words[most + 1 :]], group, True
+
+
+def _counts(after: Words) -> bool:
+    """Whether "most" is of photos: it ends the question, or a picture follows, not "beautiful"."""
+    rest = [word for word in after if not word.is_mark]
+    return not rest or rest[0].has("picture", "clip") or rest[0].key in ("of", "often", "in")
 
 
 def _asked(words: Words) -> Group:

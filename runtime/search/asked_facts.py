@@ -52,7 +52,9 @@ def asked_facts(cues: Cues, album: Album, within: RowSet, then: RowSet | None) -
         inside = inside & False
     elif not cues.places:
         inside = inside | printed
-    plain = not (cues.negated or cues.recurring or cues.anchors)
+    # A holiday is more than its days: a memory may tell of Christmas on the tenth of December.
+    days = all(cue.kind not in ("holiday", "anchor", "last time") for cue in cues.times)
+    plain = days and not (cues.negated or cues.recurring or cues.anchors)
     return AskedFacts(
         none_of(cues),
         plain and says_nothing_else(cues, named),

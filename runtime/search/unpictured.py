@@ -8,7 +8,7 @@ every word.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..models.models import Models
 # helicopter 0.59; and dolphin, wrongly known, 0.64 (lionfish).
 KNOWN = 0.6
 MAX_SAID = 24  # letters of a word
+_NAMES: WeakKeyDictionary[Models, FloatArray] = WeakKeyDictionary()
 
 
 def unpictured(text: str, models: Models) -> tuple[str, ...]:
@@ -44,15 +45,11 @@ def not_searched(words: tuple[str, ...]) -> str:
 
 def _is_named(term: str, models: Models) -> bool:
     forms = {term, term.removesuffix("s"), term.removesuffix("es")}
-    return any(form in _words(models) for form in forms)
+    return any(not forms.isdisjoint(query_terms(label)) for label in models.labels)
 
 
-@lru_cache(maxsize=1)
-def _words(models: Models) -> frozenset[str]:
-    return frozenset(term for label in models.labels for term in query_terms(label))
-
-
-@lru_cache(maxsize=1)
 def _names(models: Models) -> FloatArray:
-    """float32 [classes, D]: the vectors of the classes' names."""
-    return np.asarray(models.text.encode(list(models.labels)), np.float32)
+    """float32 [classes, D]: the vectors of the classes' names, computed once."""
+    if models not in _NAMES:
+        _NAMES[models] = np.asarray(models.text.encode(list(models.labels)), np.float32)
+    return _NAMES[models]

@@ -78,8 +78,10 @@ class EntityLayer(Layer):
         if (nodes := self.nodes) is None:
             return []
         similarity = nodes.similar(self._file.query(query, nodes.dim, "entities"), delta)
+        over = np.flatnonzero(similarity > delta)
+        leading = graph.reach(over, self._parents, self._entity_count)  # other searches find nothing
         photos_of = defaultdict[int, set[int]](set)
-        for head in self._heads_of.of(rows.rows).tolist():
+        for head in np.intersect1d(self._heads_of.of(rows.rows), leading, assume_unique=True).tolist():
             found = graph.depth_first(head, self._children)
             photos = rows.keep(self._hanging.of(np.array([head]))).tolist()
             for node in found:

@@ -67,6 +67,7 @@ def answer(engine: Engine, question: str) -> list[str]:
         ("the photo right after the red kite", "ice"),
         ("two photos after the red kite", "ice dog-2"),
         ("photos without a date", "piano"),
+        ("photos from June 1 2025 without a dog", "kite ice"),
         ("the next photo after the day I saw the red kite", "lighthouse"),
         ("the second photo after the red kite", "dog-2"),
         ("the two photos before the ferry leaving the port", "lighthouse gull"),

@@ -32,6 +32,9 @@ def test_what_a_question_counts_by(text: str, each: str, most: bool, target: str
         "most recent photo of Tom",
         "which year was the wedding",
         "a month in Rome",
+        "where is the most beautiful beach",
+        "which day was the most beautiful sunset",
+        "where did we have the most fun",
         "every year at the lake",
     ],
 )

@@ -63,6 +63,8 @@ def test_a_facet_is_taken_out_of_the_query_and_leaves_its_photos(
         "a portrait of Anna",
         "the landscape with the lake",
         "dinner with the family",
+        "a child with an apple",
+        "the boy on the 12",
         "taken with the Nikon",  # the album has none
         "videos of the cat",  # nor a clip
         "a date with Anna",

@@ -172,7 +172,7 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         private const val CACHED = 4096
         private const val NEARBY_KM = 8.0
         private const val POINT = 8 // bytes of a border's point: latitude and longitude, int32, little-endian
-        private const val MAX_BORDER = 1_000_000L // points
+        private const val MAX_BORDER = 20_000L // points
         private const val KM_PER_DEGREE = 111.195
         private const val COLUMNS = "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
         private val LETTERS = mapOf('ø' to "o", 'ł' to "l", 'đ' to "d", 'ı' to "i", 'æ' to "ae", 'œ' to "oe", 'ð' to "d", 'þ' to "th")

@@ -9,7 +9,7 @@ public final class Gazetteer: @unchecked Sendable {
     private static let columns = "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
     private static let kmPerDegree = 111.195
     private static let point = 8  // bytes of a border's point: latitude and longitude, int32, little-endian
-    private static let maxBorder = 1_000_000  // points
+    private static let maxBorder = 20_000  // points
 
     public let path: String
     private let db: Database
