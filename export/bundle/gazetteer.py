@@ -370,9 +370,9 @@ def boxes_around(rings: Sequence[Sequence[tuple[int, int]]], gap_deg: float = 10
 
 
 def _box_of(rings: Sequence[Sequence[tuple[int, int]]]) -> Box:
-    points = [(lat / 1000, lon / 1000, 0) for ring in rings for lat, lon in ring]
     # Ends of a line that two rings share at the antimeridian are one longitude.
-    return _box_around([(lat, wrap_longitude(lon), n) for lat, lon, n in points], None, pad=0.001)
+    points = [(lat / 1000, wrap_longitude(lon / 1000), 0) for ring in rings for lat, lon in ring]
+    return _box_around(points, None, pad=0.001)
 
 
 def _apart(one: Box, other: Box) -> float:

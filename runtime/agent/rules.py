@@ -14,6 +14,8 @@ import numpy as np
 from ..questions.facets import NONE, fact_of
 from ..questions.question import Question
 from ..questions.reader import MAX_READ, read
+from ..search.answer import photos
+from ..search.facets import known
 from ..search.membership import PRESENT
 from ..search.unpictured import not_searched, unpictured
 from . import sentences
@@ -38,7 +40,7 @@ class RulesMind:
     name: str = "rules"
 
     def solve(self, question: str, end: End) -> Turns:
-        asked = read(question, lambda text: self.spans(text).only, has=self.toolbox.has)
+        asked = read(question, lambda text: self.spans(text).only, has=known(self.toolbox.album))
         counts = asked.asks == "count" or asked.each
         if end == "sentence" and not counts:
             return (yield from self._said(asked))
@@ -49,7 +51,7 @@ class RulesMind:
             found = replace(found, rows=self.toolbox.distinct(found.rows))
         if asked.each:
             return sentences.grouped(self.toolbox, asked, found)
-        return sentences.count(found) if end == "sentence" else Answer(found.rows, _counted(found))
+        return sentences.count(found) if end == "sentence" else Answer(found.rows, photos(len(found.rows)))
 
     def _said(self, asked: Question) -> Generator[Act, Observation, Answer]:
         """A sentence rests on the memories nearest to the question, and on what its relation leads to."""
@@ -107,7 +109,8 @@ class RulesMind:
                 f"Find every photo of “{thing}”, to leave it out.", Search(thing, every=True)
             )
             if not _absent(shown):
-                found = self._only(found, tuple(row for row in found.rows if row not in {*shown.rows}))
+                unwanted = set(shown.rows)
+                found = self._only(found, tuple(row for row in found.rows if row not in unwanted))
         return found
 
     def _only(self, found: Result, rows: tuple[int, ...]) -> Result:
@@ -282,7 +285,3 @@ def _undated(anchor: Result, phrase: str) -> Result:
 
 def _absent(found: Result) -> bool:
     return found.presence is not None and found.presence < PRESENT
-
-
-def _counted(found: Result) -> str:
-    return "1 photo" if len(found.rows) == 1 else f"{len(found.rows)} photos"

@@ -11,6 +11,7 @@ import numpy as np
 from gamer.index.entities.words import query_terms
 
 from ..questions.question import Question
+from ..search.answer import photos
 from .conditions import UNKNOWN
 from .loop import NOTHING, Answer
 from .results import Item, Result, one_line
@@ -39,8 +40,8 @@ def count(found: Result) -> Answer:
 
 def grouped(toolbox: Toolbox, question: Question, found: Result) -> Answer:
     """How many of the photos are of each day, month, year or place, or which of these has the most."""
-    names = toolbox.groups(question.each, found.rows)
-    counts = Counter(one_line(name, 80) for name in names if name != UNKNOWN)
+    names = [one_line(name, 80) for name in toolbox.groups(question.each, found.rows)]
+    counts = Counter(name for name in names if name != UNKNOWN)
     if not counts:
         return NOTHING
     if not question.most:
@@ -49,9 +50,9 @@ def grouped(toolbox: Toolbox, question: Question, found: Result) -> Answer:
         return Answer(found.rows, ", ".join([*told[:GROUPS], *more]))
     greatest = max(counts.values())
     first = [name for name, count in sorted(counts.items()) if count == greatest]
-    rows = tuple(row for row, name in zip(found.rows, names, strict=True) if one_line(name, 80) in first)
-    photos = f"{greatest} photo{'s' if greatest > 1 else ''}{' each' if len(first) > 1 else ''}"
-    return Answer(rows, f"{' and '.join(first[:GROUPS])}: {photos}")
+    rows = tuple(row for row, name in zip(found.rows, names, strict=True) if name in first)
+    each = " each" if len(first) > 1 else ""
+    return Answer(rows, f"{' and '.join(first[:GROUPS])}: {photos(greatest)}{each}")
 
 
 def earlier(question: Question, first: Result, second: Result) -> Answer:

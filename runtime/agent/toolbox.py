@@ -21,7 +21,7 @@ from gamer.index.entities.words import query_terms
 
 from ..events.build import segment_album
 from ..indexing.encode import Encoder
-from ..questions.facets import Facets, Kind
+from ..questions.facets import Facets
 from ..search import copies, facets, membership
 from ..search.answer import Answer
 from ..search.engine import Engine
@@ -169,10 +169,6 @@ class Toolbox:
     def distinct(self, rows: Sequence[int]) -> tuple[int, ...]:
         """The rows without copies of one before."""
         return tuple(dict.fromkeys(copies.first_of_each(self.album, rows)))
-
-    def has(self, kind: Kind, value: str) -> bool:
-        """Whether a photo of the album has a facet."""
-        return len(facets.having(self.album, kind, value)) > 0
 
     def having(self, named: Facets, rows: Sequence[int]) -> tuple[int, ...]:
         """The rows with all of the facets."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..search.answer import LAYERS, MODES, REFINEMENTS, Answer, Hit, SimilarPhoto
+from ..search.answer import LAYERS, MODES, REFINEMENTS, Answer, Hit, SimilarPhoto, photos
 from ..search.options import THINGS, SearchOptions
 from .console import plain
 from .options import album_command, json_option, now_option
@@ -101,7 +101,7 @@ def search(
     if explain:
         print_trace(console, answer)
     if answer.count is not None and not (answer.doubtful and answer.note):
-        console.print(f"{answer.count} {'photo' if answer.count == 1 else 'photos'}")
+        console.print(photos(answer.count))
     if answer.note:
         nearest = ". The nearest:" if answer.doubtful and answer.hits else ""
         console.print(plain(answer.note[:1].upper() + answer.note[1:]) + nearest, markup=False)

@@ -49,14 +49,12 @@ def fact_of(phrase: str) -> str:
 def _orientation(words: list[Word], has: Has) -> tuple[list[Word], str]:
     for at, word in enumerate(words):
         value, follows = word.values.get("shape", ""), words[at + 1 : at + 2]
-        begin = at - 1 if at and words[at - 1].key == "in" else at
+        begin, end = at - 1 if at and words[at - 1].key == "in" else at, at + 1
         if follows and follows[0].has("format"):
-            begin, end = begin, at + 2
+            end = at + 2
         elif follows and follows[0].has("picture") and word.key != value:
-            begin, end = at, at + 1
-        elif begin < at and (not follows or follows[0].is_mark):
-            end = at + 1
-        else:
+            begin = at
+        elif begin == at or (follows and not follows[0].is_mark):
             continue
         if value and has("orientation", value):
             return [*words[:begin], *words[end:]], value

@@ -178,3 +178,8 @@ class SimilarPhotos:
         captions = [f"{photo.cosine:.2f} {photo.memory or ''}" for photo in self.photos]
         paths = [photo.path for photo in self.photos]
         return html(f"similar to {self.asked.id}", list(zip(paths, captions, strict=True)))
+
+
+def photos(count: int) -> str:
+    """ "1 photo", "3 photos"."""
+    return f"{count} {'photo' if count == 1 else 'photos'}"

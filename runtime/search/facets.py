@@ -8,7 +8,7 @@ import numpy as np
 
 from gamer.index import Album, RowSet
 
-from ..questions.facets import Facets, Kind
+from ..questions.facets import Facets, Has, Kind
 from .album_facts import AlbumFacts
 
 
@@ -19,9 +19,14 @@ def having(album: Album, kind: Kind, value: str) -> RowSet:
         clips = album.clips(ids)
         return RowSet(np.array([photo in clips for photo in ids], np.bool_))
     if kind == "orientation":
-        return _of(album, kind, lambda known: known == value)
+        return _of(album, kind, lambda told: told == value)
     words = _words(value)
-    return _of(album, kind, lambda known: words <= _words(known))
+    return _of(album, kind, lambda told: words <= _words(told))
+
+
+def known(album: Album) -> Has:
+    """Whether a photo of the album has a facet: what the reader of questions asks."""
+    return lambda kind, value: len(having(album, kind, value)) > 0
 
 
 def named(album: Album, facets: Facets) -> dict[str, RowSet]:

@@ -8,6 +8,7 @@ every word.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,7 +32,7 @@ def unpictured(text: str, models: Models) -> tuple[str, ...]:
     The first call for a word that no class's name holds encodes the names: about a second.
     """
     terms = query_terms(text)
-    if not models.labels or not terms or any(_is_named(term, models) for term in terms):
+    if not models.labels or not terms or _names_a_class(terms, models):
         return ()
     best = (models.text.encode(terms) @ _names(models).T).max(1)
     return tuple(terms) if (best < KNOWN).all() else ()
@@ -43,8 +44,8 @@ def not_searched(words: tuple[str, ...]) -> str:
     return f"pictures cannot be searched for {said} with this model; memories were"
 
 
-def _is_named(term: str, models: Models) -> bool:
-    forms = {term, term.removesuffix("s"), term.removesuffix("es")}
+def _names_a_class(terms: Iterable[str], models: Models) -> bool:
+    forms = {form for term in terms for form in (term, term.removesuffix("s"), term.removesuffix("es"))}
     return any(not forms.isdisjoint(query_terms(label)) for label in models.labels)
 
 

@@ -79,7 +79,7 @@ class _Search:
             request.query,
             is_cue=self._is_excluded,
             has_favourites=marked,
-            has=lambda kind, value: len(facets.having(engine.album, kind, value)) > 0,
+            has=facets.known(engine.album),
             language=language,
         )
         self._lines: list[str] = []  # for the trace
