@@ -139,8 +139,9 @@ class _Search:
         Then no photo is known not to show them, so that there is no count of 0.
         """
         refined = answer.trace.refined
-        english = not self._engine.is_glossed(self._request.query)
-        if not answer.doubtful or not english or answer.note or refine.says_nothing(refined):
+        if not answer.doubtful or answer.note or refine.says_nothing(refined):
+            return answer, count
+        if self._engine.is_glossed(self._request.query):
             return answer, count
         words = unpictured(refined, self._engine.models)
         if not words:
@@ -149,12 +150,11 @@ class _Search:
 
     def _by_facts(self, text: str, answer: Answer, options: SearchOptions) -> Answer:
         """`answer`, certain where a time or place alone is asked for, doubtful where no photo fits it."""
-        within = self._all_of(options.within)
-        facts = asked_facts(self._cues(text), self._engine.album, within, options.then)
+        cues, within = self._cues(text), self._all_of(options.within)
+        facts = asked_facts(cues, self._engine.album, within, options.then)
         if facts is None:
             return answer
         note = None if len(facts.inside) else facts.none
-        cues = self._cues(text)
         if facts.only and not (note and self._may_be_told(answer, cues)):
             return replace(answer, hits=facts.judged(answer.hits), presence=0.0 if note else 1.0, note=note)
         answer = self._elsewhere(text, answer)
