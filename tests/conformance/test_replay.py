@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tools.conformance.fixture import COMMITTED, FORMAT, Case, Suite, read
+from tools.conformance.fixture import COMMITTED, FORMAT, Case, Given, Suite, answered, read
 from tools.conformance.plain import opinion_of
 from tools.conformance.replay import differences, replay
+from tools.conformance.suites import RENEWED
 from tools.conformance.table import Tally, absent, cases_of
 
 LARGEST = 1_900_000  # bytes of all fixtures together: everyone who clones the repository downloads them
@@ -20,6 +21,23 @@ LARGEST = 1_900_000  # bytes of all fixtures together: everyone who clones the r
 def test_every_committed_case_passes_when_it_is_replayed() -> None:
     failed = [line for line in replay(COMMITTED) if line[2] != "pass"]
     assert not failed, failed[:5]
+
+
+@pytest.mark.parametrize("name", RENEWED)
+def test_the_committed_inputs_have_what_other_code_adds_to_them(name: str) -> None:
+    suite = read(COMMITTED / f"{name}.json")
+    assert RENEWED[name](suite) == suite, "run python -m tools.conformance.write committed"
+
+
+def test_a_new_case_gets_its_output_and_an_error_keeps_the_part_that_all_languages_say() -> None:
+    cases = (Case("sum", {}), Case("wrong", {"op": "bad"}, error="too"), Case("new", {"op": "bad"}))
+
+    def refuse(given: Given) -> None:
+        raise ValueError("5 is too many")
+
+    now = answered(Suite("x", cases), lambda *_: {"": lambda given: 3, "bad": refuse}, COMMITTED)
+    assert [case.out for case in now.cases] == [3, None, None]
+    assert [case.error for case in now.cases] == [None, "too", "5 is too many"]
 
 
 def test_fixtures_stay_small_and_every_suite_has_cases_and_errors_where_it_can_fail() -> None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,12 +24,10 @@ from gamer.runtime.cues.parse import Cues, parse, resolve
 from gamer.runtime.cues.time_ranges import TimeCue
 from gamer.runtime.search.explain import cube_lines, cue_lines
 from gamer.runtime.search.stages import refine
-from tests.runtime.cues import test_anchors, test_languages, test_parse
-from tools.conformance.fixture import Case, Suite
-from tools.conformance.queries import PLACES, PLAIN, generated
+from tools.conformance.fixture import COMMITTED, Answers, Case, Given, Suite, read
+from tools.conformance.queries import PLACES, made_up
 from tools.conformance.tree_suites import cube_json
 
-NOW = datetime(2012, 9, 20, 15, 30)
 _MORE = (
     "Melbourne",
     "Los Angeles",
@@ -75,31 +75,7 @@ _MORE = (
     "Japan",
 )
 _OUTLINED = ("PT", "FJ")  # countries whose borders the extract has; the others have boxes
-_BORDERS = (
-    "beach in France",
-    "not in France",
-    "at sea near Fiji",
-    "dinner in Fiji",
-    "holidays in France, Fiji",
-)
 _TOWNS = 3  # of each name, the most populous first
-
-
-def committed(folder: Path) -> list[Suite]:
-    path = folder / "gazetteer.sqlite"
-    if not path.exists():
-        write_gazetteer(path)
-    # the queries of the parser's own tests
-    tables: list[Any] = [
-        test_parse.TIMES,
-        test_parse.RECURRING,
-        test_parse.PLACES,
-        test_anchors.READ,
-    ]
-    languages = [row[0] for row in test_languages.FOREIGN]
-    told = [*PLAIN, *(row[0] for table in tables for row in table), *generated(60, 1), *languages]
-    queries = [*told, *_BORDERS]
-    return [suite(list(dict.fromkeys(map(str, queries))), path, "gazetteer.sqlite")]
 
 
 def write_gazetteer(path: Path) -> None:
@@ -133,74 +109,44 @@ def write_gazetteer(path: Path) -> None:
         path.write_bytes(full.read_bytes())
 
 
-def ms(*when: int) -> int:
-    return int(datetime(*when, tzinfo=UTC).timestamp() * 1000)  # type: ignore[misc,arg-type]
+_SIDES = ("south", "north", "west", "east")
+_TIME = ("text", "start", "end", "kind", "confidence")
+_PLACE = ("text", "name", "kind", "photos", "confidence")
 
 
-EXTENT = (ms(2009, 3, 1), ms(2012, 9, 1))
-# latitude, longitude of an album's photos: Paris (two), Lisbon, Kyoto, Texas, Sydney, Zürich, New York,
-# Badajoz (in Portugal's box), Madeira, Taveuni (on the antimeridian)
-POSITIONS = (
-    (48.857, 2.352),
-    (48.86, 2.34),
-    (38.72, -9.14),
-    (35.01, 135.77),
-    (33.66, -95.55),
-    (-33.87, 151.21),
-    (47.37, 8.54),
-    (40.71, -74.0),
-    (38.88, -6.97),
-    (32.65, -16.9),
-    (-16.8, -179.97),
-)
-HOME = Cube(south=47.9, north=48.1, west=11.4, east=11.7)
-EVENTS = {
-    "fireworks": [(ms(2011, 7, 4), ms(2011, 7, 5) - 1)],
-    "sister's wedding": [(ms(2010, 6, 12), ms(2010, 6, 14) - 1)],
-    "marathon": [],
-}
+def cues(shared: Given, folder: Path, stack: ExitStack) -> Answers:
+    gazetteer = stack.enter_context(Gazetteer.open(folder / shared["gazetteer"]))
+    return {
+        "parse": partial(_parse, gazetteer, shared),
+        "home": _home,
+        "fast": lambda given: {"text": refine.fast(given["text"])},
+        "clean": lambda given: {"text": refine.clean(given["text"], given["limit"])},
+        "content_words": lambda given: {"words": sorted(refine.content_words(given["text"]))},
+        "objection": _objection,
+        "fitting": lambda given: {"notes": refine.fitting(given["names"], given["query"]).notes()},
+        "fold": lambda given: {"text": fold(given["text"])},
+    }
 
 
-def suite(queries: Sequence[str], gazetteer: Path, relative: str, extras: bool = True) -> Suite:
-    """Each query in one of four settings, in turn.
+def _parse(gazetteer: Gazetteer, shared: Given, given: Given) -> Given:
+    home = given["home"] and Cube(**dict(zip(_SIDES, given["home"], strict=True)))
 
-    With an album, without its extent, without places, south of the equator. `extras`: also cases of `home`,
-    refinement and `fold`.
-    """
-    cases = []
-    with Gazetteer.open(gazetteer) as opened:
-        for n, query in enumerate(queries):
-            extent = None if n % 4 == 1 else EXTENT
-            positions, home, southern = (None, None, n % 4 == 3) if n % 4 >= 2 else (POSITIONS, HOME, False)
-            given = {
-                "op": "parse",
-                "query": query,
-                "now": NOW.isoformat(),
-                "extent": extent,
-                "positions": None if positions is None else "album",
-                "home": None if home is None else [home.south, home.north, home.west, home.east],
-                "southern": southern,
-            }
-            near = None if positions is None else _near(positions)
-            read = parse(
-                query, NOW, opened, extent, near, partial(_constant, home) if home else None, southern
-            )
-            known = resolve(read, lambda phrase: EVENTS.get(phrase.lower(), ()))
-            cases.append(Case(f"{n:04d}", given, _shown(known)))
-    shared = {"gazetteer": relative, "positions": {"album": POSITIONS}, "events": EVENTS}
-    more = (*_homes(), *_refined(), *_folded()) if extras else ()
-    return Suite("cues", (*cases, *more), shared, tolerance=1e-9)
+    def near(place: Place) -> int:
+        return sum(place.contains(lat, lon) for lat, lon in shared["positions"][given["positions"]])
+
+    cues = parse(
+        given["query"],
+        datetime.fromisoformat(given["now"]),
+        gazetteer,
+        given["extent"] and tuple(given["extent"]),
+        near if given["positions"] else None,
+        (lambda: home) if home else None,
+        given["southern"],
+    )
+    return _shown(resolve(cues, lambda phrase: shared["events"].get(phrase.lower(), ())))
 
 
-def _constant(home: Cube) -> Cube:
-    return home
-
-
-def _near(positions: Sequence[tuple[float, float]]) -> Callable[[Place], int]:
-    return lambda place: sum(place.contains(lat, lon) for lat, lon in positions)
-
-
-def _shown(cues: Cues) -> dict[str, Any]:
+def _shown(cues: Cues) -> Given:
     return {
         "times": [_time(t) for t in cues.times],
         "negated_times": [_time(t) for t in cues.negated_times],
@@ -225,133 +171,54 @@ def _shown(cues: Cues) -> dict[str, Any]:
     }
 
 
-def _time(cue: TimeCue) -> dict[str, Any]:
-    return {
-        "text": cue.text,
-        "start": cue.start,
-        "end": cue.end,
-        "kind": cue.kind,
-        "confidence": cue.confidence,
-    }
+def _time(cue: TimeCue) -> Given:
+    return {name: getattr(cue, name) for name in _TIME}
 
 
-def _place(cue: Any) -> dict[str, Any]:
-    boxes = [[box.south, box.north, box.west, box.east] for box in cue.boxes]
-    return {
-        "text": cue.text,
-        "name": cue.name,
-        "kind": cue.kind,
-        "photos": cue.photos,
-        "confidence": cue.confidence,
-        "boxes": boxes,
-    }
+def _place(cue: Any) -> Given:
+    boxes = [[getattr(box, side) for side in _SIDES] for box in cue.boxes]
+    return {name: getattr(cue, name) for name in _PLACE} | {"boxes": boxes}
 
 
-def _homes() -> list[Case]:
-    """Albums with a home, and without: nights too few, consecutive, or too far apart."""
-    day, out = 86_400_000, []
-    rng = np.random.default_rng(4)
-    for n, (nights, spread, apart) in enumerate(
-        [(40, 0.0005, 3), (4, 0.0005, 9), (12, 0.0005, 1), (40, 5.0, 3), (60, 0.002, 5), (0, 1.0, 1)]
-    ):
-        where = np.array([48.1, 11.5]) + rng.uniform(-spread, spread, (nights, 2))
-        when = ms(2010, 1, 1) + np.arange(nights) * apart * day + rng.integers(20, 29, nights) * 3_600_000
-        elsewhere, noon = rng.uniform(-60, 60, (20, 2)), ms(2010, 2, 1) + np.arange(20) * day + 12 * 3_600_000
-        positions = np.round(np.concatenate([where, elsewhere]), 7)
-        times = np.concatenate([when, noon]).astype(np.int64)
-        box = learn_home(positions, times)
-        given = {"op": "home", "positions": positions.tolist(), "times": times.tolist()}
-        out.append(
-            Case(f"home-{n}", given, None if box is None else [box.south, box.north, box.west, box.east])
-        )
-    return [Case(c.id, c.given, {"box": c.out}) for c in out]
+def _home(given: Given) -> Given:
+    box = learn_home(np.array(given["positions"]).reshape(-1, 2), np.array(given["times"], np.int64))
+    return {"box": box and [getattr(box, side) for side in _SIDES]}
 
 
-_ANSWERS = (
-    ("rusty red car", "photo of the red car", "red car", ()),
-    (
-        "red car that grandpa repaired",
-        "the red car that grandpa repaired",
-        "red car that grandpa repaired",
-        (),
-    ),
-    ("car", "the red car", "red car", ()),
-    ("", "the red car", "red car", ()),
-    ("red car with Lena", "the red car with her", "red car", ("Lena", "Rex")),
-    ("red car with Berta", "the red car with her", "red car", ("Lena", "Rex")),
-    ("red car on a long road under a blue sky near mountains", "the red car", "red car", ()),
-    ("two\nlines", "two lines", "two lines", ()),
-)
+def _objection(given: Given) -> Given:
+    context = refine.Context(tuple(given["names"]))
+    return {"text": refine.objection(given["text"], given["query"], given["plain"], context)}
 
 
-def _refined() -> list[Case]:
-    """The functions of refine.py: the fast form, cleaning, content words, objections and context."""
-    out = [
-        Case(f"fast-{n}", {"op": "fast", "text": text}, {"text": refine.fast(text)})
-        for n, text in enumerate(_TEXTS)
-    ]
-    out += [
-        Case(f"clean-{n}", {"op": "clean", "text": text, "limit": 20}, {"text": refine.clean(text, 20)})
-        for n, text in enumerate(_TEXTS)
-    ]
-    out += [
-        Case(
-            f"words-{n}", {"op": "content_words", "text": text}, {"words": sorted(refine.content_words(text))}
-        )
-        for n, text in enumerate(_TEXTS)
-    ]
-    for n, (answer, query, plain, names) in enumerate(_ANSWERS):
-        given = {"op": "objection", "text": answer, "query": query, "plain": plain, "names": names}
-        out.append(
-            Case(
-                f"objection-{n}",
-                given,
-                {"text": refine.objection(answer, query, plain, refine.Context(tuple(names)))},
-            )
-        )
-    for n, names in enumerate(
-        [("Lena Meier", "Rex", "Oslo", "a sentence that somebody called a name by mistake"), ()]
-    ):
-        context = refine.fitting(names, "where is Lena with Rex in oslo")
-        out.append(
-            Case(
-                f"fitting-{n}",
-                {"op": "fitting", "names": names, "query": "where is Lena with Rex in oslo"},
-                {"notes": context.notes()},
-            )
-        )
-    return out
+def asked(queries: Iterable[str], first: int = 0) -> Iterator[Case]:
+    """Each query in one of four settings in turn, which are those of the first four committed cases: with an
+    album, without its extent, without places, south of the equator.
+    """
+    settings = [case.given for case in read(COMMITTED / "cues.json").cases[:4]]
+    for n, query in enumerate(queries, first):
+        yield Case(f"{n:04d}", settings[n % 4] | {"query": query})
 
 
-_TEXTS = (
-    "show me the photos of my dog that I took",
-    "Please find some pictures where we shot fireworks!",
-    "photos",
-    "the picture showing <b>bold</b> {braces}",
-    "  tabs\tand\nnew lines \u00a0 and \u2028 more ",
-    "Ünïcode wörds ÄÖÜ straße naïve собака 写真",
-    "images with the cat, which we made.",
-    "a\u0301bc control\u0007 zero\u200bwidth \ufeffbom",
-    "",
-)
+def with_tests(suite: Suite) -> Suite:
+    """With a case for each query of the tests of the reader of cues, and with the gazetteer that it names."""
+    path = COMMITTED / suite.shared["gazetteer"]
+    if not path.exists():
+        write_gazetteer(path)
+    known = [case.given["query"] for case in suite.cases if case.given["op"] == "parse"]
+    more = [query for query in dict.fromkeys(_of_tests()) if query not in known]
+    return replace(suite, cases=(*suite.cases, *asked(more, len(known))))
 
 
-def _folded() -> list[Case]:
-    names = (
-        "Zürich",
-        "São Paulo",
-        "Ørsted-by",
-        "St. John's",
-        "İstanbul",
-        "ŁÓDŹ",
-        "Straße",
-        "𝑨thens",
-        "New_York",
-        "  two  words ",
-        "Æther œuvre ðþ",
-        "Ａｂｃ",
-        "ß",
-    )
-    return [
-        Case(f"fold-{n}", {"op": "fold", "text": name}, {"text": fold(name)}) for n, name in enumerate(names)
-    ]
+def _of_tests() -> Iterator[str]:
+    from tests.runtime.cues import test_anchors, test_languages, test_parse
+
+    tables: tuple[Any, ...] = (test_parse.TIMES, test_parse.RECURRING, test_parse.PLACES, test_anchors.READ)
+    for table in (*tables, test_languages.FOREIGN):
+        yield from (str(row[0]) for row in table)
+
+
+def generated(seed: int, count: int) -> Suite:
+    gazetteer = COMMITTED / "gazetteer.sqlite"
+    queries = list(dict.fromkeys(made_up(count * 5 // 4, seed)))[:count]
+    shared = read(COMMITTED / "cues.json").shared | {"gazetteer": str(gazetteer)}
+    return Suite("cues", tuple(asked(queries)), shared, tolerance=1e-9)

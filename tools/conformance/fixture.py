@@ -1,30 +1,40 @@
 """Conformance fixtures: inputs and the Python reference's outputs, as JSON that ports in any language replay.
 
-tests/golden/conformance/README.md describes the format.
+tests/golden/conformance/README.md describes the format. The reference has one function for each `op`, as the
+ports have: what it answers to a case's input is written as the output, and compared with it in a replay.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gamer.index import AlbumError, FloatArray
+from gamer.runtime.errors import RuntimeFailure
+
 FORMAT = 1
 COMMITTED = Path(__file__).parents[2] / "tests" / "golden" / "conformance"
+Given = dict[str, Any]
+# op → what the reference answers to a case's input; "" for a suite whose cases have no op.
+Answers = Mapping[str, Callable[[Given], Any]]
+# (the suite's shared inputs, the folder of the fixtures, what closes what is opened) → the answers.
+Opening = Callable[[Given, Path, ExitStack], Answers]
 
 
 @dataclass(frozen=True)
 class Case:
-    """One input with its output or error; exactly one of `out` and `error` is set."""
+    """One input with its output, or with a part of its error's message."""
 
     id: str
-    given: dict[str, Any]
+    given: Given
     out: Any = None
     error: str | None = None
 
@@ -65,9 +75,40 @@ def read(path: Path) -> Suite:
     return Suite(raw["suite"], cases, raw["shared"], float(raw["tolerance"]))
 
 
+def answered(suite: Suite, opening: Opening, folder: Path) -> Suite:
+    """The suite as the reference answers it now. `folder`: to which the paths in it are relative."""
+    with ExitStack() as stack:
+        answers = opening(suite.shared, folder, stack)
+        cases = tuple(_answered(case, answers[case.given.get("op", "")]) for case in suite.cases)
+    return replace(suite, cases=cases)
+
+
+def _answered(case: Case, answer: Callable[[Given], Any]) -> Case:
+    """Its error is the part of the message that the case has; where it has none or another, the message."""
+    try:
+        return Case(case.id, case.given, answer(case.given))
+    except (AlbumError, RuntimeFailure, ValueError) as error:
+        assert "\n" not in str(error), f"{case.id}: an error of more than one line"
+        part = case.error if case.error and case.error in str(error) else str(error)
+        return Case(case.id, case.given, error=part)
+
+
 def floats(values: Iterable[Any]) -> list[float]:
     """Each value as the shortest decimal that rounds to its float32."""
     return [float(str(np.float32(value))) for value in values]
+
+
+def vector(values: Iterable[float]) -> FloatArray:
+    return np.array(values, np.float32)
+
+
+def edited(data: bytes, given: Given) -> bytes:
+    """Damaged as a case's `edits` (offset, hexadecimal bytes) and `length` say, if it has them."""
+    out = bytearray(data)
+    for offset, digits in given.get("edits", ()):
+        new = bytes.fromhex(digits)
+        out[offset : offset + len(new)] = new
+    return bytes(out[: given.get("length")])
 
 
 def base64_of(data: bytes | NDArray[Any]) -> str:

@@ -5,31 +5,32 @@ The words are written by hand for this suite; no dictionary is used.
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gamer.export.glosses.writing import Spelling, encoded
 from gamer.index import Album
 from gamer.index.album.layers.lexical import Word, WordScores
-from gamer.index.json_checked import parse
 from gamer.runtime.errors import BundleError
 from gamer.runtime.glosses.choice import chosen
 from gamer.runtime.glosses.guess import ranks
-from gamer.runtime.glosses.letters import LEAST_ALIKE, SURELY_ALIKE, Names, latin, sound, spoken
+from gamer.runtime.glosses.letters import Names, latin, sound, spoken
 from gamer.runtime.glosses.reading import Piece, Reader
 from gamer.runtime.glosses.table import START, Gloss, GlossTable, Rule, folded
 from gamer.runtime.models.text import whole_words
 from tools.conformance.album_suites import copied
-from tools.conformance.fixture import Case, Suite, base64_of, floats
+from tools.conformance.fixture import Answers, Case, Given, Suite, base64_of, edited, floats
 from tools.conformance.words import strings
 
 ALBUM = "album.gamer"
@@ -71,46 +72,9 @@ VOCABULARY = """
     street cake night wedding win son 1 see pain café josh flower sofa well spring hat die patio computer look
 """
 NAMES = ("Josh Miller", "Melanie", "Caroline", "Anna-Lena Weiß", "PM", "of the Lake", "Julian")
-QUERIES = (
-    "meine Katze auf dem Sofa",
-    "der Hund am See, mit Josh",
-    "Schokoladentorte im Straßencafé",
-    "die Katzen und Hunden gestern Abend",
-    "hat",
-    "Hat Anna gewonnen, STRASSE?",
-    "le chien sur la plage",
-    "l'eau du lac et un œuf",
-    "le pain d’Annalena",
-    "le feu d'artifice",
-    "quiero verlo en el patio",
-    "¿El gato de «Melanie»?",
-    "собака на пляже",
-    "Кэролайн с собакой",
-    "свадьба Мелани в храме",
-    "кофе Кристофера",
-    "犬小屋の猫",
-    "γάτα της Καρολίνε",
-    "사진 صورة 写真",
-    "the dog at the lake",
-    "die cat",
-    "Computer und Zürich",
-    "🐶 собака 🐶 ²",
-    "a " * 47 + "Hund Katze",
-    "ab" * 51,
-)
 HELD = ("dog", "shore", "coffee", "mug", "lake", "yard", "beach", "son", "chien")
 ASKED = ("hund", "katzen", "straßes", "tasse", "gestern abend", "zzz", "a", "strasse")
-_OWN = {"query": "собака на пляже", "held": ["собака", "пляже", "кошка"]}  # an album in the query's language
-_IN_ALBUM = ("собака Рекс на озере", "le café, un œuf")
-_LETTERS = (
-    "Кэролайн Щёлково Ёлка Їжак Ђорђе Αθήνα ψυχή صورة مرحبا カー 한국어 값 Łódź Çà Straße ǅ ² Cyrillic "
-    "Dzhokhar George Schwarz Quixote zhang Yyvonne"
-)
-_KANA = "".join(map(chr, (*range(0x30A1, 0x30FB), *range(0x31F0, 0x3200)))) + "ぁあんゔゖ"
-_FOLDED = "Straße ЁЛКА Œuvre Æther e\u0301te\u0301 ﬁﬀ Ｗide ΣΟΦΟΣ İI"
 _SAID = ("Кэролайн", "Каролины", "Мелани", "Юлиана", "Джош", "Джоша", "Анна", "ПМ", "кот", "Вайс")
-Given = dict[str, Any]
-Answer = dict[str, Any]
 _REFUSED = ("not a table of glosses", "damaged")  # parts of messages
 
 
@@ -126,39 +90,34 @@ def _entries(text: str) -> Iterator[tuple[str, dict[str, float]]]:
         yield folded(word), dict(zip(glosses.split(", "), _WORTH, strict=False))
 
 
-def committed(folder: Path) -> list[Suite]:
-    asked: dict[str, Given] = {
-        f"read-{n:02d}": {"op": "read", "query": query} for n, query in enumerate(QUERIES)
+def with_tables(suite: Suite) -> Suite:
+    """With the tables as they are encoded now."""
+    tables = {
+        "tables": {language: base64_of(table(language)) for language in DICTIONARIES},
+        "vocabulary": " ".join(VOCABULARY.split()),
+        "names": list(NAMES),
+        "held": list(HELD),
+        "asked": list(ASKED),
     }
-    asked["read-own"] = {"op": "read", **_OWN}
-    asked |= {
-        f"album-{n}": {"op": "album", "file": ALBUM, "query": query} for n, query in enumerate(_IN_ALBUM)
-    }
-    asked |= {
-        "letters": {"op": "letters", "text": _LETTERS},
-        "kana": {"op": "latin", "text": _KANA},
-        "folded": {"op": "folded", "text": _FOLDED},
-    }
-    for least in (LEAST_ALIKE, SURELY_ALIKE):
-        asked[f"like-{least}"] = {"op": "like", "words": list(_SAID), "least": least}
-    return [suite(asked | _damages(), folder)]
+    return replace(suite, shared=tables)
 
 
-def generated(seed: int, count: int) -> dict[str, Given]:
+def generated(seed: int, count: int) -> Suite:
     """`count` random queries, mostly of words that the tables have, and a tenth as many damaged tables."""
     rng = random.Random(seed)
     junk = strings(max(1, count // 10), seed + 1)
-    asked: dict[str, Given] = {}
+    cases = []
     for n in range(count):
         query = rng.choice(junk) if rng.random() < 0.1 else _query(rng)
-        asked[f"{n:04d}"] = {"op": "read", "query": query, "held": rng.sample(_WORDS, 6)}
-    length = len(table("de"))
+        cases.append(Case(f"{n:04d}", {"op": "read", "query": query, "held": rng.sample(_WORDS, 6)}))
+    data = table("de")
+    # Not in the header: Android's reader of JSON also takes what is almost JSON.
+    sections = START.size + int.from_bytes(data[6:10], "little")
     for n in range(count // 10):
-        # Not in the header: Android's reader of JSON also takes what is almost JSON.
-        places = rng.sample(range(_sections()[0], length), rng.choice([1, 2, 10]))
+        places = rng.sample(range(sections, len(data)), rng.choice([1, 2, 10]))
         edits = [[place, f"{rng.randrange(256):02x}"] for place in places]
-        asked[f"damaged-{n:03d}"] = {"op": "damaged", "edits": edits}
-    return asked
+        cases.append(Case(f"damaged-{n:03d}", {"op": "damaged", "edits": edits}))
+    return with_tables(Suite("glosses", tuple(cases), tolerance=1e-5))
 
 
 _WORDS = [
@@ -202,40 +161,31 @@ def _linked(source: Path, path: Path) -> None:
         shutil.copyfile(source, path)
 
 
-def suite(asked: Mapping[str, Given], folder: Path) -> Suite:
-    """The reference's answers. `folder`: to which the paths of albums are relative."""
-    tables = {language: table(language) for language in DICTIONARIES}
-    with tempfile.TemporaryDirectory() as stage:
-        opened = [_written(Path(stage, f"glosses-{code}.bin"), data) for code, data in tables.items()]
-        reader = Reader(opened, ranks(whole_words({token: n for n, token in enumerate(VOCABULARY.split())})))
-        answers: dict[str, Callable[[Given], Answer | None]] = {
-            "read": partial(_read, reader),
-            "album": partial(_in_album, reader, folder),
-            "letters": _letters,
-            "latin": lambda given: {"text": latin(given["text"])},
-            "folded": lambda given: {"text": folded(given["text"])},
-            "like": lambda given: {
-                "names": [Names(NAMES).like(word, given["least"]) for word in given["words"]]
-            },
-            "damaged": partial(_damaged, tables["de"], Path(stage, "damaged.bin")),
-        }
-        cases = [_case(name, given, answers[given["op"]]) for name, given in asked.items()]
-    shared = {
-        "tables": {code: base64_of(data) for code, data in tables.items()},
-        "vocabulary": " ".join(VOCABULARY.split()),
-        "names": list(NAMES),
-        "held": list(HELD),
-        "asked": list(ASKED),
+def glosses(shared: Given, folder: Path, stack: ExitStack) -> Answers:
+    stage = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    tables = {language: base64.b64decode(text) for language, text in shared["tables"].items()}
+    opened = [_written(stage / f"glosses-{language}.bin", data) for language, data in tables.items()]
+    vocabulary = {token: n for n, token in enumerate(shared["vocabulary"].split())}
+    reader = Reader(opened, ranks(whole_words(vocabulary)))
+    names = Names(shared["names"])
+
+    def damaged(given: Given) -> Given:
+        """A table that is refused in one line, or read as far as it goes."""
+        try:
+            changed = _written(stage / "damaged.bin", edited(tables["de"], given))
+            return {"glosses": "|".join(_glosses(changed.lookup(folded(word))) for word in shared["asked"])}
+        except BundleError as error:
+            raise BundleError(next(part for part in _REFUSED if part in str(error))) from None
+
+    return {
+        "read": lambda given: _read(reader, names, given.get("held") or shared["held"], given),
+        "album": partial(_in_album, reader, folder),
+        "letters": _letters,
+        "latin": lambda given: {"text": latin(given["text"])},
+        "folded": lambda given: {"text": folded(given["text"])},
+        "like": lambda given: {"names": [names.like(word, given["least"]) for word in given["words"]]},
+        "damaged": damaged,
     }
-    return Suite("glosses", tuple(cases), shared, 1e-5)
-
-
-def _case(name: str, given: Given, answer: Callable[[Given], Answer | None]) -> Case:
-    try:
-        return Case(name, given, answer(given))
-    except BundleError as error:
-        assert "\n" not in str(error)
-        return Case(name, given, error=next(part for part in _REFUSED if part in str(error)))
 
 
 def _written(path: Path, data: bytes) -> GlossTable:
@@ -244,15 +194,13 @@ def _written(path: Path, data: bytes) -> GlossTable:
     return GlossTable(path)
 
 
-def _read(reader: Reader, given: Given) -> Answer | None:
-    held = given.get("held", HELD)
-
+def _read(reader: Reader, names: Names, held: Sequence[str], given: Given) -> Given | None:
     def look_up(forms: Sequence[tuple[str, ...]]) -> WordScores:
         none = np.zeros(0, np.float32)
         rows = {True: np.zeros(1, np.int64), False: np.zeros(0, np.int64)}
         return WordScores(tuple(Word(word, rows[word in held], none, 1.0) for (word,) in forms), 1)
 
-    reading = reader.read(given["query"], Names(NAMES))
+    reading = reader.read(given["query"], names)
     if reading is None:
         return None
     out = {"language": reading.language, "pieces": "|".join(map(_piece, reading.pieces))}
@@ -275,9 +223,9 @@ def _glosses(glosses: Sequence[Gloss]) -> str:
     return "/".join(f"{gloss.text} {round(255 * gloss.weight)}" for gloss in glosses)
 
 
-def _in_album(reader: Reader, folder: Path, given: Given) -> Answer:
+def _in_album(reader: Reader, folder: Path, given: Given) -> Given:
     """The words of a query in an album, with its names: of a word's glosses the greatest count."""
-    with copied(folder, given["file"]) as path, Album.open(path) as album:
+    with copied(folder, given) as path, Album.open(path) as album:
         reading = reader.read(given["query"], Names(entity.name for entity in album.listed_entities()))
         glossed = None if reading is None else chosen(reading, partial(album.words, ""))
         assert glossed is not None, given
@@ -288,50 +236,10 @@ def _in_album(reader: Reader, folder: Path, given: Given) -> Answer:
         return {"text": glossed.text, "words": words}
 
 
-def _letters(given: Given) -> Answer:
+def _letters(given: Given) -> Given:
     words = [latin(word) for word in given["text"].split()]
     return {
         "latin": " ".join(words),
         "spoken": " ".join(map(spoken, words)),
         "sound": " ".join(sound(spoken(word)) for word in words),
     }
-
-
-def _damages() -> dict[str, Given]:
-    """Tables with some bytes changed, which are refused in one line, or read as the reference reads them."""
-    data, at = table("de"), _sections()
-    edits = {
-        "magic": (0, "50"),
-        "version": (4, "02"),
-        "header": (10, "5b"),
-        "header-long": (6, "ffffffff"),
-        "language": (data.index(b'"de"') + 1, "44"),
-        "count": (data.index(b'"words": ') + 9, "39"),
-        "blocks": (at[0], "ffffffff" * 2),
-        "words": (at[1], "00ff41"),
-        "senses": (at[2], "ff" * 40),
-        "glosses": (at[4], "ff" * 40),
-        "numbers": (at[3], "ff" * 40),
-        "text": (at[5], "ff" * 40),
-    }
-    out: dict[str, Given] = {
-        f"damaged-{name}": {"op": "damaged", "edits": [list(edit)]} for name, edit in edits.items()
-    }
-    for length in (0, 3, len(data) - 1):
-        out[f"damaged-cut-{length}"] = {"op": "damaged", "edits": [], "length": length}
-    return out
-
-
-def _sections() -> list[int]:
-    """Where the sections of the German table begin."""
-    data = table("de")
-    sizes = parse(data[START.size : START.size + int.from_bytes(data[6:10], "little")])["sizes"]
-    return [len(data) - sum(sizes[n:]) for n in range(6)]
-
-
-def _damaged(data: bytes, path: Path, given: Given) -> Answer:
-    changed = bytearray(data)
-    for place, digits in given["edits"]:
-        changed[place : place + len(digits) // 2] = bytes.fromhex(digits)
-    opened = _written(path, bytes(changed[: given.get("length")]))
-    return {"glosses": "|".join(_glosses(opened.lookup(folded(word))) for word in ASKED)}

@@ -1,22 +1,20 @@
 """Suites that need an exported bundle.
 
 Tokenizers, embeddings of both towers, DPE routing, tokens of the language model, and complete searches. They
-are written when needed, since no bundle is committed. Each function makes one suite from its inputs, so that
-a replay can ask the reference again.
+are written when needed, since no bundle is committed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from datetime import datetime
-from functools import partial
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gamer.runtime.cues.quoted import cues_by_llm
 from gamer.runtime.models.language.llm import Request
@@ -26,8 +24,8 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 from gamer.runtime.search.stages import refine
 from tools.conformance import gloss_suites, token_suites
-from tools.conformance.fixture import Case, Suite, base64_of, floats
-from tools.conformance.pixel_suites import picture
+from tools.conformance.fixture import Answers, Case, Given, Suite, base64_of, floats
+from tools.conformance.pixel_suites import picture, pixels_of
 from tools.conformance.words import HARD, strings
 
 NOW = "2026-11-21T00:00:00"
@@ -76,23 +74,37 @@ LEAST_GAP = 5e-3  # between the scores of adjacent hits; rounding could swap hit
 MAX_NEW = 16
 
 
-def everything(bundle: Path, album: Path, stage: Path) -> list[Suite]:
-    """`stage`: an empty folder that stays while the suites are replayed."""
-    models = Models.open(bundle)
-    out = [tokens(bundle, name) for name in ("text_tokenizer.json", "llm_tokenizer.json")]
-    out += [
-        embed_text(bundle, models, TEXTS),
-        embed_image(bundle, models),
-        dpe(bundle, models),
-        llm(bundle, models),
+def of_bundle(bundle: Path, album: Path, stage: Path) -> list[Suite]:
+    """The inputs. `stage`: an empty folder that stays while the suites are replayed."""
+    models = opened(str(bundle))
+    texts = [Case(f"{n:02d}", {"text": text}) for n, text in enumerate(TEXTS)]
+    texts.append(Case("chunks", {"op": "chunks", "text": TEXTS[-1]}))
+    pictures = [Case(f"{n}", given) for n, given in enumerate(_pictures())]
+    routed = [
+        Case(f"{case.id}-{rho}", {**case.given, "rho": rho}) for case in pictures for rho in (0.3, 0.7, 1.0)
     ]
-    return [*out, search(bundle, album, QUERIES), search_glossed(gloss_suites.staged(bundle, stage), album)]
+    glossed: list[Given] = [{"query": query, "mode": FUSED[0], "refined_by": FUSED[1]} for query in GLOSSED]
+    glossed += [{**glossed[0], "gloss": False}, {**glossed[0], "mode": PAPER[0], "refined_by": PAPER[1]}]
+    asked = [
+        {"query": query, "mode": mode, "refined_by": refined_by}
+        for n, query in enumerate(QUERIES)
+        for mode, refined_by in ((FUSED, PAPER) if n < 4 else (FUSED,))
+    ]
+    shared = {"bundle": str(bundle)}
+    return [
+        *(_tokens(bundle, name) for name in ("text_tokenizer.json", "llm_tokenizer.json")),
+        Suite("embed_text", tuple(texts), shared, TOLERANCE),
+        Suite("embed_image", tuple(pictures), shared, TOLERANCE),
+        Suite("dpe", tuple(routed), shared, 5 * TOLERANCE),
+        Suite("llm", tuple(_written(models)), shared),
+        _searches("search", bundle, album, asked),
+        _searches("search_glossed", gloss_suites.staged(bundle, stage), album, glossed),
+    ]
 
 
-def tokens(bundle: Path, name: str, texts: Sequence[str] = ()) -> Suite:
+def _tokens(bundle: Path, name: str) -> Suite:
     """The token suite of the bundle's tokenizer file `name`; its kind is read from the file."""
-    path = bundle / name
-    raw = json.loads(path.read_text(encoding="utf-8"))
+    raw = json.loads((bundle / name).read_text(encoding="utf-8"))
     kind = (
         "wordpiece"
         if raw["model"]["type"] == "WordPiece"
@@ -100,149 +112,135 @@ def tokens(bundle: Path, name: str, texts: Sequence[str] = ()) -> Suite:
         if raw["model"].get("end_of_word_suffix")
         else "bpe_bytelevel"
     )
-    return token_suites.suite(kind, path, str(path), texts or (*HARD, *strings(100, 3)))
+    return token_suites.asked(kind, bundle / name, (*HARD, *strings(100, 3)))
 
 
-def embed_text(bundle: Path, models: Models, texts: Sequence[str]) -> Suite:
-    cases = [
-        Case(f"{n:02d}", {"text": text}, {"embedding": floats(models.text.encode([text])[0])})
-        for n, text in enumerate(texts)
-    ]
-    cases.append(
-        Case("chunks", {"op": "chunks", "text": TEXTS[-1]}, {"chunks": models.text.chunks(TEXTS[-1])})
-    )
-    return Suite("embed_text", tuple(cases), {"bundle": str(bundle)}, TOLERANCE)
-
-
-def _pictures() -> list[NDArray[np.uint8]]:
+def _pictures() -> list[Given]:
     smooth = np.asarray(np.kron(picture(12, 9, 0), np.ones((25, 25, 1))), np.uint8)
-    return [picture(320, 240, 1), smooth, picture(224, 224, 3)]
+    shown = [picture(320, 240, 1), smooth, picture(224, 224, 3)]
+    return [
+        {"width": pixels.shape[1], "height": pixels.shape[0], "rgb": base64_of(pixels)} for pixels in shown
+    ]
 
 
-def _given(pixels: NDArray[np.uint8]) -> dict[str, Any]:
-    return {"width": pixels.shape[1], "height": pixels.shape[0], "rgb": base64_of(pixels)}
-
-
-def embed_image(bundle: Path, models: Models) -> Suite:
-    cases = []
-    for n, pixels in enumerate(_pictures()):
-        code = models.encode_image(pixels)
-        cases.append(
-            Case(
-                f"{n}",
-                _given(pixels),
-                {
-                    "embedding": floats(code.embedding),
-                    "labels": [[name, share] for name, share in code.labels],
-                },
-            )
-        )
-    return Suite("embed_image", tuple(cases), {"bundle": str(bundle)}, TOLERANCE)
-
-
-def dpe(bundle: Path, models: Models) -> Suite:
-    """Patches of a picture → experts by Eq. 1 → soft prompts."""
-    cases = []
-    for n, pixels in enumerate(_pictures()):
-        for rho in (0.3, 0.7, 1.0):
-            out = models.project(models.encode_image(pixels).patches, rho)
-            projected = {
-                "experts": list(out.experts),
-                "weights": list(out.weights),
-                "shape": list(out.prompts.shape),
-                "first": floats(out.prompts[0, :8]),
-            }
-            cases.append(Case(f"{n}-{rho}", {**_given(pixels), "rho": rho}, projected))
-    return Suite("dpe", tuple(cases), {"bundle": str(bundle)}, 5 * TOLERANCE)
-
-
-def llm(bundle: Path, models: Models) -> Suite:
-    """Greedy tokens, with the shipped prefix and without it, and the cues that the grammar lets the model
-    quote.
-    """
-    cases: list[Case] = []
+def _written(models: Models) -> Iterator[Case]:
+    """What the language model is asked, with the shipped prefix and without it."""
+    shipped = any(p.prompt == "refine" for p in models.manifest.prefixes)
     for n, query in enumerate(ASKED):
         notes = refine.fitting(("Rex", "Lena"), query).notes()
-        for name, plain in (("prefix", False), ("plain", True)):
-            if name == "plain" and n:
-                continue
-            models.language_model.reuse.forget()  # so that `computed` depends on no other case
-            ids = models.prompt("refine", query, notes)
-            generation = models.language_model.generate(Request(ids, MAX_NEW, stop=("\n",), plain=plain))
-            given = {
-                "op": "generate",
-                "prompt": "refine",
-                "query": query,
-                "notes": notes,
-                "prefix": not plain and any(p.prompt == "refine" for p in models.manifest.prefixes),
-                "max_new": MAX_NEW,
-                "stop": ["\n"],
-            }
-            out = {
-                "prompt_ids": list(ids),
-                "ids": list(generation.ids),
-                "text": generation.text,
-                "ended": generation.ended,
-                "computed": generation.computed,
-            }
-            cases.append(Case(f"{name}-{n}", given, out))
+        given = {"op": "generate", "prompt": "refine", "query": query, "notes": notes}
+        for name, has_prefix in (("prefix", shipped), ("plain", False))[: 1 if n else 2]:
+            more = {"prefix": has_prefix, "max_new": MAX_NEW, "stop": ["\n"]}
+            yield Case(f"{name}-{n}", given | more)
     for n, query in enumerate(QUOTED if "cues" in models.manifest.prompts else ()):
-        quoted = cues_by_llm(models, query)
-        out = None if quoted is None else {"time": quoted.time, "place": quoted.place, "text": quoted.text}  # type: ignore[assignment]
-        cases.append(Case(f"cues-{n}", {"op": "cues", "query": query}, out))
-    return Suite("llm", tuple(cases), {"bundle": str(bundle)})
+        yield Case(f"cues-{n}", {"op": "cues", "query": query})
 
 
-def search(bundle: Path, album: Path, queries: Sequence[str]) -> Suite:
-    """Complete searches: the top hits and the trace, without times."""
-    asked = [
-        {"query": query, "mode": mode, "refined_by": refined_by}
-        for n, query in enumerate(queries)
-        for mode, refined_by in ((FUSED, PAPER) if n < 4 else (FUSED,))
-    ]
-    return _searches("search", bundle, album, asked)
+def _searches(name: str, bundle: Path, album: Path, asked: Sequence[Given]) -> Suite:
+    """Complete searches for at most five hits; fewer if rounding could change the order."""
+    with closing(Engine.open(bundle, album)) as engine:
+        cases = [
+            Case(f"{n}-{given['mode']}", {**given, "k": _steady(engine, given), "now": NOW})
+            for n, given in enumerate(asked)
+        ]
+    return Suite(name, tuple(cases), {"bundle": str(bundle), "album": str(album)}, 5 * TOLERANCE)
 
 
-def search_glossed(bundle: Path, album: Path) -> Suite:
-    """Complete searches in other languages than English; one of them without its glosses too."""
-    asked: list[dict[str, Any]] = [
-        {"query": query, "mode": FUSED[0], "refined_by": FUSED[1]} for query in GLOSSED
-    ]
-    asked += [{**asked[0], "gloss": False}, {**asked[0], "mode": PAPER[0], "refined_by": PAPER[1]}]
-    return _searches("search_glossed", bundle, album, asked)
-
-
-def _searches(name: str, bundle: Path, album: Path, asked: Sequence[dict[str, Any]]) -> Suite:
-    """At most five hits of each; fewer if rounding could change the order."""
-    engine = Engine.open(bundle, album)
-    cases = []
-    for n, given in enumerate(asked):
-        k, answer = _steady(partial(_search, engine, given))
-        cases.append(Case(f"{n}-{given['mode']}", {**given, "k": k, "now": NOW}, told(answer)))
-    engine.close()
-    shared = {"bundle": str(bundle), "album": str(album)}
-    return Suite(name, tuple(cases), shared, 5 * TOLERANCE)
-
-
-def _search(engine: Engine, given: dict[str, Any], k: int) -> Answer:
-    options = SearchOptions(gloss=given.get("gloss", True))
-    now = datetime.fromisoformat(NOW)
-    return engine.search(
-        given["query"], k, refined_by=given["refined_by"], mode=given["mode"], now=now, options=options
-    )
-
-
-def _steady(search: Callable[[int], Answer]) -> tuple[int, Answer]:
-    """How many hits, at most five, have an order that rounding cannot change; these hits."""
-    hits = search(6).hits
+def _steady(engine: Engine, given: Given) -> int:
+    """How many hits, at most five, have an order that rounding cannot change; at least one."""
+    hits = _search(engine, given | {"k": 6, "now": NOW}).hits
     gaps = [a.score - b.score for a, b in pairwise(hits)]
-    k = next(
+    return next(
         (max(1, n) for n in range(min(5, len(hits)), 0, -1) if all(gap > LEAST_GAP for gap in gaps[:n])), 1
     )
-    return k, search(k)
 
 
-def told(answer: Answer) -> dict[str, Any]:
+@cache
+def opened(bundle: str) -> Models:
+    return Models.open(Path(bundle))
+
+
+def embed_text(shared: Given, folder: Path, stack: ExitStack) -> Answers:
+    del folder, stack
+    text = opened(shared["bundle"]).text
+    return {
+        "": lambda given: {"embedding": floats(text.encode([given["text"]])[0])},
+        "chunks": lambda given: {"chunks": text.chunks(given["text"])},
+    }
+
+
+def embed_image(shared: Given, folder: Path, stack: ExitStack) -> Answers:
+    del folder, stack
+
+    def answer(given: Given) -> Given:
+        code = opened(shared["bundle"]).encode_image(pixels_of(given))
+        labels = [[name, share] for name, share in code.labels]
+        return {"embedding": floats(code.embedding), "labels": labels}
+
+    return {"": answer}
+
+
+def dpe(shared: Given, folder: Path, stack: ExitStack) -> Answers:
+    """Patches of a picture → experts by Eq. 1 → soft prompts."""
+    del folder, stack
+
+    def answer(given: Given) -> Given:
+        models = opened(shared["bundle"])
+        out = models.project(models.encode_image(pixels_of(given)).patches, given["rho"])
+        return {
+            "experts": list(out.experts),
+            "weights": list(out.weights),
+            "shape": list(out.prompts.shape),
+            "first": floats(out.prompts[0, :8]),
+        }
+
+    return {"": answer}
+
+
+def llm(shared: Given, folder: Path, stack: ExitStack) -> Answers:
+    """Greedy tokens, and the cues that the grammar lets the model quote."""
+    del folder, stack
+    models = opened(shared["bundle"])
+
+    def generate(given: Given) -> Given:
+        models.language_model.reuse.forget()  # so that `computed` depends on no other case
+        ids = models.prompt(given["prompt"], given["query"], given["notes"])
+        request = Request(ids, given["max_new"], stop=tuple(given["stop"]), plain=not given["prefix"])
+        written = models.language_model.generate(request)
+        return {
+            "prompt_ids": list(ids),
+            "ids": list(written.ids),
+            "text": written.text,
+            "ended": written.ended,
+            "computed": written.computed,
+        }
+
+    def quoted(given: Given) -> Given | None:
+        cues = cues_by_llm(models, given["query"])
+        return None if cues is None else {"time": cues.time, "place": cues.place, "text": cues.text}
+
+    return {"generate": generate, "cues": quoted}
+
+
+def search(shared: Given, folder: Path, stack: ExitStack) -> Answers:
+    """Complete searches: the top hits and the trace, without times."""
+    del folder
+    engine = stack.enter_context(closing(Engine.open(Path(shared["bundle"]), Path(shared["album"]))))
+    return {"": lambda given: told(_search(engine, given))}
+
+
+def _search(engine: Engine, given: Given) -> Answer:
+    return engine.search(
+        given["query"],
+        given["k"],
+        refined_by=given["refined_by"],
+        mode=given["mode"],
+        now=datetime.fromisoformat(given["now"]),
+        options=SearchOptions(gloss=given.get("gloss", True)),
+    )
+
+
+def told(answer: Answer) -> Given:
     """The part of an answer in which a port must agree."""
     t = answer.trace
     hits = [

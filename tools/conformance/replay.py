@@ -7,94 +7,13 @@ Prints SUITE<TAB>CASE<TAB>pass|fail<TAB>MESSAGE for each case; exits with 1 if a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gamer.runtime.models.models import Models
-from tools.conformance import (
-    committed,
-    cue_suites,
-    gloss_suites,
-    model_suites,
-    plain,
-    token_suites,
-    tree_suites,
-)
-from tools.conformance.fixture import COMMITTED, Case, Suite, read
-
-
-@cache
-def _committed() -> dict[str, Suite]:
-    return {suite.name: suite for writer in committed.WRITERS.values() for suite in writer(COMMITTED)}
-
-
-def again(suite: Suite, folder: Path) -> Suite:
-    """The suite as the reference would write it now."""
-    if folder.resolve() == COMMITTED.resolve():
-        return _committed()[suite.name]
-    makers: dict[str, Callable[[Suite], Suite]] = dict.fromkeys(token_suites.KINDS, _tokens)
-    makers |= {
-        "kdtree": _boxes,
-        "cues": _cues,
-        "glosses": _glosses,
-        "search": _searches,
-        "search_glossed": _glossed,
-    }
-    if suite.name in makers:
-        return makers[suite.name](suite)
-    return _of_bundle(suite.shared["bundle"])[suite.name]
-
-
-def _tokens(suite: Suite) -> Suite:
-    path = Path(suite.shared["tokenizer"])
-    return token_suites.suite(suite.name, path, str(path), [case.given["text"] for case in suite.cases])
-
-
-def _boxes(suite: Suite) -> Suite:
-    import base64
-
-    from gamer.index.records import Cube
-
-    blob = base64.b64decode(suite.shared["trees"]["main"])
-    cases = (
-        Case(c.id, c.given, tree_suites.answer(blob, [Cube(**cube) for cube in c.given["cubes"]]))
-        for c in suite.cases
-    )
-    return Suite(suite.name, tuple(cases), suite.shared)
-
-
-def _cues(suite: Suite) -> Suite:
-    path = Path(suite.shared["gazetteer"])
-    return cue_suites.suite([case.given["query"] for case in suite.cases], path, str(path), extras=False)
-
-
-def _glosses(suite: Suite) -> Suite:
-    return gloss_suites.suite({case.id: case.given for case in suite.cases}, COMMITTED)
-
-
-def _searches(suite: Suite) -> Suite:
-    queries = list(dict.fromkeys(case.given["query"] for case in suite.cases))
-    return model_suites.search(Path(suite.shared["bundle"]), Path(suite.shared["album"]), queries)
-
-
-def _glossed(suite: Suite) -> Suite:
-    return model_suites.search_glossed(Path(suite.shared["bundle"]), Path(suite.shared["album"]))
-
-
-@cache
-def _of_bundle(bundle: str) -> dict[str, Suite]:
-    path = Path(bundle)
-    models = Models.open(path)
-    images, prompts = model_suites.embed_image(path, models), model_suites.dpe(path, models)
-    suites = (
-        model_suites.embed_text(path, models, model_suites.TEXTS),
-        images,
-        prompts,
-        model_suites.llm(path, models),
-    )
-    return {suite.name: suite for suite in suites}
+from tools.conformance import plain
+from tools.conformance.fixture import Case, Suite, answered, read
+from tools.conformance.suites import ANSWERS
 
 
 def differences(wanted: Any, actual: Any, tolerance: float, at: str = "out") -> Iterator[str]:
@@ -125,45 +44,28 @@ def replay(folder: Path) -> Iterator[tuple[str, str, str, str]]:
     """(suite, case, "pass" or "fail", message) for each case of the fixtures in `folder`."""
     for path in sorted(folder.glob("*.json")):
         suite = read(path)
-        for case, problem in verdicts(suite, again(suite, folder), folder):
+        for case, problem in verdicts(suite, folder):
             yield suite.name, case, "fail" if problem else "pass", problem
 
 
-def verdicts(suite: Suite, now: Suite, folder: Path) -> Iterator[tuple[str, str]]:
-    """(case, difference) for each case; the difference is "" if the case passes.
+def verdicts(suite: Suite, folder: Path) -> Iterator[tuple[str, str]]:
+    """(case, difference) for each case of `folder`; the difference is "" if the case passes.
 
-    Compares `suite` as written in `folder` with `now`, what the reference writes today, and with plain.py.
+    Compares what is written with what the reference answers today, and with plain.py.
     """
-    fresh, opinion = {case.id: case for case in now.cases}, plain.opinion_of(suite.name)
-    for case in suite.cases:
-        yield case.id, " ".join(_problem(suite, case, fresh.get(case.id), folder, opinion).split())[:200]
+    now, opinion = answered(suite, ANSWERS[suite.name], folder), plain.opinion_of(suite.name)
+    for case, fresh in zip(suite.cases, now.cases, strict=True):
+        problem = _problem(suite, case, fresh, opinion(suite, case, folder) if opinion else None)
+        yield case.id, " ".join(problem.split())[:200]
 
 
-def _problem(
-    suite: Suite, case: Case, fresh: Case | None, folder: Path, opinion: plain.Opinion | None
-) -> str:
-    if fresh is None or (
-        fresh.given != _lists(case.given, fresh.given) and not suite.name.startswith("search")
-    ):
-        return "the reference writes other inputs now: write the fixtures again"
+def _problem(suite: Suite, case: Case, fresh: Case, opinion: Any) -> str:
     if fresh.error != case.error:
         return f"error {fresh.error!r} where {case.error!r} is wanted"
-    for name, value in (
-        ("reference", fresh.out),
-        ("plain", opinion(suite, case, folder) if opinion else None),
-    ):
-        if value is not None and (difference := next(differences(case.out, value, suite.tolerance), "")):
+    for name, value in (("reference", fresh.out), ("plain", case.out if opinion is None else opinion)):
+        if difference := next(differences(case.out, value, suite.tolerance), ""):
             return f"{name}: {difference}"
     return ""
-
-
-def _lists(given: Any, like: Any) -> Any:
-    """`given` with tuples where `like` has them, since JSON has only lists."""
-    if isinstance(given, dict) and isinstance(like, dict):
-        return {key: _lists(value, like.get(key)) for key, value in given.items()}
-    if isinstance(given, list) and isinstance(like, list | tuple) and len(given) == len(like):
-        return type(like)(_lists(a, b) for a, b in zip(given, like, strict=True))
-    return given
 
 
 def main(folders: list[str]) -> None:

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.conformance import model_suites, properties
+from tools.conformance import write
 from tools.conformance.fixture import COMMITTED, read
 
 ROOT = Path(__file__).parents[2]
@@ -158,9 +158,9 @@ def main() -> None:
             "generated": Path(folder, "generated"),
             "bundle": Path(folder, "bundle"),
         }
-        for suite in properties.suites(arguments.seed):
+        for suite in write.generated(arguments.seed):
             suite.write(groups["generated"])
-        for suite in model_suites.everything(bundle, album, Path(folder, "glossed")):
+        for suite in write.of_bundle(bundle, album, Path(folder, "glossed")):
             suite.write(groups["bundle"])
         failures = show(groups, [bundle, album.parent, Path(folder)], ports)
     print(f"{failures} failed" + (f"; {missing} ports not tested" if missing else ""))

@@ -1,6 +1,6 @@
 """Synthetic text for fixtures, written for this project: sentences, hard strings and random strings.
 
-The sentences train small tokenizers; the hard and the random strings are inputs to tokenize.
+The committed tokenizers were trained on such sentences; the strings are inputs to tokenize.
 """
 
 from __future__ import annotations
@@ -48,11 +48,6 @@ HARD = (
     "we walked from the old temple down to the lake, had noodles, and took the last train back home, tired "
     "and happy, " * 3,
 )
-
-
-def sentences(count: int, seed: int) -> list[str]:
-    rng = random.Random(seed)
-    return [_sentence(rng) for _ in range(count)]
 
 
 def _sentence(rng: random.Random) -> str:

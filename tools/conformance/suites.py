@@ -1,0 +1,50 @@
+"""What answers each suite in Python, and the inputs that follow from other code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from tools.conformance import (
+    album_suites,
+    bundle_suites,
+    cue_suites,
+    gloss_suites,
+    graph_suites,
+    model_suites,
+    pixel_suites,
+    ranking_suites,
+    token_suites,
+    tree_suites,
+)
+from tools.conformance.fixture import Opening, Suite
+
+ANSWERS: dict[str, Opening] = {
+    **{kind: partial(token_suites.tokens, kind) for kind in token_suites.KINDS},
+    "resize": pixel_suites.resize,
+    "routing": pixel_suites.routing,
+    "kdtree": tree_suites.kdtree,
+    "graph": graph_suites.graph,
+    "entities": graph_suites.entities,
+    "vectors": graph_suites.vectors,
+    "hnsw": graph_suites.hnsw,
+    "cues": cue_suites.cues,
+    "glosses": gloss_suites.glosses,
+    "album": album_suites.album,
+    "lexical": album_suites.lexical,
+    "ranking": ranking_suites.ranking,
+    "manifest": bundle_suites.manifest,
+    "prefix": bundle_suites.prefixes,
+    "errors": bundle_suites.errors,
+    "embed_text": model_suites.embed_text,
+    "embed_image": model_suites.embed_image,
+    "dpe": model_suites.dpe,
+    "llm": model_suites.llm,
+    "search": model_suites.search,
+    "search_glossed": model_suites.search,
+}
+# A committed suite → the same with inputs that other code has got since it was written.
+RENEWED: dict[str, Callable[[Suite], Suite]] = {
+    "cues": cue_suites.with_tests,
+    "glosses": gloss_suites.with_tables,
+}
