@@ -22,7 +22,6 @@ import click
 import numpy as np
 
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Photo, RowArray
-from gamer.index.vectors import engines
 
 from ..retrieval.datasets import DatasetError, read_jsonl
 from ..study.declaration import About, Run, Work
@@ -176,9 +175,7 @@ def measure(
     for peer_name in ("gamer", *peers):
         progress(f"building {peer_name}")
         begin = time.perf_counter()
-        peer: Peer = (
-            OURS[peer_name](x, folder) if peer_name in OURS else ann_peers.PEERS[peer_name](x, folder)
-        )
+        peer: Peer = Ours(x, folder) if peer_name == Ours.name else ann_peers.PEERS[peer_name](x, folder)
         seconds = time.perf_counter() - begin
         built.append(
             Built(
@@ -307,13 +304,12 @@ def _time(
 class Ours:
     """An album, written by AlbumWriter and searched by Album.search_vectors, as in a search of the engine."""
 
+    name, version = "gamer", "int8 + quarters, usearch links"
     how = "Album.search_vectors; the planner chooses scan or graph"
 
-    def __init__(self, x: FloatArray, folder: Path, engine: str = engines.DEFAULT) -> None:
-        self.name = "gamer" if engine == engines.DEFAULT else f"gamer-{engine}"
-        self.version = f"int8 + quarters, {engine} links"
+    def __init__(self, x: FloatArray, folder: Path) -> None:
         path = folder / f"{self.name}.gamer"
-        with AlbumWriter.create(path, AlbumMeta("ann", "ann", x.shape[1], 1.0), engine=engine) as writer:
+        with AlbumWriter.create(path, AlbumMeta("ann", "ann", x.shape[1], 1.0)) as writer:
             for start in range(0, len(x), 5000):
                 writer.add(
                     [
@@ -339,12 +335,6 @@ class Ours:
 
     def close(self) -> None:
         self._album.close()
-
-
-OURS: dict[str, Callable[[FloatArray, Path], Ours]] = {
-    "gamer": Ours,
-    "gamer-hnswlib": lambda x, folder: Ours(x, folder, "hnswlib"),
-}
 
 
 def unit(x: FloatArray) -> FloatArray:

@@ -19,12 +19,11 @@ import numpy as np
 
 from gamer.index import FloatArray, RowArray
 from gamer.index.installing import install
-from gamer.index.vectors.engines import usearch_graph
+from gamer.index.vectors import usearch_graph
 
 Found = Iterable[Any]
 # The module that an engine is imported from, and the extra that installs it ("": installed with the project).
 NEEDS = {
-    "gamer-hnswlib": ("hnswlib", "hnswlib"),
     "usearch": ("usearch", ""),
     "hnswlib": ("hnswlib", "hnswlib"),
     "faiss": ("faiss", "bench"),

@@ -1,4 +1,4 @@
-"""The HNSW segment: a graph engine's links over the vectors of one channel, without the vectors.
+"""The HNSW segment: usearch's links over the vectors of one channel, without the vectors.
 
 It proposes candidates; the caller ranks them. The links number the vectors in order of (photo, chunk) at the
 time the graph was built, so the segment also stores how many chunks each photo had. A photo that changed
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from ..errors import AlbumError
 from ..records import RowArray
-from . import engines
+from . import usearch_graph
 from .quantize import Int8Array, Query, VectorSet
 
 MAGIC = b"GHNS"
 VERSION = 2
-# Magic, version, dimensions, vectors, photos, engine. Then follow uint16 chunks of each photo, and the links.
+LIBRARY = b"usearch"
+# Magic, version, dimensions, vectors, photos, library; then uint16 chunks of each photo, and the links.
 _HEADER = struct.Struct("<4sHHQQ16s")
 
 
@@ -30,14 +31,14 @@ class Hnsw:
     node numbers and positions are the same.
     """
 
-    def __init__(self, walk: engines.Walk, places: RowArray | None, size: int, engine: str) -> None:
-        self._walk, self._places, self._size, self.engine = walk, places, size, engine
+    def __init__(self, walk: usearch_graph.UsearchWalk, places: RowArray | None, size: int) -> None:
+        self._walk, self._places, self._size = walk, places, size
 
     def __len__(self) -> int:
         return self._size
 
     def candidates(self, query: Query, count: int) -> RowArray:
-        """VectorSet positions of at most `count` near vectors, nearest first by the engine's distances."""
+        """VectorSet positions of at most `count` near vectors, nearest first by usearch's distances."""
         if count < 1 or not self._size:
             return np.empty(0, np.int64)
         nodes = self._walk.nearest(query.first, min(count, self._size))
@@ -47,11 +48,11 @@ class Hnsw:
         return positions[positions >= 0]
 
 
-def build(vectors: VectorSet, photos: int, engine: str = engines.DEFAULT) -> bytes:
+def build(vectors: VectorSet, photos: int) -> bytes:
     """Builds a graph and returns the segment's bytes. `photos`: the album's number of photo rows."""
     counts = np.bincount(vectors.owners, minlength=photos).astype("<u2")
-    head = _HEADER.pack(MAGIC, VERSION, vectors.dim, len(vectors), photos, engine.encode())
-    return head + counts.tobytes() + engines.engine(engine).build(vectors.codes)
+    head = _HEADER.pack(MAGIC, VERSION, vectors.dim, len(vectors), photos, LIBRARY)
+    return head + counts.tobytes() + usearch_graph.build(vectors.codes)
 
 
 def load(blob: bytes, vectors: VectorSet, behind: RowArray) -> Hnsw:
@@ -60,7 +61,11 @@ def load(blob: bytes, vectors: VectorSet, behind: RowArray) -> Hnsw:
     Raises AlbumError if the bytes are not a graph over the vectors of the other rows.
     """
     counts = counts_of(blob)
-    _, version, dim, n, photos, name = _HEADER.unpack_from(blob)
+    _, version, dim, n, photos, library = _HEADER.unpack_from(blob)
+    if library.rstrip(b"\0") != LIBRARY:
+        raise AlbumError(
+            "HNSW segment: made by a library that this program does not read; rebuild the segment"
+        )
     if version != VERSION or dim != vectors.dim:
         raise AlbumError(
             f"HNSW segment: version {version} of {dim} dimensions, expected {VERSION} of {vectors.dim}; "
@@ -70,10 +75,9 @@ def load(blob: bytes, vectors: VectorSet, behind: RowArray) -> Hnsw:
         raise AlbumError(
             f"HNSW segment: {int(counts.sum())} chunks where {n} were promised; rebuild the segment"
         )
-    engine = name.rstrip(b"\0").decode("ascii", "replace")
     places = _places(counts, vectors, behind)
     codes = vectors.codes[:n] if places is None else _codes(vectors.codes, places)
-    return Hnsw(engines.engine(engine).load(blob[_HEADER.size + 2 * photos :], codes), places, n, engine)
+    return Hnsw(usearch_graph.load(blob[_HEADER.size + 2 * photos :], codes), places, n)
 
 
 def counts_of(blob: bytes) -> RowArray:

@@ -178,9 +178,9 @@ def test_engines_that_are_not_installed_are_left_out_before_anything_is_built(
     done = run("study", "ann", *quick, "-o", out)
     assert done.exit_code == 0, done.output
     result = json.loads(out.read_text())
-    assert [one["algorithm"] for one in result["left_out"]] == ["gamer-hnswlib", "hnswlib", "faiss"]
+    assert [one["algorithm"] for one in result["left_out"]] == ["hnswlib", "faiss"]
     assert {b["algorithm"] for b in result["built"]} >= {"gamer", "usearch"}
-    for one, extra in zip(result["left_out"], ("hnswlib", "hnswlib", "bench"), strict=True):
+    for one, extra in zip(result["left_out"], ("hnswlib", "bench"), strict=True):
         assert f"[{extra}]" in one["why"]
         assert f"{one['algorithm']} is left out: {one['why']}" in done.stderr
         assert f"{one['algorithm']}: left out, {one['why']}" in done.stdout
@@ -196,7 +196,7 @@ def test_an_engine_that_was_named_and_is_not_installed_is_an_error_at_once(
 
 
 def test_every_engine_says_what_it_needs() -> None:
-    assert set(ann_peers.NEEDS) == {*ann.OURS, *ann_peers.PEERS} - {"gamer"}
+    assert set(ann_peers.NEEDS) == set(ann_peers.PEERS)
 
 
 # bench latency: a step is part of its layer

@@ -23,7 +23,7 @@ from ...entities import entity_vectors
 from ...errors import AlbumError
 from ...records import COPIES, FAVOURITE, Encoded, Event, FloatArray, Known
 from ...space import kdtree
-from ...vectors import engines, hnsw
+from ...vectors import hnsw
 from .. import loader, notes, preferences, segments, words
 from ..album_file import StepLimit
 from ..declarations.sealed import ENTITIES
@@ -56,11 +56,10 @@ class AlbumWriter:
         working: Path,
         lock: storage.WriterLock,
         hnsw_from: int,
-        engine: str,
     ) -> None:
         self._db: apsw.Connection | None = db
         self._final, self._working, self._lock = final, working, lock
-        self._hnsw_from, self._engine = hnsw_from, engine
+        self._hnsw_from = hnsw_from
         self.meta: AlbumMeta = loader.read_meta(db, final)
         self._generation = loader.read_generation(db)
         self._rows = Rows(db, str(working), loader.channel_dims(db))
@@ -68,9 +67,7 @@ class AlbumWriter:
         self._steps = StepLimit(db, working.stat().st_size, _STEP_TIMES)
 
     @classmethod
-    def create(
-        cls, path: Path, meta: AlbumMeta, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT
-    ) -> AlbumWriter:
+    def create(cls, path: Path, meta: AlbumMeta, *, hnsw_from: int = HNSW_FROM) -> AlbumWriter:
         path = Path(path).resolve()  # through a symbolic link, so that the file behind it is replaced
         if not path.parent.is_dir():
             raise AlbumError(f"{path}: the folder {path.parent} does not exist; create it first")
@@ -91,7 +88,7 @@ class AlbumWriter:
                 }
                 pairs = {**encoders, "crc": str(loader.meta_crc(encoders)), "generation": "0"}
                 db.executemany("INSERT INTO meta VALUES(?,?)", list(pairs.items()))
-            return cls(db, path, working, lock, hnsw_from, engine)
+            return cls(db, path, working, lock, hnsw_from)
         except (apsw.Error, OSError) as error:
             if db is not None:
                 db.close()
@@ -102,7 +99,7 @@ class AlbumWriter:
             ) from None
 
     @classmethod
-    def extend(cls, path: Path, *, hnsw_from: int = HNSW_FROM, engine: str = engines.DEFAULT) -> AlbumWriter:
+    def extend(cls, path: Path, *, hnsw_from: int = HNSW_FROM) -> AlbumWriter:
         """Opens an album to change it in place.
 
         Photos added are found at once, by scan; `finish` rebuilds the segments that have fallen far behind.
@@ -113,7 +110,7 @@ class AlbumWriter:
             raise AlbumError(f"{path}: the file is read-only; check its permissions")
         lock = storage.WriterLock(path)
         try:
-            return cls(_open_in_place(path), path, path, lock, hnsw_from, engine)
+            return cls(_open_in_place(path), path, path, lock, hnsw_from)
         except UNREADABLE as error:
             lock.release()
             raise unusable(path, error) from None
@@ -281,7 +278,7 @@ class AlbumWriter:
         self.embed(encode_texts)
         is_new = self._working != self._final
         with self._change(counts=False):
-            build_segments(self._open(), self._hnsw_from, self._engine, everything=is_new)
+            build_segments(self._open(), self._hnsw_from, everything=is_new)
         if is_new:
             self._prove(self._open())
             storage.publish(self._working, self._final)
@@ -296,9 +293,7 @@ class AlbumWriter:
         aside = self._final.with_name(self._final.name + ".partial")
         storage.discard(aside)
         try:
-            write_compacted(
-                db, aside, lambda copy: build_segments(copy, self._hnsw_from, self._engine, everything=True)
-            )
+            write_compacted(db, aside, lambda copy: build_segments(copy, self._hnsw_from, everything=True))
             self._close()
             storage.publish(aside, self._final)
         except UNREADABLE as error:
@@ -316,9 +311,7 @@ class AlbumWriter:
         from .repair import repair
 
         with self._change():
-            return repair(
-                self._open(), lambda db: build_segments(db, self._hnsw_from, self._engine, everything=True)
-            )
+            return repair(self._open(), lambda db: build_segments(db, self._hnsw_from, everything=True))
 
     def close(self) -> None:
         """Closes the writer and releases the lock.
@@ -414,7 +407,6 @@ class AlbumWriter:
 def build_segments(
     db: apsw.Connection,
     hnsw_from: int = HNSW_FROM,
-    engine: str = engines.DEFAULT,
     *,
     everything: bool = False,
 ) -> None:
@@ -433,7 +425,7 @@ def build_segments(
         name = segments.hnsw_name(channel)
         vectors = loader.vectors(db, channel, photos) if segments.is_due(db, name, photos) else None
         if vectors is not None and len(vectors) >= hnsw_from:
-            segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors, photos, engine))
+            segments.store(db, name, hnsw.VERSION, generation, photos, hnsw.build(vectors, photos))
     node_count = loader.node_count(db)
     nodes = (
         loader.entity_vectors(db)
@@ -441,7 +433,7 @@ def build_segments(
         else None
     )
     if nodes is not None:
-        graph = hnsw.build(nodes.vectors, len(nodes.roots), engine)
+        graph = hnsw.build(nodes.vectors, len(nodes.roots))
         segments.store(db, entity_vectors.SEGMENT, hnsw.VERSION, generation, photos, graph)
     oldest = db.execute("SELECT min(generation) FROM segments").fetchone() or (0,)
     db.execute("DELETE FROM changes WHERE generation <= ?", oldest)

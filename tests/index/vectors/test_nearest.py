@@ -7,8 +7,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,27 +16,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gamer.index import (
-    Album,
     AlbumError,
-    AlbumWriter,
-    Encoded,
     FloatArray,
-    Photo,
     RowArray,
     dequantize,
     quantize,
 )
-from gamer.index.vectors import engines, hnsw
+from gamer.index.vectors import hnsw, usearch_graph
 from gamer.index.vectors.nearest import nearest
 from gamer.index.vectors.planner import Estimate
 from gamer.index.vectors.quantize import Query, VectorSet, residue
-from tests.index.conftest import DIM, META, name_vectors, unit
+from tests.index.conftest import unit
 
 NONE = np.empty(0, np.int64)
-MISSING = pytest.mark.skipif(
-    find_spec("hnswlib") is None, reason="hnswlib is not installed: the optional extra"
-)
-ENGINES = [pytest.param(name, marks=MISSING if name == "hnswlib" else ()) for name in engines.NAMES]
 
 
 def clustered(
@@ -59,12 +49,10 @@ def exact(vectors: VectorSet, query: FloatArray, k: int, rows: RowArray | None =
     return [int(asked[at]) for at in np.argsort(-best[asked], kind="stable")[:k]]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("share", [1.0, 0.3, 0.02])
-def test_hnsw_finds_99_of_100_nearest_neighbours_with_and_without_a_filter(engine: str, share: float) -> None:
+def test_hnsw_finds_99_of_100_nearest_neighbours_with_and_without_a_filter(share: float) -> None:
     vectors, x = clustered(4000)
-    graph = hnsw.load(hnsw.build(vectors, 4000, engine), vectors, NONE)
-    assert graph.engine == engine
+    graph = hnsw.load(hnsw.build(vectors, 4000), vectors, NONE)
     rng, hits = np.random.default_rng(1), 0
     for query in x[:40]:
         rows = None if share == 1 else np.flatnonzero(rng.random(4000) < share)
@@ -100,12 +88,9 @@ CHUNKED = clustered(900, 32, owners=np.sort(np.random.default_rng(3).integers(0,
 CHUNKED_GRAPH = hnsw.load(hnsw.build(CHUNKED[0], 401), CHUNKED[0], NONE)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_photos_that_changed_or_came_later_are_scanned_beside_the_graph(engine: str) -> None:
+def test_photos_that_changed_or_came_later_are_scanned_beside_the_graph() -> None:
     vectors, x = clustered(1500)
-    blob = hnsw.build(
-        replace(vectors, codes=vectors.codes[:1400], owners=vectors.owners[:1400]), 1400, engine
-    )
+    blob = hnsw.build(replace(vectors, codes=vectors.codes[:1400], owners=vectors.owners[:1400]), 1400)
     other, y = clustered(1500, seed=5)
     assert vectors.fine is not None and other.fine is not None
 
@@ -136,13 +121,12 @@ def test_a_graph_and_its_vectors_take_at_most_1100_bytes_per_vector() -> None:
     assert (len(blob) + vectors.codes.nbytes + vectors.fine.nbytes) / 3000 + 8 <= 1100
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_damaged_links_are_refused_or_harmless(engine: str, data: st.DataObject) -> None:
-    """The engines do not check what they read, so no byte of a blob may make them read outside it."""
-    vectors, x = clustered(300, 16)
-    blob = bytearray(BLOBS.setdefault(engine, hnsw.build(vectors, 300, engine)))
+def test_damaged_links_are_refused_or_harmless(data: st.DataObject) -> None:
+    """usearch does not check what it reads, so no byte of a blob may make it read outside it."""
+    vectors, x = SMALL
+    blob = bytearray(SMALL_BLOB)
     for at in data.draw(st.lists(st.integers(0, len(blob) - 1), min_size=1, max_size=8)):
         blob[at] = data.draw(st.integers(0, 255))
     cut = data.draw(st.one_of(st.just(len(blob)), st.integers(0, len(blob))))
@@ -154,12 +138,14 @@ def test_damaged_links_are_refused_or_harmless(engine: str, data: st.DataObject)
     assert ((got >= 0) & (got < 300)).all()
 
 
-BLOBS: dict[str, bytes] = {}
+SMALL = clustered(300, 16)
+SMALL_BLOB = hnsw.build(SMALL[0], 300)
 
 
-def test_an_unknown_engine_lists_the_choices() -> None:
-    with pytest.raises(AlbumError, match="usearch, hnswlib"):
-        hnsw.build(clustered(10)[0], 10, "annoy")
+def test_a_graph_of_another_library_is_refused() -> None:
+    blob = SMALL_BLOB.replace(b"usearch", b"hnswlib", 1)
+    with pytest.raises(AlbumError, match="by a library that this program does not read; rebuild"):
+        hnsw.load(blob, SMALL[0], NONE)
 
 
 def test_the_planner_scans_small_selections_and_walks_the_graph_for_large_ones() -> None:
@@ -179,33 +165,16 @@ def test_a_result_holds_the_estimate_of_the_planner() -> None:
     assert got.plan == "exact" and got.estimate == Estimate(1000, 1000, 96, 10, False)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_an_album_keeps_the_engine_that_its_writer_was_given(engine: str, tmp_path: Path) -> None:
-    x = clustered(60, DIM)[1]
-    path = tmp_path / "album.gamer"
-    with AlbumWriter.create(path, META, hnsw_from=10, engine=engine) as writer:
-        writer.add([Encoded(Photo(str(at)), {"text": x[at : at + 1]}) for at in range(60)])
-        writer.finish(name_vectors)
-    with Album.open(path) as album:
-        got = album.search_vectors("text", x[7], 3, plan="hnsw")
-        assert (got.plan, got.rows[0]) == ("hnsw", 7)
-        assert album.graphs["text"][0].engine == engine  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_graph_with_unreachable_parts_gives_the_vectors_that_it_reaches(name: str) -> None:
-    """Hundreds of equal vectors link among themselves only: hnswlib raises where fewer can be reached than
-    are asked for.
-    """
+def test_a_graph_with_unreachable_parts_gives_the_vectors_that_it_reaches() -> None:
+    """Hundreds of equal vectors link among themselves only: fewer can be reached than are asked for."""
     codes = np.repeat(np.random.default_rng(0).integers(-127, 127, (3, 16)).astype(np.int8), 400, axis=0)
-    engine = engines.engine(name)
-    rows = engine.load(engine.build(codes), codes).nearest(codes[0], 1000)
+    rows = usearch_graph.load(usearch_graph.build(codes), codes).nearest(codes[0], 1000)
     assert len(rows) and len(set(rows.tolist())) == len(rows) and (codes[rows[0]] == codes[0]).all()
 
 
 def test_a_runtime_that_is_loaded_after_the_graph_engine_does_not_crash() -> None:
     code = """
-from gamer.index.vectors.engines import usearch_graph
+from gamer.index.vectors import usearch_graph
 usearch_graph.library()
 import onnxruntime
 print(onnxruntime.get_available_providers())

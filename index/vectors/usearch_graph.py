@@ -1,4 +1,4 @@
-"""The usearch engine: a graph's links, stored without the vectors (usearch's serialised form, version 2).
+"""A graph's links by usearch, stored without the vectors (usearch's serialised form, version 2).
 
 usearch writes the matrix of vectors, then a 64-byte head, a 40-byte head of the graph, the level of each node
 (int16), and the nodes: key (uint64), level (int16), and for each level a count and room for as many links
@@ -25,9 +25,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from ...errors import AlbumError
-from ...records import RowArray
-from ..quantize import Int8Array
+from ..errors import AlbumError
+from ..records import RowArray
+from .quantize import Int8Array
 
 Bytes = NDArray[np.uint8]
 
