@@ -1,7 +1,7 @@
 """`python -m tools.conformance.replay DIR...`: replays every fixture in Python.
 
-Asks the reference again, and compares with an independent implementation (plain.py) where there is one.
-Prints SUITE<TAB>CASE<TAB>pass|fail<TAB>MESSAGE for each case; exits with 1 if any failed.
+Asks the reference again; the tests of index/ and runtime/ compare it with plain implementations. Prints
+SUITE<TAB>CASE<TAB>pass|fail<TAB>MESSAGE for each case; exits with 1 if any failed.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tools.conformance import plain
-from tools.conformance.fixture import Case, Suite, answered, read
+from tools.conformance.fixture import Suite, answered, read
 from tools.conformance.suites import ANSWERS
 
 
@@ -51,21 +50,16 @@ def replay(folder: Path) -> Iterator[tuple[str, str, str, str]]:
 def verdicts(suite: Suite, folder: Path) -> Iterator[tuple[str, str]]:
     """(case, difference) for each case of `folder`; the difference is "" if the case passes.
 
-    Compares what is written with what the reference answers today, and with plain.py.
+    Compares what is written with what the reference answers today.
     """
-    now, opinion = answered(suite, ANSWERS[suite.name], folder), plain.opinion_of(suite.name)
+    now = answered(suite, ANSWERS[suite.name], folder)
     for case, fresh in zip(suite.cases, now.cases, strict=True):
-        problem = _problem(suite, case, fresh, opinion(suite, case, folder) if opinion else None)
+        problem = (
+            f"error {fresh.error!r} where {case.error!r} is wanted"
+            if fresh.error != case.error
+            else next(differences(case.out, fresh.out, suite.tolerance), "")
+        )
         yield case.id, " ".join(problem.split())[:200]
-
-
-def _problem(suite: Suite, case: Case, fresh: Case, opinion: Any) -> str:
-    if fresh.error != case.error:
-        return f"error {fresh.error!r} where {case.error!r} is wanted"
-    for name, value in (("reference", fresh.out), ("plain", case.out if opinion is None else opinion)):
-        if difference := next(differences(case.out, value, suite.tolerance), ""):
-            return f"{name}: {difference}"
-    return ""
 
 
 def main(folders: list[str]) -> None:
