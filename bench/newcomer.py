@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
+from gamer.index.json_checked import read_as
 from gamer.runtime.search.options import AS_ASKED
 
 from .sample import photograph
@@ -81,12 +82,8 @@ class Newcomer:
 
 
 def wishes() -> tuple[Wish, ...]:
-    return tuple(_wish(row) for row in _read()["queries"])
-
-
-def _wish(row: dict[str, Any]) -> Wish:
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    return Wish(**cast(Any, given))
+    found: tuple[Wish, ...] = read_as(tuple[Wish, ...], _read()["queries"])
+    return found
 
 
 def now() -> datetime:

@@ -198,7 +198,7 @@ def _reader(kind: Any, extra: bool, whole: bool) -> Reader:
 def _record(kind: Any, inner: Callable[[Any], Reader], extra: bool, whole: bool) -> Reader:
     hints, fields = get_type_hints(kind, include_extras=True), dataclasses.fields(kind)
     readers = {f.name: inner(hints[f.name]) for f in fields}
-    needed = [f for f in fields if whole or f.default is dataclasses.MISSING]
+    needed = [f for f in fields if whole or f.default is f.default_factory is dataclasses.MISSING]
 
     def read(raw: Any) -> Any:
         if not isinstance(raw, Mapping):

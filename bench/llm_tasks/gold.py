@@ -5,10 +5,11 @@ They were written for this measurement and belong to nobody's album.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+
+from gamer.index.json_checked import read, read_as
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,10 @@ class Question:
 @dataclass(frozen=True)
 class Gold:
     notes: tuple[Note, ...]
-    questions: tuple[Question, ...]
+    queries: tuple[Question, ...]
 
 
 @cache
 def gold() -> Gold:
-    raw = json.loads(files(__package__).joinpath("gold.json").read_text(encoding="utf-8"))
-    notes = tuple(
-        Note(n["text"], tuple(n["entities"]), tuple((head, tail) for head, tail in n["relations"]))
-        for n in raw["notes"]
-    )
-    return Gold(notes, tuple(Question(**q) for q in raw["queries"]))
+    found: Gold = read_as(Gold, read(Path(__file__).with_suffix(".json")))
+    return found

@@ -92,7 +92,7 @@ def cues_by(models: Models) -> CueQuotes | None:
 
 
 def _quoted(read: Callable[[str], QuotedCues]) -> CueQuotes:
-    questions, spent = gold().questions, list[int]()
+    questions, spent = gold().queries, list[int]()
     times = places = 0
     for question in questions:
         begin = perf_counter_ns()

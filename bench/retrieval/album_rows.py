@@ -1,4 +1,4 @@
-"""Reads an album with the standard library's SQLite: vectors, entities, mentions and edges.
+"""Reads an album's graph with the standard library's SQLite: entities, mentions and edges.
 
 index/FORMAT.md says that stock SQLite can read an album.
 """
@@ -6,22 +6,13 @@ index/FORMAT.md says that stock SQLite can read an album.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from gamer.index import FloatArray, RowArray, dequantize
-
-
-@dataclass(frozen=True, eq=False)
-class Vectors:
-    """Vectors of a channel: `floats` float32 [v, D], `owners` int64 [v], the photo row of each, ascending."""
-
-    owners: RowArray
-    floats: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,23 +30,8 @@ class Entities:
     edges: RowArray
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(path.absolute().as_uri() + "?mode=ro", uri=True)) as db:
-        yield db
-
-
-def vectors(path: Path, channel: str) -> Vectors:
-    """The channel's vectors, of unit length but for rounding; empty if the album has no such channel."""
-    with _reading(path) as db:
-        rows = db.execute(
-            "SELECT photo, scale, data, fine FROM vectors WHERE channel = ? ORDER BY photo, chunk", (channel,)
-        ).fetchall()
-    return Vectors(np.array([row[0] for row in rows], np.int64), _floats([row[1:] for row in rows]))
-
-
 def entities(path: Path) -> Entities:
-    with _reading(path) as db:
+    with closing(sqlite3.connect(path.absolute().as_uri() + "?mode=ro", uri=True)) as db:
         rows = db.execute("SELECT name, scale, data, same_as FROM entities ORDER BY row").fetchall()
         links = {
             name: _pairs(db, sql)
@@ -75,7 +51,7 @@ def entities(path: Path) -> Entities:
     position = position[root_of]
     mentions = np.stack([position[links["m"][0]], links["m"][1]])
     edges = position[links["e"]]
-    floats = _floats([(scale, data, None) for _, scale, data, _ in (rows[row] for row in roots)])
+    floats = _floats([rows[row][1:3] for row in roots])
     return Entities(
         tuple(str(rows[row][0]) for row in roots),
         floats,
@@ -88,18 +64,7 @@ def _pairs(db: sqlite3.Connection, sql: str) -> RowArray:
     return np.array(db.execute(sql).fetchall(), np.int64).reshape(-1, 2).T
 
 
-def _floats(rows: list[tuple[float | None, bytes | None, bytes | None]]) -> FloatArray:
-    dim = max((len(data) for _, data, _ in rows if data is not None), default=0)
-    codes = (
-        np.stack([np.frombuffer(data or bytes(dim), np.int8) for _, data, _ in rows])
-        if rows
-        else np.zeros((0, 0), np.int8)
-    )
-    scales = np.array([scale or 0.0 for scale, _, _ in rows], np.float32)
-    digits = [fine for _, _, fine in rows if fine is not None]
-    fine = (
-        np.stack([np.frombuffer(digit, np.uint8) for digit in digits])
-        if digits and len(digits) == len(rows)
-        else None
-    )
-    return dequantize(codes, scales, fine)
+def _floats(rows: list[tuple[float | None, bytes | None]]) -> FloatArray:
+    dim = max((len(data) for _, data in rows if data is not None), default=0)
+    codes = np.frombuffer(b"".join(data or bytes(dim) for _, data in rows), np.int8).reshape(len(rows), dim)
+    return dequantize(codes, np.array([scale or 0.0 for scale, _ in rows], np.float32))

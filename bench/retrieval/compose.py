@@ -14,7 +14,7 @@ from gamer.index import Album, AlbumWriter, Encoded, FloatArray
 from gamer.runtime.indexing.encode import Encoder
 from gamer.runtime.models.models import Models
 
-from .album_rows import entities, vectors
+from .album_rows import entities
 
 
 def read_encoded(album: Path, models: Models) -> tuple[list[Encoded], dict[str, FloatArray]]:
@@ -23,14 +23,12 @@ def read_encoded(album: Path, models: Models) -> tuple[list[Encoded], dict[str, 
     Mentions are extracted again from the memories.
     """
     with Album.open(album) as opened:
-        photos, channels = opened.photos(range(len(opened))), opened.channels()
+        photos = opened.photos(range(len(opened)))
+        stored = {channel: opened.vectors(channel) for channel in opened.channels()}
     by_channel: dict[str, dict[int, FloatArray]] = {}
-    for channel in channels:
-        stored = vectors(album, channel)
-        starts = np.flatnonzero(np.diff(stored.owners, prepend=-1))
-        by_channel[channel] = dict(
-            zip(stored.owners[starts].tolist(), np.split(stored.floats, starts[1:]), strict=True)
-        )
+    for channel, (owners, vectors) in stored.items():
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        by_channel[channel] = dict(zip(owners[starts].tolist(), np.split(vectors, starts[1:]), strict=True))
     named, encoder = entities(album), Encoder(models)
     encoded = [
         Encoded(

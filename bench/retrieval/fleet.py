@@ -18,6 +18,7 @@ from time import perf_counter
 
 import numpy as np
 
+from gamer.index.json_checked import stored
 from gamer.runtime.indexing.build import build
 from gamer.runtime.models.models import Models
 
@@ -187,17 +188,8 @@ def _measured(job: Job, settings: FleetSettings, models: Models, aside: Path, ke
 
 def read(path: Path) -> UserResult | None:
     """A user's result file, or None if it cannot be read; the user's job is then run again."""
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        return UserResult(
-            raw["key"],
-            quality.asked_from(raw["asked"]),
-            raw["build_seconds"],
-            raw["ask_seconds"],
-            raw["album_bytes"],
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+    result: UserResult | None = stored(UserResult, path)
+    return result
 
 
 def summed(

@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from gamer.index.json_checked import stored
 from gamer.runtime.models.models import Models
 
 from .. import machine, stats
@@ -181,22 +182,8 @@ def ask_users(
 
 def read_asked(path: Path, names: Sequence[str]) -> ScoredUser | None:
     """A user who was asked by exactly these methods, from a file; None if the file holds no such user."""
-    try:
-        asked = asked_from(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return asked if {*asked.milliseconds, *asked.skipped} == set(names) else None
-
-
-def asked_from(raw: Any) -> ScoredUser:
-    """A ScoredUser from JSON. Raises KeyError, TypeError or AttributeError if it is not one."""
-    queries = tuple(
-        ScoredQuery(
-            q["id"], q["user"], q["relevant"], {name: tuple(places) for name, places in q["places"].items()}
-        )
-        for q in raw["queries"]
-    )
-    return ScoredUser(raw["user"], raw["photos"], queries, raw["milliseconds"], raw["skipped"])
+    asked: ScoredUser | None = stored(ScoredUser, path)
+    return asked if asked and {*asked.milliseconds, *asked.skipped} == set(names) else None
 
 
 def ask(

@@ -17,7 +17,6 @@ import numpy as np
 
 from gamer.index import FloatArray, RowArray
 
-from ..album_rows import vectors
 from ..user import NotApplicable, User
 
 COARSE, SHARE, LEAST = 32, 0.05, 20
@@ -35,12 +34,12 @@ class Coarse:
 
 
 def coarse(user: User) -> Coarse:
-    full = vectors(user.path, "text")
-    if not len(full.owners):
+    owners, vectors = user.album.vectors("text")
+    if not len(owners):
         raise NotApplicable("no text vectors in these albums")
-    _, _, components = np.linalg.svd(full.floats, full_matrices=False)
+    _, _, components = np.linalg.svd(vectors, full_matrices=False)
     basis = np.asarray(components[:COARSE].T, np.float32)
-    return Coarse(basis, full.floats @ basis, full.owners)
+    return Coarse(basis, vectors @ basis, owners)
 
 
 def rank(user: User, query: str) -> list[str]:

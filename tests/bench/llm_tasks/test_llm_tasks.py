@@ -35,7 +35,7 @@ def test_a_reader_that_finds_nothing_or_half_scores_less() -> None:
 
 
 def test_every_words_of_time_and_place_stand_in_their_query() -> None:
-    for question in gold().questions:
+    for question in gold().queries:
         assert question.time in question.text and question.place in question.text
 
 
@@ -43,7 +43,7 @@ def test_every_words_of_time_and_place_stand_in_their_query() -> None:
 def test_the_command_compares_a_bundles_model_with_the_rules(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = Gold(gold().notes[::6], gold().questions[::6])  # the model takes seconds for each
+    few = Gold(gold().notes[::6], gold().queries[::6])  # the model takes seconds for each
     monkeypatch.setattr(reading, "gold", lambda: few)
     data = data_sets.write(tmp_path / "small", ("ann",))
     out, cache = tmp_path / "tasks.json", tmp_path / "cache"

@@ -96,15 +96,14 @@ def test_a_composed_album_answers_as_the_album_it_was_taken_from(user: User, tmp
 
 
 @pytest.mark.slow
-def test_vectors_and_entities_read_with_plain_sqlite_match_the_albums(user: User) -> None:
-    text_vectors, query = album_rows.vectors(user.path, "text"), user.vector("a boat")
+def test_vectors_and_entities_read_for_baselines_match_the_albums_answers(user: User) -> None:
+    (owners, vectors), query = user.album.vectors("text"), user.vector("a boat")
     best = np.full(len(user.album), -np.inf, np.float32)
-    np.maximum.at(best, text_vectors.owners, text_vectors.floats @ query)
+    np.maximum.at(best, owners, vectors @ query)
     assert np.allclose(best, user.album.scores("text", query), atol=1e-3)
     graph = album_rows.entities(user.path)
-    assert set(user.album.entity_names(1000)) == set(graph.names) and not len(
-        album_rows.vectors(user.path, "image").owners
-    )
+    assert set(user.album.entity_names(1000)) == set(graph.names)
+    assert not len(user.album.vectors("image")[0])
     assert user.album.activate(np.array([3])).size == (graph.mentions[1] == 3).sum()
 
 

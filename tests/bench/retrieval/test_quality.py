@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from gamer.bench.cli.bench import bench
 from gamer.bench.retrieval import metrics, quality
+from gamer.index.json_checked import read_as
 from tests.bench.retrieval.data_sets import write
 
 
@@ -83,7 +84,7 @@ def test_the_scorer_gives_the_same_numbers_and_the_file_can_be_judged_again(
     assert result["skipped"] == {"image": "no image vectors in these albums"} and result[
         "command"
     ].startswith("gamer bench quality small -b")
-    asked_again = tuple(quality.asked_from(one) for one in result["users"])
+    asked_again = tuple(read_as(quality.ScoredUser, one) for one in result["users"])
     again = quality.judge(asked_again, ["ours", "bm25", "rrf"], "ours")
     assert json.loads(json.dumps([asdict(row) for row in again])) == result["methods"]
     for row in again:
