@@ -5,7 +5,6 @@ Each command parses its arguments, calls one function and prints. Only command m
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import click
 from .album.album import Album
 from .album.export_jsonl import export_jsonl
 from .album.writing.writer import AlbumWriter
-from .console import fail, plain
+from .console import fail, say
 from .errors import AlbumError
 
 PATH = click.Path(path_type=Path)
@@ -35,14 +34,6 @@ def _one_line(command: str) -> Iterator[None]:
         fail(f"index {command}", "interrupted; nothing was changed", 130)
 
 
-def _say(as_json: bool, figures: dict[str, Any], words: str) -> None:
-    click.echo(
-        json.dumps(figures, ensure_ascii=False, default=str)
-        if as_json
-        else "\n".join(plain(line) for line in words.split("\n"))
-    )
-
-
 @click.command()
 @click.argument("album", type=PATH)
 @json_option
@@ -50,7 +41,7 @@ def stats(album: Path, as_json: bool) -> None:
     """Counts and bytes of an ALBUM file, by layer."""
     with _one_line("stats"), Album.open(album) as opened:
         figures = asdict(opened.stats())
-    _say(as_json, figures, "\n".join(_stats_lines(figures)))
+    say(as_json, figures, _stats_lines(figures))
 
 
 def _stats_lines(figures: dict[str, Any]) -> Iterator[str]:
@@ -88,10 +79,10 @@ def verify(album: Path, repair: bool, as_json: bool) -> None:
                 done = writer.repair()
         with Album.open(album) as opened:
             problems = opened.verify()
-    _say(
+    say(
         as_json,
         {"clean": not problems, "problems": problems, "repaired": done},
-        "\n".join([*done, *(problems or [f"{album}: clean"])]),
+        [*done, *(problems or [f"{album}: clean"])],
     )
     if problems:
         sys.exit(1)
@@ -112,7 +103,7 @@ def remove(album: Path, ids: tuple[str, ...], as_json: bool) -> None:
     with _one_line("remove"), AlbumWriter.extend(album) as writer:
         writer.remove(dict.fromkeys(ids), for_good=True)
         OpenedLog(album).forget(photos=ids)
-    _say(as_json, {"removed": list(dict.fromkeys(ids))}, f"{album}: {len(set(ids))} removed")
+    say(as_json, {"removed": list(dict.fromkeys(ids))}, [f"{album}: {len(set(ids))} removed"])
 
 
 @click.command()
@@ -124,7 +115,7 @@ def prefer(album: Path, better: str, worse: str, as_json: bool) -> None:
     """Rank BETTER above WORSE from now on where both match: two photo ids, or two entity names."""
     with _one_line("prefer"), AlbumWriter.extend(album) as writer:
         writer.prefer(better, worse)
-    _say(as_json, {"better": better, "worse": worse}, f"{album}: {better} outranks {worse}")
+    say(as_json, {"better": better, "worse": worse}, [f"{album}: {better} outranks {worse}"])
 
 
 @click.command()
@@ -148,8 +139,8 @@ def merge(album: Path, names: tuple[str, ...], similar: float | None, as_json: b
         for alias in names[1:]:
             writer.merge(names[0], alias)
             merged.append((names[0], alias))
-    words = "\n".join(f"{alias} is {root}" for root, alias in merged) or f"{album}: nothing to merge"
-    _say(as_json, {"merged": [{"kept": root, "alias": alias} for root, alias in merged]}, words)
+    words = [f"{alias} is {root}" for root, alias in merged] or [f"{album}: nothing to merge"]
+    say(as_json, {"merged": [{"kept": root, "alias": alias} for root, alias in merged]}, words)
 
 
 @click.command()
@@ -166,8 +157,8 @@ def names(album: Path, limit: int | None, as_json: bool) -> None:
         for entity in listed
     ]
     heading = f"{'photos':>6} {'kind':8} name"
-    words = "\n".join([heading, *lines]) if lines else f"{album}: no entities"
-    _say(as_json, {"entities": [asdict(entity) for entity in listed]}, words)
+    words = [heading, *lines] if lines else [f"{album}: no entities"]
+    say(as_json, {"entities": [asdict(entity) for entity in listed]}, words)
 
 
 @click.command()
@@ -178,10 +169,10 @@ def split(album: Path, name: str, as_json: bool) -> None:
     """Undo a merge: separate the alias NAME from its entity, or the entity NAME from all its aliases."""
     with _one_line("split"), AlbumWriter.extend(album) as writer:
         freed = writer.split(name)
-    _say(
+    say(
         as_json,
         {"split": freed},
-        f"{album}: {', '.join(freed)} on {'their' if len(freed) > 1 else 'its'} own",
+        [f"{album}: {', '.join(freed)} on {'their' if len(freed) > 1 else 'its'} own"],
     )
 
 
@@ -198,10 +189,10 @@ def compact(album: Path, as_json: bool) -> None:
             before = album.stat().st_size
             writer.compact()
         after = album.stat().st_size
-    _say(
+    say(
         as_json,
         {"bytes_before": before, "bytes_after": after},
-        f"{album}: {before / 1e6:.2f} MB → {after / 1e6:.2f} MB",
+        [f"{album}: {before / 1e6:.2f} MB → {after / 1e6:.2f} MB"],
     )
 
 
@@ -228,7 +219,7 @@ def export(album: Path, output: Path, everything: bool, as_json: bool) -> None:
     words = f"{output}: {done.photos} photos, {done.memories} memories"
     if done.kept_photos or done.kept_memories:
         words += f"; kept at home: {done.kept_photos} photos, {done.kept_memories} memories"
-    _say(as_json, asdict(done), words)
+    say(as_json, asdict(done), [words])
 
 
 @click.command()
@@ -257,4 +248,4 @@ def opened(album: Path, keep: bool, delete: bool, as_json: bool) -> None:
     words = f"{len(entries)} opened photos in {log.path}; what is opened is {state}"
     if deleted:
         words = f"{deleted} entries deleted; what is opened is {state}"
-    _say(as_json, {"kept": log.kept, "entries": len(entries), "deleted": deleted}, words)
+    say(as_json, {"kept": log.kept, "entries": len(entries), "deleted": deleted}, [words])

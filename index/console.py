@@ -1,8 +1,10 @@
-"""Console output shared by every room's commands: one-line errors, and text free of control characters."""
+"""Console output of every room's commands: results, one-line errors, text free of control characters."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterable
 from typing import NoReturn
 
 import click
@@ -14,6 +16,15 @@ def plain(text: str) -> str:
     Line breaks and tabs, which text read in pictures is full of, become spaces; the others are marked.
     """
     return "".join(c if c.isprintable() else " " if c in "\n\r\t" else "\ufffd" for c in text)
+
+
+def say(as_json: bool, figures: object, lines: Iterable[str]) -> None:
+    """Prints a command's result: as one line of JSON if it was asked for, otherwise the lines."""
+    if as_json:
+        click.echo(json.dumps(figures, ensure_ascii=False, default=str))
+        return
+    for line in lines:
+        click.echo(plain(line))
 
 
 def fail(command: str, message: str, code: int = 1) -> NoReturn:

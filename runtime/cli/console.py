@@ -6,11 +6,11 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gamer.index.console import fail, plain
+from gamer.index.console import fail, plain, say
 from gamer.index.errors import GamerError
 from gamer.index.installing import install
 
-__all__ = ["fail", "one_line", "passage", "plain"]
+__all__ = ["fail", "one_line", "passage", "plain", "say"]
 
 
 def passage(text: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from .console import plain
+from .console import say
 from .options import album_command, json_option
 
 if TYPE_CHECKING:
@@ -23,13 +22,7 @@ def copies(album: Album, as_json: bool) -> None:
     A search shows a group as one hit. Nothing is removed: `gamer index remove ALBUM ID` takes a photo out.
     """
     listed = album.copies()
-    if as_json:
-        click.echo(json.dumps({"groups": listed}, ensure_ascii=False))
-        return
-    for first, *others in listed:
-        click.echo(plain(first))
-        for other in others:
-            click.echo(plain(f"  {other}"))
+    lines = [line for first, *others in listed for line in (first, *(f"  {other}" for other in others))]
     more = sum(map(len, listed)) - len(listed)
     found = f"copies and burst shots: {more}, of {len(listed)} photos" if more else "no copies or burst shots"
-    click.echo(f"{album.path}: {found}")
+    say(as_json, {"groups": listed}, [*lines, f"{album.path}: {found}"])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from gamer.index.console import plain
-
+from .console import say
 from .options import album_command, json_option
 
 if TYPE_CHECKING:
@@ -40,12 +38,8 @@ def events(album: Album, build: bool, decider: Literal["rules", "llm"], as_json:
     if build or not [*album.events]:
         counts = album.events.build(decider)
     listed = [*album.events]
-    if as_json:
-        click.echo(json.dumps({"events": [_figures(e) for e in listed], "built": _made(counts)}))
-        return
-    for event in listed:
-        click.echo(_line(event))
-    if counts:
+    say(as_json, {"events": [_figures(e) for e in listed], "built": _made(counts)}, map(_line, listed))
+    if counts and not as_json:
         click.echo(
             f"{album.path}: {counts.events} events of {counts.photos} photos; {counts.kept} edited, "
             f"{counts.unchanged} unchanged; {counts.undated} photos without a date",
@@ -89,16 +83,12 @@ def split(album: Album, event_id: str, photo: str, as_json: bool) -> None:
 
 
 def _say(as_json: bool, *changed: Event) -> None:
-    if as_json:
-        click.echo(json.dumps({"events": [_figures(event) for event in changed]}))
-        return
-    for event in changed:
-        click.echo(_line(event))
+    say(as_json, {"events": [_figures(event) for event in changed]}, map(_line, changed))
 
 
 def _line(event: Event) -> str:
     mark = " (edited)" if event.edited else ""
-    return plain(f"{event.id} {_day(event.start):10} {len(event.photos):5}  {event.name}{mark}")
+    return f"{event.id} {_day(event.start):10} {len(event.photos):5}  {event.name}{mark}"
 
 
 def _figures(event: Event) -> dict[str, Any]:

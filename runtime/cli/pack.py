@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from ..bundle import packed
-from .console import one_line
+from .console import one_line, say
 from .options import PATH, json_option
 
 
@@ -41,10 +40,7 @@ def pack(bundle: Path, out: Path, targets: tuple[str, ...], without: tuple[str, 
     """
     with one_line("pack"):
         done = packed.pack(bundle, out, targets, without)
-    if as_json:
-        click.echo(json.dumps(asdict(done), default=str))
-    else:
-        click.echo(f"{done.path}: {done.files} files, {done.bytes / 1e6:.1f} MB")
+    say(as_json, asdict(done), [f"{done.path}: {done.files} files, {done.bytes / 1e6:.1f} MB"])
 
 
 @click.command()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import RuntimeFailure
-from .console import plain
+from .console import plain, say
 from .options import album_command, json_option
 
 if TYPE_CHECKING:
-    from gamer.index.people.records import Person
+    from gamer.index.people.records import Person, StoredFace
 
     from ..door.album import Album
 
@@ -36,12 +35,8 @@ def list_(album: Album, everyone: bool, as_json: bool) -> None:
     """List the people in ALBUM: those with a name first, then those who were seen most."""
     found = [*album.people]
     shown = [person for person in found if everyone or person.name or len(person.faces) > 1]
-    if as_json:
-        click.echo(json.dumps([_figures(person) for person in shown], ensure_ascii=False))
-        return
-    for person in shown:
-        click.echo(plain(_line(person)))
-    if hidden := len(found) - len(shown):
+    say(as_json, [_figures(person) for person in shown], map(_line, shown))
+    if not as_json and (hidden := len(found) - len(shown)):
         click.echo(f"{hidden} seen once: --all lists them, too", err=True)
 
 
@@ -52,15 +47,14 @@ def list_(album: Album, everyone: bool, as_json: bool) -> None:
 def show(album: Album, person: str, as_json: bool) -> None:
     """Show the photos of PERSON in ALBUM, with the number of each face and where it is."""
     found = album.people[person]
-    if as_json:
-        faces = [{**vars(face), "row": f"f{face.row}", "person": f"p{face.person}"} for face in found.faces]
-        click.echo(json.dumps({**_figures(found), "faces": faces}, ensure_ascii=False))
-        return
-    click.echo(plain(_line(found)))
-    for face in found.faces:
-        left, top, width, height = (round(100 * side) for side in face.box)
-        where = f"{left} % from the left, {top} % from the top, {width} × {height} %"
-        click.echo(plain(f"f{face.row:<6} {face.photo}  {where}"))
+    faces = [{**vars(face), "row": f"f{face.row}", "person": f"p{face.person}"} for face in found.faces]
+    lines = [f"f{face.row:<6} {face.photo}  {_where(face)}" for face in found.faces]
+    say(as_json, {**_figures(found), "faces": faces}, [_line(found), *lines])
+
+
+def _where(face: StoredFace) -> str:
+    left, top, width, height = (round(100 * side) for side in face.box)
+    return f"{left} % from the left, {top} % from the top, {width} × {height} %"
 
 
 @people.command()
@@ -106,11 +100,8 @@ def forget(album: Album, persons: tuple[str, ...], everyone: bool, as_json: bool
     if everyone == bool(persons):
         raise RuntimeFailure("say whom to forget, or --all")
     done = album.people.forget(*persons)
-    if as_json:
-        click.echo(json.dumps(vars(done)))
-        return
-    click.echo(f"forgotten: {done.people} people, {done.faces} faces")
-    if done.left:
+    say(as_json, vars(done), [f"forgotten: {done.people} people, {done.faces} faces"])
+    if done.left and not as_json:
         click.echo(plain(f"their bytes may still be in the file: {done.left}"), err=True)
 
 
@@ -121,7 +112,7 @@ def _face(text: str) -> int:
 
 
 def _say(as_json: bool, person: Person) -> None:
-    click.echo(json.dumps(_figures(person), ensure_ascii=False) if as_json else plain(_line(person)))
+    say(as_json, _figures(person), [_line(person)])
 
 
 def _line(person: Person) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from gamer.index.things.extract import ThingExtractor, extract
 from gamer.index.things.records import Thing
 
 from ..door.bundle import bundle_of
-from .console import one_line, plain
+from .console import one_line, say
 from .options import PATH, album_bundle_option, json_option
 
 if TYPE_CHECKING:
@@ -59,13 +58,9 @@ def list_(
         if build:
             _grow(album, extractor, bundle)
         listed = _read(album)[:limit]
-    if as_json:
-        click.echo(json.dumps({"things": [_figures(thing) for thing in listed]}, ensure_ascii=False))
-        return
     heading = f"{'':7} {'photos':>6} {'days':>5} {'events':>6}  thing"
     lines = [heading, *map(_line, listed)] if listed else [f"{album}: no things; --build looks for them"]
-    for line in lines:
-        click.echo(plain(line))
+    say(as_json, {"things": [_figures(thing) for thing in listed]}, lines)
 
 
 @things.command()
@@ -76,14 +71,8 @@ def show(album: Path, thing: str, as_json: bool) -> None:
     """Show the attributes and the photos of THING (th12)."""
     with _told("things show"):
         found = _find(album, parse_id(thing))
-    if as_json:
-        click.echo(json.dumps(_figures(found), ensure_ascii=False))
-        return
-    click.echo(plain(_line(found)))
-    for name, value in vars(found.attributes).items():
-        click.echo(plain(f"{name:12} {value}"))
-    for photo in found.photos:
-        click.echo(plain(f"photo        {photo}"))
+    told = [*vars(found.attributes).items(), *(("photo", photo) for photo in found.photos)]
+    say(as_json, _figures(found), [_line(found), *(f"{name:12} {value}" for name, value in told)])
 
 
 @things.command()
@@ -98,7 +87,7 @@ def merge(album: Path, kept: str, others: tuple[str, ...], as_json: bool) -> Non
         with AlbumWriter.extend(album) as writer:
             writer.change_optional(lambda db, path: bank.merge(db, path, root, parts))
         found = _find(album, root)
-    click.echo(json.dumps(_figures(found), ensure_ascii=False) if as_json else plain(_line(found)))
+    say(as_json, _figures(found), [_line(found)])
 
 
 @things.command()
@@ -113,11 +102,7 @@ def split(album: Path, thing: str, photos: tuple[str, ...], as_json: bool) -> No
         with AlbumWriter.extend(album) as writer:
             freed = writer.change_optional(lambda db, path: bank.split(db, path, row, photos))
         found = [one for one in _read(album) if one.id in freed]
-    if as_json:
-        click.echo(json.dumps({"things": [_figures(one) for one in found]}, ensure_ascii=False))
-        return
-    for one in found:
-        click.echo(plain(_line(one)))
+    say(as_json, {"things": [_figures(one) for one in found]}, map(_line, found))
 
 
 @things.command()
@@ -131,7 +116,7 @@ def forget(album: Path, ids: tuple[str, ...], as_json: bool) -> None:
         with AlbumWriter.extend(album) as writer:
             writer.change_optional(lambda db, path: bank.forget(db, path, rows))
     gone = [f"th{row}" for row in rows]
-    click.echo(json.dumps({"forgotten": gone}) if as_json else f"forgotten: {' '.join(gone)}")
+    say(as_json, {"forgotten": gone}, [f"forgotten: {' '.join(gone)}"])
 
 
 def parse_id(text: str) -> int:
