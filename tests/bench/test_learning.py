@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gamer.bench import learning
 from gamer.bench.retrieval.datasets import DatasetError
-from gamer.index import AlbumMeta, AlbumWriter, Encoded, Photo
+from gamer.index import Photo
+from tests.albums import album_of
 
 
 @pytest.fixture
 def album(tmp_path: Path) -> Path:
-    path = tmp_path / "a.gamer"
-    with AlbumWriter.create(path, AlbumMeta("text", "image", 4, 0.5)) as writer:
-        writer.add(
-            [Encoded(Photo(name, taken_at=at), {}, ()) for name, at in (("new", 9_000), ("old", 5_000))]
-        )
-        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
-    return path
+    return album_of(tmp_path / "a.gamer", [Photo("new", taken_at=9_000), Photo("old", taken_at=5_000)])
 
 
 def test_queries_become_searches_in_the_order_of_their_photos(album: Path, tmp_path: Path) -> None:

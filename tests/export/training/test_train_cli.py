@@ -15,7 +15,8 @@ torch = pytest.importorskip("torch", reason="needs the export extra")
 from gamer.export.components import components, fixtures, states
 from gamer.export.settings import Settings
 from gamer.export.training import cli, pairs
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, OpenedLog, Photo
+from gamer.index import Album, AlbumWriter, Encoded, Memory, OpenedLog, Photo
+from tests.albums import album_of
 
 WORDS = {"chelsea.png": "my cat looks at me", "coffee.png": "a cup of coffee", "china.jpg": "the old temple"}
 
@@ -27,15 +28,9 @@ def files() -> list[Path]:
 
 def album(folder: Path, words: dict[str, str] = WORDS) -> Path:
     """An album of the packaged photographs; those in `words` have a memory. It has no vectors."""
-    path = folder / "a.gamer"
-    with AlbumWriter.create(path, AlbumMeta("text", "image", 4, 0.5)) as writer:
-        rows = []
-        for file in files():
-            told = (Memory("note", words[file.name]),) if file.name in words else ()
-            rows.append(Encoded(Photo(file.name, str(file), memories=told), {}, ()))
-        writer.add(rows)
-        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
-    return path
+    notes = {name: (Memory("note", text),) for name, text in words.items()}
+    photos = [Photo(file.name, str(file), memories=notes.get(file.name, ())) for file in files()]
+    return album_of(folder / "a.gamer", photos)
 
 
 def train(*args: object) -> Result:

@@ -32,6 +32,7 @@ from gamer.index import (
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.writing import reencode
 from gamer.index.cli import stats
+from tests.albums import album_of
 from tests.index.conftest import DIM, META, BuildAlbum, name_vectors
 from tests.paths import GOLDEN
 
@@ -224,9 +225,7 @@ class EventChanges(RuleBasedStateMachine):
             name: Photo(name, taken_at=moment) for name, moment in zip("abcdefgh", moments, strict=False)
         }
         self.member: dict[str, str] = {}
-        with AlbumWriter.create(self.path, META) as writer:
-            writer.add([Encoded(photo) for photo in self.photos.values()])
-            writer.finish(name_vectors)
+        album_of(self.path, self.photos.values(), names=name_vectors, meta=META)
         self.writer = AlbumWriter.extend(self.path)
 
     @rule(groups=st.lists(st.sampled_from("0123"), min_size=8, max_size=8))

@@ -18,6 +18,7 @@ from gamer.index.album.ids import event_id
 from gamer.index.album.leaving import open_leaving, partly_withheld
 from gamer.index.album.sharing import leaving, may_leave
 from gamer.index.records import Level
+from tests.albums import album_of
 from tests.index.conftest import META, BuildAlbum, name_vectors
 from tests.index.retelling import Retelling
 from tests.paths import ROOT
@@ -156,10 +157,8 @@ def test_no_answer_depends_on_what_must_stay(
     folder = tmp_path_factory.mktemp("album")
     made = []
     for name, some in (("all", photos), ("without", without(photos))):
-        with AlbumWriter.create(folder / name, META) as writer:
-            writer.add([ENCODER.encoded(photo) for photo in some])
-            writer.finish(name_vectors)
-        made.append(folder / name)
+        items = [ENCODER.encoded(photo) for photo in some]
+        made.append(album_of(folder / name, items, names=name_vectors, meta=META))
     with (
         Album.open(made[0]) as album,
         Album.open(made[1]) as expected,

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import MonkeyPatch
 
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
+from gamer.index import Album, Memory, Photo
 from gamer.index.album.layers import lexical
 from gamer.index.entities.words import spellings
+from tests.albums import album_of
 
 TEXTS = [
     "WolfgangSchulz: we took the dogs to the beach",
@@ -29,19 +30,12 @@ Make = Callable[[list[str]], Album]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    return lambda texts: album_of(tmp_path / "a.gamer", texts)
+    return lambda texts: album_with(tmp_path / "a.gamer", texts)
 
 
-def album_of(path: Path, texts: list[str]) -> Album:
-    with AlbumWriter.create(path, AlbumMeta("t", "i", 4, 0.5)) as writer:
-        writer.add(
-            [
-                Encoded(Photo(f"p{n}", memories=(Memory("note", text),) if text else ()), {})
-                for n, text in enumerate(texts)
-            ]
-        )
-        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
-    return Album.open(path)
+def album_with(path: Path, texts: list[str]) -> Album:
+    notes = ((Memory("note", text),) if text else () for text in texts)
+    return Album.open(album_of(path, (Photo(f"p{n}", memories=note) for n, note in enumerate(notes))))
 
 
 def test_the_sum_over_the_words_is_the_bm25_of_fts5(make: Make) -> None:
@@ -73,7 +67,7 @@ def test_the_bm25_of_each_word_and_phrase_is_that_of_fts5_in_long_memories_too(
     texts[long] = texts[long] * 40  # more words than one byte counts
     with TemporaryDirectory() as folder, MonkeyPatch.context() as patched:
         patched.setattr(lexical, "_COMMON", (1000, 0.0, 1000))
-        album = album_of(Path(folder) / "a.gamer", [" ".join(text) for text in texts])
+        album = album_with(Path(folder) / "a.gamer", [" ".join(text) for text in texts])
         for form in ("dog", "left-hand", "ärger", "cat"):
             rows = apsw.Connection(str(album.path)).execute(
                 "SELECT m.photo, -bm25(memories_fts) FROM memories_fts JOIN memories m "

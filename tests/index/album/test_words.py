@@ -12,6 +12,7 @@ import pytest
 
 from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Encoded, FloatArray, Memory, Photo
 from gamer.index.album import words
+from tests.albums import album_of
 from tests.index.album.own_words import segment, without_fts5
 
 META = AlbumMeta("t", "i", 4, 0.5)
@@ -30,10 +31,7 @@ def names(texts: Sequence[str]) -> FloatArray:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    with AlbumWriter.create(tmp_path / "a.gamer", META) as writer:
-        writer.add([photo(n) for n in range(30)])
-        writer.finish(names)
-    return tmp_path / "a.gamer"
+    return album_of(tmp_path / "a.gamer", map(photo, range(30)))
 
 
 def scores(path: Path) -> list[list[float]]:

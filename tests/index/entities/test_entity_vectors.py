@@ -16,6 +16,7 @@ import pytest
 
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Mention, Photo
 from gamer.index.entities import entity_vectors
+from tests.albums import album_of
 
 DIM, PHOTOS, DELTA = 32, 300, 0.55
 RNG = np.random.default_rng(3)
@@ -47,10 +48,8 @@ def photos(start: int, count: int) -> list[Encoded]:
 def album(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(entity_vectors, "GRAPH_FROM", 100)
     monkeypatch.setattr(entity_vectors, "IN_VIEW", 120)
-    with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("t", "i", DIM, DELTA)) as writer:
-        writer.add(photos(0, PHOTOS))
-        writer.finish(embed)
-    return tmp_path / "a.gamer"
+    meta = AlbumMeta("t", "i", DIM, DELTA)
+    return album_of(tmp_path / "a.gamer", photos(0, PHOTOS), names=embed, meta=meta)
 
 
 def topic_matches(path: Path, by_graph: bool) -> list[list[tuple[str, float]]]:

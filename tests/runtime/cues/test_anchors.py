@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
+from gamer.index import Album, Encoded, Memory, Photo
 from gamer.runtime.cues.anchors import MAX_EVENTS, AlbumEvents
 from gamer.runtime.cues.calendar_days import Interval
 from gamer.runtime.cues.parse import Cues, parse, resolve
+from tests.albums import album_of
 
 NOW = datetime(2026, 6, 17)
 
@@ -111,19 +112,14 @@ def album(tmp_path: Path) -> Album:
         *(((2025, month, 9, 8), "the dog in the park", 2) for month in range(1, 9)),
         ((2025, 9, 1, 12), "Anna walks down the aisle in white", 3),
     ]
-    with AlbumWriter.create(tmp_path / "events.gamer", AlbumMeta("t", "i", 4, 0.5)) as writer:
-        vectors = np.eye(4, dtype=np.float32)
-        writer.add(
-            [
-                Encoded(
-                    Photo(f"p{n}", taken_at=ms(*when), memories=(Memory("note", text),)),
-                    {"text": vectors[axis : axis + 1]},
-                )
-                for n, (when, text, axis) in enumerate(texts)
-            ]
+    items = [
+        Encoded(
+            Photo(f"p{n}", taken_at=ms(*when), memories=(Memory("note", text),)),
+            {"text": np.eye(4, dtype=np.float32)[[axis]]},
         )
-        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
-    return Album.open(tmp_path / "events.gamer")
+        for n, (when, text, axis) in enumerate(texts)
+    ]
+    return Album.open(album_of(tmp_path / "events.gamer", items))
 
 
 def test_an_album_finds_an_event_by_its_words_or_by_its_vector(album: Album) -> None:

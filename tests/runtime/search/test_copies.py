@@ -9,11 +9,12 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Photo
+from gamer.index import Album, Encoded, Photo
 from gamer.index.records import COPIES
 from gamer.runtime.indexing.likeness import likeness
 from gamer.runtime.search.answer import Hit
 from gamer.runtime.search.copies import BLOCK, added, groups, together
+from tests.albums import album_of
 
 DAY = 86_400_000
 
@@ -37,18 +38,14 @@ def album(tmp_path: Path) -> Album:
     plain = Image.new("RGB", (320, 240), "white")
     pictures = [_scene(1), _scene(1).resize((160, 120)), still, moved, back, plain, plain, None]
     times = [0, 9 * DAY, 5 * DAY, 5 * DAY + 900, 6 * DAY, 7 * DAY, 7 * DAY + 1, 7 * DAY + 2]
-    with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("none", "none", 4, 0.5)) as writer:
-        writer.add(
-            [
-                Encoded(
-                    Photo(f"p{n}", None, time),
-                    {} if picture is None else {COPIES: likeness(_pixels(picture))[None]},
-                )
-                for n, (picture, time) in enumerate(zip(pictures, times, strict=True))
-            ]
+    items = [
+        Encoded(
+            Photo(f"p{n}", None, time),
+            {} if picture is None else {COPIES: likeness(_pixels(picture))[None]},
         )
-        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
-    return Album.open(tmp_path / "a.gamer")
+        for n, (picture, time) in enumerate(zip(pictures, times, strict=True))
+    ]
+    return Album.open(album_of(tmp_path / "a.gamer", items))
 
 
 def test_a_hit_names_its_copies(album: Album) -> None:
@@ -83,17 +80,13 @@ def test_copies_far_apart_in_a_large_album_are_one_group(tmp_path: Path) -> None
     """More photos than are compared at once; the copies are the first, the last and one without a time."""
     many = BLOCK + 40
     seeds = [7 if n in (0, 50, many - 1) else 100 + n for n in range(many)]
-    with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("none", "none", 4, 0.5)) as writer:
-        writer.add(
-            [
-                Encoded(
-                    Photo(f"p{n}", None, None if n == 50 else n * DAY),
-                    {COPIES: likeness(_pixels(_scene(seed)))[None]},
-                )
-                for n, seed in enumerate(seeds)
-            ]
+    items = [
+        Encoded(
+            Photo(f"p{n}", None, None if n == 50 else n * DAY),
+            {COPIES: likeness(_pixels(_scene(seed)))[None]},
         )
-        writer.finish(lambda names: np.zeros((len(names), 4), np.float32))
-    with Album.open(tmp_path / "a.gamer") as album:
+        for n, seed in enumerate(seeds)
+    ]
+    with Album.open(album_of(tmp_path / "a.gamer", items)) as album:
         assert groups(album) == [(0, many - 1, 50)]
         assert added(album, [f"p{n}" for n in range(many)]) == 2

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from gamer.index import (
     Album,
     AlbumError,
-    AlbumMeta,
     AlbumWriter,
     Encoded,
     FloatArray,
@@ -26,6 +25,7 @@ from gamer.index.records import COPIES
 from gamer.runtime.cli.similar import similar as command
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.similar import row_named, similar
+from tests.albums import album_of
 from tests.index.retelling import Retelling
 
 DIM, LOOKS = 4, 80
@@ -63,10 +63,7 @@ def path(tmp_path: Path) -> Path:
         Encoded(Photo("retold", memories=(note,)), {"text": np.concatenate([at(10), at(170)])}),
         Encoded(Photo("7")),
     ]
-    with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("none", "none", DIM, 0.5)) as writer:
-        writer.add(photos)
-        writer.finish(lambda names: np.zeros((len(names), DIM), np.float32))
-    return tmp_path / "a.gamer"
+    return album_of(tmp_path / "a.gamer", photos)
 
 
 @pytest.fixture
@@ -112,10 +109,8 @@ def test_a_photo_without_vectors_and_numbers_out_of_bounds_are_one_line(album: A
 
 def test_a_burst_hides_no_other_photo(tmp_path: Path) -> None:
     burst = [pictured(f"burst{n:02}.jpg", n / 100, 0) for n in range(BURST)]
-    with AlbumWriter.create(tmp_path / "b.gamer", AlbumMeta("none", "none", DIM, 0.5)) as writer:
-        writer.add([*burst, pictured("other.jpg", 50, 1), pictured("last.jpg", 60, 2)])
-        writer.finish(lambda names: np.zeros((len(names), DIM), np.float32))
-    with Album.open(tmp_path / "b.gamer") as album:
+    photos = [*burst, pictured("other.jpg", 50, 1), pictured("last.jpg", 60, 2)]
+    with Album.open(album_of(tmp_path / "b.gamer", photos)) as album:
         answer = similar(album, 3, 1)
     assert [photo.id for photo in answer.photos] == ["other.jpg"]
     assert len(answer.asked.copies) == BURST - 1

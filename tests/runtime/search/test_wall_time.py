@@ -4,7 +4,6 @@ shown with that time. From EXIF to the cue.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Memory, Photo, scan
+from gamer.index import Album, AlbumWriter, Encoded, Memory, Photo, scan
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.space.kdtree import LOWEST
 from gamer.runtime.cues.anchors import AlbumEvents
@@ -23,23 +22,13 @@ from gamer.runtime.indexing.build import build
 from gamer.runtime.indexing.reconcile import differs, merge_scanned
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
+from tests.albums import album_of
 
 OFFSETS = st.integers(-14 * 60, 14 * 60)
 
 
 def ms(wall: str) -> int:
     return int(datetime.fromisoformat(wall).replace(tzinfo=UTC).timestamp() * 1000)
-
-
-def none(names: Sequence[str]) -> FloatArray:
-    return np.full((len(names), 4), 0.5, np.float32)
-
-
-def album_of(path: Path, photos: Sequence[Photo]) -> Path:
-    with AlbumWriter.create(path, AlbumMeta("t", "i", 4, 0.5)) as writer:
-        writer.add([Encoded(photo) for photo in photos])
-        writer.finish(none)
-    return path
 
 
 def inside(album: Album, query: str, now: datetime = datetime(2026, 4, 12, 9)) -> bool:

@@ -10,10 +10,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
+from gamer.index import Album, Memory, Photo
 
 pytest.importorskip("fastapi", reason="needs the serve extra")
 
@@ -25,6 +24,7 @@ from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.server.settings import Rate, ServerSettings
+from tests.albums import album_of
 from tests.fakes import fake_models
 
 HERE = "http://127.0.0.1:8765"
@@ -130,10 +130,8 @@ def album(files: Path) -> Iterator[Album]:
         Photo("told", None, memories=(Memory("note", "nobody took a picture"),)),
         Photo("../../etc/passwd", "/" + "x" * 5000),
     ]
-    with AlbumWriter.create(files / "small.gamer", AlbumMeta("none", "none", 4, 0.5)) as writer:
-        writer.add([Encoded(photo) for photo in photos])
-        writer.finish(lambda names: np.full((len(names), 4), 0.5, np.float32))
+    path = album_of(files / "small.gamer", photos)
     (files / "moved.jpg").unlink()
     shutil.copy(files / "plain.png", files / "elsewhere.jpg")
-    with Album.open(files / "small.gamer") as opened:
+    with Album.open(path) as opened:
         yield opened

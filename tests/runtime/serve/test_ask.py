@@ -19,7 +19,7 @@ from starlette.types import Message
 
 from gamer.bench.chrome import Page
 from gamer.bench.serving import serving
-from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Memory, Photo
+from gamer.index import Album, AlbumError, Encoded, Memory, Photo
 from gamer.runtime.agent.calls import Filter, Search, ToolError
 from gamer.runtime.agent.loop import MAX_QUESTION, Act, Answer, Turns
 from gamer.runtime.agent.toolbox import Toolbox
@@ -27,6 +27,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import ask
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.server.settings import MAX_BODY, Rate, ServerSettings
+from tests.albums import album_of
 from tests.runtime.serve.conftest import HERE, NO_LIMIT
 
 pytestmark = pytest.mark.slow
@@ -402,12 +403,10 @@ def test_a_hostile_memory_stays_text(page: Page, engine: Engine, files: Path, sh
         )
         for n in range(9)
     ]
-    meta = engine.album.meta
-    with AlbumWriter.create(files / "hostile.gamer", meta) as writer:
-        vector = engine.models.text.encode([HOSTILE])
-        writer.add([Encoded(photo, {"text": vector}) for photo in photos])
-        writer.finish(engine.models.text.encode)
-    with Album.open(files / "hostile.gamer") as opened:
+    encode = engine.models.text.encode
+    items = [Encoded(photo, {"text": encode([HOSTILE])}) for photo in photos]
+    path = album_of(files / "hostile.gamer", items, names=encode, meta=engine.album.meta)
+    with Album.open(path) as opened:
         app = create_app(Engine(engine.models, opened), ServerSettings(rate=NO_LIMIT))
         with serving(app) as address:
             page.look(320, 640)

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args
 
-import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="needs the serve extra")
@@ -33,6 +32,7 @@ from gamer.runtime.serve.live import LiveAlbum
 from gamer.runtime.serve.selections import GONE, Selected, _selected, zipped
 from gamer.runtime.serve.server.settings import ServerSettings
 from gamer.runtime.serve.views import Filter, Source
+from tests.albums import album_of
 from tests.fakes import DIM, FakeText, fake_models, unit
 from tests.runtime.serve.conftest import HERE, NO_LIMIT
 
@@ -64,9 +64,7 @@ def photos(folder: Path) -> list[Photo]:
 
 def write(path: Path, these: list[Photo]) -> None:
     meta = AlbumMeta("made-up", "colours", DIM, 0.6)
-    with AlbumWriter.create(path, meta) as writer:
-        writer.add([encoded(photo) for photo in these])
-        writer.finish(FakeText().encode)
+    album_of(path, map(encoded, these), names=FakeText().encode, meta=meta)
 
 
 def encoded(photo: Photo) -> Encoded:
@@ -272,10 +270,7 @@ def test_a_server_answers_from_the_album_that_took_its_albums_place(browser: Tes
 
 def test_an_album_that_cannot_be_opened_is_shown_as_it_was(browser: TestClient, path: Path) -> None:
     meta = AlbumMeta("another", "colours", DIM, 0.6)
-    with AlbumWriter.create(path.with_name("b.gamer"), meta) as writer:
-        writer.add([encoded(photos(path.parent)[1])])
-        writer.finish(lambda names: np.full((len(names), DIM), 0.3, np.float32))
-    path.with_name("b.gamer").replace(path)
+    album_of(path.with_name("b.gamer"), [encoded(photos(path.parent)[1])], DIM, meta=meta).replace(path)
     assert len(listed(browser)) == 8
     path.unlink()
     assert len(listed(browser)) == 8

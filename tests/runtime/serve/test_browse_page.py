@@ -24,6 +24,7 @@ from gamer.runtime.serve import live as living
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.live import LiveAlbum
 from gamer.runtime.serve.server.settings import ServerSettings
+from tests.albums import album_of
 from tests.fakes import DIM, FakeText, fake_models
 from tests.runtime.serve.conftest import NO_LIMIT
 
@@ -57,10 +58,9 @@ def long_album(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Image.new("RGB", (400, 300), (60 + 20 * colour, 120, 180 - 20 * colour)).save(
             folder / f"{colour}.jpg"
         )
-    with AlbumWriter.create(folder / "a.gamer", AlbumMeta("made-up", "colours", DIM, 0.6)) as writer:
-        writer.add([Encoded(photo(folder, number)) for number in range(PHOTOS)])
-        writer.finish(FakeText().encode)
-    return folder / "a.gamer"
+    meta = AlbumMeta("made-up", "colours", DIM, 0.6)
+    photos = [photo(folder, number) for number in range(PHOTOS)]
+    return album_of(folder / "a.gamer", photos, names=FakeText().encode, meta=meta)
 
 
 @pytest.fixture
