@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from gamer.index.album.schema import check_output
+from gamer.index.replacing import replacing
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -15,7 +15,5 @@ def write_atomically(path: Path, text: str) -> None:
     """
     check_output(path)
     path = path.resolve()  # through a symbolic link, so that the file behind it is replaced
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
-    aside.replace(path)
+    with replacing(path, shared=True, folders=True) as aside:
+        aside.write_text(text.rstrip("\n") + "\n", encoding="utf-8")

@@ -7,7 +7,6 @@ it is to be kept, readable by its owner alone; it belongs to this device and no 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from .errors import AlbumError
 from .json_checked import stored
+from .replacing import replacing
 
 SUFFIX = ".opened"
 MAX_QUERY, MAX_BYTES = 1000, 16 << 20
@@ -71,18 +71,12 @@ class OpenedLog:
         left = [e for e in entries if said is not None and e.photo not in gone and e.query not in said]
         if len(left) == len(entries) and said is not None:
             return 0
-        partial = self.path.with_name(self.path.name + ".partial")
-        try:
-            partial.unlink(missing_ok=True)
-            with os.fdopen(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-                file.write(b"".join(_line(entry) for entry in left))
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(self.path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                partial.unlink(missing_ok=True)
-            raise AlbumError(f"{self.path}: cannot be written ({error.strerror})") from None
+
+        def failure(why: str) -> AlbumError:
+            return AlbumError(f"{self.path}: cannot be written ({why})")
+
+        with replacing(self.path, failure, mode=0o600) as aside:
+            aside.write_bytes(b"".join(_line(entry) for entry in left))
         return len(entries) - len(left)
 
     def add(self, query: str, photo: str, at: int | None = None) -> bool:

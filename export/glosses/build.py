@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gamer.index.replacing import replacing
 from gamer.runtime.glosses.table import (
     LEAST_STEM,
     LONGEST,
@@ -93,9 +94,8 @@ def build(
         tuple(source.name for source in sources),
     )
     data, kept = _fitting(spelt, words, table, bare)
-    aside = to.with_name(f".{to.name}.partial")
-    aside.write_bytes(data)
-    aside.replace(to)
+    with replacing(to) as aside:
+        aside.write_bytes(data)
     return Built(to, language, len(kept), len(words), len(data), bool(lemma_of))
 
 

@@ -6,7 +6,6 @@ expected output is called `want`. It is computed by the code that replays the in
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import load_pixels
+from gamer.index.replacing import replacing
 from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.models import selfcheck
 from gamer.runtime.models.image import prepare
@@ -44,10 +44,8 @@ def write(settings: Settings, item: ExportModule, folder: Path) -> None:
     want = np.concatenate(list(selfcheck.replay(session, item.role, golden_inputs, spec, language)))
     for name, array in {**golden_inputs, "want": want.astype(np.float32)}.items():
         path = folder / f"{'dpe' if name == 'patches' else item.role}.{name}.npy"
-        aside = path.with_suffix(f".{os.getpid()}")
-        with aside.open("wb") as file:
+        with replacing(path, shared=True) as aside, aside.open("wb") as file:
             np.save(file, array, allow_pickle=False)
-        aside.replace(path)
 
 
 def inputs(settings: Settings, item: ExportModule) -> Arrays:

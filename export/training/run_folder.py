@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from gamer.index.json_checked import JsonError, read, read_as
+from gamer.index.replacing import replacing
 
 from ..components.experts import ALL, MODEL_TYPE
 from ..errors import ExportError
@@ -51,7 +53,7 @@ class RunFolder:
                 f"{self.out}: another training writes here: wait for it, or give another -o"
             ) from None
         except OSError as error:
-            raise _cannot_write(self.out, error) from None
+            raise _cannot_write(self.out, str(error.strerror)) from None
         try:
             yield
         finally:
@@ -128,7 +130,7 @@ class RunFolder:
                     writer.writeheader()
                 writer.writerow(row)
         except OSError as error:
-            raise _cannot_write(path, error) from None
+            raise _cannot_write(path, str(error.strerror)) from None
 
     def publish(self, model: Projection, **more: object) -> None:
         """Writes the checkpoint: tensors first, so that a config.json means a whole one.
@@ -161,24 +163,18 @@ def save_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     """Writes safetensors aside, then renames them. Raises ExportError if they cannot be written."""
     from safetensors.torch import save_file
 
-    aside = path.with_suffix(".aside")
     try:
-        save_file(tensors, aside)
-        aside.replace(path)
+        with replacing(path) as aside:
+            save_file(tensors, aside)
     except Exception as error:  # safetensors raises its own class for a full disk
-        aside.unlink(missing_ok=True)
         raise ExportError(f"{path}: cannot be written ({str(error)[:80]}): the last state is kept") from None
 
 
 def write_json(path: Path, value: Told) -> None:
     """Writes JSON aside, then renames it. Raises ExportError if it cannot be written."""
-    aside = path.with_suffix(".aside")
-    try:
+    with replacing(path, partial(_cannot_write, path)) as aside:
         aside.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        aside.replace(path)
-    except OSError as error:
-        raise _cannot_write(path, error) from None
 
 
-def _cannot_write(path: Path, error: OSError) -> ExportError:
-    return ExportError(f"{path}: cannot be written ({error.strerror}): free space, or give another -o")
+def _cannot_write(path: Path, why: str) -> ExportError:
+    return ExportError(f"{path}: cannot be written ({why}): free space, or give another -o")

@@ -8,7 +8,6 @@ name and renamed.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -18,6 +17,7 @@ from typing import Any
 from ..errors import AlbumBusy, AlbumError
 from ..fields import values
 from ..records import Memory, Photo
+from ..replacing import replacing
 from .album import Album
 from .schema import check_output
 from .sharing import leaving, may_leave
@@ -61,33 +61,24 @@ def export_jsonl(album: Album, path: Path, *, everything: bool = False) -> Expor
 
 def _written(album: Album, path: Path, everything: bool) -> Exported:
     """Writes beside `path` and renames. What a killed export left there is deleted; no link is followed."""
-    aside = path.with_name(path.name + ".partial")
     exported = memories = withheld = withheld_memories = 0
-    try:
-        aside.unlink(missing_ok=True)
-        with aside.open("x", encoding="utf-8", newline="\n") as file:
-            for photo in _photos(album):
-                allowed = photo.memories if everything else leaving(photo)
-                if everything or may_leave(photo):
-                    written = [memory for memory in allowed if memory.source not in _DERIVED]
-                    exported, memories, withheld_memories = (
-                        exported + 1,
-                        memories + len(written),
-                        withheld_memories + len(photo.memories) - len(allowed),
-                    )
-                    file.write(json.dumps(_line(photo, written), ensure_ascii=False) + "\n")
-                else:
-                    withheld, withheld_memories = withheld + 1, withheld_memories + len(photo.memories)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except BaseException as error:
-        aside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise AlbumError(
-                f"{path}: cannot be written ({error.strerror}); check the folder and the free space"
-            ) from None
-        raise
+
+    def failure(why: str) -> AlbumError:
+        return AlbumError(f"{path}: cannot be written ({why}); check the folder and the free space")
+
+    with replacing(path, failure) as aside, aside.open("w", encoding="utf-8", newline="\n") as file:
+        for photo in _photos(album):
+            allowed = photo.memories if everything else leaving(photo)
+            if everything or may_leave(photo):
+                written = [memory for memory in allowed if memory.source not in _DERIVED]
+                exported, memories, withheld_memories = (
+                    exported + 1,
+                    memories + len(written),
+                    withheld_memories + len(photo.memories) - len(allowed),
+                )
+                file.write(json.dumps(_line(photo, written), ensure_ascii=False) + "\n")
+            else:
+                withheld, withheld_memories = withheld + 1, withheld_memories + len(photo.memories)
     return Exported(path, exported, memories, withheld, withheld_memories)
 
 

@@ -7,12 +7,13 @@ networks. The manifest in it is that of what is left, so what comes out of it is
 
 from __future__ import annotations
 
-import os
 import shutil
 import zipfile
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+
+from gamer.index.replacing import replacing
 
 from ..errors import BundleError
 from .manifest import MANIFEST_NAME, Manifest, check, check_one, from_json, inside, read
@@ -43,25 +44,20 @@ def pack(bundle: Path, out: Path, targets: Collection[str] = (), without: Collec
     manifest = chosen(read(bundle), targets, without)
     check(bundle, manifest)
     names = sorted(_names(bundle, manifest))
-    aside = out.with_name(out.name + ".partial")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(aside, "w", zipfile.ZIP_STORED) as file:
-            file.writestr(zipfile.ZipInfo(MANIFEST_NAME, _EARLIEST), manifest_text(manifest))
-            for name in names:
-                entry = zipfile.ZipInfo(name, _EARLIEST)
-                entry.file_size = (bundle / name).stat().st_size
-                with file.open(entry, "w") as sink, (bundle / name).open("rb") as source:
-                    shutil.copyfileobj(source, sink, _BLOCK)
-        with aside.open("rb") as written:
-            os.fsync(written.fileno())
-        aside.replace(out)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise BundleError(f"{out}: cannot be written ({error.strerror}); check the free space") from None
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+
+    def failure(why: str) -> BundleError:
+        return BundleError(f"{out}: cannot be written ({why}); check the free space")
+
+    with (
+        replacing(out, failure, folders=True) as aside,
+        zipfile.ZipFile(aside, "w", zipfile.ZIP_STORED) as file,
+    ):
+        file.writestr(zipfile.ZipInfo(MANIFEST_NAME, _EARLIEST), manifest_text(manifest))
+        for name in names:
+            entry = zipfile.ZipInfo(name, _EARLIEST)
+            entry.file_size = (bundle / name).stat().st_size
+            with file.open(entry, "w") as sink, (bundle / name).open("rb") as source:
+                shutil.copyfileobj(source, sink, _BLOCK)
     return Packed(out, len(names), out.stat().st_size)
 
 

@@ -11,7 +11,6 @@ endian. It holds nothing but numbers and these words.
 
 from __future__ import annotations
 
-import contextlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 
 from gamer.index.json_checked import Between, Items, JsonError, Text, parse, read_as
 from gamer.index.records import FloatArray
+from gamer.index.replacing import replacing
 
 from ..bundle.manifest import ADAPTER, Artifact
 from ..errors import RuntimeFailure
@@ -86,16 +86,12 @@ def read(path: Path) -> QueryAdapter:
 def write(path: Path, adapter: QueryAdapter) -> None:
     """Writes the file aside, then renames it. Raises RuntimeFailure if it cannot be written."""
     line = json.dumps(asdict(adapter.header), ensure_ascii=False) + "\n"
-    aside = path.with_name(path.name + ".partial")
-    try:
+
+    def failure(why: str) -> RuntimeFailure:
+        return RuntimeFailure(f"{path}: cannot be written ({why}): free space, or say another place")
+
+    with replacing(path, failure) as aside:
         aside.write_bytes(line.encode() + adapter.values.astype("<f4").tobytes())
-        aside.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise RuntimeFailure(
-            f"{path}: cannot be written ({error.strerror}): free space, or say another place"
-        ) from None
 
 
 def shape_of(artifact: Artifact) -> tuple[int, ...] | None:

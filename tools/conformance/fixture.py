@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import AlbumError, FloatArray
+from gamer.index.replacing import replacing
 from gamer.runtime.errors import RuntimeFailure
 
 FORMAT = 1
@@ -50,11 +51,10 @@ class Suite:
         names = [case.id for case in self.cases]
         if len(set(names)) != len(names):
             raise ValueError(f"{self.name}: two cases of one id")
-        folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self.name}.json"
-        aside = path.with_suffix(".part")
-        aside.write_text(self.text(), encoding="utf-8")
-        return aside.replace(path)
+        with replacing(path, folders=True) as aside:
+            aside.write_text(self.text(), encoding="utf-8")
+        return path
 
     def text(self) -> str:
         """The JSON, with one line for each case, so that a change of one case changes one line."""
