@@ -93,11 +93,8 @@ def measure(run: Run[NoSettings]) -> Languages:
     lines = (json.dumps(photo, ensure_ascii=False) + "\n" for photo in data["photos"])
     listed.write_text("".join(lines), encoding="utf-8")
     built = build(listed, run.models, album)
-    engine = Engine.over(run.models, album)
-    try:
+    with Engine.over(run.models, album) as engine:
         rows = _rows(engine, queries(), datetime.fromisoformat(data["now"]))
-    finally:
-        engine.close()
     translated = measure_translated(run.models, run.data, run.home, run.tell) if run.data else None
     return Languages(run.recipe, built.photos, rows, translated)
 

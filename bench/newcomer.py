@@ -116,11 +116,8 @@ def measure(run: Run[NoSettings]) -> Newcomer:
     photos, album = run.home / "photos", run.home / "album.gamer"
     write(photos)
     built = build(photos, run.models, album, encoder=Encoder(run.models, TextReader("auto")))
-    engine = Engine.over(run.models, album)
-    try:
+    with Engine.over(run.models, album) as engine:
         verdicts = ask(engine)
-    finally:
-        engine.close()
     return Newcomer(
         bundle=run.recipe,
         photos=built.photos,

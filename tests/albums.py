@@ -1,13 +1,18 @@
-"""Albums for tests that need an album and no model."""
+"""Albums for tests: written as they are, or made by the made-up models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from gamer.index import AlbumMeta, AlbumWriter, Encoded, FloatArray, Photo
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, FloatArray, Photo
+from gamer.runtime.indexing.build import build
+from gamer.runtime.search.engine import Engine
+from tests.fakes import fake_models
 
 
 def album_of(
@@ -26,3 +31,20 @@ def album_of(
         writer.add([Encoded(item) if isinstance(item, Photo) else item for item in items])
         writer.finish(names or alike)
     return path
+
+
+def built(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    """The album of lines of JSON, by made-up models."""
+    lines = folder / "photos.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return build(lines, fake_models(), folder / "a.gamer").path
+
+
+def engine_of(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Engine:
+    """An engine over `built`."""
+    return Engine(fake_models(), Album.open(built(folder, rows)))
+
+
+def note(text: str) -> list[dict[str, str]]:
+    """The memories of a line."""
+    return [{"source": "note", "text": text}]

@@ -138,10 +138,10 @@ def draw(
 
     from ..report import report
 
-    engine = Engine.open(bundle, album, measured.backend, measured.n_threads)
-    answers = [engine.search(query, refined_by=measured.refined_by, now=now) for query in measured.queries]
-    report.write(html, [engine.models.manifest], [as_dict], answers)
-    engine.close()
+    with Engine.open(bundle, album, measured.backend, measured.n_threads) as engine:
+        by = measured.refined_by
+        answers = [engine.search(query, refined_by=by, now=now) for query in measured.queries]
+        report.write(html, [engine.models.manifest], [as_dict], answers)
 
 
 @click.command()

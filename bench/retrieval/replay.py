@@ -72,12 +72,11 @@ def measure(run: Run[NoSettings]) -> Replay:
     """Replays QUERIES in mode paper, refined by rules and by the language model if the bundle has one."""
     models = run.models
     language = any((a.role, a.target) == ("llm_decoder", "onnx") for a in models.manifest.artifacts)
-    with tempfile.TemporaryDirectory() as aside:
-        engine = Engine.over(models, _album(Path(aside), models))
-        try:
-            replayed = _replayed(engine, ("fast", "llm") if language else ("fast",))
-        finally:
-            engine.close()
+    with (
+        tempfile.TemporaryDirectory() as aside,
+        Engine.over(models, _album(Path(aside), models)) as engine,
+    ):
+        replayed = _replayed(engine, ("fast", "llm") if language else ("fast",))
     return Replay(run.recipe, models.manifest.thresholds.delta, replayed)
 
 

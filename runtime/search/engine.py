@@ -90,6 +90,12 @@ class Engine:
     def close(self) -> None:
         self.album.close()
 
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def search(
         self,
         query: str,

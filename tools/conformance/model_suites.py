@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -138,7 +138,7 @@ def _written(models: Models) -> Iterator[Case]:
 
 def _searches(name: str, bundle: Path, album: Path, asked: Sequence[Given]) -> Suite:
     """Complete searches for at most five hits; fewer if rounding could change the order."""
-    with closing(Engine.open(bundle, album)) as engine:
+    with Engine.open(bundle, album) as engine:
         cases = [
             Case(f"{n}-{given['mode']}", {**given, "k": _steady(engine, given), "now": NOW})
             for n, given in enumerate(asked)
@@ -225,7 +225,7 @@ def llm(shared: Given, folder: Path, stack: ExitStack) -> Answers:
 def search(shared: Given, folder: Path, stack: ExitStack) -> Answers:
     """Complete searches: the top hits and the trace, without times."""
     del folder
-    engine = stack.enter_context(closing(Engine.open(Path(shared["bundle"]), Path(shared["album"]))))
+    engine = stack.enter_context(Engine.open(Path(shared["bundle"]), Path(shared["album"])))
     return {"": lambda given: told(_search(engine, given))}
 
 

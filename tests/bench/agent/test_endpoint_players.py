@@ -29,9 +29,8 @@ TASK = Task("1", "where are the boats?", frozenset({"harbour", "boat"}), "set")
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = engine_in(tmp_path_factory.mktemp("album"))
-    yield opened
-    opened.close()
+    with engine_in(tmp_path_factory.mktemp("album")) as opened:
+        yield opened
 
 
 def remote(fake: Fake, *replies: Reply) -> Remote:

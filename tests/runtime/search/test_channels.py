@@ -36,12 +36,9 @@ def photos(tmp_path: Path) -> Path:
 def scores(models: Models, album: Path, **weights: float) -> tuple[dict[str, float], str]:
     """Score of each photo by id with these weights alone, and the plan."""
     ranking = replace(Ranking(), **(ZERO | {"dpe": 0.0} | weights))
-    engine = Engine(models, Album.open(album))
-    try:
+    with Engine(models, Album.open(album)) as engine:
         answer = engine.search("a red wall", 10, options=SearchOptions(weights=ranking))
-        return {hit.id: round(hit.score, 4) for hit in answer.hits}, answer.trace.plan
-    finally:
-        engine.close()
+    return {hit.id: round(hit.score, 4) for hit in answer.hits}, answer.trace.plan
 
 
 def test_photos_get_the_channel_and_a_query_its_own_vector(photos: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -15,38 +15,27 @@ import pytest
 
 from gamer.index import Album, FloatArray, RowArray
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.indexing.build import build
 from gamer.runtime.search.answer import LAYERS
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import Observer, SearchOptions
+from tests.albums import built, engine_of, note
 from tests.fakes import DIM, fake_models, unit
 
 NOW = datetime(2026, 11, 21, 12)
 
 
-def _photo(name: str, taken_at: str | None, note: str) -> str:
-    when = {"taken_at": taken_at} if taken_at else {}
-    return json.dumps({"id": name, **when, "memories": [{"source": "note", "text": note}]})
-
-
-PHOTOS = "\n".join(
-    (
-        _photo("harbour", "2026-05-02T10:00:00", "boats in the harbour"),
-        _photo("market", "2025-05-02T10:00:00", "cheese at the market"),
-        _photo("old boat", "2019-01-05T10:00:00", "a boat on land"),
-        _photo("undated", None, "boats somewhere"),
-    )
+PHOTOS: tuple[dict[str, Any], ...] = (
+    {"id": "harbour", "taken_at": "2026-05-02T10:00:00", "memories": note("boats in the harbour")},
+    {"id": "market", "taken_at": "2025-05-02T10:00:00", "memories": note("cheese at the market")},
+    {"id": "old boat", "taken_at": "2019-01-05T10:00:00", "memories": note("a boat on land")},
+    {"id": "undated", "memories": note("boats somewhere")},
 )
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    (tmp_path / "photos.jsonl").write_text(PHOTOS + "\n")
-    models = fake_models()
-    path = build(tmp_path / "photos.jsonl", models, tmp_path / "a.gamer").path
-    engine = Engine(models, Album.open(path))
-    yield engine
-    engine.close()
+    with engine_of(tmp_path, PHOTOS) as opened:
+        yield opened
 
 
 def ids(
@@ -101,13 +90,11 @@ def test_a_preferred_photo_ranks_before_the_one_that_it_was_preferred_to(
 @pytest.mark.parametrize("mode", ["paper", "fused"])
 def test_deleting_an_edge_of_the_graph_changes_a_search(tmp_path: Path, mode: str) -> None:
     notes = {"dog": "Bella is Anna's dog", "beach": "Bella at the beach", "boat": "a boat on land"}
-    (tmp_path / "p.jsonl").write_text("\n".join(_photo(name, None, note) for name, note in notes.items()))
-    models = fake_models()
-    path = build(tmp_path / "p.jsonl", models, tmp_path / "b.gamer").path
+    path = built(tmp_path, ({"id": name, "memories": note(text)} for name, text in notes.items()))
 
     def led_to(query: str) -> set[str]:
         with Album.open(path) as album:
-            answer = Engine(models, album).search(
+            answer = Engine(fake_models(), album).search(
                 query, 3, mode=mode, now=NOW, options=SearchOptions(delta=0.99)
             )
             # The fused search ranks all photos: here, what the graph adds to their scores.

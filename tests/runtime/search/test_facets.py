@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from gamer.index import Album
-from gamer.runtime.indexing.build import build
 from gamer.runtime.questions.reader import read
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.facets import known
 from gamer.runtime.search.options import AS_ASKED
-from tests.fakes import fake_models
+from tests.albums import engine_of, note
 
 NOW = datetime(2026, 11, 21, 12)
 PHOTOS: list[dict[str, object]] = [
@@ -27,12 +24,8 @@ PHOTOS: list[dict[str, object]] = [
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    rows = [photo | {"memories": [{"source": "note", "text": "a garden"}]} for photo in PHOTOS]
-    (tmp_path / "photos.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    models = fake_models()
-    opened = Engine(models, Album.open(build(tmp_path / "photos.jsonl", models, tmp_path / "a.gamer").path))
-    yield opened
-    opened.close()
+    with engine_of(tmp_path, (photo | {"memories": note("a garden")} for photo in PHOTOS)) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,8 @@ NOW = datetime(2026, 11, 21)
 
 @pytest.fixture(scope="module")
 def engine(bundle: Path, sample_album: Path) -> Iterator[Engine]:
-    opened = Engine.open(bundle, sample_album)
-    yield opened
-    opened.close()
+    with Engine.open(bundle, sample_album) as opened:
+        yield opened
 
 
 def test_a_place_without_photos_makes_an_answer_doubtful(engine: Engine) -> None:

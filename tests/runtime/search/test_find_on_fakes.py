@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -11,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gamer.index import Album, RowSet
-from gamer.runtime.indexing.build import build
+from gamer.index import RowSet
 from gamer.runtime.search import membership
 from gamer.runtime.search import wishes_met as finding
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import AS_ASKED, SearchOptions
-from tests.fakes import fake_models
+from tests.albums import engine_of, note
 
 NOW = datetime(2026, 11, 21, 12)
 
@@ -28,10 +26,7 @@ def _opened(folder: Path, photos: list[tuple[str, str, str]]) -> Engine:
     for name, taken_at, text in photos:
         source, said = ("ocr", text[4:]) if text.startswith("ocr:") else ("note", text)
         rows.append({"id": name, "taken_at": taken_at, "memories": [{"source": source, "text": said}]})
-    (folder / "photos.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
-    models = fake_models()
-    path = build(folder / "photos.jsonl", models, folder / "a.gamer").path
-    engine = Engine(models, Album.open(path))
+    engine = engine_of(folder, rows)
     # Made-up vectors mean nothing: words and times decide.
     engine.ranking = replace(engine.ranking, text=0.0, image=0.0)
     return engine
@@ -44,9 +39,8 @@ def cats(tmp_path: Path) -> Iterator[Engine]:
         ("b", "2025-03-01T10:00:00", "the cat in the garden"),
         ("c", "2026-03-01T10:00:00", "the dog in the garden"),
     ]
-    engine = _opened(tmp_path, photos)
-    yield engine
-    engine.close()
+    with _opened(tmp_path, photos) as engine:
+        yield engine
 
 
 @pytest.mark.parametrize("query", ["the cat except 2024", "the cat but not 2024", "the cat, but not in 2024"])
@@ -110,9 +104,5 @@ def test_a_thing_in_a_year_without_a_photo_is_unlikely_and_the_year_is_named(cat
 
 
 def test_an_album_without_dates_does_not_say_that_a_year_has_no_photo(tmp_path: Path) -> None:
-    (tmp_path / "photos.jsonl").write_text('{"id": "a", "memories": [{"source": "note", "text": "a cat"}]}\n')
-    models = fake_models()
-    engine = Engine(models, Album.open(build(tmp_path / "photos.jsonl", models, tmp_path / "a.gamer").path))
-    answer = engine.search("photos from 2017", now=NOW, options=AS_ASKED)
-    assert answer.presence > 0
-    engine.close()
+    with engine_of(tmp_path, [{"id": "a", "memories": note("a cat")}]) as engine:
+        assert engine.search("photos from 2017", now=NOW, options=AS_ASKED).presence > 0

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from gamer.export.glosses.writing import Spelling, encoded
-from gamer.index import Album
 from gamer.runtime.glosses.reading import Reader
 from gamer.runtime.glosses.table import GlossTable
-from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import AS_ASKED, SearchOptions
-from tests.fakes import fake_models
+from tests.albums import engine_of, note
 
 WORDS = {
     "собака": {"dog": 1.0, "hound": 0.4},
@@ -36,18 +34,12 @@ MEMORIES = {
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    photos = [
-        json.dumps({"id": name, "memories": [{"source": "note", "text": text}]})
-        for name, text in MEMORIES.items()
-    ]
-    (tmp_path / "photos.jsonl").write_text("\n".join(photos) + "\n", encoding="utf-8")
     (tmp_path / "t.bin").write_bytes(encoded(Spelling("ru"), WORDS, {word: [word] for word in WORDS}))
-    models = fake_models()
-    engine = Engine(models, Album.open(build(tmp_path / "photos.jsonl", models, tmp_path / "a.gamer").path))
     english = {word: rank for rank, word in enumerate(("the", "a", "at", "of", "dog", "sea"))}
-    engine.glosses.reader = Reader([GlossTable(tmp_path / "t.bin")], english)
-    yield engine
-    engine.close()
+    rows = ({"id": name, "memories": note(text)} for name, text in MEMORIES.items())
+    with engine_of(tmp_path, rows) as engine:
+        engine.glosses.reader = Reader([GlossTable(tmp_path / "t.bin")], english)
+        yield engine
 
 
 def _first(engine: Engine, query: str, options: SearchOptions) -> str:

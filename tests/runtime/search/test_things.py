@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +11,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from gamer.index import Album, FloatArray, RowArray
+from gamer.index import FloatArray, RowArray
 from gamer.index.things.records import Attributes, Thing
-from gamer.runtime.indexing.build import build
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import Observer, SearchOptions
 from gamer.runtime.search.stages.things import Things, written
-from tests.fakes import fake_models
+from tests.albums import engine_of, note
 
 TEMPLATE = SearchOptions(things="template")
 NOTES = {
@@ -34,21 +32,12 @@ NOTES = {
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    lines = [
-        json.dumps(
-            {
-                "id": name,
-                "taken_at": f"2026-05-{day + 1:02}T10:00:00",
-                "memories": [{"source": "note", "text": note}],
-            }
-        )
-        for day, (name, note) in enumerate(NOTES.items())
+    rows = [
+        {"id": name, "taken_at": f"2026-05-{day + 1:02}T10:00:00", "memories": note(text)}
+        for day, (name, text) in enumerate(NOTES.items())
     ]
-    (tmp_path / "photos.jsonl").write_text("\n".join(lines) + "\n")
-    models = fake_models()
-    opened = Engine(models, Album.open(build(tmp_path / "photos.jsonl", models, tmp_path / "a.gamer").path))
-    yield opened
-    opened.close()
+    with engine_of(tmp_path, rows) as opened:
+        yield opened
 
 
 class Seen(Observer):

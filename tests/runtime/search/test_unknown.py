@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from gamer.index import Album
-from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.stages import fused
 from gamer.runtime.search.stages.unknown import DEFAULT, Evidence, expected
-from tests.fakes import fake_models
+from tests.albums import engine_of, note
 
 SPREAD, PICTURE, MOST = DEFAULT.spread, DEFAULT.picture, DEFAULT.most
 TWO = 2 / (2 + DEFAULT.few)  # the share of two described photos
@@ -67,14 +64,12 @@ def test_the_one_memory_of_an_album_promises_little_of_the_other_photos() -> Non
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Engine:
-    lines = []
+    rows = []
     for n in range(24):
         Image.new("RGB", (16, 16), (10 * n, 255 - 10 * n, 99)).save(tmp_path / f"{n}.png")
-        memories = [{"source": "note", "text": f"walk number {n}"}] if n % 2 else []
-        lines.append(json.dumps({"id": f"p{n}", "path": str(tmp_path / f"{n}.png"), "memories": memories}))
-    (tmp_path / "photos.jsonl").write_text("\n".join(lines) + "\n")
-    models = fake_models()
-    return Engine(models, Album.open(build(tmp_path / "photos.jsonl", models, tmp_path / "a.gamer").path))
+        memories = note(f"walk number {n}") if n % 2 else []
+        rows.append({"id": f"p{n}", "path": str(tmp_path / f"{n}.png"), "memories": memories})
+    return engine_of(tmp_path, rows)
 
 
 def test_only_photos_without_a_memory_have_the_summand_and_a_query_of_cues_alone_does_not_use_it(

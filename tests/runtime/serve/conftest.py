@@ -4,7 +4,6 @@ on a port, a small album of real files, one for memories, and a browser.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -20,12 +19,10 @@ from starlette.testclient import TestClient
 
 from gamer.bench.chrome import Page, browser, find
 from gamer.bench.serving import serving
-from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.server.settings import Rate, ServerSettings
-from tests.albums import album_of
-from tests.fakes import fake_models
+from tests.albums import album_of, built, note
 
 HERE = "http://127.0.0.1:8765"
 NO_LIMIT = Rate(burst=1e9, per_second=1e9)
@@ -33,9 +30,8 @@ NO_LIMIT = Rate(burst=1e9, per_second=1e9)
 
 @pytest.fixture(scope="session")
 def engine(bundle: Path, sample_album: Path) -> Iterator[Engine]:
-    opened = Engine.open(bundle, sample_album)
-    yield opened
-    opened.close()
+    with Engine.open(bundle, sample_album) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -54,10 +50,7 @@ def served(engine: Engine) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def one_photo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built")
-    photo = {"id": "a.jpg", "memories": [{"source": "note", "text": "the harbour"}]}
-    (folder / "photos.jsonl").write_text(json.dumps(photo) + "\n")
-    return build(folder / "photos.jsonl", fake_models(), folder / "a.gamer").path
+    return built(tmp_path_factory.mktemp("built"), [{"id": "a.jpg", "memories": note("the harbour")}])
 
 
 @pytest.fixture

@@ -15,18 +15,16 @@ pytest.importorskip("fastapi", reason="needs the serve extra")
 
 from gamer.bench.serving import serving
 from gamer.index import Album
-from gamer.runtime.indexing.build import build
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.server.settings import ServerSettings
+from tests.albums import built, note
 from tests.fakes import fake_models
 from tests.runtime.serve.conftest import NO_LIMIT
 
 
 def test_health_answers_while_a_search_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    photo = {"id": "a.jpg", "memories": [{"source": "note", "text": "the harbour"}]}
-    (tmp_path / "photos.jsonl").write_text(json.dumps(photo) + "\n")
-    path = build(tmp_path / "photos.jsonl", fake_models(), tmp_path / "a.gamer").path
+    path = built(tmp_path, [{"id": "a.jpg", "memories": note("the harbour")}])
     begun, may_end, statuses = threading.Event(), threading.Event(), list[int]()
 
     def heavy(self: Engine, *arguments: Any, **options: Any) -> Any:

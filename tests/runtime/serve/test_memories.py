@@ -50,9 +50,8 @@ BODIES = (
 
 @pytest.fixture
 def opened(own_album: Path) -> Iterator[Engine]:
-    engine = Engine(fake_models(), Album.open(own_album))
-    yield engine
-    engine.close()
+    with Engine(fake_models(), Album.open(own_album)) as engine:
+        yield engine
 
 
 def serve(engine: Engine, settings: ServerSettings | None = None) -> TestClient:

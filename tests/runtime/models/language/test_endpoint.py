@@ -34,9 +34,8 @@ from tests.test_architecture import imports
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = engine_in(tmp_path_factory.mktemp("album"))
-    yield opened
-    opened.close()
+    with engine_in(tmp_path_factory.mktemp("album")) as opened:
+        yield opened
 
 
 def _keeps_the_trace(outcome: Outcome, line: str) -> None:
