@@ -17,7 +17,10 @@ _STEADY = frozenset(
 
 
 def open_tokenizer(path: Path) -> Any:
-    """A tokenizers.Tokenizer that does not pad. Raises BundleError for a file that is none, or that would make texts grow."""
+    """A tokenizers.Tokenizer that does not pad.
+
+    Raises BundleError for a file that is none, or that would make texts grow.
+    """
     from tokenizers import Tokenizer
 
     try:
