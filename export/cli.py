@@ -6,6 +6,8 @@ Only this module turns errors into an exit code.
 from __future__ import annotations
 
 import json
+import os
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +52,14 @@ if TYPE_CHECKING:
 ERR = Console(stderr=True)
 
 
+def _own_stderr() -> Console:
+    """Writes where stderr is now, also while that is redirected: converters print much (workers.quiet)."""
+    try:
+        return Console(file=os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8"))
+    except OSError:  # no descriptor behind it
+        return ERR
+
+
 def bar() -> Progress:
     """The project's progress bar, on stderr."""
     return Progress(
@@ -58,7 +68,7 @@ def bar() -> Progress:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
-        console=ERR,
+        console=_own_stderr(),
         transient=True,
     )
 
@@ -406,6 +416,8 @@ def export_with_bar(settings: Settings, targets: tuple[str, ...], out: Path, job
                 progress.console.print(text, highlight=False, soft_wrap=True)
                 return
             progress.update(task, advance=1 if artifact else 0, description=text)
+            if artifact is None and not progress.console.is_terminal:
+                progress.console.print(f"  {text}", highlight=False, soft_wrap=True)
             if artifact:
                 progress.console.print(
                     f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, "

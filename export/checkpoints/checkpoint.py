@@ -243,8 +243,8 @@ def _hub(name: str, licence: str, trust_pickle: bool, model: str | None) -> Chec
     except Exception as error:  # huggingface_hub raises its own classes and those of requests and httpx
         reason = str(error).splitlines()[0][:120]
         raise ExportError(
-            f"{name}: cannot be fetched from the hub ({reason}): give a local directory with -m, or "
-            "--weights random"
+            f"{name}: cannot be fetched from the hub ({reason}): check the id and the network, "
+            "or give a local directory with -m, or --weights random"
         ) from None
     return open_directory(folder, f"{name}@{folder.name[:12]}", licence, trust_pickle, model)
 
