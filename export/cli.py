@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .planning.plan import ExportPlan
 
 ERR = Console(stderr=True)
+_WORDS = ("component", "target", "quantization")  # columns that are no numbers
 
 
 def _own_stderr() -> Console:
@@ -75,15 +76,8 @@ def bar() -> Progress:
 
 def table(manifest: mf.Manifest) -> Table:
     """A table of components and targets with sizes and parity; it fits into 80 columns."""
-    out = Table(
-        title=f"{manifest.recipe}, {manifest.quant}",
-        box=SIMPLE,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        caption_justify="left",
-    )
-    for name in ("component", "parameters", "target", "MB", "worst cosine", "top-1"):
-        out.add_column(name, justify="left" if name in ("component", "target") else "right", no_wrap=True)
+    title = f"{manifest.recipe}, {manifest.quant}"
+    out = _narrow(title, "component", "parameters", "target", "MB", "worst cosine", "top-1")
     for component in manifest.components:
         left = (component.role + ("" if component.trained else "*"), f"{component.parameters / 1e6:,.1f} M")
         for artifact in (a for a in manifest.artifacts if a.role == component.role):
@@ -95,6 +89,14 @@ def table(manifest: mf.Manifest) -> Table:
             )
             left = ("", "")
     out.caption = _legend(manifest)
+    return out
+
+
+def _narrow(title: str, *columns: str) -> Table:
+    """A table whose cells are whole in 80 columns: numbers to the right, no lines between."""
+    out = Table(title=title, box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), caption_justify="left")
+    for name in columns:
+        out.add_column(name, justify="left" if name in _WORDS else "right", no_wrap=True)
     return out
 
 
@@ -484,9 +486,8 @@ def _print_fits(phone: devices.Profile, rows: tuple[phone_memory.Fit, ...], cons
 
 
 def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
-    out = Table(title=f"{settings.recipe}, {settings.quant}: would be written")
-    for name in ("component", "target", "quantization", "parameters", "MB", "peak memory, GB"):
-        out.add_column(name, justify="left" if name in ("component", "target", "quantization") else "right")
+    title = f"{settings.recipe}, {settings.quant}: would be written"
+    out = _narrow(title, "component", "target", "quantization", "parameters", "MB", "peak GB")
     for row in plan.artifacts:
         out.add_row(
             row.role,
