@@ -275,7 +275,10 @@ def open_directory(
     def tokenizer() -> str:
         path = folder / "tokenizer.json"
         if path.is_file():
-            return path.read_text(encoding="utf-8")
+            try:
+                return path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                raise ExportError(f"{path}: must be JSON in UTF-8; fetch the checkpoint again") from None
         if config.get("model_type") == "mobileclip":
             from . import clip_bpe
 
