@@ -66,16 +66,16 @@ def load() -> float | None:
         return None
 
 
-def busy(before: float | None) -> str:
-    """A line about a machine that was busy before a measurement began, at that `load`; "" for a quiet one.
+def busy(before: float | None, cores: int | None = None, what: str = "this machine") -> str:
+    """A line about a machine that was busy before a measurement began, at that load; "" for a quiet one.
 
-    Half a process a core is what a system at rest does at most.
+    `cores`: of the machine, None for those here. Half a process a core is what a system at rest does at most.
     """
-    cores = os.cpu_count() or 1
+    cores = cores or os.cpu_count() or 1
     if before is None or before <= cores / 2:
         return ""
     return (
-        f"this machine was busy before it was measured (load {before:.1f} on {cores} cores): times are "
+        f"{what} was busy before it was measured (load {before:.1f} on {cores} cores): times are "
         "longer than on a quiet one, and ratios within one table hold better than its milliseconds"
     )
 

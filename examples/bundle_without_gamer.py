@@ -30,7 +30,7 @@ def main(bundle: Path, query: str, texts: list[str]) -> None:
     options = onnxruntime.SessionOptions()
     # Without this option, int8 products saturate on x86 processors that lack VNNI; with it, others are slow.
     cpu = Path("/proc/cpuinfo")
-    if not cpu.exists() or "avx512_vnni" not in cpu.read_text():
+    if not cpu.exists() or "vnni" not in cpu.read_text():
         options.add_session_config_entry("session.x64quantprecision", "1")
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     tokenizer = Tokenizer.from_file(str(bundle / "text_tokenizer.json"))
@@ -40,8 +40,13 @@ def main(bundle: Path, query: str, texts: list[str]) -> None:
     }  # a query adapter, left out
 
     def encode(text: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        ids = np.array([tokenizer.encode(text).ids], np.int64)
-        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), **more}
+        ids = tokenizer.encode(text).ids
+        length = tower["inputs"][0]["shape"][1]  # a number where the tower takes no other
+        ids = ids[:length] if isinstance(length, int) else ids
+        row = np.zeros((1, length if isinstance(length, int) else len(ids)), np.int64)
+        mask = np.zeros_like(row)
+        row[0, : len(ids)], mask[0, : len(ids)] = ids, 1
+        inputs = {"input_ids": row, "attention_mask": mask, **more}
         vector = session.run(["embedding"], inputs)[0][0]
         return np.asarray(vector / np.linalg.norm(vector), np.float32)
 

@@ -24,7 +24,7 @@ bundle, query, photos = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
 manifest = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
 options = onnxruntime.SessionOptions()
 cpu = Path("/proc/cpuinfo")  # x86 processors without VNNI need the option, those with it are slow with it
-if not cpu.exists() or "avx512_vnni" not in cpu.read_text():
+if not cpu.exists() or "vnni" not in cpu.read_text():
     options.add_session_config_entry("session.x64quantprecision", "1")
 towers = {a["role"]: a for a in manifest["artifacts"] if a["target"] == "onnx"}
 sessions = {
@@ -47,6 +47,7 @@ def image_vector(image: Image.Image) -> np.ndarray:
 
 def text_vector(ids: list[int]) -> np.ndarray:
     length = towers["text_tower"]["inputs"][0]["shape"][1]  # a number where the tower takes no other
+    ids = ids[:length] if isinstance(length, int) else ids
     row = np.zeros((1, length if isinstance(length, int) else len(ids)), np.int64)
     inputs = {"input_ids": row, "attention_mask": np.zeros_like(row)}
     for name, value in (("input_ids", ids), ("attention_mask", 1)):

@@ -6,6 +6,8 @@ Only this module turns errors into an exit code.
 from __future__ import annotations
 
 import json
+import os
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,6 +50,15 @@ if TYPE_CHECKING:
     from .planning.plan import ExportPlan
 
 ERR = Console(stderr=True)
+_WORDS = ("component", "target", "quantization")  # columns that are no numbers
+
+
+def _own_stderr() -> Console:
+    """Writes where stderr is now, also while that is redirected: converters print much (workers.quiet)."""
+    try:
+        return Console(file=os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8"))
+    except OSError:  # no descriptor behind it
+        return ERR
 
 
 def bar() -> Progress:
@@ -58,22 +69,15 @@ def bar() -> Progress:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
-        console=ERR,
+        console=_own_stderr(),
         transient=True,
     )
 
 
 def table(manifest: mf.Manifest) -> Table:
     """A table of components and targets with sizes and parity; it fits into 80 columns."""
-    out = Table(
-        title=f"{manifest.recipe}, {manifest.quant}",
-        box=SIMPLE,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        caption_justify="left",
-    )
-    for name in ("component", "parameters", "target", "MB", "worst cosine", "top-1"):
-        out.add_column(name, justify="left" if name in ("component", "target") else "right", no_wrap=True)
+    title = f"{manifest.recipe}, {manifest.quant}"
+    out = _narrow(title, "component", "parameters", "target", "MB", "worst cosine", "top-1")
     for component in manifest.components:
         left = (component.role + ("" if component.trained else "*"), f"{component.parameters / 1e6:,.1f} M")
         for artifact in (a for a in manifest.artifacts if a.role == component.role):
@@ -85,6 +89,14 @@ def table(manifest: mf.Manifest) -> Table:
             )
             left = ("", "")
     out.caption = _legend(manifest)
+    return out
+
+
+def _narrow(title: str, *columns: str) -> Table:
+    """A table whose cells are whole in 80 columns: numbers to the right, no lines between."""
+    out = Table(title=title, box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), caption_justify="left")
+    for name in columns:
+        out.add_column(name, justify="left" if name in _WORDS else "right", no_wrap=True)
     return out
 
 
@@ -406,6 +418,8 @@ def export_with_bar(settings: Settings, targets: tuple[str, ...], out: Path, job
                 progress.console.print(text, highlight=False, soft_wrap=True)
                 return
             progress.update(task, advance=1 if artifact else 0, description=text)
+            if artifact is None and not progress.console.is_terminal:
+                progress.console.print(f"  {text}", highlight=False, soft_wrap=True)
             if artifact:
                 progress.console.print(
                     f"  {text}: {artifact.bytes / 1e6:.1f} MB, {parity_text(artifact.parity)}, "
@@ -472,9 +486,8 @@ def _print_fits(phone: devices.Profile, rows: tuple[phone_memory.Fit, ...], cons
 
 
 def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
-    out = Table(title=f"{settings.recipe}, {settings.quant}: would be written")
-    for name in ("component", "target", "quantization", "parameters", "MB", "peak memory, GB"):
-        out.add_column(name, justify="left" if name in ("component", "target", "quantization") else "right")
+    title = f"{settings.recipe}, {settings.quant}: would be written"
+    out = _narrow(title, "component", "target", "quantization", "parameters", "MB", "peak GB")
     for row in plan.artifacts:
         out.add_row(
             row.role,

@@ -103,7 +103,7 @@ class Report:
         return self.sqlite_fts5 and not any(c.problem for c in self.components)
 
 
-def examine(bundle: Path | None, backend: str = "onnx", threads: int = 2) -> Report:
+def examine(bundle: Path | None, backend: str = "onnx", threads: int | None = None) -> Report:
     """Examines this machine, and `bundle` if given.
 
     Raises BundleError for a bundle that contradicts its manifest, RuntimeFailure for an unknown backend.

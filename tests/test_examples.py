@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gamer.runtime.telemetry import OPT_OUT
-from tests.paths import ROOT
+from tests.paths import GOLDEN, ROOT
 
 EXAMPLES = ROOT / "examples"
 
@@ -79,6 +81,28 @@ def test_the_page_on_bundles_shows_the_examples_that_the_mobile_suites_run() -> 
         assert f'examples/check.sh" {language}' in (ROOT / suite).read_text(encoding="utf-8")
     target = ROOT / "ios_demo" / "PhotoCore" / "Sources" / "rank-example" / "main.swift"
     assert target.resolve() == EXAMPLES / "swift" / "Rank.swift"
+
+
+def test_the_bundle_example_pads_and_cuts_texts_for_a_tower_of_fixed_length(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx", reason="needs the export extra")
+    ints, floats, shape = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT, [1, 6]
+    inputs = [onnx.helper.make_tensor_value_info(n, ints, shape) for n in ("input_ids", "attention_mask")]
+    nodes = [
+        onnx.helper.make_node("Mul", ["input_ids", "attention_mask"], ["kept"]),
+        onnx.helper.make_node("Cast", ["kept"], ["embedding"], to=floats),
+    ]
+    outputs = [onnx.helper.make_tensor_value_info("embedding", floats, shape)]
+    graph = onnx.helper.make_graph(nodes, "tower", inputs, outputs)
+    opsets = [onnx.helper.make_opsetid("", 20)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "tower.onnx")
+    shutil.copy(GOLDEN / "conformance" / "tokenizers" / "wordpiece.json", tmp_path / "text_tokenizer.json")
+    specs = [{"name": value.name, "shape": shape} for value in inputs]
+    digest = hashlib.sha256((tmp_path / "tower.onnx").read_bytes()).hexdigest()
+    tower = {"role": "text_tower", "target": "onnx", "path": "tower.onnx", "sha256": digest, "inputs": specs}
+    (tmp_path / "manifest.json").write_text(json.dumps({"artifacts": [tower]}), encoding="utf-8")
+    printed = run("bundle_without_gamer.py", str(tmp_path), "a cat", "a cat", "a dog " * 50, cwd=tmp_path)
+    same, other = (float(line.split()[0]) for line in printed.splitlines())
+    assert same == 1 > other
 
 
 @pytest.mark.slow

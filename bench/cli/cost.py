@@ -11,6 +11,7 @@ import click
 
 from gamer.runtime.cli.console import one_line
 from gamer.runtime.cli.options import backend_option
+from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.answer import REFINEMENTS
 
 from .. import sample as sample_album
@@ -23,7 +24,9 @@ from .options import (
     query_option,
     repetitions_option,
     sheet_options,
+    strict_option,
     threads_option,
+    timed,
     working,
 )
 
@@ -85,6 +88,7 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 )
 @html_option
 @sheet_options
+@timed
 @threads_option
 def latency(
     album: Path | None,
@@ -162,10 +166,14 @@ def report(files: tuple[Path, ...], html: Path | None, bundles: tuple[Path, ...]
 
     with one_line("bench report", extra="bench"):
         if html is not None:
-            page.write(html, [mf.read(path) for path in bundles], [page.read(path) for path in files], [])
+            results = [page.read(path) for path in files]
+            page.write(html, [mf.read(path) for path in bundles], results, [])
+            out.save(results)
             click.echo(f"{html.resolve()}")
         elif files[0].is_dir():
-            out.write_text("\n\n".join(map(paper.draw, files)))
+            drawn = {str(folder): paper.draw(folder) for folder in files}
+            out.save(drawn)
+            out.show(drawn, lambda: click.echo("\n\n".join(drawn.values())))
         else:
             result = readme_tables.make([page.read(path) for path in files])
             as_dict = asdict(result)
@@ -245,8 +253,9 @@ def _share(ctx: click.Context, param: click.Parameter, given: str) -> float:
 @click.option(
     "--bound", default="10%", show_default=True, callback=_share, help="How much slower a row may be."
 )
+@strict_option("Fail, without a verdict, if a run's machine was busy before it.")
 @sheet_options
-def compare(a: Path, b: Path, bound: float, out: Outlet) -> None:
+def compare(a: Path, b: Path, bound: float, strict: bool, out: Outlet) -> None:
     """Tell noise from change between two runs of `bench latency` (-o): exit code 1 when a row of B is slower
     by more than the bound.
 
@@ -259,6 +268,8 @@ def compare(a: Path, b: Path, bound: float, out: Outlet) -> None:
 
     with one_line("bench compare", extra="bench"):
         result = comparing.compare(imported.read(a), imported.read(b), bound)
+        if strict and result.busy:
+            raise RuntimeFailure("; ".join(result.busy))
         out.save(asdict(result))
     records = [asdict(change) for change in result.changes]
     out.emit([comparing.sheet(result)], comparing.notes(result), records, asdict(result))
@@ -319,6 +330,7 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
 )
 @repetitions_option(6, "Rounds over ceilings and components; best counts.", name="--rounds")
 @sheet_options
+@timed
 @threads_option
 def device(
     bundles: tuple[Path, ...],
@@ -347,7 +359,7 @@ def device(
         measured = [imported.read(path) for path in imports]
         tell("measuring this machine")
         forecast = predicting.forecast(bundles, chosen, threads, rounds, tell)
-        forecast = predicting.with_measurements(forecast, measured, bundles)
+        forecast = predicting.with_measurements(forecast, measured)
         choices = (
             budgets.choices(forecast.tasks, budget, budgets.losses(bundles, given))
             if isinstance(budget, budgets.Budget)
@@ -374,6 +386,7 @@ def device(
     help="Rows a table, the dearest first.",
 )
 @sheet_options
+@timed
 @threads_option
 def ops(
     components: tuple[str, ...],

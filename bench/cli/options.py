@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from gamer.runtime.cli.console import one_line
+from gamer.runtime.cli.console import fail, one_line
 from gamer.runtime.cli.options import json_option
 
 from .. import machine
@@ -66,7 +66,7 @@ class Outlet:
     """Where a command's result goes.
 
     `file`: gets the JSON, None for none. `form`: what is printed, one of FORMATS. `load`: of the machine
-    before the command began.
+    before the command began, None if it measures no times.
     """
 
     file: Path | None
@@ -77,14 +77,6 @@ class Outlet:
         """Writes the JSON of `result` to the file, if one was named. Raises AlbumError or OSError."""
         if self.file:
             write_atomically(self.file, dumps(result))
-
-    def write_text(self, text: str) -> None:
-        """Writes a text to the file, or prints it. Raises AlbumError or OSError."""
-        if self.file:
-            write_atomically(self.file, text)
-            click.echo(f"{self.file}: written")
-        else:
-            click.echo(text)
 
     def show(self, result: object, table: Callable[[], None]) -> None:
         """Prints the JSON of `result` if it was asked for, otherwise calls `table`."""
@@ -111,9 +103,26 @@ def result_options(command: Command) -> Command:
 
     @wraps(command)
     def with_outlet(*args: Any, output: Path | None, as_json: bool, form: str = "md", **options: Any) -> None:
-        command(*args, out=Outlet(output, "json" if as_json else form, machine.load()), **options)
+        command(*args, out=Outlet(output, "json" if as_json else form), **options)
 
     return _output_option(json_option(with_outlet))
+
+
+def timed(command: Command) -> Command:
+    """Of a command that measures times, below its options of the result: what it says of a busy machine."""
+
+    @wraps(command)
+    def on_a_quiet_machine(*args: Any, strict: bool, out: Outlet, **options: Any) -> None:
+        load = machine.load()
+        if strict and (line := machine.busy(load)):
+            fail(f"bench {click.get_current_context().info_name}", f"{line}; wait, or leave out --strict")
+        command(*args, out=replace(out, load=load), **options)
+
+    return strict_option("Measure nothing where other programs keep this machine busy.")(on_a_quiet_machine)
+
+
+def strict_option(text: str) -> Callable[[Command], Command]:
+    return click.option("--strict", is_flag=True, help=text)
 
 
 def sheet_options(command: Command) -> Command:

@@ -11,7 +11,16 @@ from gamer.runtime.cli.console import fail
 
 from ..study import driver, figures, settings, staleness
 from ..tables import markdown
-from .options import PATH, Outlet, bundles_option, cache_option, result_options, threads_option, working
+from .options import (
+    PATH,
+    Outlet,
+    bundles_option,
+    cache_option,
+    result_options,
+    threads_option,
+    timed,
+    working,
+)
 
 
 @click.command()
@@ -32,6 +41,7 @@ from .options import PATH, Outlet, bundles_option, cache_option, result_options,
     "--all", "every", is_flag=True, help="Make the committed results again: -o FOLDER, DATA: all data sets."
 )
 @result_options
+@timed
 @threads_option
 def study(
     name: str | None,

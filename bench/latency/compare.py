@@ -55,6 +55,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
+    """`busy`: a line for each run whose machine was busy before it was measured."""
+
     a: str
     b: str
     bound: float
@@ -62,6 +64,7 @@ class Comparison:
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     notes: tuple[str, ...]
+    busy: tuple[str, ...] = ()
 
     @property
     def regressions(self) -> tuple[Change, ...]:
@@ -88,7 +91,16 @@ def compare(a: Imported, b: Imported, bound: float) -> Comparison:
     notes = [f"{name} differs: {x} and {y}" for name, x, y in _facts(a, b) if x != y]
     only_a, only_b = (tuple(": ".join(k) for k in x if k not in y) for x, y in ((left, right), (right, left)))
     return Comparison(
-        a=a.device, b=b.device, bound=bound, changes=changes, only_a=only_a, only_b=only_b, notes=tuple(notes)
+        a=a.device,
+        b=b.device,
+        bound=bound,
+        changes=changes,
+        only_a=only_a,
+        only_b=only_b,
+        notes=tuple(notes),
+        busy=tuple(
+            line for run, name in ((a, "A's machine"), (b, "B's machine")) if (line := run.busy(name))
+        ),
     )
 
 
@@ -207,6 +219,7 @@ def notes(comparison: Comparison) -> list[str]:
     out.append(EXPLAINED)
     return [
         *out,
+        *comparison.busy,
         f"{count} of {len(comparison.changes)} rows slower by more than {comparison.bound:.0%}."
         if count
         else "No regression beyond the bound.",

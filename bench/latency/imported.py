@@ -23,6 +23,8 @@ from gamer.index import json_checked
 from gamer.index.json_checked import Between, Items, JsonError, Text, Via, read_as
 from gamer.runtime.errors import RuntimeFailure
 
+from .. import machine
+
 MAX_BYTES, MAX_ROWS, MAX_SAMPLES = 64 << 20, 10_000, 1_000_000
 _Text = Annotated[str, Text(500)]
 _Number = Annotated[float, Between(0)]
@@ -43,6 +45,18 @@ class ImportedRow:
 
 
 @dataclass(frozen=True)
+class Before:
+    """Of the machine, before it was measured."""
+
+    load_1min: _Number | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    cores: Annotated[int, Via(_Number, int)] | None = None
+
+
+@dataclass(frozen=True)
 class Imported:
     device: _Text
     os: _Text
@@ -50,6 +64,12 @@ class Imported:
     bundle_sha256: _Text
     rows: Annotated[tuple[ImportedRow, ...], Items(MAX_ROWS)]
     thermal: str | None = None
+    before: Before = Before()
+    machine: Machine = Machine()
+
+    def busy(self, what: str) -> str:
+        """A line if the machine was busy before it was measured; "" if not, or if the file does not say."""
+        return machine.busy(self.before.load_1min, self.machine.cores, what) if self.machine.cores else ""
 
 
 def read(path: Path) -> Imported:

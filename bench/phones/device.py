@@ -120,13 +120,17 @@ class Task:
 
 @dataclass(frozen=True)
 class Forecast:
-    """All of a run. `ratios`: the interval of measured over calibrated time here, see `ratio_interval`."""
+    """All of a run. `ratios`: the interval of measured over calibrated time here, see `ratio_interval`.
+
+    `digests`: the SHA-256 of each bundle's manifest, by which measurements name the bundle that ran.
+    """
 
     machine: machine.Machine
     ceilings: Ceilings
     factors: tuple[float, float, float]
     ratios: tuple[float, float] | None
     bundles: tuple[str, ...]
+    digests: tuple[str, ...]
     checked: tuple[Checked, ...]
     outlooks: tuple[Outlook, ...]
     tasks: tuple[Task, ...]
@@ -188,6 +192,7 @@ def forecast(
         factors=factors,
         ratios=ratios,
         bundles=tuple(b.name for b in bundles),
+        digests=tuple(map(bundle_sha256, bundles)),
         checked=tuple(checked),
         outlooks=tuple(outlooks),
         tasks=tuple(tasks),
@@ -195,12 +200,12 @@ def forecast(
     )
 
 
-def with_measurements(forecast: Forecast, measured: Sequence[Imported], bundles: Sequence[Path]) -> Forecast:
+def with_measurements(forecast: Forecast, measured: Sequence[Imported]) -> Forecast:
     """The forecast with imported medians beside the outlooks of the same device, bundle and component.
 
-    Measurements of other devices, such as this machine, are ignored.
+    Measurements of other devices, such as this machine, and of other bundles are left out; the notes say so.
     """
-    names = {bundle_sha256(b): b.name for b in bundles}
+    names = dict(zip(forecast.digests, forecast.bundles, strict=True))
     medians = {
         (m.device.lower(), names.get(m.bundle_sha256, ""), r.step): r.p50_ns / 1e6
         for m in measured

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from statistics import geometric_mean
 
 from ..latency.imported import Imported
 from ..tables import Sheet, sheet
@@ -99,11 +100,40 @@ def _outlooks(forecast: Forecast) -> Sheet:
         "95 %": lambda o: interval(o.cpu_low_ms, o.cpu_high_ms),
         "measured ms": lambda o: _milliseconds(o.measured_ms),
         "off": lambda o: None if o.measured_ms is None else f"{o.cpu_ms / o.measured_ms - 1:+.0%}",
+        "in 95 %": lambda o: {True: "yes", False: "no", None: None}[lies_within(o)],
         "GPU ms, at best": lambda o: _milliseconds(o.gpu_ms),
         "NPU ms, at best": lambda o: _milliseconds(o.npu_ms),
         "energy": lambda o: o.energy,
     }
     return sheet("Phones by component", forecast.outlooks, columns)
+
+
+def lies_within(o: Outlook) -> bool | None:
+    """Whether a measurement lies in its prediction's interval; None without one of them."""
+    if o.measured_ms is None or o.cpu_low_ms is None or o.cpu_high_ms is None:
+        return None
+    return o.cpu_low_ms <= o.measured_ms <= o.cpu_high_ms
+
+
+def _imports(forecast: Forecast, measured: Sequence[Imported]) -> Iterator[str]:
+    """What became of each imported measurement, and how far off the predictions for its phone were."""
+    phones = {o.device.lower() for o in forecast.outlooks}
+    for m in measured:
+        if m.device.lower() not in phones:
+            yield f"Imported, and not compared: {m.device} has no profile here."
+        elif m.bundle_sha256 not in forecast.digests:
+            yield f"Imported, and not compared: {m.device} ran another bundle ({m.bundle_sha256[:12]})."
+    for device in dict.fromkeys(o.device for o in forecast.outlooks):
+        met = [o for o in forecast.outlooks if o.device == device and lies_within(o) is not None]
+        if outside := [o for o in met if not lies_within(o)]:
+            named = ", ".join(f"{o.component} of {o.bundle}" for o in outside)
+            yield f"{device}: {len(outside)} of {len(met)} measurements lie outside of their 95 %: {named}."
+        known = [o.measured_ms / o.cpu_ms for o in forecast.outlooks if o.device == device and o.measured_ms]
+        if known:
+            yield (
+                f"{device} took {geometric_mean(known):.2f} times what is predicted, over {len(known)} "
+                "components (geometric mean): the same may hold for its others."
+            )
 
 
 def _milliseconds(ms: float | None) -> str | None:
@@ -148,10 +178,4 @@ def notes(forecast: Forecast, measured: Sequence[Imported]) -> list[str]:
             "calibrated on the others (Student's t on logarithms). It holds the errors of the method seen "
             "here; what the data sheets or the assumption above get wrong about a phone comes on top."
         )
-    unknown = [
-        m.device for m in measured if m.device.lower() not in {o.device.lower() for o in forecast.outlooks}
-    ]
-    return [
-        *out,
-        *([f"Imported from devices without a profile here: {', '.join(unknown)}."] if unknown else []),
-    ]
+    return [*out, *_imports(forecast, measured)]

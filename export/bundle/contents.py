@@ -167,17 +167,20 @@ def finish(
     stage: Path,
     tools: dict[str, str],
     report: Callable[[str], None],
+    step: Callable[[str], None],
 ) -> mf.Manifest:
     """Writes the data files into the folder `stage` and returns the bundle's manifest.
 
-    `report` is called with a line for each table of glosses.
+    `report` is called with a line for each table of glosses, `step` with what is done next.
     """
+    step("tokenizers, labels, gazetteer, fixtures")
     chosen, language = settings.chosen, components.language(settings)
     files = _write_files(settings, stage, artifacts, report)
     templates: dict[str, str] = {}
     if language is not None:
         ends = components.llm_tokenizer(settings)[1]
         language, templates = replace(language, eos_ids=ends), prompts_of(settings)
+    step("cosines between unrelated names")
     delta, delta_from = calibrate_delta(settings)
     asked = text_prompts(settings)
     by_role = {part.role: part for part in parts}
@@ -205,12 +208,12 @@ def finish(
         channels=() if (channel := components.channel(settings)) is None else (channel,),
         text_prompts=asked,
     )
+    step("contracts of the artifacts")
     manifest = contracts.add(manifest, stage)
-    return (
-        replace(manifest, prefixes=prefixes.write(stage, manifest))
-        if language is not None and language.start_id is None
-        else manifest
-    )
+    if language is None or language.start_id is not None:
+        return manifest
+    step("prompt caches of the language model")
+    return replace(manifest, prefixes=prefixes.write(stage, manifest))
 
 
 def _encoder(component: mf.Component | None, settings: Settings) -> str:

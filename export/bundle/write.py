@@ -30,7 +30,7 @@ from ..errors import ExportError
 from ..recipe import PARTS, ROLES, TARGETS, recipe
 from ..settings import Settings, parse_parts
 from ..target_options import target_options
-from . import workers
+from . import room, workers
 from .fingerprint import TOOLS, fingerprint
 
 WRITERS = {
@@ -142,28 +142,43 @@ def _export(
     from ..planning import plan
 
     _prepare(stage, digest)
-    if existing is not None:
-        _copy_finished(out, existing, needed)
-    tables.reuse(settings, existing, out, stage)
-    if too_much := plan.more_than_free(settings, targets, jobs):
-        report(f"{NOTE}{too_much}", None)
-    exported = _run(needed, jobs, report)
-    report("tokenizers, labels, gazetteer, fixtures", None)
-    from . import contents
+    with _keeping(stage), room.needed(stage):
+        if existing is not None:
+            _copy_finished(out, existing, needed)
+        tables.reuse(settings, existing, out, stage)
+        if too_much := plan.more_than_free(settings, targets, jobs):
+            report(f"{NOTE}{too_much}", None)
+        exported = _run(needed, jobs, report)
+        from . import contents
 
-    parts = tuple({m.component.role: m.component for m in exported}.values())
-    tools = {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": digest}
-    for line in contents.notes(settings):
-        report(f"{NOTE}{line}", None)
-    with workers.quiet(str(stage / "records" / "workers.log")):
-        artifacts = tuple(m.artifact for m in exported)
-        told = partial(_note, report)
-        manifest = contents.finish(settings, parts, artifacts, stage, tools, told)
-    (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
-    _remove_unlisted(stage, manifest)
-    mf.check(stage, manifest)
-    _swap(stage, out)
+        parts = tuple({m.component.role: m.component for m in exported}.values())
+        tools = {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": digest}
+        for line in contents.notes(settings):
+            report(f"{NOTE}{line}", None)
+        with workers.quiet(str(stage / "records" / "workers.log")):
+            artifacts = tuple(m.artifact for m in exported)
+            told, step = partial(_note, report), partial(_step, report)
+            manifest = contents.finish(settings, parts, artifacts, stage, tools, told, step)
+        (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
+        _remove_unlisted(stage, manifest)
+        mf.check(stage, manifest)
+        _swap(stage, out)
     return manifest
+
+
+@contextlib.contextmanager
+def _keeping(stage: Path) -> Iterator[None]:
+    """Of an export that fails, the partial folder stays if it holds a finished part to go on from."""
+    try:
+        yield
+    except BaseException:
+        if not any((stage / "records").glob("*.json")):
+            shutil.rmtree(stage, ignore_errors=True)
+        raise
+
+
+def _step(report: Report, text: str) -> None:
+    report(text, None)
 
 
 def _note(report: Report, line: str) -> None:
@@ -384,37 +399,38 @@ def run_task(task: Task) -> ExportedArtifact:
     component = item.describe()
     samples = calibration.samples(settings, item, task.target, task.quant)
     try:
-        arguments = (
-            item,
-            task.quant,
-            components.language(settings),
-            samples,
-            aside,
-            target_options(settings, components.preprocessing(settings)),
-        )
-        inputs, outputs = writer.write(*arguments)
-        del arguments
-        # A writer may quantize its module in place to avoid a second copy, so that parity needs a fresh
-        # module.
-        del item
-        threshold = settings.threshold(task.quant, task.role)
-        draft = mf.Artifact(
-            task.role,
-            task.target,
-            task.quant,
-            f"{task.target}/{path.name}",
-            *mf.digest(aside),
-            inputs,
-            outputs,
-            measure.not_run(threshold),
-            0.0,
-        )
-        reference = components.build(settings, task.role, "fp32")
-        parity = measure.measure(settings, reference, draft, aside, threshold)
-        golden.write(settings, reference, Path(task.folder) / "fixtures")
-        if path.is_dir():
-            shutil.rmtree(path)
-        aside.rename(path)
+        with room.needed(folder):
+            arguments = (
+                item,
+                task.quant,
+                components.language(settings),
+                samples,
+                aside,
+                target_options(settings, components.preprocessing(settings)),
+            )
+            inputs, outputs = writer.write(*arguments)
+            del arguments
+            # A writer may quantize its module in place to avoid a second copy, so that parity needs a fresh
+            # module.
+            del item
+            threshold = settings.threshold(task.quant, task.role)
+            draft = mf.Artifact(
+                task.role,
+                task.target,
+                task.quant,
+                f"{task.target}/{path.name}",
+                *mf.digest(aside),
+                inputs,
+                outputs,
+                measure.not_run(threshold),
+                0.0,
+            )
+            reference = components.build(settings, task.role, "fp32")
+            parity = measure.measure(settings, reference, draft, aside, threshold)
+            golden.write(settings, reference, Path(task.folder) / "fixtures")
+            if path.is_dir():
+                shutil.rmtree(path)
+            aside.rename(path)
     finally:
         for leftover in (aside, to_ort.source_graph(aside)):
             shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(

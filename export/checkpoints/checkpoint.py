@@ -240,8 +240,8 @@ def _hub(name: str, licence: str, trust_pickle: bool, model: str | None) -> Chec
     except Exception as error:  # huggingface_hub raises its own classes and those of requests and httpx
         reason = str(error).splitlines()[0][:120]
         raise ExportError(
-            f"{name}: cannot be fetched from the hub ({reason}): give a local directory with -m, or "
-            "--weights random"
+            f"{name}: cannot be fetched from the hub ({reason}): check the id and the network, "
+            "or give a local directory with -m, or --weights random"
         ) from None
     return open_directory(folder, f"{name}@{folder.name[:12]}", licence, trust_pickle, model)
 
@@ -272,7 +272,10 @@ def open_directory(
     def tokenizer() -> str:
         path = folder / "tokenizer.json"
         if path.is_file():
-            return path.read_text(encoding="utf-8")
+            try:
+                return path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                raise ExportError(f"{path}: must be JSON in UTF-8; fetch the checkpoint again") from None
         if config.get("model_type") == "mobileclip":
             from . import clip_bpe
 

@@ -91,7 +91,8 @@ def _t5(config: Config) -> T5Shape:
     feed = str(_required(config, "feed_forward_proj"))
     if feed not in ("relu", "gated-gelu", "gated-silu"):
         raise ExportError(
-            f"t5: feed_forward_proj {feed!r} is not supported; supported are: relu, gated-gelu, gated-silu"
+            f"t5: feed_forward_proj {feed!r:.60} is not supported; supported are: "
+            "relu, gated-gelu, gated-silu"
         )
     layers = read_size(config, "num_layers")
     return T5Shape(
@@ -180,13 +181,13 @@ def _required(config: Config, key: str) -> Any:
 def _reject(config: Config, *keys: str) -> None:
     for key in keys:
         if config.get(key):
-            raise ExportError(f"{config['model_type']}: {key} {config[key]!r} is not supported")
+            raise ExportError(f"{config['model_type']}: {key} {config[key]!r:.60} is not supported")
 
 
 def _activation(config: Config, name: str) -> str:
     if name not in _ACTIVATIONS:
         raise ExportError(
-            f"{config['model_type']}: activation {name!r} is not supported; supported are: "
+            f"{config['model_type']}: activation {name!r:.60} is not supported; supported are: "
             f"{', '.join(_ACTIVATIONS)}"
         )
     return _ACTIVATIONS[name]
@@ -204,7 +205,7 @@ def _rope(config: Config, layer_kind: str, old_key: str, default: float) -> floa
     for scaling in (parameters, scaled):
         kind = scaling.get("rope_type", scaling.get("type", "default"))
         if kind != "default":
-            raise ExportError(f"{config['model_type']}: rope scaling {kind!r} is not supported")
+            raise ExportError(f"{config['model_type']}: rope scaling {kind!r:.60} is not supported")
     theta: Any = parameters.get("rope_theta", config.get(old_key, default))
     return float(theta)
 

@@ -110,7 +110,7 @@ def _side(size: Any, name: str) -> int:
 
 
 def _filter(number: Any) -> str:
-    if number not in _FILTERS:
+    if not isinstance(number, int) or number not in _FILTERS:
         raise ExportError(
             f"{WHERE}: resample must be one of the following, not {str(number)[:40]}: "
             f"{', '.join(f'{n} ({f})' for n, f in _FILTERS.items())}"

@@ -168,7 +168,7 @@ def _encoder(half: Config, where: str, kind: str, defaults: dict[str, int]) -> E
     if width % heads:
         raise ExportError(f"config.json: {where}.hidden_size {width} does not divide into {heads} heads")
     activation = half.get("hidden_act", _DEFAULTS[kind].activation)
-    if activation not in ACTIVATIONS:
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ExportError(
             f"config.json: {where}.hidden_act {str(activation)[:60]!r} must be one of: "
             f"{', '.join(ACTIVATIONS)}"

@@ -126,7 +126,7 @@ class GraphWriter:
         self._stream.seek(offset)
         rows = max(1, CHUNK // max(1, value[:1].size))
         for at in range(0, len(value), rows):  # in parts: a transposed matrix has to be copied
-            np.ascontiguousarray(value[at : at + rows]).tofile(self._stream)
+            self._stream.write(np.ascontiguousarray(value[at : at + rows]).view(np.uint8).data)
         tensor = TensorProto(
             name=name, data_type=helper.np_dtype_to_tensor_dtype(value.dtype), dims=value.shape
         )

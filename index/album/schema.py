@@ -243,14 +243,5 @@ def unusable(path: Path, error: Exception) -> AlbumError:
     return AlbumError(f"{path}: damaged or unreadable ({one_line(error)}); build the album again")
 
 
-def means_damage(error: Exception) -> bool:
-    """Whether an exception says that the album's content is wrong, rather than that writing it failed."""
-    if isinstance(error, apsw.Error):
-        return isinstance(
-            error, apsw.CorruptError | apsw.NotADBError | apsw.InterruptError | apsw.TooBigError
-        )
-    return isinstance(error, UNREADABLE)
-
-
 def one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__

@@ -19,7 +19,7 @@ import apsw
 
 from ..album.declarations.person_tables import PERSON
 from ..album.declarations.tables import USER_VERSION, check_tables, version_of
-from ..album.schema import UNREADABLE, connect, means_damage, one_line, open_reader, unusable
+from ..album.schema import UNREADABLE, connect, open_reader, unusable
 from ..album.writing import storage
 from ..album.writing.writer import AlbumWriter
 from ..errors import AlbumBusy, AlbumError, NoSuchMemory
@@ -357,11 +357,7 @@ class MemoryStore:
                 self._check_place()
                 return done
             except UNREADABLE as error:
-                if means_damage(error):
-                    raise unusable(self.path, error) from None
-                raise AlbumError(
-                    f"{self.path}: cannot be written ({one_line(error)}); check permissions and free space"
-                ) from None
+                raise unusable(self.path, error) from None
             finally:
                 lock.release()
 

@@ -40,6 +40,33 @@ class Grown:
     things: int
 
 
+@dataclass(frozen=True)
+class Stored:
+    """The rows of a bank, by table, as an album holds them."""
+
+    rows: dict[str, tuple[tuple[Any, ...], ...]]
+
+
+def stored(db: apsw.Connection, path: Path) -> Stored | None:
+    """The bank as it is stored; None if there is none. Raises AlbumError for a damaged row."""
+    if not THINGS.exist(db):
+        return None
+    THINGS.check_version(db, path)
+    for _ in _rows(db, path):  # checks their checksums
+        pass
+    return Stored({table: tuple(db.execute(f"SELECT * FROM {table}")) for table in THINGS.tables[1:]})
+
+
+def restore(db: apsw.Connection, bank: Stored) -> None:
+    """Makes the bank what another album stored, for `grow` to bring it up to date with this one."""
+    if not THINGS.exist(db):
+        THINGS.create(db)
+    for table, rows in bank.rows.items():
+        db.execute(f"DELETE FROM {table}")
+        if rows:
+            db.executemany(f"INSERT INTO {table} VALUES({','.join('?' * len(rows[0]))})", rows)
+
+
 def grow(db: apsw.Connection, path: Path, extract: ThingExtractor, again: bool = False) -> Grown:
     """Brings the bank up to date with the album. `again`: reads all memories anew, by another extractor."""
     texts: dict[str, list[str]] = {}

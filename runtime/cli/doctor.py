@@ -19,7 +19,7 @@ from .options import PATH, backend_option, json_option, threads_option
 @backend_option
 @threads_option
 @json_option
-def doctor(bundle: Path | None, backend: str, threads: int, as_json: bool) -> None:
+def doctor(bundle: Path | None, backend: str, threads: int | None, as_json: bool) -> None:
     """Show what this machine is, and how each component of BUNDLE does on it: kernels, fixtures against the
     manifest, what was chosen and why.
 

@@ -88,7 +88,7 @@ def generate(
     seed: int,
     stop: tuple[str, ...],
     backend: str,
-    threads: int,
+    threads: int | None,
     max_memory: int | None,
     allow_random: bool,
     verbose: bool,

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..backends import CHOICES
-from ..door.bundle import THREADS, Running
+from ..door.bundle import Running
 from .console import one_line
 
 PATH = click.Path(path_type=Path)
@@ -20,7 +20,9 @@ backend_option = click.option(
     "--backend", type=click.Choice(CHOICES), default="onnx", show_default=True, help=BACKEND_HELP
 )
 threads_option = click.option(
-    "--threads", type=click.IntRange(1, 64), default=THREADS, show_default=True, help="Threads per model."
+    "--threads",
+    type=click.IntRange(1, 64),
+    help="Threads per model. [default: 2, or 1 while other programs use the cores]",
 )
 album_bundle_option = click.option(
     "-b",

@@ -17,19 +17,18 @@ from ..models.models import Models
 if TYPE_CHECKING:
     from ..bundle.manifest import Manifest
 
-THREADS = min(2, os.cpu_count() or 1)  # per model
-
 
 @dataclass(frozen=True)
 class Running:
-    """How a bundle's models run. `backend`: one of gamer.runtime.backends.CHOICES. `threads`: per model.
+    """How a bundle's models run. `backend`: one of gamer.runtime.backends.CHOICES. `threads`: per model;
+    None: two, or one while other programs use the cores.
 
     `max_memory`: megabytes of models held at once, None for no limit. `allow_random`: also a bundle of random
     weights, whose answers mean nothing.
     """
 
     backend: str = "onnx"
-    threads: int = THREADS
+    threads: int | None = None
     max_memory: int | None = None
     allow_random: bool = False
 

@@ -28,7 +28,7 @@ from ..bundle.manifest import Manifest
 from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
 from ..search import copies
-from . import faces, people
+from . import decided, faces, people
 from .ahead import iterated
 from .encode import Encoder
 from .reconcile import Decision, Reconciler, differs, merge_scanned
@@ -105,8 +105,8 @@ def build(
 ) -> Built:
     """Builds the album file `out` from a folder of photos or an album JSONL.
 
-    An existing album at `out` is replaced once the new one is complete; what was removed from it for good
-    stays out, and the people in it keep their names. `with_people`: whether people are searched
+    An existing album at `out` is replaced once the new one is complete; what its owner decided stays (see
+    decided.py), and the people in it keep their names. `with_people`: whether people are searched
     for; None: as in the album before, if the bundle can. Raises RuntimeFailure if no photo could be indexed,
     AlbumError and IngestError from the index.
     """
@@ -115,9 +115,9 @@ def build(
     check_replaceable(out)
     faces.check(models, with_people)
     final = out.resolve()  # through a symbolic link, so that the file behind it is replaced
-    working = _begin(final, models.manifest)
+    working, before = _begin(final, models.manifest), decided.decided(out)
     with AlbumWriter.extend(working) as writer:
-        writer.keep_out(_removed_from(out))
+        writer.keep_out(before.removed)
         run = _Run(working, writer, encoder or Encoder(models), progress, total)
         resumed = len(run.reconciler.unclaimed())
         run.take(scanned)
@@ -133,8 +133,9 @@ def build(
         writer.remember_bundle(models.bundle)
         if with_people is not False:
             faces.carry(final, working, writer)
+        decided.repeat(writer, before)
         found = _people(working, run, with_people)
-        grow_things(writer, run.encoder)
+        grow_things(writer, run.encoder, again=True)
         writer.embed(run.encoder.names)
         writer.compact()
     _replace(final, working)
@@ -229,9 +230,9 @@ def update(
     return replace(done, path=album)
 
 
-def grow_things(writer: AlbumWriter, encoder: Encoder) -> None:
-    """Brings the bank of things up to date with the album's memories."""
-    writer.change_optional(lambda db, path: bank.grow(db, path, encoder.things))
+def grow_things(writer: AlbumWriter, encoder: Encoder, again: bool = False) -> None:
+    """Brings the bank of things up to date with the album's memories; `again`: reads all of them anew."""
+    writer.change_optional(lambda db, path: bank.grow(db, path, encoder.things, again))
 
 
 class _Run:
@@ -427,17 +428,6 @@ def _copies_added(path: Path, ids: list[str]) -> int:
         return 0
     with Album.open(path) as album:
         return copies.added(album, ids)
-
-
-def _removed_from(out: Path) -> frozenset[str]:
-    """What was removed for good from the album that is to be replaced; nothing if there is none to read."""
-    if not out.exists():
-        return frozenset()
-    try:
-        with Album.open(out) as old:
-            return old.removed
-    except AlbumError:
-        return frozenset()  # damaged: it may be replaced
 
 
 def _replace(out: Path, working: Path) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gamer.index.records import FloatArray
 
-from ..backends import Array, Session, processor, split
+from ..backends import Array, Session, free_cores, processor, split
 from ..bundle import manifest as mf
 from ..errors import BundleError, RuntimeFailure
 from ..vectors import unit
@@ -81,15 +81,21 @@ class Models:
     """The sessions of one bundle on one backend.
 
     `backend`: its name, which is the artifacts' target. `chosen`: the name with the processors to use, if any
-    were given ("coreml:cpu_and_ne"). `max_memory`: bytes of artifacts that may be loaded at once, None for no
-    limit. A session that does not fit beside the others first unloads the longest unused ones; those of one
-    family, such as the language model's, are unloaded together. They are loaded again on their next use.
+    were given ("coreml:cpu_and_ne"). `threads`: of each session, None for as many as are free when the first
+    is opened. `max_memory`: bytes of artifacts that may be loaded at once, None for no limit. A session that
+    does not fit beside the others first unloads the longest unused ones; those of one family, such as the
+    language model's, are unloaded together. They are loaded again on their next use.
     """
 
     def __init__(
-        self, bundle: Path, manifest: mf.Manifest, backend: str, threads: int, max_memory: int | None = None
+        self,
+        bundle: Path,
+        manifest: mf.Manifest,
+        backend: str,
+        threads: int | None = None,
+        max_memory: int | None = None,
     ) -> None:
-        self.bundle, self.manifest, self.threads, self.max_memory = bundle, manifest, threads, max_memory
+        self.bundle, self.manifest, self._threads, self.max_memory = bundle, manifest, threads, max_memory
         self.chosen, self.backend = backend, backend.partition(":")[0]
         self._sessions: dict[str, Session] = {}
         self.verdicts: dict[str, Verdict] = {}
@@ -103,7 +109,7 @@ class Models:
         cls,
         bundle: Path,
         backend: str = "onnx",
-        threads: int = 2,
+        threads: int | None = None,
         max_memory: int | None = None,
         allow_random: bool = False,
     ) -> Models:
@@ -128,6 +134,11 @@ class Models:
                 bundle,
             )
         return cls(bundle, manifest, backend, threads, max_memory)
+
+    @cached_property
+    def threads(self) -> int:
+        """Of each session: as given, else decided when the first is opened (free_cores.py)."""
+        return self._threads or free_cores.threads()
 
     def session(self, role: str) -> Session:
         """The session of a component, loaded on first use.

@@ -34,7 +34,6 @@ class TextEncoder:
         self._session, self.max_tokens = session, max_tokens
         self._prompts = prompts or TextPrompts()
         self._tokenizer: Any = open_tokenizer(tokenizer)
-        self._tokenizer.no_padding()
 
     @cached_property
     def words(self) -> dict[str, int]:

@@ -17,13 +17,17 @@ _STEADY = frozenset(
 
 
 def open_tokenizer(path: Path) -> Any:
-    """A tokenizers.Tokenizer. Raises BundleError for a file that is none, or that would make texts grow."""
+    """A tokenizers.Tokenizer that does not pad.
+
+    Raises BundleError for a file that is none, or that would make texts grow.
+    """
     from tokenizers import Tokenizer
 
     try:
         tokenizer = Tokenizer.from_file(str(path))
         state = b"null" if tokenizer.normalizer is None else tokenizer.normalizer.__getstate__()
         growth = _growth(json.loads(state))
+        tokenizer.no_padding()  # a text is padded by who runs the model, not to what a file asks for
         if growth <= MAX_GROWTH:
             tokenizer.encode("a word")  # a vocabulary without its token for unknown words fails here
     except Exception as error:  # the library raises nothing more precise

@@ -65,7 +65,7 @@ class Engine:
         bundle: Path,
         album: Path,
         backend: str = "onnx",
-        threads: int = 2,
+        threads: int | None = None,
         max_memory: int | None = None,
         allow_random: bool = False,
     ) -> Engine:

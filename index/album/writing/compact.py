@@ -45,12 +45,12 @@ def write_compacted(
     db.execute("VACUUM INTO ?", (str(aside),))
     copy = storage.open_for_writing(aside)
     try:
-        with copy:
+        with storage.transaction(copy):
             drop_orphans(copy)
             renumber_memories(copy)
             copy.execute("DELETE FROM changes")
             build_segments(copy)
-        with copy:
+        with storage.transaction(copy):
             copy.execute("INSERT INTO memories_fts(memories_fts) VALUES('optimize')")
         copy.execute("VACUUM")
     except BaseException:

@@ -42,7 +42,7 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
             old.close()
         copy = storage.open_for_writing(partial)
         try:
-            with copy:
+            with storage.transaction(copy):
                 copy.execute(
                     "DELETE FROM vectors; DELETE FROM segments; "
                     "UPDATE entities SET scale = NULL, data = NULL; "

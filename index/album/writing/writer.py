@@ -29,7 +29,7 @@ from ..album_file import StepLimit
 from ..declarations.sealed import ENTITIES
 from ..declarations.tables import USER_VERSION, check_tables, create_tables, upgrade, version_of
 from ..results import AlbumMeta
-from ..schema import UNREADABLE, check_replaceable, connect, means_damage, one_line, unusable
+from ..schema import UNREADABLE, check_replaceable, connect, one_line, unusable
 from . import choices, embedding, event_rows, merging, storage
 from .choices import Choices
 from .rows import Rows, StoredVector
@@ -78,7 +78,7 @@ class AlbumWriter:
         try:
             storage.discard(working)
             db = storage.open_for_writing(working)
-            with db:
+            with storage.transaction(db):
                 create_tables(db)
                 encoders = {
                     "text_encoder": meta.text_encoder,
@@ -297,11 +297,7 @@ class AlbumWriter:
             self._close()
             storage.publish(aside, self._final)
         except UNREADABLE as error:
-            if means_damage(error):
-                raise unusable(self._final, error) from None
-            raise AlbumError(
-                f"{aside}: not compacted ({one_line(error)}); check the free space; the album is as it was"
-            ) from None
+            raise unusable(self._final, error) from None
         finally:
             storage.discard(aside)
             self.close()
@@ -361,13 +357,8 @@ class AlbumWriter:
                     )
         except BaseException as error:
             self._rows.dims = dims
-            if isinstance(error, Exception) and means_damage(error):
+            if isinstance(error, UNREADABLE):
                 raise unusable(self._final, error) from None
-            if isinstance(error, apsw.Error):
-                raise AlbumError(
-                    f"{self._working}: not written ({one_line(error)}); "
-                    "check the free space; nothing was changed"
-                ) from None
             raise
         self._generation += counts
         self._check_place(db)
@@ -388,7 +379,7 @@ class AlbumWriter:
         """Fills a new album's pages, closes it, and verifies it by reading it once."""
         self._db = None
         try:
-            with db:
+            with storage.transaction(db):
                 db.execute("INSERT INTO memories_fts(memories_fts) VALUES('optimize')")
             db.execute("VACUUM")  # pages that rows were added to one by one are an eighth empty
             storage.seal(db, self._working)
@@ -444,7 +435,7 @@ def _open_in_place(path: Path) -> apsw.Connection:
     try:
         check_tables(db, path, version_of(db))
         if (version := version_of(db)) < USER_VERSION:
-            with db:
+            with storage.transaction(db):
                 upgrade(db)
                 if version == 1:
                     _seal_all(db)

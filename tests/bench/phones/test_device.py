@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gamer.bench import machine
 from gamer.bench.cost import roofline
 from gamer.bench.cost.ceilings import Ceilings, Rate
 from gamer.bench.cost.counting import Work
 from gamer.bench.latency import imported
-from gamer.bench.phones import budget, device
+from gamer.bench.phones import budget, device, device_tables
 from gamer.export.planning import devices
 from gamer.runtime.errors import RuntimeFailure
 
@@ -172,6 +173,37 @@ def test_the_documented_export_of_the_demo_apps_is_read(tmp_path: Path) -> None:
 
 def task(name: str, bundle: str, ms: float, megabytes: float, fits: bool = True) -> device.Task:
     return device.Task("P", bundle, name, ms, ms / 2, ms * 2, 0.1, "B", megabytes, fits)
+
+
+def test_what_an_import_does_not_fit_is_said() -> None:
+    """A measurement outside of its interval, one of another bundle, and one of a phone without a profile."""
+    expected = [
+        device.Outlook("Phone", "pocket", step, "", 10.0, 5.0, 20.0, 0.1, "A", None, None, 1.0)
+        for step in ("text_tower", "image_tower")
+    ]
+    made = device.Forecast(
+        machine.read(), HERE, (1.0, 1.0, 1.0), None, ("pocket",), ("ab" * 32,), (), tuple(expected), (), ""
+    )
+    rows = tuple(
+        imported.ImportedRow("component", step, 1, ns, 0.0, ns, ns, (int(ns),))
+        for step, ns in (("text_tower", 40e6), ("image_tower", 10e6))
+    )
+    files = [
+        imported.Imported(name, "x", "onnx", digest, rows)
+        for name, digest in (("phone", "ab" * 32), ("Phone", "cd" * 32), ("Other", "ab" * 32))
+    ]
+    beside = device.with_measurements(made, files)
+    assert [o.measured_ms for o in beside.outlooks] == [40.0, 10.0]
+    told = device_tables.notes(beside, files)[-4:]
+    assert told == [
+        "Imported, and not compared: Phone ran another bundle (cdcdcdcdcdcd).",
+        "Imported, and not compared: Other has no profile here.",
+        "Phone: 1 of 2 measurements lie outside of their 95 %: text_tower of pocket.",
+        "Phone took 2.00 times what is predicted, over 2 components (geometric mean): the same may hold for "
+        "its others.",
+    ]
+    table = next(sheet for sheet in device_tables.sheets(beside, ()) if sheet.title == "Phones by component")
+    assert [row[table.columns.index("in 95 %")] for row in table.rows] == ["no", "yes"]
 
 
 def test_a_budget_ranks_the_smallest_loss_that_fits_first() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
 from gamer.export.bundle import workers
+from gamer.export.cli import bar
 from gamer.export.errors import ExportError
 
 SLOW = 60.0  # seconds; no test waits that long
@@ -79,6 +80,7 @@ import sys
 sys.path.insert(0, {str(here.parent)!r})
 from {here.stem} import job
 from gamer.export.bundle import workers
+from gamer.export.cli import bar
 if __name__ == "__main__":
     list(workers.run(job, [("slow", {str(tmp_path)!r})], 2, {str(tmp_path / "log")!r}))
 """
@@ -97,3 +99,12 @@ if __name__ == "__main__":
     ):
         time.sleep(0.05)
     assert time.monotonic() < deadline, "the worker went on"
+
+
+def test_progress_is_shown_while_the_output_of_converters_is_redirected(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with bar() as progress, workers.quiet(str(tmp_path / "log")):
+        os.write(2, b"a converter's noise")
+        progress.console.print("prompt caches")
+    assert "prompt caches" in (told := capfd.readouterr().err) and "noise" not in told

@@ -144,6 +144,17 @@ def test_a_second_export_into_one_folder_is_refused_and_writes_nothing(tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_failed_export_keeps_its_partial_folder_only_for_finished_parts(tmp_path: Path) -> None:
+    stage = tmp_path / "out.partial"
+    for finished in (False, True):
+        (stage / "records").mkdir(parents=True, exist_ok=True)
+        if finished:
+            (stage / "records" / "onnx-text_tower.json").write_text("{}")
+        with pytest.raises(ExportError, match="too low"), bundle._keeping(stage):
+            raise ExportError("too low")
+        assert stage.exists() is finished
+
+
 @pytest.mark.slow
 def test_exporting_another_target_keeps_the_artifacts_that_a_bundle_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers_here: None

@@ -98,7 +98,7 @@ def test_every_model_has_a_configuration(name: str) -> None:
         ("a/b/c", "or a hub id"),
         (
             "nobody/nothing",
-            "cannot be fetched from the hub .* give a local directory with -m, or --weights random",
+            "cannot be fetched from the hub .* check the id and the network, or give a local directory",
         ),
     ],
 )

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the export extra")
 from click.testing import CliRunner
 
+from gamer.export import cli
 from gamer.export import recipe as recipes
 from gamer.export.bundle import extras, write
 from gamer.export.cli import export
@@ -102,6 +103,20 @@ def test_the_known_parities_are_no_better_than_the_committed_ones() -> None:
         reached = parities.REACHED[key].cosine
         gguf = {("onnx", "int4"): 0.971, ("executorch", "8da4w"): 0.86558}  # of weights that nobody packages
         assert reached == min(cosines) or reached == gguf[key[1:]] < min(cosines)
+
+
+def test_a_dry_run_keeps_its_names_and_digits_in_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    row = plan.Planned(
+        "face_detector", "executorch", "8da4w", 72_706_203_648, 41_189_500_000, 120_100_000_000
+    )
+    cli._print_artifacts(Settings("pocket"), plan.ExportPlan((row,), 1, 1, 1))
+    printed = capsys.readouterr().out
+    assert "…" not in printed
+    for cell in ("face_detector", "executorch", "quantization", "72,706,203,648", "41,189.5", "120.1"):
+        assert cell in printed
 
 
 def test_a_dry_run_names_what_is_likely_to_miss_its_bar(tmp_path: Any) -> None:

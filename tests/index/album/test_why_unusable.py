@@ -7,12 +7,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import apsw
 import pytest
 
-from gamer.index import AlbumError
+from gamer.index import AlbumError, AlbumWriter
 from gamer.index.album.schema import unusable
 from gamer.index.memory.store import MemoryStore
 
@@ -38,6 +39,7 @@ ADD = (
         (apsw.FullError, "check its permissions and the free space"),
         (apsw.IOError, "check its permissions and the free space"),
         (apsw.CorruptError, "build the album again"),
+        (apsw.ConstraintError, "build the album again"),
         (ValueError, "build the album again"),
     ],
 )
@@ -74,3 +76,13 @@ def test_an_album_that_another_program_holds_is_not_called_damaged(album_path: P
             MemoryStore.open(album_path)
     finally:
         holder.close()
+
+
+def test_a_repair_that_finds_a_name_twice_says_damaged_and_blames_no_disk(album_path: Path) -> None:
+    reader = apsw.Connection(str(album_path))
+    names = [name for (name,) in reader.execute("SELECT name FROM entities ORDER BY length(name), name")]
+    reader.close()
+    first, second = next(two for two in pairwise(names) if len(two[0]) == len(two[1]))
+    album_path.write_bytes(album_path.read_bytes().replace(first.encode(), second.encode()))
+    with AlbumWriter.extend(album_path) as writer, pytest.raises(AlbumError, match=r"damaged.*UNIQUE"):
+        writer.repair()

@@ -21,9 +21,12 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from gamer.index import Album, AlbumError, AlbumWriter, Encoded, Memory, Photo, Skip
+from gamer.index.album.writing import merging
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.index.records import Known
+from gamer.index.things import bank
+from gamer.index.things.records import Thing
 from gamer.runtime.door.bundle import find_bundle
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.indexing import build
@@ -165,6 +168,38 @@ def test_a_new_build_over_an_album_keeps_its_memories(album: Path, folder: Path)
         assert store.search(["porto"], 3)
     with Album.open(album) as opened:
         assert opened.verify() == []
+
+
+def test_a_new_build_over_an_album_keeps_what_its_owner_decided(album: Path, folder: Path) -> None:
+    texts = ("Met Anna Berg. My red canvas bag", "Met Annie Berg. My blue bag", "Green mug", "Yellow boat")
+    for name, text in enumerate(texts):
+        said = {"photoTakenTime": {"timestamp": "1628944000"}, "description": text}
+        (folder / f"{name}.png.json").write_text(json.dumps(said))
+    build.build(folder, fake_models(), album)
+    with AlbumWriter.extend(album) as writer:
+        writer.merge("Anna Berg", "Annie Berg")
+        writer.prefer("1.png", "0.png")
+        named = {thing.head + thing.photos[0]: thing.id for thing in writer.change_optional(bank.things)}
+        writer.change_optional(lambda db, at: bank.merge(db, at, named["bag0.png"], [named["bag1.png"]]))
+        writer.change_optional(lambda db, at: bank.forget(db, at, [named["mug2.png"]]))
+
+    def decided() -> tuple[list[Thing], set[int], list[int]]:
+        with Album.open(album) as opened:
+            assert opened.verify() == []
+            names = ("Anna Berg", "Annie Berg")
+            roots = opened.reading(lambda db, at: {merging.root_of(db, at, name) for name in names})
+            return opened.reading(bank.things), roots, opened.preferred([0, 1])
+
+    before = decided()
+    assert ([len(thing.photos) for thing in before[0]], len(before[1]), before[2]) == ([2, 1], 1, [1, 0])
+    build.build(folder, fake_models(), album)
+    assert decided() == before
+    (folder / "1.png.json").unlink()
+    build.build(folder, fake_models(), album)
+    with Album.open(album) as opened:
+        assert opened.verify() == []
+        things = {thing.head: thing.photos for thing in opened.reading(bank.things)}
+    assert things == {"bag": ("0.png",), "boat": ("3.png",)}
 
 
 def test_an_album_remembers_its_bundle(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

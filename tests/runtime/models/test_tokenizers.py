@@ -52,3 +52,12 @@ def test_a_hostile_tokenizer_is_refused_in_one_line(tmp_path: Path, text: str) -
     with pytest.raises(BundleError, match=r"text_tokenizer\.json: (must be|its normalizers)") as refusal:
         open_tokenizer(path)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("strategy", ["BatchLongest", {"Fixed": 1 << 28}], ids=str)
+def test_a_tokenizer_pads_no_text_to_what_its_file_asks_for(tmp_path: Path, strategy: object) -> None:
+    path = tmp_path / "text_tokenizer.json"
+    padding = {"direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"}
+    asked = {**padding, "strategy": strategy, "pad_to_multiple_of": 1 << 28}
+    path.write_text(json.dumps({**ANY, "padding": asked}), encoding="utf-8")
+    assert len(open_tokenizer(path).encode("a cat").ids) < 100

@@ -187,7 +187,8 @@ def test_models_that_do_not_fit_into_memory_together_are_loaded_in_turn(
     assert np.array_equal(models.text.encode(["my cat"]), before) and set(models.held()) == {"text_tower"}
     with pytest.raises(RuntimeFailure, match="raise --max-memory"):
         _ = models.language_model
-    engine = Engine.open(bundle, sample_album, max_memory=sizes["llm_decoder"] + sizes["llm_embed"])
+    room = sizes["llm_decoder"] + sizes["llm_embed"]
+    engine = Engine.open(bundle, sample_album, threads=2, max_memory=room)
     assert engine.search("the picture of my cat", refined_by="llm", now=NOW).hits[0].id == "chelsea"
     trace = engine.search("the picture of my cat", refined_by="llm", now=NOW).trace
     assert "2 threads" in trace.models and "text_tower" in trace.models and "llm" not in trace.models

@@ -100,6 +100,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
             }
             val photos = Loader.photoCount(db)
             if (TextIndex.repair(db, photos)) done.add("index of words built again")
+            done += OptionalTables.repair(db)
             val changes = "FROM changes WHERE photo NOT IN (SELECT row FROM photos) OR generation > ?"
             val stray = db.query("SELECT count(*) $changes", generation)[0][0].asLong()
             if (stray > 0 || Segments.problems(db, generation).isNotEmpty() || Segments.isDue(db, Segments.KDTREE, photos)) {

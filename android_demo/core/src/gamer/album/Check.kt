@@ -6,8 +6,7 @@ import gamer.common.oneLine
 import java.io.File
 
 /**
- * Checks an album (index/album/check.py), in the same words as the other programs. Nothing here changes it. Of the tables that
- * an album may have or lack, it checks that their photos are there, and those of clips as a whole.
+ * Checks an album (index/album/check.py), in the same words as the other programs. Nothing here changes it.
  */
 object Check {
     /** Every problem found, one line each; none for a clean album. A damaged file raises nothing: that is the problem. */

@@ -165,6 +165,7 @@ public final class AlbumWriter {
             }
             let photos = try Loader.photoCount(db)
             if try TextIndex.repair(db) { done.append("index of words built again") }
+            done += try OptionalTables.repair(db)
             let changes = "FROM changes WHERE photo NOT IN (SELECT row FROM photos) OR generation > ?"
             let stray = try db.integer("SELECT count(*) \(changes)", [.integer(generation)])
             let isDue = try Segments.isDue(db, Segments.kdtree, photos: photos)

@@ -1,8 +1,7 @@
 import Foundation
 
-/// Checks an album (index/album/check.py), in the same words as the other programs. Nothing here changes it. Of the
-/// tables that an album may have or lack, it checks that their photos are there, and those of clips as a whole; of the
-/// words that a program without FTS5 left, their hash.
+/// Checks an album (index/album/check.py), in the same words as the other programs. Nothing here changes it. Of the words
+/// that a program without FTS5 left, it checks the hash.
 public enum Check {
     /// Every problem found, one line each; none for a clean album. A damaged file raises nothing: that is the problem.
     public static func problems(_ path: String) -> [String] {

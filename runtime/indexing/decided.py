@@ -1,0 +1,46 @@
+"""What an album's owner decided, taken over into the album that is built in its place.
+
+A new build comes from photos alone: without this, what was removed, merged, split, preferred or forgotten by
+hand would be undone without a word. Faces with their names (faces.py) and the memories of the person
+(gamer.index.memory.carrying) are taken over on ways of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gamer.index import Album, AlbumError, AlbumWriter
+from gamer.index.album.writing import choices
+from gamer.index.things import bank
+
+_NOTHING = choices.Choices((), (), (), {})
+
+
+@dataclass(frozen=True)
+class Decided:
+    """`removed`: what was removed for good. `chosen`: of names and photos. `things`: None for no bank."""
+
+    removed: frozenset[str] = frozenset()
+    chosen: choices.Choices = _NOTHING
+    things: bank.Stored | None = None
+
+
+def decided(album: Path) -> Decided:
+    """Of the album that is to be replaced; nothing if there is none, or it is damaged."""
+    if not album.exists():
+        return Decided()
+    try:
+        with Album.open(album) as old:
+            chosen = old.reading(lambda db, _: choices.of_album(db))
+            # The new album's names get vectors of their own, maybe of another encoder.
+            return Decided(old.removed, replace(chosen, vectors={}), old.reading(bank.stored))
+    except AlbumError:
+        return Decided()
+
+
+def repeat(writer: AlbumWriter, made: Decided) -> None:
+    """Makes the same decisions in the new album, whose photos are there; what it lacks is left out."""
+    writer.repeat_choices(made.chosen)
+    if (things := made.things) is not None:
+        writer.change_optional(lambda db, _: bank.restore(db, things))
