@@ -49,7 +49,7 @@ class Edition:
         return glance.overview(self.engine, self.catalogue)
 
     @cached_property
-    def examples(self) -> tuple[str, ...]:
+    def examples(self) -> tuple[glance.Example, ...]:
         return glance.examples(self.album, self.engine.models.gazetteer)
 
 

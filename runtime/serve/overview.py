@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -17,6 +17,7 @@ from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 from ..bundle.gazetteer import Gazetteer
 from ..search.answer import Answer, SimilarPhotos
 from ..search.engine import Engine
+from . import words
 from .catalogue import Catalogue
 from .views import (
     MAX_NAME,
@@ -103,7 +104,23 @@ def places(positions: NDArray[np.float64], gazetteer: Gazetteer | None = None) -
     return tuple(out)
 
 
-def examples(album: Album, gazetteer: Gazetteer) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Example:
+    """A query that fits the album. `what`: None asks for the last summer. `year` only without a place."""
+
+    what: str | None
+    place: str | None = None
+    year: int | None = None
+
+    def text(self, language: words.Language) -> str:
+        if self.what is None:
+            return words.say(language, "example.summer")
+        key = "place" if self.place else "year" if self.year else None
+        given = {"what": self.what, "place": self.place, "year": self.year}
+        return words.say(language, f"example.{key}", **given) if key else self.what
+
+
+def examples(album: Album, gazetteer: Gazetteer) -> tuple[Example, ...]:
     """A few queries that fit the album: words from its memories, with the city or the year.
 
     Taken from photos spread evenly over the album.
@@ -111,15 +128,15 @@ def examples(album: Album, gazetteer: Gazetteer) -> tuple[str, ...]:
     rows = (
         sorted({len(album) * step // EXAMPLE_PHOTOS for step in range(EXAMPLE_PHOTOS)}) if len(album) else []
     )
-    out: list[str] = []
+    out: list[Example] = []
     for photo in album.photos(rows):
         example = _example(photo, gazetteer)
-        if example and len(out) < 4 and not any(example.split()[0] == other.split()[0] for other in out):
+        if example and len(out) < 4 and all(example.what != other.what for other in out):
             out.append(example)
-    return tuple(out + (["last summer"] if (album.times() != UNKNOWN_TIME).any() else []))
+    return tuple(out + ([Example(None)] if (album.times() != UNKNOWN_TIME).any() else []))
 
 
-def _example(photo: Photo, gazetteer: Gazetteer) -> str | None:
+def _example(photo: Photo, gazetteer: Gazetteer) -> Example | None:
     mentions = [
         mention
         for memory in photo.memories
@@ -139,12 +156,12 @@ def _example(photo: Photo, gazetteer: Gazetteer) -> str | None:
         gazetteer.nearest(photo.lat, photo.lon) if photo.lat is not None and photo.lon is not None else None
     )
     if city is not None and best.kind != "place":
-        return f"{best.name} in {city.name}"
-    return (
-        f"{best.name} in {np.datetime64(photo.wall, 'ms').astype('datetime64[Y]')}"
-        if photo.wall is not None
-        else best.name
-    )
+        return Example(best.name, city.name)
+    return Example(best.name, None, _year(photo))
+
+
+def _year(photo: Photo) -> int | None:
+    return None if photo.wall is None else np.datetime64(photo.wall, "ms").astype("datetime64[Y]").item().year
 
 
 def result(engine: Engine, answer: Answer) -> SearchResult:
