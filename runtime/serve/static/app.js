@@ -27,6 +27,7 @@ const memory = new Memory(() => login(), (hits, at, within) => viewer.open(hits,
 // The language of the address, where it has one; else the browser chooses.
 const language = [...new URLSearchParams(location.search)].filter(([name]) => name === "lang").slice(0, 1);
 const address = (path) => (language.length ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams(language)}` : path);
+const MOST = 200; // photos of an answer
 let map = null, stats = null, running = null, lastAnswer = null;
 let like = ""; // the id of the photo whose similar ones are shown, or none
 
@@ -199,25 +200,27 @@ async function welcome() {
   }
 }
 
-async function search() {
+// `from`: the number of photos that stay while more are fetched.
+async function search(from = 0) {
   running?.abort();
   const mine = (running = new AbortController());
   const query = byId("query").value.trim(), now = byId("now").value, k = Number.parseInt(byId("k").value, 10);
-  reset(query);
+  if (!from) reset(query);
   document.title = t("title.page", { name: query.slice(0, 80) });
   byId("results").setAttribute("aria-busy", "true");
   byId("status").textContent = t(byId("refine").value === "llm" ? "model.reading" : "searching");
-  byId("photos").replaceChildren(...placeholders(Number.isNaN(k) ? stats?.k ?? 5 : Math.min(k, 12)));
+  if (!from) byId("photos").replaceChildren(...placeholders(Number.isNaN(k) ? stats?.k ?? 5 : Math.min(k, 12)));
   const request = { query, mode: byId("mode").value, refine: byId("refine").value };
   if (!Number.isNaN(k)) request.k = k;
   if (now) request.now = Date.parse(`${now}T12:00:00Z`);
   if (filters.any) request.only = filters.asked;
   try {
     answered(await api.search(request, mine.signal));
+    if (from) byId("photos").querySelectorAll("[data-row]")[from]?.focus();
   } catch (error) {
     if (error.name === "AbortError") return;
     if (error.status === 401) return login();
-    failed(error, search);
+    failed(error, () => search());
   } finally {
     if (running === mine) byId("results").setAttribute("aria-busy", "false");
   }
@@ -234,6 +237,7 @@ function answered(found) {
   byId("understood").hidden = trace.cues.length === 0;
   banner(notHere(lastAnswer));
   show(hits);
+  byId("more").hidden = hits.length < (Number(byId("k").value) || stats?.k || 5) || hits.length >= Math.min(MOST, trace.left.album);
   byId("legend").replaceChildren(...legend(hits));
   byId("legend").hidden = hits.length === 0;
   map?.show({ hits, cubes: trace.cubes });
@@ -242,6 +246,13 @@ function answered(found) {
   drawGraph(byId("graph"), byId("graph-note"), lastAnswer);
   drawLayers(byId("layers"), byId("total"), trace);
   if (!hits.length) empty(t("none.left"), t(filters.any ? "none.left.filter" : "none.left.query"));
+}
+
+function more() {
+  const from = byId("photos").children.length;
+  byId("k").value = Math.min(MOST, 4 * from);
+  toAddress("replaceState");
+  return search(from);
 }
 
 // Lines with what is said several times ("Christmas" of 22 years) said once, and how often.
@@ -344,7 +355,7 @@ function light(row) {
 
 function reset(title) {
   byId("heading").textContent = title.length > 140 ? `${title.slice(0, 139)}…` : title;
-  for (const id of ["sentence", "understood", "banner", "empty", "legend", "graph-panel", "layers-panel", "steps-panel"]) byId(id).hidden = true;
+  for (const id of ["sentence", "understood", "banner", "empty", "legend", "more", "graph-panel", "layers-panel", "steps-panel"]) byId(id).hidden = true;
   byId("photos").replaceChildren();
   byId("status").textContent = "";
   lastAnswer = null;
@@ -373,6 +384,7 @@ function listen() {
   byId("search").addEventListener("submit", (event) => { event.preventDefault(); like = ""; submit(); });
   for (const id of ["refine", "mode", "k", "now", "as"]) byId(id).addEventListener("change", () => (like || byId("query").value.trim()) && submit());
   for (const radio of document.querySelectorAll("[name=how]")) radio.addEventListener("change", () => { choose(chosen()); if (byId("query").value.trim()) submit(); });
+  byId("more").addEventListener("click", more);
   byId("to-own").addEventListener("click", (event) => {
     event.preventDefault();
     if (byId("own").hidden) history.pushState(null, "", event.currentTarget.href);

@@ -60,7 +60,7 @@ export class AlbumMap {
     // Names and numbered markers avoid each other in pixels, so they are laid out anew for each view, in a drawing of their own.
     this.above = svg("g");
     this.leaflet.createPane("labels").append(svg("svg", { class: "above leaflet-zoom-hide", "aria-hidden": "true" }, this.above));
-    this.leaflet.on("moveend resize", () => this.label()); // zooming ends in moveend, too
+    this.leaflet.on("zoom moveend resize", () => this.label()); // two fingers zoom without an end between
     new ResizeObserver(() => this.resize()).observe(box);
   }
 
@@ -110,9 +110,12 @@ export class AlbumMap {
     this.leaflet.zoomIn(steps * this.leaflet.options.zoomDelta);
   }
 
+  // A map that was hidden has no size to fit anything into.
   resize() {
+    const hidden = !this.leaflet.getSize().x;
     this.leaflet.invalidateSize({ animate: false });
     this.limit();
+    if (hidden && this.leaflet.getSize().x) this.fit();
   }
 
   limit() {
