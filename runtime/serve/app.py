@@ -91,6 +91,7 @@ STATIC = {
     "layout.js": "text/javascript; charset=utf-8",
     "selection.js": "text/javascript; charset=utf-8",
     "upload.js": "text/javascript; charset=utf-8",
+    "titles.js": "text/javascript; charset=utf-8",
     "stars.js": "text/javascript; charset=utf-8",
     "zoom.js": "text/javascript; charset=utf-8",
     "viewer.js": "text/javascript; charset=utf-8",

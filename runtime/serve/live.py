@@ -50,7 +50,7 @@ class Edition:
 
     @cached_property
     def examples(self) -> tuple[glance.Example, ...]:
-        return glance.examples(self.album, self.engine.models.gazetteer)
+        return glance.examples(self.album, self.catalogue.named)
 
 
 class LiveAlbum:

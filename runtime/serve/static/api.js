@@ -48,6 +48,7 @@ export const land = () => ask("land.json");
 export const photo = (row) => ask(`api/v1/photos/${row}`);
 export const timeline = (filter) => ask(`api/v1/timeline?${new URLSearchParams(filter)}`);
 export const photos = (filter, offset, limit) => ask(`api/v1/photos?${new URLSearchParams({ ...filter, offset, limit })}`);
+export const titles = (rows) => ask(`api/v1/titles?${new URLSearchParams(rows.map((row) => ["row", row]))}`);
 export const mark = (ids, favourite) => ask("api/v1/favourites", sent("POST", { ids, favourite }));
 export const select = (ids, all) => ask("api/v1/exports", sent("POST", { ids, all }));
 export const fetched = (id, kind) => `api/v1/exports/${id}/photos.${kind}`;
@@ -92,7 +93,7 @@ async function lines(path, request, signal, told, ends) {
   for (let part = await reader.read().catch(broken); !part.done; part = await reader.read().catch(broken)) {
     const whole = (rest + part.value).split("\n");
     rest = whole.pop();
-    for (const line of whole) told((last = JSON.parse(line)));
+    for (const line of whole) await told((last = JSON.parse(line)));
   }
   if (!last || !ends(last)) broken();
 }

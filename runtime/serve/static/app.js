@@ -14,6 +14,7 @@ import { Selection } from "./selection.js";
 import { asHits, compared } from "./similar.js";
 import { onMarked } from "./stars.js";
 import { Timeline } from "./timeline.js";
+import { entitle, title } from "./titles.js";
 import { Viewer } from "./viewer.js";
 import { number, t } from "./words.js";
 
@@ -96,6 +97,7 @@ function toAddress(keep = "pushState") {
   const wanted = { like, q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value, how: chosen(), as: byId("as").value };
   const usual = { like: "", q: "", refine: "fast", mode: "fused", k: "", now: "", how: "search", as: "set" };
   const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]).concat(filters.address, language);
+  byId("options-open").classList.toggle("set", kept.some(([name]) => ["refine", "mode", "k", "now", "as"].includes(name)));
   const address = kept.length ? `?${new URLSearchParams(kept)}` : "";
   // A query of a book's length is searched all the same; it has no place in an address.
   if (address.length < 1900 && address !== location.search) history[keep](null, "", location.pathname + address);
@@ -215,7 +217,10 @@ async function search(from = 0) {
   if (now) request.now = Date.parse(`${now}T12:00:00Z`);
   if (filters.any) request.only = filters.asked;
   try {
-    answered(await api.search(request, mine.signal));
+    const found = await api.search(request, mine.signal);
+    await entitle(found.answer.hits);
+    if (running !== mine) return;
+    answered(found);
     if (from) byId("photos").querySelectorAll("[data-row]")[from]?.focus();
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -271,7 +276,9 @@ async function similar() {
   byId("status").textContent = t("like.running");
   byId("photos").replaceChildren(...placeholders(Math.min(Number(k) || 12, 12)));
   try {
-    resembling(await api.similar(like, k, mine.signal));
+    const answer = await api.similar(like, k, mine.signal);
+    await entitle([answer.asked, ...answer.photos]);
+    if (running === mine) resembling(answer);
   } catch (error) {
     if (error.name === "AbortError") return;
     if (error.status === 401) return login();
@@ -282,6 +289,7 @@ async function similar() {
 }
 
 function resembling(answer) {
+  byId("heading").textContent = t("like", { id: title(answer.asked) });
   const hits = asHits(answer), copies = answer.asked.copies.length, focused = document.activeElement === byId("photos");
   byId("status").textContent = t("like.found", { photos: t("photos", { n: hits.length }), copies: copies ? t("copies", { n: copies }) : "" });
   byId("understood").replaceChildren(...compared(answer, (hit) => viewer.open([hit], 0, byId("understood"))));
@@ -309,7 +317,10 @@ async function ask() {
   const request = { question, as: byId("as").value };
   if (now) request.now = Date.parse(`${now}T12:00:00Z`);
   try {
-    await api.question(request, mine.signal, (line) => running === mine && (line.answer ? resolved(line) : steps.add(line)));
+    await api.question(request, mine.signal, async (line) => {
+      await entitle(line.answer ? line.answer.items : line.items);
+      if (running === mine) line.answer ? resolved(line) : steps.add(line);
+    });
   } catch (error) {
     if (running !== mine) return;
     if (error.name === "AbortError") byId("status").textContent = t("ended", { steps: t("steps.number", { n: steps.number }) });

@@ -2,9 +2,10 @@
 // into view, pictures once the page has almost come to rest.
 
 import { thumbnail, timeline, photos, whyGone } from "./api.js";
-import { byId, clip, day, el, fullMonth } from "./draw.js";
+import { byId, clip, el, fullMonth } from "./draw.js";
 import { Layout } from "./layout.js";
 import { star } from "./stars.js";
+import { inWords, title, whereWhen } from "./titles.js";
 import { t } from "./words.js";
 
 const PAGE = 200, BEYOND = 500, FAST = 4, REST = 110; // photos; pixels beyond the view; pixels a millisecond; ms
@@ -143,12 +144,12 @@ export class Browse {
     const at = Number(node.dataset.at), hit = this.list[at];
     if (!hit) return node.setAttribute("aria-label", t("photo.coming"));
     if (node.dataset.row !== String(hit.row)) {
-      node.dataset.row = hit.row;
+      Object.assign(node.dataset, { row: hit.row, photo: hit.id });
       node.replaceChildren(el("span", { class: "tick", "aria-hidden": "true" }), star(hit, -1));
     }
     const picked = this.selection.has(hit.id);
     node.setAttribute("aria-selected", picked);
-    node.setAttribute("aria-label", [hit.id, day(hit.taken_at) ?? t("date.none"), hit.favourite ? t("favourite.key") : ""].filter(Boolean).join(", "));
+    node.setAttribute("aria-label", [title(hit), whereWhen(hit), hit.favourite ? t("favourite.key") : ""].filter(Boolean).join(", "));
   }
 
   dressAll() {
@@ -340,7 +341,7 @@ export class Browse {
 
 const name = (month) => (month.start === null ? t("undated") : fullMonth(month.start));
 
-export const asHit = (photo) => ({ ...photo, memory: null, parts: {}, matched: [], score: null, rank: null, lat: null });
+export const asHit = (photo) => ({ ...photo, place: inWords(photo.place), memory: null, parts: {}, matched: [], score: null, rank: null, lat: null });
 
 function picture(hit) {
   const image = el("img", { alt: "", decoding: "async", draggable: "false" });

@@ -20,11 +20,13 @@ export const byId = (id) => document.getElementById(id);
 
 const DAY = new Intl.DateTimeFormat(locale, { timeZone: "UTC", day: "numeric", month: "short", year: "numeric" });
 const MOMENT = new Intl.DateTimeFormat(locale, { timeZone: "UTC", dateStyle: "full", timeStyle: "short" });
+const LONG_DAY = new Intl.DateTimeFormat(locale, { timeZone: "UTC", dateStyle: "long" });
 const MONTH = new Intl.DateTimeFormat(locale, { timeZone: "UTC", month: "short", year: "numeric" });
 const FULL_MONTH = new Intl.DateTimeFormat(locale, { timeZone: "UTC", month: "long", year: "numeric" });
 const said = (format, time) => (time === null || Math.abs(time) > 8.64e15 ? null : format.format(time));
 
 export const day = (time) => said(DAY, time);
+export const longDay = (time) => said(LONG_DAY, time);
 export const moment = (time) => said(MOMENT, time);
 export const month = (time) => said(MONTH, time);
 export const fullMonth = (time) => said(FULL_MONTH, time);

@@ -1,18 +1,23 @@
 // A photo in the grid: the picture, what it is, and the parts of its score; and what is said when an answer is doubtful.
 
 import { thumbnail, whyGone } from "./api.js";
-import { clip, clock, day, el, partClass, partName, PARTS, percent } from "./draw.js";
-import { number, t } from "./words.js";
+import { clip, clock, el, partClass, partName, PARTS, percent } from "./draw.js";
+import { title, whereWhen } from "./titles.js";
+import { list, number, t } from "./words.js";
+
+const SLIGHT = 0.05; // of a part of the score: less is not worth a word
+// Whether the memory to be shown is what the title was made of.
+const named = (hit) => hit.shows && hit.memory.startsWith(hit.shows);
 
 export function card(hit, best, first, open, light) {
-  const when = day(hit.taken_at), said = hit.memory ? clip(hit.memory, 140) : "", at = hit.clip?.second === undefined ? "" : t("clip.at", { at: clock(hit.clip.second) });
-  const label = [hit.rank ? `${hit.rank}.` : "", hit.id, hit.clip ? `${t("video")} ${at}` : "", when ?? t("date.none"), hit.favourite ? t("favourite.key") : "", said, why(hit)].filter(Boolean).join(", ");
+  const said = hit.memory && !named(hit) ? clip(hit.memory, 140) : "", at = hit.clip?.second === undefined ? "" : t("clip.at", { at: clock(hit.clip.second) });
+  const label = [hit.rank ? `${hit.rank}.` : "", title(hit), hit.clip ? `${t("video")} ${at}` : "", whereWhen(hit), hit.favourite ? t("favourite.key") : "", said, why(hit)].filter(Boolean).join(", ");
   const node = el("button", { type: "button", class: "card", "data-row": hit.row, "aria-label": label, tabindex: first ? 0 : -1, onclick: open,
     onfocus: () => light(hit.row), onblur: () => light(null), onpointerenter: () => light(hit.row), onpointerleave: () => light(null) },
     el("span", { class: "frame" }, hit.favourite ? el("span", { class: "loved", "aria-hidden": "true" }, "★") : null, picture(hit.row, first && hit.rank ? 800 : 320), hit.rank ? el("span", { class: "rank" }, String(hit.rank)) : null,
       hit.clip ? el("span", { class: "length" }, `▶ ${clock(hit.clip.end - hit.clip.start)}`) : null),
     el("span", { class: "caption" },
-      el("span", { class: "line" }, el("strong", {}, clip(hit.id, 60)), hit.copies?.length ? el("span", { class: "tag", title: hit.copies.join(", ") }, `×${1 + hit.copies.length}`) : null, at ? el("span", { class: "tag" }, at) : null, el("span", { class: "when" }, when ?? t("date.none"))),
+      el("span", { class: "line" }, el("strong", { title: hit.id }, title(hit)), hit.copies?.length ? el("span", { class: "tag", title: hit.copies.join(", ") }, `×${1 + hit.copies.length}`) : null, at ? el("span", { class: "tag" }, at) : null, el("span", { class: "when" }, whereWhen(hit))),
       said ? el("span", { class: "memory" }, said) : null,
       hit.score === null ? null : score(hit, best),
       hit.matched.length ? el("span", { class: "matched" }, hit.matched.map((name) => el("span", { class: "tag" }, clip(name, 28)))) : null));
@@ -26,7 +31,7 @@ export const glimpse = (photo) => ({ ...photo, memory: photo.memories[0]?.text ?
 export function thumbnails(hits, open) {
   const box = el("div", { class: "thumbs" });
   box.append(...hits.map((hit, i) => el("button", { type: "button", "data-row": hit.row, onclick: () => open(hits, i, box),
-    "aria-label": [hit.id, day(hit.taken_at) ?? t("date.none"), hit.memory && clip(hit.memory, 80)].filter(Boolean).join(", ") }, picture(hit.row, 320))));
+    "aria-label": [title(hit), whereWhen(hit), hit.memory && clip(hit.memory, 80)].filter(Boolean).join(", ") }, picture(hit.row, 320))));
   return box;
 }
 
@@ -62,7 +67,17 @@ export const parts = (hit) => {
 // How much a hit is one of those wanted: of a search a probability, of what is similar to a photo the cosine.
 export const sure = (hit) => (hit.probability === null ? t("cosine", { value: number(hit.score, 2) }) : t("likely", { percent: percent(hit.probability) }));
 
-const why = (hit) => (hit.score === null ? "" : hit.probability === null ? sure(hit) : `${sure(hit)}: ${parts(hit).map(([name, value]) => `${partName(name)} ${number(value, 2)}`).join(", ")}`);
+// What speaks for a hit, and what against it, the strongest first, in words.
+export function reasons(hit) {
+  const strongest = parts(hit).sort(([, a], [, b]) => Math.abs(b) - Math.abs(a)).filter(([, value]) => Math.abs(value) >= SLIGHT);
+  const said = (key, sign) => {
+    const names = strongest.filter(([, value]) => sign * value > 0).map(([name]) => partName(name));
+    return names.length ? t(key, { parts: list(names) }) : "";
+  };
+  return [said("why.for", 1), said("why.against", -1)].filter(Boolean).join(" ");
+}
+
+const why = (hit) => (hit.score === null ? "" : hit.probability === null ? sure(hit) : `${sure(hit)}. ${reasons(hit)}`);
 
 // What speaks for the photo side by side, and what speaks against it laid over the end: the rest is the score.
 function score(hit, best) {

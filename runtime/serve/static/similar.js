@@ -2,6 +2,7 @@
 
 import { el } from "./draw.js";
 import { picture } from "./photos.js";
+import { title } from "./titles.js";
 import { t } from "./words.js";
 
 export const asHits = ({ channel, photos }) =>
@@ -11,7 +12,7 @@ export const asHits = ({ channel, photos }) =>
 export function compared({ asked, channel }, open) {
   const hit = { ...asked, rank: null, score: null, parts: {}, matched: [] };
   return [
-    el("span", { class: "thumbs" }, el("button", { type: "button", "data-row": asked.row, "aria-label": t("like.of", { id: asked.id }), onclick: () => open(hit) },
+    el("span", { class: "thumbs" }, el("button", { type: "button", "data-row": asked.row, "aria-label": t("like.of", { id: title(hit) }), onclick: () => open(hit) },
       picture(asked.row, 320))),
     el("span", { class: "cue" }, t(`like.${channel}`))];
 }

@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { byId, clip, el } from "./draw.js";
 import { glimpse, thumbnails } from "./photos.js";
+import { entitle, title } from "./titles.js";
 import { t } from "./words.js";
 
 // `stranger()` is called where the server wants its token, `learnt()` after each turn that was stored, `open(hits, at, within)`
@@ -25,7 +26,7 @@ export class Talk {
     this.shown = hit;
     const box = byId("talk-shown");
     box.hidden = !hit;
-    box.replaceChildren(...(hit ? [thumbnails([hit], this.open), el("span", {}, clip(hit.id, 80)), el("button", { type: "button", class: "small", onclick: () => this.show(null) }, t("talk.without"))] : []));
+    box.replaceChildren(...(hit ? [thumbnails([hit], this.open), el("span", {}, title(hit)), el("button", { type: "button", class: "small", onclick: () => this.show(null) }, t("talk.without"))] : []));
     byId("talk-text").focus();
   }
 
@@ -66,7 +67,7 @@ export class Talk {
         el("button", { type: "button", class: "small", onclick: () => this.goTo(memory.id) }, t("talk.from", { id: memory.id, text: clip(memory.text, 60) })))));
     }
     const photos = await Promise.all(line.photos.map((row) => api.photo(row).catch(() => null)));
-    if (photos.some(Boolean)) turn.append(thumbnails(photos.filter(Boolean).map(glimpse), this.open));
+    if (photos.some(Boolean)) turn.append(thumbnails(await entitle(photos.filter(Boolean).map(glimpse)), this.open));
     turn.scrollIntoView({ block: "nearest" });
   }
 }

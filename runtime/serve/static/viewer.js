@@ -4,8 +4,9 @@
 import { motion, opened, original, photo } from "./api.js";
 import { byId, clip, clock, degrees, el, moment, partClass, partName } from "./draw.js";
 import { DETAILS } from "./fields.js";
-import { film, parts, picture, sure } from "./photos.js";
+import { film, parts, picture, reasons, sure } from "./photos.js";
 import { star } from "./stars.js";
+import { entitle, title } from "./titles.js";
 import { named, number, t } from "./words.js";
 import { Zoom } from "./zoom.js";
 
@@ -101,10 +102,10 @@ export class Viewer {
     this.file = null;
     const play = (part) => byId("viewer-picture").replaceChildren(film(hit.row, original(hit.row), part.second ?? part.start));
     if (hit.clip) play(hit.clip);
-    else byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? hit.id, 200)));
+    else byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? title(hit), 200)));
     this.zoom.reset();
-    byId("viewer-facts").replaceChildren(el("h2", { id: "viewer-title" }, hit.rank ? `${hit.rank}. ${hit.id}` : hit.id));
-    const known = await photo(hit.row).catch(() => null);
+    byId("viewer-facts").replaceChildren(heading(hit));
+    const [known] = await Promise.all([photo(hit.row).catch(() => null), hit.place === undefined && entitle([hit])]);
     if (hit !== this.hits[this.at] || !known) return;
     // Rows change when photos are removed: what is shown must be the photo that was asked for.
     if (known.id !== hit.id) return byId("viewer-facts").replaceChildren(el("p", { class: "banner" }, t("album.changed")));
@@ -115,10 +116,12 @@ export class Viewer {
   }
 }
 
+const heading = (hit) => el("h2", { id: "viewer-title", title: hit.id }, hit.rank ? `${hit.rank}. ${title(hit)}` : title(hit));
+
 function facts(hit, known) {
   const rows = [
     [t("taken"), moment(known.taken_at) ?? t("unknown")],
-    [t("map"), known.lat === null ? t("unknown") : degrees(known.lat, known.lon)],
+    [t("map"), known.lat === null ? t("unknown") : el("span", { title: degrees(known.lat, known.lon) }, hit.place ?? degrees(known.lat, known.lon))],
     [t("file"), known.name ? el("a", { href: original(hit.row), target: "_blank", rel: "noopener" }, known.name) : t("none")],
     ...DETAILS.map((name) => [t(`field.${name}`), named(`field.${name}.${known[name]}`, known[name])]),
     [t("stays"), known.stays ? t("stays.here") : null],
@@ -128,14 +131,15 @@ function facts(hit, known) {
     [t("sensitivity"), known.sensitivity],
   ].filter(([, value]) => value);
   return [
-    el("h2", { id: "viewer-title" }, hit.rank ? `${hit.rank}. ${hit.id}` : hit.id),
+    heading(hit),
     star(hit),
     el("dl", {}, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
     known.memories.length ? el("h3", {}, t("viewer.memories")) : "",
     ...known.memories.map((memory) => el("blockquote", {}, el("span", { class: "tag" }, memory.source), " ", clip(memory.text, 2000))),
-    hit.score === null ? "" : el("h3", {}, t("why", { sure: sure(hit) }) + (hit.probability === null ? "" : `, ${t("score", { value: number(hit.score, 2) })}`)),
-    hit.score === null ? "" : el("ul", { class: "why" }, parts(hit).map(([name, value]) =>
-      el("li", {}, el("i", { class: partClass(name) }), partName(name), el("span", {}, number(value, 3))))),
+    hit.score === null ? "" : el("h3", {}, t("why", { sure: sure(hit) })),
+    hit.score === null || hit.probability === null ? "" : el("p", { class: "reasons" }, reasons(hit)),
+    hit.score === null ? "" : el("details", { class: "odds" }, el("summary", {}, t("why.odds")), el("p", { class: "note" }, t("score", { value: number(hit.score, 3) })),
+      el("ul", { class: "why" }, parts(hit).map(([name, value]) => el("li", {}, el("i", { class: partClass(name) }), partName(name), el("span", {}, number(value, 3)))))),
     hit.matched.length ? el("p", { class: "note" }, t("entities.of", { names: hit.matched.join(", ") })) : "",
   ];
 }

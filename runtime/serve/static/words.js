@@ -12,5 +12,8 @@ export function t(key, given = {}) {
   return text.replace(/\{(\w+)\}/g, (_, name) => (typeof given[name] === "number" ? number(given[name]) : given[name]));
 }
 
+const lists = new Intl.ListFormat(locale, { type: "unit", style: "long" });
+export const list = (names) => lists.format(names);
+
 // Of a name that the server gives: its message, or the name itself where the page has none.
 export const named = (key, name) => words[key] ?? name;

@@ -60,7 +60,10 @@ def test_names_on_the_map_stay_beside_their_places_while_two_fingers_zoom(page: 
             "(document.querySelector('#map').getBoundingClientRect())"
         )
         before = page.ask("document.querySelector('#map .land').getBoundingClientRect().width")
-        fingers = lambda apart: [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]  # noqa: E731
+
+        def fingers(apart: int) -> list[dict[str, float]]:
+            return [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]
+
         page.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=fingers(30))
         for apart in (40, 60, 90):
             page.call("Input.dispatchTouchEvent", type="touchMove", touchPoints=fingers(apart))

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import get_args
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from gamer.bench.chrome import Page
+from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
 from gamer.index.fields import FIELDS
+from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import words
 from gamer.runtime.serve.app import STATIC
+from gamer.runtime.serve.overview import examples
 from gamer.runtime.serve.words import LANGUAGES, Language, Messages, chosen, messages
 from tests.paths import ROOT
 
@@ -169,7 +174,7 @@ def test_the_server_answers_in_the_language_that_the_browser_wants(client: TestC
     assert '<html lang="fr">' in answer.text and "Votre album" in answer.text and "{{" not in answer.text
     assert '<html lang="ru">' in client.get("/?lang=ru", headers={"accept-language": "fr"}).text
     said = client.get("/api/v1/stats?lang=de").json()["examples"]
-    assert said[-1] == "letzten Sommer"
+    assert said[-1] == "Sommer 2026"
     assert client.get("/api/v1/stats?lang=xx").status_code == 422
 
 
@@ -246,7 +251,7 @@ def test_the_page_says_nothing_that_is_not_in_its_messages(
     ],
 )
 def test_the_browser_chooses_the_language(
-    page: Page, served: str, language: str, heading: str, status: str, month: str
+    page: Page, served: str, language: Language, heading: str, status: str, month: str
 ) -> None:
     page.call("Network.setExtraHTTPHeaders", headers={"Accept-Language": f"{language}-XX,en;q=0.5"})
     try:
@@ -257,10 +262,8 @@ def test_the_browser_chooses_the_language(
         assert page.ask("document.querySelector('#heading').textContent") == heading
         assert status in page.ask("document.querySelector('#status').textContent")
         assert page.ask("document.querySelector('#cells .month h2').textContent") == month
-        assert (
-            page.ask("[...document.querySelectorAll('.chip')].at(-1).textContent")
-            == messages(language)["example.summer"]
-        )
+        last = page.ask("[...document.querySelectorAll('.chip')].at(-1).textContent")
+        assert last == words.say(language, "example.summer", year=2026)
         # A language of one's own choice stays in the address, over searches too.
         page.ask(
             "(() => { const list = document.querySelector('#language'); list.value = 'en';"
@@ -272,3 +275,39 @@ def test_the_browser_chooses_the_language(
     finally:
         page.call("Network.setExtraHTTPHeaders", headers={})
     assert page.complaints() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", list(LANGUAGES))
+def test_the_suggested_queries_are_understood_in_their_language(
+    client: TestClient, engine: Engine, language: Language
+) -> None:
+    said = client.get(f"/api/v1/stats?lang={language}").json()["examples"]
+    assert len(said) == len(set(said)) > 3
+    for query in said:
+        answer = client.post("/api/v1/search", json={"query": query}).json()["answer"]
+        assert answer["trace"]["cues"] and answer["hits"] and answer["presence"] > 0.9, query
+
+
+def test_a_suggested_query_is_no_print_and_no_half_of_a_name(tmp_path: Path) -> None:
+    def told(source: str, *texts: str) -> tuple[Memory, ...]:
+        return tuple(Memory(source, text) for text in texts)
+
+    photos = [
+        Photo("a", None, memories=told("ocr", "Invoice from Acme Holding in Springfield")),
+        Photo(
+            "b",
+            None,
+            1_748_736_000_000,
+            memories=told("label", "red fox, kit fox") + told("place", "Graz, AT"),
+        ),
+        Photo("c", None, memories=told("label", "red fox")),
+        Photo("d", None, memories=told("label", "teapot")),
+        Photo("e", None, 1_600_000_000_000, memories=told("note", "A week in Rio de Janeiro, at last")),
+    ]
+    with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("none", "none", 4, 0.5)) as writer:
+        writer.add([Encoded(photo) for photo in photos])
+        writer.finish(lambda names: np.full((len(names), 4), 0.5, np.float32))
+    with Album.open(tmp_path / "a.gamer") as album:
+        said = [example.text("en") for example in examples(album, {"Anna": [1]})]
+    assert said == ["Anna in Graz", "red fox in Graz", "Rio de Janeiro in 2020", "summer 2025"]
