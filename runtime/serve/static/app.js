@@ -84,7 +84,7 @@ function fromAddress() {
   filters.read(given);
   byId("query").value = given.get("q") ?? "";
   byId("refine").value = ["off", "llm"].includes(given.get("refine")) ? given.get("refine") : "fast";
-  byId("mode").value = given.get("mode") === "paper" ? "paper" : "fused";
+  byId("mode").value = ["paper", "strict"].includes(given.get("mode")) ? given.get("mode") : "fused";
   byId("k").value = given.get("k") ?? "";
   byId("now").value = given.get("now") ?? "";
   byId("as").value = given.get("as") === "sentence" ? "sentence" : "set";
