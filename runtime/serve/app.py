@@ -34,6 +34,7 @@ from ..search.engine import Engine
 from ..search.options import SearchOptions
 from ..search.similar import K, similar
 from . import overview as glance
+from . import words
 from .albums import Placed, add_albums, placed
 from .ask import add_ask
 from .browse import add_browse
@@ -72,6 +73,7 @@ STATIC = {
     "app.js": "text/javascript; charset=utf-8",
     "ask.js": "text/javascript; charset=utf-8",
     "api.js": "text/javascript; charset=utf-8",
+    "words.js": "text/javascript; charset=utf-8",
     "draw.js": "text/javascript; charset=utf-8",
     "trusted.js": "text/javascript; charset=utf-8",
     "map.js": "text/javascript; charset=utf-8",
@@ -89,6 +91,7 @@ STATIC = {
     "layout.js": "text/javascript; charset=utf-8",
     "selection.js": "text/javascript; charset=utf-8",
     "upload.js": "text/javascript; charset=utf-8",
+    "titles.js": "text/javascript; charset=utf-8",
     "stars.js": "text/javascript; charset=utf-8",
     "zoom.js": "text/javascript; charset=utf-8",
     "viewer.js": "text/javascript; charset=utf-8",
@@ -283,9 +286,11 @@ def _photos(api: FastAPI, live: LiveAlbum) -> None:
         return await anyio.to_thread.run_sync(with_edition, limiter=limiter)
 
     @api.get("/api/v1/stats", tags=["album"])
-    async def stats() -> Stats:
+    async def stats(
+        lang: Annotated[words.Language, Query(description="of the queries")] = "en",
+    ) -> Stats:
         """Counts, what encoded the album, and queries that fit it."""
-        return await read(_stats)
+        return await read(lambda edition: _stats(edition, lang))
 
     @api.get("/api/v1/overview", tags=["album"])
     async def overview() -> Overview:
@@ -362,7 +367,7 @@ def _known(edition: Edition, row: int) -> int:
     return row
 
 
-def _stats(edition: Edition) -> Stats:
+def _stats(edition: Edition, language: words.Language) -> Stats:
     totals, meta = edition.album.stats(), edition.album.meta
     counts = (
         totals.photos,
@@ -373,9 +378,8 @@ def _stats(edition: Edition) -> Stats:
         totals.file_bytes,
     )
     k = edition.engine.models.manifest.thresholds.k
-    return Stats(
-        *counts, meta.text_encoder, meta.image_encoder, meta.delta, k, edition.examples, edition.name
-    )
+    examples = tuple(example.text(language) for example in edition.examples)
+    return Stats(*counts, meta.text_encoder, meta.image_encoder, meta.delta, k, examples, edition.name)
 
 
 def _view(edition: Edition, row: int) -> PhotoView:
@@ -431,11 +435,14 @@ def _page(api: FastAPI) -> None:
     """Serves the page's files, read once from the package. Names that are not in STATIC give 404."""
     folder = resources.files(__package__) / "static"
     contents = {name: (folder / name).read_bytes() for name in STATIC}
-    details = [{key: getattr(field, key) for key in ("name", "table", "title", "told")} for field in FIELDS]
-    contents["fields.js"] = f"export const DETAILS = {json.dumps(details)};\n".encode()
+    contents["fields.js"] = (
+        f"export const DETAILS = {json.dumps([field.name for field in FIELDS])};\n".encode()
+    )
 
-    async def index() -> Response:
-        return Response(contents["index.html"], 200, media_type=STATIC["index.html"])
+    async def index(request: Request, lang: Annotated[str | None, Query()] = None) -> Response:
+        language = words.chosen(lang, request.headers.get("accept-language", ""))
+        headers = {"content-language": language, "vary": "accept-language"}
+        return Response(words.page(language), 200, headers, STATIC["index.html"])
 
     async def file(name: str) -> Response:
         if name not in contents:
@@ -445,6 +452,7 @@ def _page(api: FastAPI) -> None:
     async def vendored(name: str) -> Response:
         return await file(f"vendor/{name}")
 
-    api.add_api_route("/", index, include_in_schema=False, response_class=Response)
+    for path in ("/", "/index.html"):
+        api.add_api_route(path, index, include_in_schema=False, response_class=Response)
     api.add_api_route("/vendor/{name}", vendored, include_in_schema=False, response_class=Response)
     api.add_api_route("/{name}", file, include_in_schema=False, response_class=Response)

@@ -13,7 +13,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, HTTPException, Path, Query, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from gamer.index import AlbumWriter
 
@@ -33,6 +33,7 @@ from .views import (
     Shelf,
     Source,
     Time,
+    Title,
     digits,
     truth,
     whole,
@@ -40,10 +41,12 @@ from .views import (
 
 AT_ONCE = 4
 MAX_PAGE = 500
+MAX_TITLES = 100
 EXPORTS = "/api/v1/exports"
 T = TypeVar("T")
 Problems = dict[int | str, dict[str, Any]]
 Moment = Annotated[Time, BeforeValidator(whole)]
+RowNumber = Annotated[int, Field(ge=0, le=2**31 - 1), BeforeValidator(digits)]
 Key = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{22}$", description="as POST /api/v1/exports gave it")]
 
 
@@ -96,6 +99,13 @@ def add_browse(api: FastAPI, live: LiveAlbum, problems: Callable[..., Problems])
     ) -> PhotoPage:
         """Photos in the order of the timeline: newest first, without a date last."""
         return await read(partial(_page, wanted, offset, limit))
+
+    @api.get("/api/v1/titles", responses=problems(404, 503), tags=["photos"])
+    async def titles(
+        row: Annotated[list[RowNumber], Query(max_length=MAX_TITLES, description="as in hits")],
+    ) -> tuple[Title, ...]:
+        """What photos show and where they were taken, in a word each; rows that do not exist are left out."""
+        return await read(lambda edition: edition.catalogue.titles(row))
 
     @api.post("/api/v1/favourites", responses=problems(408, 413, 503), tags=["photos"])
     async def mark_favourites(asked: FavouritesRequest) -> Marked:

@@ -11,12 +11,12 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index import Cube, RowArray, RowSet
+from gamer.index import Cube, Photo, RowArray, RowSet
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Place
 from ..search.engine import Engine
-from .views import Filter, Listed, Month
+from .views import Filter, Listed, Month, Title
 
 KEPT = 16  # filters whose photos are remembered
 
@@ -61,8 +61,23 @@ class Catalogue:
     def listed(self, rows: RowArray) -> tuple[Listed, ...]:
         times = self._album.times()[rows]
         return tuple(
-            Listed(row, self._ids[row], None if time == UNKNOWN_TIME else time, bool(self.favourites[row]))
-            for row, time in zip(rows.tolist(), times.tolist(), strict=True)
+            Listed(
+                title.row,
+                self._ids[title.row],
+                None if time == UNKNOWN_TIME else time,
+                bool(self.favourites[title.row]),
+                title.shows,
+                title.place,
+            )
+            for title, time in zip(self.titles(rows.tolist()), times.tolist(), strict=True)
+        )
+
+    def titles(self, rows: Iterable[int]) -> tuple[Title, ...]:
+        """Of the rows that the album has, as the indexer labelled and placed their photos."""
+        known = [row for row in rows if row < len(self._album)]
+        return tuple(
+            Title(row, _first(photo, "label").split(",")[0] or None, _first(photo, "place") or None)
+            for row, photo in zip(known, self._album.photos(known), strict=True)
         )
 
     @cached_property
@@ -122,6 +137,10 @@ class Catalogue:
         if not places:
             raise NoSuchPlace(f"no place is called {name!r}: give a city, a region or a country")
         return max(places, key=lambda place: len(self._album.within(place.boxes)))
+
+
+def _first(photo: Photo, source: str) -> str:
+    return next((memory.text for memory in photo.memories if memory.source == source), "")
 
 
 def _rectangle(box: str) -> Cube:

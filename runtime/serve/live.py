@@ -49,8 +49,8 @@ class Edition:
         return glance.overview(self.engine, self.catalogue)
 
     @cached_property
-    def examples(self) -> tuple[str, ...]:
-        return glance.examples(self.album, self.engine.models.gazetteer)
+    def examples(self) -> tuple[glance.Example, ...]:
+        return glance.examples(self.album, self.catalogue.named)
 
 
 class LiveAlbum:

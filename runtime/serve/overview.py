@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index import Album, Photo, extract
+from gamer.index import Album, extract
 from gamer.index.fields import FIELDS
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Gazetteer
 from ..search.answer import Answer, SimilarPhotos
 from ..search.engine import Engine
+from . import words
 from .catalogue import Catalogue
 from .views import (
     MAX_NAME,
@@ -37,7 +40,10 @@ MAX_NAMED = 200
 MAX_CHOICES = 200  # of a filter
 CELL = 0.05  # degrees, about 5 km; doubled until there are at most MAX_PLACES cells
 EXAMPLE_PHOTOS = 24
-NOT_WRITTEN = ("label", "place")  # memories that the indexer generated
+EXAMPLES = 4
+SUMMER = (5, 6, 7)  # months, counted from 0
+NOT_WRITTEN = ("label", "place", "ocr")
+_FULL = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]{2,}){0,2}")
 
 
 def overview(engine: Engine, catalogue: Catalogue) -> Overview:
@@ -103,48 +109,70 @@ def places(positions: NDArray[np.float64], gazetteer: Gazetteer | None = None) -
     return tuple(out)
 
 
-def examples(album: Album, gazetteer: Gazetteer) -> tuple[str, ...]:
-    """A few queries that fit the album: words from its memories, with the city or the year.
+@dataclass(frozen=True)
+class Example:
+    """A query that fits the album. `what`: None is the summer of a year. `year` only without a place."""
 
-    Taken from photos spread evenly over the album.
+    what: str | None
+    place: str | None = None
+    year: int | None = None
+
+    def text(self, language: words.Language) -> str:
+        key = "summer" if self.what is None else "place" if self.place else "year" if self.year else None
+        given = {"what": self.what, "place": self.place, "year": self.year}
+        return words.say(language, f"example.{key}", **given) if key else str(self.what)
+
+
+def examples(album: Album, named: Mapping[str, Collection[int]]) -> tuple[Example, ...]:
+    """A few queries that fit the album: who is named most, what its pictures show more than once, names that
+    its owner wrote, each with the city or the year of its photos; and the summer with most photos.
+    """
+    cities = {row: text.split(",")[0] for row, text in album.memories_of("place")}
+    days = album.times().astype("datetime64[ms]").astype("datetime64[M]").astype(np.int64)
+    years = {
+        row: 1970 + int(days[row]) // 12 for row in np.flatnonzero(album.times() != UNKNOWN_TIME).tolist()
+    }
+    labelled: dict[str, list[int]] = {}
+    for row, text in album.memories_of("label"):
+        labelled.setdefault(text.split(",")[0], []).append(row)
+    shown = {label: rows for label, rows in labelled.items() if len(rows) > 1}
+    people, places = _written(album)
+    subjects = [*_most_seen(named, 1), *_most_seen(shown, 2), *_most_seen(people, 1)]
+    out = dict[str, Example]()
+    for what, rows in (*subjects, *_most_seen(places, EXAMPLES)):
+        city = None if what in places else _commonest(cities, rows)
+        out.setdefault(what, Example(what, city, None if city else _commonest(years, rows)))
+    summers = Counter(year for row, year in years.items() if days[row] % 12 in SUMMER)
+    return tuple(
+        [*out.values()][:EXAMPLES] + [Example(None, None, year) for year, _ in summers.most_common(1)]
+    )
+
+
+T = TypeVar("T")
+
+
+def _commonest(of: Mapping[int, T], rows: Collection[int]) -> T | None:
+    return next((value for value, _ in Counter(of[row] for row in rows if row in of).most_common(1)), None)
+
+
+def _most_seen(rows_of: Mapping[str, Collection[int]], n: int) -> list[tuple[str, Collection[int]]]:
+    return sorted(rows_of.items(), key=lambda item: -len(item[1]))[:n]
+
+
+def _written(album: Album) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Names of people and of places in what was written, not printed, of photos spread over the album: name →
+    rows.
     """
     rows = (
         sorted({len(album) * step // EXAMPLE_PHOTOS for step in range(EXAMPLE_PHOTOS)}) if len(album) else []
     )
-    out: list[str] = []
-    for photo in album.photos(rows):
-        example = _example(photo, gazetteer)
-        if example and len(out) < 4 and not any(example.split()[0] == other.split()[0] for other in out):
-            out.append(example)
-    return tuple(out + (["last summer"] if (album.times() != UNKNOWN_TIME).any() else []))
-
-
-def _example(photo: Photo, gazetteer: Gazetteer) -> str | None:
-    mentions = [
-        mention
-        for memory in photo.memories
-        if memory.source not in NOT_WRITTEN
-        for mention in extract(memory.text)
-    ]
-    suitable = [
-        mention
-        for mention in mentions
-        if 3 <= len(mention.name) <= 24 and mention.name.replace(" ", "").isalpha()
-    ]
-    if not suitable:
-        return None
-    # names before words, words before phrases
-    best = min(suitable, key=lambda mention: (mention.name.islower(), " " in mention.name))
-    city = (
-        gazetteer.nearest(photo.lat, photo.lon) if photo.lat is not None and photo.lon is not None else None
-    )
-    if city is not None and best.kind != "place":
-        return f"{best.name} in {city.name}"
-    return (
-        f"{best.name} in {np.datetime64(photo.wall, 'ms').astype('datetime64[Y]')}"
-        if photo.wall is not None
-        else best.name
-    )
+    out: dict[str, dict[str, list[int]]] = {"person": {}, "place": {}}
+    for row, photo in zip(rows, album.photos(rows), strict=True):
+        for memory in photo.memories:
+            for mention in extract(memory.text) if memory.source not in NOT_WRITTEN else ():
+                if mention.kind in out and _FULL.fullmatch(mention.name):
+                    out[mention.kind].setdefault(mention.name, []).append(row)
+    return out["person"], out["place"]
 
 
 def result(engine: Engine, answer: Answer) -> SearchResult:

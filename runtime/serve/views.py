@@ -240,13 +240,26 @@ class PhotoView(Details):
 
 
 @dataclass(frozen=True)
+class Title:
+    """What a photo is called. `shows`: the likeliest label of its picture. `place`: a city, with the code of
+    its country.
+    """
+
+    row: int
+    shows: str | None
+    place: str | None
+
+
+@dataclass(frozen=True)
 class Listed:
-    """A photo of the timeline."""
+    """A photo of the timeline. `shows`, `place`: as in Title."""
 
     row: int
     id: str
     taken_at: int | None
     favourite: bool
+    shows: str | None
+    place: str | None
 
 
 @dataclass(frozen=True)

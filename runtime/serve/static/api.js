@@ -1,6 +1,8 @@
 // The server's API: JSON in, JSON out, one kind of error. Knows addresses; knows no page.
 // All are relative to the page's own, which is /, or /albums/NAME/ for another album of the server.
 
+import { t } from "./words.js";
+
 export class ApiError extends Error {
   constructor(status, title, detail) {
     super(detail);
@@ -14,6 +16,7 @@ async function ask(path, options) {
   return response.status === 204 ? null : response.json();
 }
 
+const plain = (key) => t(key).replaceAll("`", "");
 const sent = (method, body) => ({ method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 
 async function open(path, options = {}) {
@@ -22,7 +25,7 @@ async function open(path, options = {}) {
     response = await fetch(path, { credentials: "same-origin", ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, "No answer", "The server does not answer. Is gamer serve still running?");
+    throw new ApiError(0, t("connection.none"), plain("connection"));
   }
   if (response.ok) return response;
   throw await asError(response);
@@ -33,18 +36,19 @@ async function asError(response) {
     const problem = await response.json();
     return new ApiError(response.status, problem.title, problem.detail);
   } catch {
-    return new ApiError(response.status, response.statusText || "Error", `The server answered ${response.status}.`);
+    return new ApiError(response.status, response.statusText || t("error"), t("connection.status", { status: String(response.status) }));
   }
 }
 
 export const health = () => ask("api/v1/health");
 export const albums = () => ask("api/v1/albums");
-export const stats = () => ask("api/v1/stats");
+export const stats = () => ask(`api/v1/stats?${new URLSearchParams({ lang: document.documentElement.lang })}`);
 export const overview = () => ask("api/v1/overview");
 export const land = () => ask("land.json");
 export const photo = (row) => ask(`api/v1/photos/${row}`);
 export const timeline = (filter) => ask(`api/v1/timeline?${new URLSearchParams(filter)}`);
 export const photos = (filter, offset, limit) => ask(`api/v1/photos?${new URLSearchParams({ ...filter, offset, limit })}`);
+export const titles = (rows) => ask(`api/v1/titles?${new URLSearchParams(rows.map((row) => ["row", row]))}`);
 export const mark = (ids, favourite) => ask("api/v1/favourites", sent("POST", { ids, favourite }));
 export const select = (ids, all) => ask("api/v1/exports", sent("POST", { ids, all }));
 export const fetched = (id, kind) => `api/v1/exports/${id}/photos.${kind}`;
@@ -83,13 +87,13 @@ async function lines(path, request, signal, told, ends) {
   const response = await open(path, { ...sent("POST", request), signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   const broken = (error) => {
-    throw error?.name === "AbortError" ? error : new ApiError(0, "No answer", "The answer broke off. Is gamer serve still running?");
+    throw error?.name === "AbortError" ? error : new ApiError(0, t("connection.none"), plain("connection.broken"));
   };
   let rest = "", last = null;
   for (let part = await reader.read().catch(broken); !part.done; part = await reader.read().catch(broken)) {
     const whole = (rest + part.value).split("\n");
     rest = whole.pop();
-    for (const line of whole) told((last = JSON.parse(line)));
+    for (const line of whole) await told((last = JSON.parse(line)));
   }
   if (!last || !ends(last)) broken();
 }
@@ -98,8 +102,8 @@ async function lines(path, request, signal, told, ends) {
 export async function whyGone(row) {
   try {
     const response = await fetch(thumbnail(row));
-    return response.ok ? "This browser cannot show the picture." : (await asError(response)).message;
+    return response.ok ? t("picture.unshown") : (await asError(response)).message;
   } catch {
-    return "The server does not answer.";
+    return plain("connection");
   }
 }

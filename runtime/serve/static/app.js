@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { asHit, Steps } from "./ask.js";
 import { Browse } from "./browse.js";
-import { byId, count, day, el, light as lightIn, ms, percent } from "./draw.js";
+import { byId, el, light as lightIn, ms, percent } from "./draw.js";
 import { Filters } from "./filters.js";
 import { Upload } from "./upload.js";
 import { drawGraph } from "./graph.js";
@@ -14,7 +14,9 @@ import { Selection } from "./selection.js";
 import { asHits, compared } from "./similar.js";
 import { onMarked } from "./stars.js";
 import { Timeline } from "./timeline.js";
+import { entitle, title } from "./titles.js";
 import { Viewer } from "./viewer.js";
+import { number, t } from "./words.js";
 
 const viewer = new Viewer((row, within, at) => (within === byId("cells") ? browse.move(at) : within.querySelector(`[data-row="${row}"]`)?.focus()), likeThis, talkOf);
 const selection = new Selection();
@@ -23,6 +25,10 @@ const timeline = new Timeline(byId("timeline"), byId("time-note"), (start) => br
 const filters = new Filters(() => submit());
 const steps = new Steps((hits, at, within) => viewer.open(hits, at, within));
 const memory = new Memory(() => login(), (hits, at, within) => viewer.open(hits, at, within));
+// The language of the address, where it has one; else the browser chooses.
+const language = [...new URLSearchParams(location.search)].filter(([name]) => name === "lang").slice(0, 1);
+const address = (path) => (language.length ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams(language)}` : path);
+const MOST = 200; // photos of an answer
 let map = null, stats = null, running = null, lastAnswer = null;
 let like = ""; // the id of the photo whose similar ones are shown, or none
 
@@ -48,7 +54,7 @@ async function start() {
     await sending.begin();
     byId("k").placeholder = stats.k;
     byId("examples").replaceChildren(...stats.examples.map((text) =>
-      el("li", {}, el("a", { class: "chip", href: `./?q=${encodeURIComponent(text)}`, onclick: follow }, text))));
+      el("li", {}, el("a", { class: "chip", href: address(`./?q=${encodeURIComponent(text)}`), onclick: follow }, text))));
     if (!plain) fromAddress();
   } catch (error) {
     if (error.status === 401) return login();
@@ -65,9 +71,9 @@ const login = () => byId("login").open || byId("login").showModal();
 
 function describe(album) {
   const first = album.months[0], last = album.months.at(-1);
-  const span = first ? `${day(first.start)?.slice(-4)} to ${day(last.start)?.slice(-4)}, ` : "";
-  byId("album").textContent = `${count(stats.photos, "photo")}, ${span}${count(stats.memories, "memory", "memories")}, ` +
-    `${count(stats.entities, "entity", "entities")}, ${(stats.file_bytes / 1e6).toFixed(2)} MB. Nothing leaves this machine.`;
+  const year = ({ start }) => String(new Date(start).getUTCFullYear()), years = first ? t("album.years", { from: year(first), to: year(last) }) : "";
+  const [photos, memories, entities] = ["photos", "memories", "entities"].map((name) => t(name, { n: stats[name] }));
+  byId("album").textContent = t("album.figures", { photos, years, memories, entities, mb: number(stats.file_bytes / 1e6, 2) });
 }
 
 // The address is the state: ?from=2024-05-01&place=Vienna&favourites=only, ?view=memory, ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21, ?q=the+photo+before+the+cake&how=ask&as=sentence, ?like=chelsea
@@ -78,7 +84,7 @@ function fromAddress() {
   filters.read(given);
   byId("query").value = given.get("q") ?? "";
   byId("refine").value = ["off", "llm"].includes(given.get("refine")) ? given.get("refine") : "fast";
-  byId("mode").value = given.get("mode") === "paper" ? "paper" : "fused";
+  byId("mode").value = ["paper", "strict"].includes(given.get("mode")) ? given.get("mode") : "fused";
   byId("k").value = given.get("k") ?? "";
   byId("now").value = given.get("now") ?? "";
   byId("as").value = given.get("as") === "sentence" ? "sentence" : "set";
@@ -90,7 +96,8 @@ function fromAddress() {
 function toAddress(keep = "pushState") {
   const wanted = { like, q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value, how: chosen(), as: byId("as").value };
   const usual = { like: "", q: "", refine: "fast", mode: "fused", k: "", now: "", how: "search", as: "set" };
-  const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]).concat(filters.address);
+  const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]).concat(filters.address, language);
+  byId("options-open").classList.toggle("set", kept.some(([name]) => ["refine", "mode", "k", "now", "as"].includes(name)));
   const address = kept.length ? `?${new URLSearchParams(kept)}` : "";
   // A query of a book's length is searched all the same; it has no place in an address.
   if (address.length < 1900 && address !== location.search) history[keep](null, "", location.pathname + address);
@@ -122,7 +129,7 @@ function likeThis(hit) {
 
 // Likewise: its step becomes the conversation, whose next turn is said of the photo.
 function talkOf(hit) {
-  history.replaceState(null, "", "./?view=memory");
+  history.replaceState(null, "", address("./?view=memory"));
   const shown = remember();
   memory.talk.show(hit);
   return shown;
@@ -146,7 +153,7 @@ function go() {
 
 function remember() {
   running?.abort();
-  document.title = "Memory · GAMER";
+  document.title = t("title.page", { name: t("memory") });
   turnTo("own");
   return memory.open();
 }
@@ -159,7 +166,7 @@ function turnTo(part) {
   own ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   if (own) byId("skip").href = "#own-kinds";
   if (own) selection.clear();
-  byId("skip").textContent = own ? "Skip to the memories" : "Skip to the photos";
+  byId("skip").textContent = t(own ? "skip.memories" : "skip.photos");
   if (!own) memory.close();
 }
 
@@ -170,23 +177,23 @@ function choose(how) {
   const asks = how === "ask", field = byId("query");
   document.querySelector(`[name=how][value=${how}]`).checked = true;
   for (const label of document.querySelectorAll("label[data-how]")) label.hidden = label.dataset.how !== how;
-  byId("search").querySelector(".go").textContent = asks ? "Ask" : "Search";
-  field.placeholder = asks ? "The first photo of the day I saw…" : "What is in the photo, when, where…";
-  field.setAttribute("aria-label", asks ? "Ask the album a question" : "Search the album");
+  byId("search").querySelector(".go").textContent = t(asks ? "ask" : "search");
+  field.placeholder = t(asks ? "ask.hint" : "search.hint");
+  field.setAttribute("aria-label", t(asks ? "ask.label" : "search.label"));
 }
 
 async function welcome() {
   running?.abort();
-  reset("Your album");
-  document.title = "GAMER: find the photo you mean";
+  reset(t("your.album"));
+  document.title = t("title");
   map?.show({});
   timeline.show({});
   byId("results").setAttribute("aria-busy", "true");
   try {
     const total = await browse.show(filters.asked);
     if (total === null || browse.hidden) return;
-    byId("status").textContent = filters.any ? count(total, "photo") : `Say what you remember of a photo: ${count(total, "photo")} to search.`;
-    if (!total) empty("No photo fits this filter", filters.any ? "Take a part of it away." : "The album holds no photo.");
+    byId("status").textContent = filters.any ? t("photos", { n: total }) : t("photos.search", { photos: t("photos", { n: total }) });
+    if (!total) empty(t("filter.none"), t(filters.any ? "filter.less" : "none.there"));
   } catch (error) {
     if (error.status === 401) return login();
     failed(error, welcome);
@@ -195,25 +202,30 @@ async function welcome() {
   }
 }
 
-async function search() {
+// `from`: the number of photos that stay while more are fetched.
+async function search(from = 0) {
   running?.abort();
   const mine = (running = new AbortController());
   const query = byId("query").value.trim(), now = byId("now").value, k = Number.parseInt(byId("k").value, 10);
-  reset(query);
-  document.title = `${query.slice(0, 80)} · GAMER`;
+  if (!from) reset(query);
+  document.title = t("title.page", { name: query.slice(0, 80) });
   byId("results").setAttribute("aria-busy", "true");
-  byId("status").textContent = byId("refine").value === "llm" ? "The language model is reading the query…" : "Searching…";
-  byId("photos").replaceChildren(...placeholders(Number.isNaN(k) ? stats?.k ?? 5 : Math.min(k, 12)));
+  byId("status").textContent = t(byId("refine").value === "llm" ? "model.reading" : "searching");
+  if (!from) byId("photos").replaceChildren(...placeholders(Number.isNaN(k) ? stats?.k ?? 5 : Math.min(k, 12)));
   const request = { query, mode: byId("mode").value, refine: byId("refine").value };
   if (!Number.isNaN(k)) request.k = k;
   if (now) request.now = Date.parse(`${now}T12:00:00Z`);
   if (filters.any) request.only = filters.asked;
   try {
-    answered(await api.search(request, mine.signal));
+    const found = await api.search(request, mine.signal);
+    await entitle(found.answer.hits);
+    if (running !== mine) return;
+    answered(found);
+    if (from) byId("photos").querySelectorAll("[data-row]")[from]?.focus();
   } catch (error) {
     if (error.name === "AbortError") return;
     if (error.status === 401) return login();
-    failed(error, search);
+    failed(error, () => search());
   } finally {
     if (running === mine) byId("results").setAttribute("aria-busy", "false");
   }
@@ -225,11 +237,12 @@ function answered(found) {
   const hits = answer.hits.map((hit, i) => ({ ...hit, rank: i + 1, favourite: marked.has(hit.row) }));
   lastAnswer = { ...found, answer: { ...answer, hits } };
   const spent = Object.values(trace.milliseconds).reduce((sum, value) => sum + value, 0);
-  byId("status").textContent = `${count(hits.length, "photo")} of ${trace.left.album.toLocaleString("en")} in ${ms(spent)} ms; here at all: ${percent(answer.presence)}`;
+  byId("status").textContent = t("found", { photos: t("photos", { n: hits.length }), all: trace.left.album, ms: ms(spent), percent: percent(answer.presence) });
   byId("understood").replaceChildren(...alike(trace.cues).map((cue) => el("span", { class: "cue" }, cue)));
   byId("understood").hidden = trace.cues.length === 0;
   banner(notHere(lastAnswer));
   show(hits);
+  byId("more").hidden = hits.length < (Number(byId("k").value) || stats?.k || 5) || hits.length >= Math.min(MOST, trace.left.album);
   byId("legend").replaceChildren(...legend(hits));
   byId("legend").hidden = hits.length === 0;
   map?.show({ hits, cubes: trace.cubes });
@@ -237,7 +250,14 @@ function answered(found) {
   byId("graph-panel").hidden = byId("layers-panel").hidden = false;
   drawGraph(byId("graph"), byId("graph-note"), lastAnswer);
   drawLayers(byId("layers"), byId("total"), trace);
-  if (!hits.length) empty("No photo is left", `Everything in the album is excluded by the ${filters.any ? "query and the filter" : "query"}. Say it with fewer conditions.`);
+  if (!hits.length) empty(t("none.left"), t(filters.any ? "none.left.filter" : "none.left.query"));
+}
+
+function more() {
+  const from = byId("photos").children.length;
+  byId("k").value = Math.min(MOST, 4 * from);
+  toAddress("replaceState");
+  return search(from);
 }
 
 // Lines with what is said several times ("Christmas" of 22 years) said once, and how often.
@@ -250,13 +270,15 @@ function alike(lines) {
 async function similar() {
   running?.abort();
   const mine = (running = new AbortController()), k = byId("k").value;
-  reset(`Photos like ${like}`);
-  document.title = `Like ${like.slice(0, 80)} · GAMER`;
+  reset(t("like", { id: like }));
+  document.title = t("title.like", { id: like.slice(0, 80) });
   byId("results").setAttribute("aria-busy", "true");
-  byId("status").textContent = "Comparing…";
+  byId("status").textContent = t("like.running");
   byId("photos").replaceChildren(...placeholders(Math.min(Number(k) || 12, 12)));
   try {
-    resembling(await api.similar(like, k, mine.signal));
+    const answer = await api.similar(like, k, mine.signal);
+    await entitle([answer.asked, ...answer.photos]);
+    if (running === mine) resembling(answer);
   } catch (error) {
     if (error.name === "AbortError") return;
     if (error.status === 401) return login();
@@ -267,8 +289,9 @@ async function similar() {
 }
 
 function resembling(answer) {
+  byId("heading").textContent = t("like", { id: title(answer.asked) });
   const hits = asHits(answer), copies = answer.asked.copies.length, focused = document.activeElement === byId("photos");
-  byId("status").textContent = `${count(hits.length, "photo")}, the most similar first${copies ? `; ${count(copies, "copy", "copies")} of it left out` : ""}`;
+  byId("status").textContent = t("like.found", { photos: t("photos", { n: hits.length }), copies: copies ? t("copies", { n: copies }) : "" });
   byId("understood").replaceChildren(...compared(answer, (hit) => viewer.open([hit], 0, byId("understood"))));
   byId("understood").hidden = false;
   show(hits);
@@ -277,7 +300,7 @@ function resembling(answer) {
   byId("legend").hidden = hits.length === 0;
   map?.show({ hits });
   timeline.show({ hits });
-  if (!hits.length) empty("Nothing to compare it with", "No other photo of the album has a vector of the same kind.");
+  if (!hits.length) empty(t("like.none"), t("like.none.why"));
 }
 
 async function ask() {
@@ -285,19 +308,22 @@ async function ask() {
   const mine = (running = new AbortController());
   const question = byId("query").value.trim(), now = byId("now").value;
   reset(question);
-  document.title = `${question.slice(0, 80)} · GAMER`;
+  document.title = t("title.page", { name: question.slice(0, 80) });
   byId("results").setAttribute("aria-busy", "true");
-  byId("status").textContent = "Working it out, step by step…";
+  byId("status").textContent = t("ask.running");
   map?.show({});
   timeline.show({});
   steps.begin();
   const request = { question, as: byId("as").value };
   if (now) request.now = Date.parse(`${now}T12:00:00Z`);
   try {
-    await api.question(request, mine.signal, (line) => running === mine && (line.answer ? resolved(line) : steps.add(line)));
+    await api.question(request, mine.signal, async (line) => {
+      await entitle(line.answer ? line.answer.items : line.items);
+      if (running === mine) line.answer ? resolved(line) : steps.add(line);
+    });
   } catch (error) {
     if (running !== mine) return;
-    if (error.name === "AbortError") byId("status").textContent = `Stopped after ${count(steps.number, "step")}.`;
+    if (error.name === "AbortError") byId("status").textContent = t("ended", { steps: t("steps.number", { n: steps.number }) });
     else if (error.status === 401) login();
     else failed(error, ask);
   } finally {
@@ -310,12 +336,12 @@ async function ask() {
 
 function resolved({ answer, ended }) {
   const hits = answer.items.map((photo, i) => asHit(photo, i + 1)), broken = !["answer", "budget"].includes(ended);
-  const some = hits.length < answer.photos ? `; the first ${hits.length} of ${count(answer.photos, "photo")}` : "";
-  byId("status").textContent = `${answer.found ? "Answered in" : "Ended after"} ${count(steps.number, "step")}${some}`;
-  if (!hits.length) return empty(broken ? "The question could not be answered" : "No photo answers this", broken ? ended : answer.sentence);
+  const some = hits.length < answer.photos ? t("answered.some", { n: hits.length, photos: t("photos", { n: answer.photos }) }) : "";
+  byId("status").textContent = t(answer.found ? "answered" : "budget", { steps: t("steps.number", { n: steps.number }), some });
+  if (!hits.length) return empty(t(broken ? "ask.wrong" : "ask.none"), broken ? ended : answer.sentence);
   byId("sentence").textContent = answer.sentence;
   byId("sentence").hidden = !answer.found;
-  banner(answer.found ? null : { title: broken ? `${ended}.` : "Not sure.", text: answer.sentence });
+  banner(answer.found ? null : { title: broken ? `${ended}.` : t("ask.unsure"), text: answer.sentence });
   show(hits);
   map?.show({ hits });
   timeline.show({ hits });
@@ -340,7 +366,7 @@ function light(row) {
 
 function reset(title) {
   byId("heading").textContent = title.length > 140 ? `${title.slice(0, 139)}…` : title;
-  for (const id of ["sentence", "understood", "banner", "empty", "legend", "graph-panel", "layers-panel", "steps-panel"]) byId(id).hidden = true;
+  for (const id of ["sentence", "understood", "banner", "empty", "legend", "more", "graph-panel", "layers-panel", "steps-panel"]) byId(id).hidden = true;
   byId("photos").replaceChildren();
   byId("status").textContent = "";
   lastAnswer = null;
@@ -348,25 +374,28 @@ function reset(title) {
 
 function empty(title, text, again) {
   byId("photos").replaceChildren();
-  byId("empty").replaceChildren(el("h2", {}, title), el("p", {}, text), again ? el("button", { type: "button", class: "go", onclick: again }, "Try again") : "");
+  byId("empty").replaceChildren(el("h2", {}, title), el("p", {}, text), again ? el("button", { type: "button", class: "go", onclick: again }, t("try.again")) : "");
   byId("empty").hidden = false;
 }
 
 function failed(error, again) {
-  byId("status").textContent = `${error.title ?? "Error"}: ${error.message}`;
-  empty(error.title ?? "Something went wrong", error.message, again);
+  byId("status").textContent = t("pair", { name: error.title ?? t("error"), text: error.message });
+  empty(error.title ?? t("error.unknown"), error.message, again);
 }
 
 // Keys, theme, forms
 
 function listen() {
-  byId("albums").addEventListener("change", () => location.assign(byId("albums").value));
+  for (const id of ["brand", "to-own"]) byId(id).href = address(byId(id).getAttribute("href"));
+  byId("language").addEventListener("change", () => { const here = new URLSearchParams(location.search); here.set("lang", byId("language").value); location.search = here; });
+  byId("albums").addEventListener("change", () => location.assign(address(byId("albums").value)));
   onMarked((ids, favourite, edition) => browse.marked(ids, favourite, edition));
   byId("jump").addEventListener("change", (event) => { browse.jump(Number(event.target.value)); event.target.value = ""; });
   byId("filter-box").addEventListener("click", () => map && filters.set("box", map.view));
   byId("search").addEventListener("submit", (event) => { event.preventDefault(); like = ""; submit(); });
   for (const id of ["refine", "mode", "k", "now", "as"]) byId(id).addEventListener("change", () => (like || byId("query").value.trim()) && submit());
   for (const radio of document.querySelectorAll("[name=how]")) radio.addEventListener("change", () => { choose(chosen()); if (byId("query").value.trim()) submit(); });
+  byId("more").addEventListener("click", more);
   byId("to-own").addEventListener("click", (event) => {
     event.preventDefault();
     if (byId("own").hidden) history.pushState(null, "", event.currentTarget.href);
@@ -431,6 +460,6 @@ async function logIn(event) {
     await api.logIn(byId("token").value.trim());
     location.reload();
   } catch (error) {
-    byId("login-error").textContent = error.status === 401 ? "That is not its token." : error.message;
+    byId("login-error").textContent = error.status === 401 ? t("login.wrong") : error.message;
   }
 }

@@ -2,9 +2,11 @@
 // into view, pictures once the page has almost come to rest.
 
 import { thumbnail, timeline, photos, whyGone } from "./api.js";
-import { byId, clip, count, day, el, fullMonth } from "./draw.js";
+import { byId, clip, el, fullMonth } from "./draw.js";
 import { Layout } from "./layout.js";
 import { star } from "./stars.js";
+import { inWords, title, whereWhen } from "./titles.js";
+import { t } from "./words.js";
 
 const PAGE = 200, BEYOND = 500, FAST = 4, REST = 110; // photos; pixels beyond the view; pixels a millisecond; ms
 const AGAIN = 2000; // ms until a picture is asked for again that the server had no time for
@@ -121,7 +123,7 @@ export class Browse {
     const node = el("div", { role: "row", "aria-rowindex": index + 1, class: month ? "month" : "row" });
     node.style.transform = `translateY(${top}px)`;
     if (month) {
-      node.append(el("div", { role: "rowheader", "aria-colspan": this.layout.columns }, el("h2", {}, name(month)), el("span", {}, count(month.photos, "photo"))));
+      node.append(el("div", { role: "rowheader", "aria-colspan": this.layout.columns }, el("h2", {}, name(month)), el("span", {}, t("photos", { n: month.photos }))));
       return node;
     }
     node.style.height = `${this.layout.cell}px`;
@@ -140,14 +142,14 @@ export class Browse {
   // What a cell says of its photo, once the photo is known.
   dress(node) {
     const at = Number(node.dataset.at), hit = this.list[at];
-    if (!hit) return node.setAttribute("aria-label", "A photo that is still being fetched");
+    if (!hit) return node.setAttribute("aria-label", t("photo.coming"));
     if (node.dataset.row !== String(hit.row)) {
-      node.dataset.row = hit.row;
+      Object.assign(node.dataset, { row: hit.row, photo: hit.id });
       node.replaceChildren(el("span", { class: "tick", "aria-hidden": "true" }), star(hit, -1));
     }
     const picked = this.selection.has(hit.id);
     node.setAttribute("aria-selected", picked);
-    node.setAttribute("aria-label", [hit.id, day(hit.taken_at) ?? "no date", hit.favourite ? "favourite" : ""].filter(Boolean).join(", "));
+    node.setAttribute("aria-label", [title(hit), whereWhen(hit), hit.favourite ? t("favourite.key") : ""].filter(Boolean).join(", "));
   }
 
   dressAll() {
@@ -288,8 +290,8 @@ export class Browse {
 
   jumps() {
     const years = Map.groupBy(this.shelf.months, (month) => new Date(month.start).getUTCFullYear());
-    byId("jump").replaceChildren(el("option", { value: "" }, "Jump to…"), ...[...years].map(([year, months]) =>
-      el("optgroup", { label: `${year}: ${count(months.reduce((sum, month) => sum + month.photos, 0), "photo")}` },
+    byId("jump").replaceChildren(el("option", { value: "" }, t("jump.to")), ...[...years].map(([year, months]) =>
+      el("optgroup", { label: t("pair", { name: String(year), text: t("photos", { n: months.reduce((sum, month) => sum + month.photos, 0) }) }) },
         months.map((month) => el("option", { value: month.start }, fullMonth(month.start))))));
     byId("jump").disabled = !this.shelf.months.length;
   }
@@ -337,9 +339,9 @@ export class Browse {
   }
 }
 
-const name = (month) => (month.start === null ? "Without a date" : fullMonth(month.start));
+const name = (month) => (month.start === null ? t("undated") : fullMonth(month.start));
 
-export const asHit = (photo) => ({ ...photo, memory: null, parts: {}, matched: [], score: null, rank: null, lat: null });
+export const asHit = (photo) => ({ ...photo, place: inWords(photo.place), memory: null, parts: {}, matched: [], score: null, rank: null, lat: null });
 
 function picture(hit) {
   const image = el("img", { alt: "", decoding: "async", draggable: "false" });

@@ -1,4 +1,6 @@
-// Elements, and how numbers and days are written. Text only ever becomes text nodes: what an album holds is not markup.
+// Elements, and how days are written. Text only ever becomes text nodes: what an album holds is not markup.
+
+import { locale, named, number, t } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,18 +18,19 @@ export const el = (tag, attributes, ...children) => fill(document.createElement(
 export const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 export const byId = (id) => document.getElementById(id);
 
-const DAY = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short", year: "numeric" });
-const MOMENT = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", dateStyle: "full", timeStyle: "short" });
-const MONTH = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", month: "short", year: "numeric" });
-const FULL_MONTH = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", month: "long", year: "numeric" });
+const DAY = new Intl.DateTimeFormat(locale, { timeZone: "UTC", day: "numeric", month: "short", year: "numeric" });
+const MOMENT = new Intl.DateTimeFormat(locale, { timeZone: "UTC", dateStyle: "full", timeStyle: "short" });
+const LONG_DAY = new Intl.DateTimeFormat(locale, { timeZone: "UTC", dateStyle: "long" });
+const MONTH = new Intl.DateTimeFormat(locale, { timeZone: "UTC", month: "short", year: "numeric" });
+const FULL_MONTH = new Intl.DateTimeFormat(locale, { timeZone: "UTC", month: "long", year: "numeric" });
 const said = (format, time) => (time === null || Math.abs(time) > 8.64e15 ? null : format.format(time));
 
 export const day = (time) => said(DAY, time);
+export const longDay = (time) => said(LONG_DAY, time);
 export const moment = (time) => said(MOMENT, time);
 export const month = (time) => said(MONTH, time);
 export const fullMonth = (time) => said(FULL_MONTH, time);
-export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
-export const ms = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
+export const ms = (value) => number(value, value >= 100 ? 0 : value >= 10 ? 1 : 2);
 export const percent = (share) => (share >= 0.995 ? "> 99 %" : share < 0.01 ? "< 1 %" : `${Math.round(100 * share)} %`);
 // A time in a clip, or its length: 0:12, 1:02:05.
 export const clock = (seconds) => {
@@ -35,7 +38,7 @@ export const clock = (seconds) => {
   const minutes = Math.floor(whole / 60), hours = Math.floor(minutes / 60);
   return hours ? `${hours}:${two(minutes % 60)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
 };
-export const degrees = (lat, lon) => `${Math.abs(lat).toFixed(2)}° ${lat < 0 ? "S" : "N"}, ${Math.abs(lon).toFixed(2)}° ${lon < 0 ? "W" : "E"}`;
+export const degrees = (lat, lon) => `${t(lat < 0 ? "south" : "north", { value: number(Math.abs(lat), 2) })}, ${t(lon < 0 ? "west" : "east", { value: number(Math.abs(lon), 2) })}`;
 export const clip = (text, length) => (text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text);
 
 // Hits that would cover one another share a marker, "1 2" or "1+5". `place(hit)` is [x, y] in pixels.
@@ -69,18 +72,6 @@ export function light(root, row) {
 }
 
 // The summands of a score, in the order they are drawn. A name that is not here is shown as the engine gives it.
-export const PARTS = {
-  text: "memory’s meaning",
-  image: "what it shows",
-  words: "same words",
-  coverage: "words covered",
-  context_words: "words around it",
-  context_coverage: "the talk around it",
-  entity: "linked entity",
-  related: "what is known of it",
-  cue: "time and place fit",
-  unknown: "what nobody has told",
-  cosine: "cosine",
-};
-export const partClass = (name) => `part part-${name in PARTS ? name : "other"}`;
-export const partName = (name) => PARTS[name] ?? name;
+export const PARTS = ["text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue", "unknown", "cosine", "product"];
+export const partClass = (name) => `part part-${PARTS.includes(name) ? name : "other"}`;
+export const partName = (name) => named(`part.${name}`, name);

@@ -1,7 +1,8 @@
 // The entity subgraph that was walked, in three columns: the refined query, the nodes over δ, the hits that they lead to.
 
 import { thumbnail } from "./api.js";
-import { clip, count, svg } from "./draw.js";
+import { clip, svg } from "./draw.js";
+import { number, t } from "./words.js";
 
 const ROW = 44, PAD = 26, R = 17;
 
@@ -14,7 +15,7 @@ export function drawGraph(box, note, { answer, subgraph }) {
   const entities = subgraph.entities;
   const linked = hits.filter((hit) => subgraph.mentions.some(([, row]) => row === hit.row)).slice(0, 8);
   if (!entities.length) {
-    note.textContent = `No entity of these photos is as similar to “${clip(trace.refined, 60)}” as δ = ${trace.delta}: the graph adds nothing here.`;
+    note.textContent = t("graph.none", { query: clip(trace.refined, 60), delta: number(trace.delta, 2) });
     return box.replaceChildren();
   }
   const most = Math.max(entities.length, linked.length, 2), height = 2 * PAD + (most - 1) * ROW;
@@ -34,15 +35,15 @@ export function drawGraph(box, note, { answer, subgraph }) {
   root.append(...entities.map((e) => entityNode(e, columns[1], at.get(e.row))));
   root.append(svg("clipPath", { id: "disc", clipPathUnits: "objectBoundingBox" }, svg("circle", { cx: 0.5, cy: 0.5, r: 0.5 })));
   root.append(...linked.map((hit) => photoNode(hit, columns[2], to.get(hit.row))));
-  note.textContent = `${count(entities.length, "node")} over δ = ${trace.delta} from ${count(trace.linked, "photo")}; ${linked.length} of the hits hang on them.`;
-  root.setAttribute("aria-label", `${note.textContent} Nodes: ${entities.map((e) => `${e.name} ${e.similarity.toFixed(2)}`).join(", ")}`);
+  note.textContent = t("graph.note", { nodes: t("nodes", { n: entities.length }), delta: number(trace.delta, 2), photos: t("photos", { n: trace.linked }), n: linked.length });
+  root.setAttribute("aria-label", t("graph.label", { note: note.textContent, names: entities.map((e) => `${e.name} ${number(e.similarity, 2)}`).join(", ") }));
   return box.replaceChildren(root);
 }
 
 function entityNode(entity, x, y) {
   return svg("g", { class: `node entity kind-${entity.kind}` }, svg("rect", { x: x - 70, y: y - 15, width: 140, height: 30, rx: 15 }),
-    svg("text", { x, y: y - 0.5 }, clip(entity.name, 19)), svg("text", { class: "small", x, y: y + 10.5 }, `${entity.kind} ${entity.similarity.toFixed(2)}`),
-    svg("title", {}, `${entity.name} (${entity.kind}): similarity ${entity.similarity.toFixed(3)}, ${count(entity.photos, "photo")}`));
+    svg("text", { x, y: y - 0.5 }, clip(entity.name, 19)), svg("text", { class: "small", x, y: y + 10.5 }, `${entity.kind} ${number(entity.similarity, 2)}`),
+    svg("title", {}, t("graph.node", { name: entity.name, kind: entity.kind, similarity: number(entity.similarity, 3), photos: t("photos", { n: entity.photos }) })));
 }
 
 function photoNode(hit, x, y) {

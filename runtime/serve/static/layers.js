@@ -1,33 +1,32 @@
 // Each layer's milliseconds and the photos it left, as a table with bars.
 
-import { clip, count, el, ms } from "./draw.js";
-
-const NAMES = { cube: "Cube", kdtree: "K-D tree", refine: "Refine", graph: "Entity graph", vectors: "Vectors" };
+import { clip, el, ms } from "./draw.js";
+import { named, number, t } from "./words.js";
 
 // What each layer did, in a line. A layer that is not here is shown by its name and its time.
-function doings(t) {
+function doings(trace) {
   return {
-    cube: [...t.cues, ...t.cube_lines].join("; ") || "no time and no place in the query",
-    kdtree: t.cubes.length === 0 ? "the whole tree" : t.widened ? "nothing fits the cues: all are ranked" : "inside the cube, or of unknown time or place",
-    refine: `${t.refined_by}: “${clip(t.refined, 80)}”`,
-    graph: `${count(t.entities.length, "node")} over δ = ${t.delta}, linked to ${count(t.linked, "photo")}`,
-    vectors: t.plan,
+    cube: [...trace.cues, ...trace.cube_lines].join("; ") || t("layer.cube.none"),
+    kdtree: t(`layer.kdtree.${trace.cubes.length === 0 ? "all" : trace.widened ? "widened" : "some"}`),
+    refine: `${trace.refined_by}: “${clip(trace.refined, 80)}”`,
+    graph: t("layer.graph.did", { nodes: t("nodes", { n: trace.entities.length }), delta: number(trace.delta, 2), photos: t("photos", { n: trace.linked }) }),
+    vectors: trace.plan,
   };
 }
 
-const leftAfter = (t) => ({ cube: t.left.album, kdtree: t.left.cube, refine: t.left.cube, graph: t.left.graph, vectors: t.left.vectors });
+const leftAfter = ({ left }) => ({ cube: left.album, kdtree: left.cube, refine: left.cube, graph: left.graph, vectors: left.vectors });
 
 export function drawLayers(box, total, trace) {
   const did = doings(trace), left = leftAfter(trace), spent = Object.entries(trace.milliseconds);
   const most = Math.max(...spent.map(([, value]) => value), 0.01), all = trace.left.album || 1;
   const sum = spent.reduce((before, [, value]) => before + value, 0);
-  total.textContent = `${ms(sum)} ms${trace.load_ms >= 1 ? ` + ${ms(trace.load_ms)} ms to open the models` : ""}`;
+  total.textContent = `${ms(sum)} ms${trace.load_ms >= 1 ? t("layers.opening", { ms: ms(trace.load_ms) }) : ""}`;
   const rows = spent.map(([name, value]) => el("tr", {},
-    el("th", { scope: "row" }, NAMES[name] ?? name, el("small", {}, clip(did[name] ?? "", 160))),
+    el("th", { scope: "row" }, named(`layer.${name}`, name), el("small", {}, clip(did[name] ?? "", 160))),
     el("td", { class: "meter" }, bar("ms", value / most), el("span", {}, ms(value))),
-    el("td", { class: "meter" }, left[name] === undefined ? "" : bar("left", left[name] / all), el("span", {}, left[name]?.toLocaleString("en") ?? ""))));
+    el("td", { class: "meter" }, left[name] === undefined ? "" : bar("left", left[name] / all), el("span", {}, left[name] === undefined ? "" : number(left[name])))));
   box.replaceChildren(el("table", { class: "layers" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Layer"), el("th", { scope: "col" }, "Milliseconds"), el("th", { scope: "col" }, "Photos left"))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("layer")), el("th", { scope: "col" }, t("layers.ms")), el("th", { scope: "col" }, t("layers.left")))),
     el("tbody", {}, rows)));
 }
 

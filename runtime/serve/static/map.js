@@ -2,7 +2,8 @@
 
 import "./trusted.js";
 import "./vendor/leaflet.js";
-import { count, degrees, el, light, markers, svg } from "./draw.js";
+import { degrees, el, light, markers, svg } from "./draw.js";
+import { t } from "./words.js";
 
 const L = globalThis.L;
 // Outlines that cross the antimeridian run on beyond 180°; the world before and after this one shows their other half.
@@ -59,7 +60,7 @@ export class AlbumMap {
     // Names and numbered markers avoid each other in pixels, so they are laid out anew for each view, in a drawing of their own.
     this.above = svg("g");
     this.leaflet.createPane("labels").append(svg("svg", { class: "above leaflet-zoom-hide", "aria-hidden": "true" }, this.above));
-    this.leaflet.on("moveend resize", () => this.label()); // zooming ends in moveend, too
+    this.leaflet.on("zoom moveend resize", () => this.label()); // two fingers zoom without an end between
     new ResizeObserver(() => this.resize()).observe(box);
   }
 
@@ -109,9 +110,12 @@ export class AlbumMap {
     this.leaflet.zoomIn(steps * this.leaflet.options.zoomDelta);
   }
 
+  // A map that was hidden has no size to fit anything into.
   resize() {
+    const hidden = !this.leaflet.getSize().x;
     this.leaflet.invalidateSize({ animate: false });
     this.limit();
+    if (hidden && this.leaflet.getSize().x) this.fit();
   }
 
   limit() {
@@ -151,10 +155,10 @@ export class AlbumMap {
   }
 
   words() {
-    const boxes = this.cubes.length ? `${count(this.cubes.length, "box", "boxes")} from the query; ` : "";
-    const hits = this.hits.length ? `${count(this.hits.length, "hit")} with a position; ` : "";
+    const boxes = this.cubes.length ? t("cubes", { n: this.cubes.length }) : "";
+    const hits = this.hits.length ? t("hits", { n: this.hits.length }) : "";
     const total = this.places.reduce((sum, place) => sum + place.photos, 0);
-    return `${boxes}${hits}${count(total, "photo")} of the album placed${this.unplaced ? `, ${this.unplaced.toLocaleString("en")} without a place` : ""}`;
+    return `${boxes}${hits}${t("placed", { n: total })}${this.unplaced ? t("placed.rest", { n: this.unplaced }) : ""}`;
   }
 }
 
@@ -165,7 +169,7 @@ function box(cube) {
 
 // A tooltip takes an element: a string would be read as markup, and a place's name is the album's text.
 function dot(place) {
-  const words = `${count(place.photos, "photo")} near ${place.name ?? degrees(place.lat, place.lon)}`;
+  const words = t("map.near", { photos: t("photos", { n: place.photos }), place: place.name ?? degrees(place.lat, place.lon) });
   return L.circleMarker([place.lat, place.lon], { className: "place", radius: Math.min(7, 2.4 + Math.log2(place.photos) * 0.6) })
     .bindTooltip(el("span", {}, words));
 }

@@ -1,25 +1,20 @@
 // What the album knows about its owner: listed by kind, shown with its sources and history, added to, corrected and forgotten.
 
 import * as api from "./api.js";
-import { byId, clip, count, el, moment } from "./draw.js";
+import { byId, clip, el, moment } from "./draw.js";
 import { Talk } from "./talk.js";
+import { number, t } from "./words.js";
 
-const KINDS = {
-  core: ["About you", "Facts that hold until you say otherwise."],
-  procedural: ["Goals and habits", "What you want to do, and what you always do."],
-  semantic: ["What you said", "Sentences of yours, and notes."],
-  episodic: ["What happened", "Each conversation, in short."],
-};
-const ORIGINS = { rules: "drawn", llm: "drawn by the language model", person: "written by you" };
+const KINDS = ["core", "procedural", "semantic", "episodic"];
 const PAGE = 50;
 
 // A memory without a name of its own is filed under a number, which says nothing to a reader.
-const about = (memory) => (memory.block === "persona" ? memory.key.replace(/^persona: /, "how to answer you: ") : /^(turn|note) \d+$/.test(memory.key) ? "" : memory.key);
+const about = (memory) => (memory.block === "persona" ? t("memory.how", { text: memory.key.replace(/^persona: /, "") }) : /^(turn|note) \d+$/.test(memory.key) ? "" : memory.key);
 
 function source(memory) {
-  const from = memory.turns ? `from ${count(memory.turns, "thing you said", "things that were said")}` : "";
-  const past = memory.past ? (memory.ends === null ? "no longer so" : `no longer so since ${moment(memory.ends)}`) : "";
-  return [`${ORIGINS[memory.origin]} ${from}`.trim(), past, memory.sharing === "high" ? "may be exported" : ""].filter(Boolean).join(" · ");
+  const from = memory.turns ? t("memory.turns", { n: memory.turns }) : "";
+  const past = memory.past ? (memory.ends === null ? t("memory.past") : t("memory.past.since", { when: moment(memory.ends) })) : "";
+  return [`${t(`origin.${memory.origin}`)} ${from}`.trim(), past, memory.sharing === "high" ? t("memory.shared") : ""].filter(Boolean).join(" · ");
 }
 
 const quote = (over, text) => el("blockquote", {}, el("small", {}, over), clip(text, 2000));
@@ -52,7 +47,7 @@ export class Memory {
 
   // Lists everything anew; what an earlier call still waits for is then not shown.
   async refresh() {
-    const mine = (this.load += 1), kinds = Object.keys(KINDS), past = byId("own-past").checked;
+    const mine = (this.load += 1), kinds = KINDS, past = byId("own-past").checked;
     const pages = await Promise.all(kinds.map((kind) => api.memories(kind, past, PAGE, 0)));
     if (mine === this.load) byId("own-kinds").replaceChildren(...kinds.map((kind, i) => this.section(kind, past, pages[i])));
   }
@@ -99,22 +94,22 @@ export class Memory {
       byId("own-add").reset();
       this.wantKey();
       field.focus();
-      byId("own-status").textContent = "Added.";
+      byId("own-status").textContent = t("memory.added");
     });
   }
 
   section(kind, past, page) {
-    const [title, note] = KINDS[kind], list = el("ul", {}, page.memories.map((memory) => this.row(memory)));
+    const title = t(`kind.${kind}`), note = t(`kind.${kind}.note`), list = el("ul", {}, page.memories.map((memory) => this.row(memory)));
     const more = el("button", { type: "button", class: "small", onclick: () => this.run(async () => {
       const next = await api.memories(kind, past, PAGE, list.childElementCount), first = list.childElementCount;
       list.append(...next.memories.map((memory) => this.row(memory)));
       more.hidden = !next.memories.length || list.childElementCount >= next.total;
       list.children[first]?.querySelector("button").focus();
-    }) }, "Show more");
+    }) }, t("more"));
     more.hidden = page.memories.length >= page.total;
     return el("section", { class: "panel", "aria-labelledby": `own-${kind}` },
-      el("div", { class: "panel-head" }, el("h2", { id: `own-${kind}`, tabindex: -1 }, title), el("span", { class: "total" }, page.total.toLocaleString("en"))),
-      el("p", { class: "note" }, page.total ? note : `${note} Nothing yet.`), list, more);
+      el("div", { class: "panel-head" }, el("h2", { id: `own-${kind}`, tabindex: -1 }, title), el("span", { class: "total" }, number(page.total))),
+      el("p", { class: "note" }, page.total ? note : `${note} ${t("memory.nothing")}`), list, more);
   }
 
   row(memory) {
@@ -122,10 +117,10 @@ export class Memory {
     node.append(
       el("p", {}, about(memory) ? [el("strong", {}, about(memory)), " "] : null, memory.text),
       el("p", { class: "did" }, when(memory.at), ` · ${source(memory)}`),
-      el("details", { ontoggle: (event) => this.unfold(memory, event.currentTarget) }, el("summary", { "aria-label": `Where it comes from: ${name}` }, "Where it comes from")),
+      el("details", { ontoggle: (event) => this.unfold(memory, event.currentTarget) }, el("summary", { "aria-label": t("memory.whence.of", { name }) }, t("memory.whence"))),
       el("div", { class: "tools" },
-        memory.past ? null : el("button", { type: "button", "aria-label": `Edit: ${name}`, onclick: () => this.edit(memory, node) }, "Edit"),
-        el("button", { type: "button", "aria-label": `Forget: ${name}`, onclick: () => this.ask(memory) }, "Forget…")));
+        memory.past ? null : el("button", { type: "button", "aria-label": t("memory.edit.of", { name }), onclick: () => this.edit(memory, node) }, t("memory.edit")),
+        el("button", { type: "button", "aria-label": t("forget.of", { name }), onclick: () => this.ask(memory) }, t("forget"))));
     return node;
   }
 
@@ -137,11 +132,11 @@ export class Memory {
       if (box.childElementCount > 1) return;
       const part = (title, items, line) => (items.length ? [el("h3", {}, title), ...items.map(line)] : []);
       const parts = [
-        ...part("Said", known.said, (turn) => quote(`${turn.speaker}, ${moment(turn.at)}`, turn.text)),
-        ...part("Other values", known.others, (other) => quote(`${moment(other.at)}${other.past ? ", no longer so" : ""}`, other.text)),
-        ...part("Also drawn from this", known.drawn, (other) => quote(KINDS[other.kind][0], other.text)),
+        ...part(t("memory.said"), known.said, (turn) => quote(`${turn.speaker}, ${moment(turn.at)}`, turn.text)),
+        ...part(t("memory.others"), known.others, (other) => quote(`${moment(other.at)}${other.past ? `, ${t("memory.past")}` : ""}`, other.text)),
+        ...part(t("memory.drawn"), known.drawn, (other) => quote(t(`kind.${other.kind}`), other.text)),
       ];
-      box.append(...(parts.length ? parts : [el("p", {}, "You wrote it down; it replaced nothing.")]));
+      box.append(...(parts.length ? parts : [el("p", {}, t("memory.yours"))]));
     });
   }
 
@@ -159,7 +154,7 @@ export class Memory {
   }
 
   edit(memory, node) {
-    const field = el("textarea", { rows: 2, maxlength: 2000, required: true, "aria-label": `Corrected words of: ${clip(memory.text, 60)}` });
+    const field = el("textarea", { rows: 2, maxlength: 2000, required: true, "aria-label": t("memory.edit.label", { name: clip(memory.text, 60) }) });
     field.value = memory.text;
     const back = () => {
       const old = this.row(memory);
@@ -170,11 +165,11 @@ export class Memory {
       event.preventDefault();
       this.change(() => api.editMemory(memory.id, field.value), ({ id }) => {
         (document.querySelector(`[data-id="${id}"] .tools button`) ?? byId(`own-${memory.kind}`)).focus();
-        byId("own-status").textContent = "Corrected; the earlier words are kept as past.";
+        byId("own-status").textContent = t("memory.corrected");
       });
     };
     const form = el("form", { onsubmit: save, onkeydown: (event) => event.key === "Escape" && (event.stopPropagation(), back()) }, field,
-      el("div", { class: "tools" }, el("button", { type: "submit" }, "Save"), el("button", { type: "button", onclick: back }, "Cancel")));
+      el("div", { class: "tools" }, el("button", { type: "submit" }, t("save")), el("button", { type: "button", onclick: back }, t("cancel"))));
     node.replaceChildren(form);
     field.focus();
   }
@@ -185,20 +180,20 @@ export class Memory {
     const dialog = byId("forget");
     if (dialog.open || byId("own").hidden) return;
     this.chosen = memory;
-    const said = known?.said.length ? `${count(known.said.length, "thing that was said", "things that were said")}, which it was drawn from` : "";
-    const drawn = known?.drawn.length ? `${count(known.drawn.length, "memory", "memories")} drawn from the same` : "";
-    const too = [said, drawn].filter(Boolean).join(", and ");
+    const said = known?.said.length ? t("forget.said", { n: known.said.length }) : "";
+    const drawn = known?.drawn.length ? t("forget.drawn", { n: known.drawn.length }) : "";
+    const too = [said, drawn].filter(Boolean).join(t("forget.and"));
     byId("forget-text").textContent = memory.text;
-    byId("forget-says").textContent = known && !memory.turns ? "It goes for good." :
-      `It goes for good, and with it ${too || "what it was drawn from"}. Everything else that was drawn or answered from that goes too.`;
+    byId("forget-says").textContent = known && !memory.turns ? t("forget.alone") :
+      t("forget.too", { too: too || t("forget.source") });
     dialog.showModal();
   }
 
   forget(memory) {
     return this.change(() => api.forgetMemory(memory.id), (gone) => {
       byId(`own-${memory.kind}`).focus();
-      const turns = gone.turns.length ? ` and ${count(gone.turns.length, "thing that was said", "things that were said")}` : "";
-      byId("own-status").textContent = `Forgotten: ${count(gone.memories.length, "memory", "memories")}${turns}.`;
+      const turns = gone.turns.length ? t("forget.turns", { n: gone.turns.length }) : "";
+      byId("own-status").textContent = t("forget.done", { memories: t("memories", { n: gone.memories.length }), turns });
     });
   }
 }

@@ -1,8 +1,9 @@
 // The selected photos, the bar that says what can be done with them, and how they are taken along as files or as a list.
 
 import { fetched, select } from "./api.js";
-import { byId, count, el } from "./draw.js";
+import { byId, el } from "./draw.js";
 import { say, setFavourite } from "./stars.js";
+import { number, t } from "./words.js";
 
 export class Selection {
   constructor() {
@@ -45,7 +46,7 @@ export class Selection {
   draw() {
     byId("picked").hidden = !this.size;
     document.body.classList.toggle("picking", this.size > 0);
-    byId("pick-count").textContent = `${this.size.toLocaleString("en")} selected`;
+    byId("pick-count").textContent = t("selected", { n: this.size });
     this.changed();
   }
 
@@ -61,13 +62,13 @@ export class Selection {
   }
 
   tell(made, kind) {
-    const stay = made.stay ? `${count(made.stay, "photo")} ${made.stay === 1 ? "is" : "are"} labelled to stay on this device, and left out.` : "";
-    const gone = made.gone ? `${count(made.gone, "photo")} ${made.gone === 1 ? "has" : "have"} no picture file any more.` : "";
+    const stay = made.stay ? t("save.stay", { n: made.stay }) : "";
+    const gone = made.gone ? t("save.gone", { n: made.gone }) : "";
     byId("take-says").replaceChildren(...[stay, gone].filter(Boolean).map((text) => el("p", {}, text)));
     const act = (label, todo, kept = false) => el("button", { type: "button", class: kept ? "go" : "small", onclick: () => { byId("take").close(); todo(); } }, label);
     byId("take-acts").replaceChildren(
-      made.stay ? act(`Also ${made.stay === 1 ? "that one" : `those ${made.stay.toLocaleString("en")}`}`, () => this.take(kind, true)) : "",
-      made.photos ? act(`Save ${count(made.photos, "photo")}`, () => save(made, kind), true) : "");
+      made.stay ? act(t("save.also", { n: made.stay }), () => this.take(kind, true)) : "",
+      made.photos ? act(t("save.some", { photos: t("photos", { n: made.photos }) }), () => save(made, kind), true) : "");
     byId("take").showModal();
   }
 }
@@ -78,5 +79,5 @@ function save(made, kind) {
   document.body.append(link);
   link.click();
   link.remove();
-  say(kind === "zip" ? `Saving ${count(made.photos, "photo")}, ${(made.bytes / 1e6).toFixed(1)} MB` : `Saving a list of ${count(made.photos, "photo")}`);
+  say(t(kind === "zip" ? "saving.photos" : "saving.list", { photos: t("photos", { n: made.photos }), mb: number(made.bytes / 1e6, 1) }));
 }

@@ -2,8 +2,8 @@
 
 import { el } from "./draw.js";
 import { picture } from "./photos.js";
-
-const SAID = { image: "by what the pictures show", text: "by what is said: it has no picture to compare" };
+import { title } from "./titles.js";
+import { t } from "./words.js";
 
 export const asHits = ({ channel, photos }) =>
   photos.map((photo, i) => ({ ...photo, rank: i + 1, score: photo.cosine, probability: null, parts: { [channel]: photo.cosine }, matched: [] }));
@@ -12,7 +12,7 @@ export const asHits = ({ channel, photos }) =>
 export function compared({ asked, channel }, open) {
   const hit = { ...asked, rank: null, score: null, parts: {}, matched: [] };
   return [
-    el("span", { class: "thumbs" }, el("button", { type: "button", "data-row": asked.row, "aria-label": `The photo compared: ${asked.id}`, onclick: () => open(hit) },
+    el("span", { class: "thumbs" }, el("button", { type: "button", "data-row": asked.row, "aria-label": t("like.of", { id: title(hit) }), onclick: () => open(hit) },
       picture(asked.row, 320))),
-    el("span", { class: "cue" }, SAID[channel])];
+    el("span", { class: "cue" }, t(`like.${channel}`))];
 }

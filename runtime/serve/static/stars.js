@@ -1,7 +1,8 @@
 // Favourites: the star on a photo, and the line that takes the last marking back.
 
 import { mark } from "./api.js";
-import { byId, count, el } from "./draw.js";
+import { byId, el } from "./draw.js";
+import { t } from "./words.js";
 
 const SHOWN = 8000; // ms that the line stays
 const listeners = [];
@@ -22,7 +23,7 @@ export function star(hit, tabindex = 0) {
 
 function draw(node, favourite) {
   node.setAttribute("aria-pressed", Boolean(favourite));
-  node.setAttribute("aria-label", "Favourite");
+  node.setAttribute("aria-label", t("favourite"));
   node.textContent = favourite ? "★" : "☆";
 }
 
@@ -31,8 +32,7 @@ export async function setFavourite(ids, favourite, undone = false) {
     const changed = await mark(ids, favourite), all = new Set(changed.ids);
     for (const node of document.querySelectorAll(".star")) if (all.has(node.dataset.photo)) draw(node, favourite);
     for (const told of listeners) told(all, favourite, changed.edition);
-    const said = favourite ? "is a favourite" : "is no favourite any more", many = favourite ? "are favourites" : "are no favourites any more";
-    say(`${count(changed.ids.length, "photo")} ${changed.ids.length === 1 ? said : many}`,
+    say(t(favourite ? "favourites.more" : "favourites.less", { n: changed.ids.length }),
       undone || !changed.ids.length ? null : () => setFavourite(changed.ids, !favourite, true));
   } catch (error) {
     say(error.message);
@@ -42,7 +42,7 @@ export async function setFavourite(ids, favourite, undone = false) {
 // One line at the foot of the page, for a while, and how to undo what it says.
 export function say(text, undo = null) {
   const line = byId("said");
-  line.replaceChildren(el("span", {}, text), undo ? el("button", { type: "button", class: "small", onclick: undo }, "Undo") : "");
+  line.replaceChildren(el("span", {}, text), undo ? el("button", { type: "button", class: "small", onclick: undo }, t("undo")) : "");
   line.classList.add("up");
   clearTimeout(gone);
   gone = setTimeout(() => line.classList.remove("up"), SHOWN);

@@ -3,6 +3,8 @@
 import * as api from "./api.js";
 import { byId, clip, el } from "./draw.js";
 import { glimpse, thumbnails } from "./photos.js";
+import { entitle, title } from "./titles.js";
+import { t } from "./words.js";
 
 // `stranger()` is called where the server wants its token, `learnt()` after each turn that was stored, `open(hits, at, within)`
 // shows a photo large, and `goTo(id)` a memory's entry.
@@ -24,7 +26,7 @@ export class Talk {
     this.shown = hit;
     const box = byId("talk-shown");
     box.hidden = !hit;
-    box.replaceChildren(...(hit ? [thumbnails([hit], this.open), el("span", {}, clip(hit.id, 80)), el("button", { type: "button", class: "small", onclick: () => this.show(null) }, "Leave it out")] : []));
+    box.replaceChildren(...(hit ? [thumbnails([hit], this.open), el("span", {}, title(hit)), el("button", { type: "button", class: "small", onclick: () => this.show(null) }, t("talk.without"))] : []));
     byId("talk-text").focus();
   }
 
@@ -46,7 +48,7 @@ export class Talk {
       if (last) await this.ended(last, turn, answer);
     } catch (error) {
       if (error.status === 401) this.stranger();
-      turn.append(el("p", { class: "wrong" }, error.name === "AbortError" ? "Stopped." : error.message));
+      turn.append(el("p", { class: "wrong" }, error.name === "AbortError" ? t("stopped") : error.message));
     } finally {
       this.running = null;
       byId("talk-stop").hidden = true;
@@ -61,11 +63,11 @@ export class Talk {
     if (line.text) answer.textContent = line.text;
     if (line.failed) turn.append(el("p", { class: "wrong" }, line.failed));
     if (line.memories.length) {
-      turn.append(el("div", { class: "from", role: "group", "aria-label": "From these memories" }, line.memories.map((memory) =>
-        el("button", { type: "button", class: "small", onclick: () => this.goTo(memory.id) }, `From ${memory.id}: ${clip(memory.text, 60)}`))));
+      turn.append(el("div", { class: "from", role: "group", "aria-label": t("talk.memories") }, line.memories.map((memory) =>
+        el("button", { type: "button", class: "small", onclick: () => this.goTo(memory.id) }, t("talk.from", { id: memory.id, text: clip(memory.text, 60) })))));
     }
     const photos = await Promise.all(line.photos.map((row) => api.photo(row).catch(() => null)));
-    if (photos.some(Boolean)) turn.append(thumbnails(photos.filter(Boolean).map(glimpse), this.open));
+    if (photos.some(Boolean)) turn.append(thumbnails(await entitle(photos.filter(Boolean).map(glimpse)), this.open));
     turn.scrollIntoView({ block: "nearest" });
   }
 }

@@ -1,6 +1,7 @@
 // The timeline: photos by month (by year, when the album is long), the cubes' ranges as bands, the hits as numbered marks.
 
-import { count, day, light, markers, month, svg } from "./draw.js";
+import { day, light, markers, month, svg } from "./draw.js";
+import { t } from "./words.js";
 
 const YEAR = 31556952000, HEIGHT = 122, MARKS = 13, TOP = 30, FLOOR = 98, SIDE = 14;
 
@@ -17,6 +18,8 @@ function bins(months, byYear) {
   }
   return [...out.values()];
 }
+
+const between = (cube) => t("range", { from: cube.start === null ? t("range.start") : day(cube.start), to: cube.end === null ? t("range.end") : day(cube.end) });
 
 export class Timeline {
   // `picked(start)`: called with the month, or the year, that was clicked.
@@ -50,7 +53,7 @@ export class Timeline {
     this.root.setAttribute("height", HEIGHT);
     this.note.textContent = this.words();
     this.root.setAttribute("aria-label", this.words());
-    if (!this.months.length) return this.root.replaceChildren(svg("text", { x: width / 2, y: HEIGHT / 2, class: "tick middle" }, "No photo of this album has a date"));
+    if (!this.months.length) return this.root.replaceChildren(svg("text", { x: width / 2, y: HEIGHT / 2, class: "tick middle" }, t("dated.none")));
     const first = this.months[0].start, last = this.months.at(-1).start + YEAR / 12;
     const all = bins(this.months, last - first > 25 * YEAR);
     const from = Math.min(first, all[0].start), to = Math.max(last, all.at(-1).end, from + YEAR);
@@ -64,7 +67,7 @@ export class Timeline {
     return [...ranges.values()].map((cube) => {
       const left = x(cube.start ?? from), right = x(cube.end ?? to);
       return svg("rect", { class: "cube", x: left - 1, y: 1, width: Math.max(4, right - left + 2), height: FLOOR + 1, rx: 3 },
-        svg("title", {}, `${cube.start === null ? "…" : day(cube.start)} to ${cube.end === null ? "…" : day(cube.end)}`));
+        svg("title", {}, between(cube)));
     });
   }
 
@@ -73,7 +76,7 @@ export class Timeline {
     return all.map((bin) => {
       const height = Math.max(3, Math.sqrt(bin.photos / most) * (FLOOR - TOP));
       return svg("rect", { class: "bar-month", x: x(bin.start) + 0.5, y: FLOOR - height, width: Math.max(3, x(bin.end) - x(bin.start) - 1), height, rx: 1.5, onclick: () => this.picked(bin.end - 1) },
-        svg("title", {}, `${month(bin.start)}: ${count(bin.photos, "photo")}`));
+        svg("title", {}, t("pair", { name: month(bin.start), text: t("photos", { n: bin.photos }) })));
     });
   }
 
@@ -96,9 +99,9 @@ export class Timeline {
   }
 
   words() {
-    const ranges = new Set(this.cubes.map((cube) => `${cube.start === null ? "the beginning" : day(cube.start)} to ${cube.end === null ? "the end" : day(cube.end)}`));
+    const ranges = new Set(this.cubes.map(between));
     const dated = this.months.reduce((sum, m) => sum + m.photos, 0);
-    const asked = ranges.size ? `The query means ${[...ranges].slice(0, 3).join(", or ")}${ranges.size > 3 ? ", …" : ""}; ` : "";
-    return `${asked}${count(dated, "photo")} dated${this.undated ? `, ${this.undated.toLocaleString("en")} without a date` : ""}`;
+    const asked = ranges.size ? t("meant", { ranges: [...ranges].slice(0, 3).join(t("meant.or")) + (ranges.size > 3 ? ", …" : "") }) : "";
+    return `${asked}${t("dated", { n: dated })}${this.undated ? t("dated.rest", { n: this.undated }) : ""}`;
   }
 }

@@ -1,7 +1,8 @@
 // Photos that the person adds, by the button or by dropping them on the page: sent one by one, then indexed by the server.
 
 import * as api from "./api.js";
-import { byId, count, el } from "./draw.js";
+import { byId, el } from "./draw.js";
+import { t } from "./words.js";
 
 const LOOK = 700; // ms between two looks at how far the indexing is
 
@@ -41,9 +42,9 @@ export class Upload {
     this.refused = [];
     let sent = 0;
     for (let file = this.waiting.shift(); file; file = this.waiting.shift()) {
-      this.say(`Sending ${file.name}; ${count(this.waiting.length, "file")} to follow`);
+      this.say(t("upload.sending", { name: file.name, files: t("files", { n: this.waiting.length }) }));
       try {
-        if (file.size > this.may.largest) throw new Error(`larger than ${Math.round(this.may.largest / 1e6)} MB`);
+        if (file.size > this.may.largest) throw new Error(t("upload.large", { n: Math.round(this.may.largest / 1e6) }));
         await api.upload(file);
         sent += 1;
       } catch (error) {
@@ -52,7 +53,7 @@ export class Upload {
     }
     this.sending = false;
     if (sent) return this.watch();
-    this.say("No photo was added", this.refused);
+    this.say(t("upload.none"), this.refused);
   }
 
   async watch() {
@@ -61,7 +62,7 @@ export class Upload {
     try {
       let state = await api.uploads();
       while (["waiting", "indexing"].includes(state.state)) {
-        if (!this.sending) this.say(state.total ? `Indexing: ${state.done.toLocaleString("en")} of ${count(state.total, "photo")}` : "Indexing begins…", this.refused);
+        if (!this.sending) this.say(state.total ? t("upload.indexing", { done: state.done, photos: t("photos", { n: state.total }) }) : t("upload.begins"), this.refused);
         await new Promise((done) => setTimeout(done, LOOK));
         state = await api.uploads();
       }
@@ -74,10 +75,10 @@ export class Upload {
   }
 
   ended(state) {
-    if (state.state === "failed") return this.say(`The files are saved, but could not be indexed: ${state.error}`, this.refused);
-    const kept = state.kept_out ? `; ${state.kept_out.toLocaleString("en")} stay out, since they were removed from this album before` : "";
-    const more = state.skipped > state.skips.length ? `; the first ${state.skips.length} of ${state.skipped.toLocaleString("en")} left out` : "";
-    this.say(`${count(state.added, "photo")} added${kept}${more}`, [...this.refused, ...state.skips]);
+    if (state.state === "failed") return this.say(t("upload.failed", { error: state.error }), this.refused);
+    const kept = state.kept_out ? t("upload.kept", { n: state.kept_out }) : "";
+    const more = state.skipped > state.skips.length ? t("upload.skipped", { n: state.skips.length, all: state.skipped }) : "";
+    this.say(`${t("upload.added", { n: state.added })}${kept}${more}`, [...this.refused, ...state.skips]);
     this.added();
   }
 

@@ -4,8 +4,10 @@
 import { motion, opened, original, photo } from "./api.js";
 import { byId, clip, clock, degrees, el, moment, partClass, partName } from "./draw.js";
 import { DETAILS } from "./fields.js";
-import { film, parts, picture, sure } from "./photos.js";
+import { film, parts, picture, reasons, sure } from "./photos.js";
 import { star } from "./stars.js";
+import { entitle, title } from "./titles.js";
+import { named, number, t } from "./words.js";
 import { Zoom } from "./zoom.js";
 
 const SHOWN = /\.(jpe?g|png|webp|gif|bmp)$/i; // what browsers show of a file itself
@@ -100,13 +102,13 @@ export class Viewer {
     this.file = null;
     const play = (part) => byId("viewer-picture").replaceChildren(film(hit.row, original(hit.row), part.second ?? part.start));
     if (hit.clip) play(hit.clip);
-    else byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? hit.id, 200)));
+    else byId("viewer-picture").replaceChildren(picture(hit.row, 1600, clip(hit.memory ?? title(hit), 200)));
     this.zoom.reset();
-    byId("viewer-facts").replaceChildren(el("h2", { id: "viewer-title" }, hit.rank ? `${hit.rank}. ${hit.id}` : hit.id));
-    const known = await photo(hit.row).catch(() => null);
+    byId("viewer-facts").replaceChildren(heading(hit));
+    const [known] = await Promise.all([photo(hit.row).catch(() => null), hit.place === undefined && entitle([hit])]);
     if (hit !== this.hits[this.at] || !known) return;
     // Rows change when photos are removed: what is shown must be the photo that was asked for.
-    if (known.id !== hit.id) return byId("viewer-facts").replaceChildren(el("p", { class: "banner" }, "The album has changed: search, or open the page again."));
+    if (known.id !== hit.id) return byId("viewer-facts").replaceChildren(el("p", { class: "banner" }, t("album.changed")));
     hit.favourite = known.favourite;
     this.file = known.name;
     byId("viewer-facts").replaceChildren(...facts(hit, known));
@@ -114,27 +116,30 @@ export class Viewer {
   }
 }
 
+const heading = (hit) => el("h2", { id: "viewer-title", title: hit.id }, hit.rank ? `${hit.rank}. ${title(hit)}` : title(hit));
+
 function facts(hit, known) {
   const rows = [
-    ["Taken", moment(known.taken_at) ?? "not known"],
-    ["Where", known.lat === null ? "not known" : degrees(known.lat, known.lon)],
-    ["File", known.name ? el("a", { href: original(hit.row), target: "_blank", rel: "noopener" }, known.name) : "none"],
-    ...DETAILS.map(({ name, title }) => [title, known[name]]),
-    ["Stays", known.stays ? "on this device" : null],
-    ["Clip", known.clip && `${clock(known.clip.start)} to ${clock(known.clip.end)} of ${clock(known.clip.length)}`],
-    ["Motion", known.live && el("button", { type: "button", class: "small", onclick: () => byId("viewer-picture").replaceChildren(film(hit.row, motion(hit.row), 0)) }, "Play the Live Photo")],
-    ["Sharing", known.sharing],
-    ["Sensitivity", known.sensitivity],
+    [t("taken"), moment(known.taken_at) ?? t("unknown")],
+    [t("map"), known.lat === null ? t("unknown") : el("span", { title: degrees(known.lat, known.lon) }, hit.place ?? degrees(known.lat, known.lon))],
+    [t("file"), known.name ? el("a", { href: original(hit.row), target: "_blank", rel: "noopener" }, known.name) : t("none")],
+    ...DETAILS.map((name) => [t(`field.${name}`), named(`field.${name}.${known[name]}`, known[name])]),
+    [t("stays"), known.stays ? t("stays.here") : null],
+    [t("clip"), known.clip && t("clip.part", { start: clock(known.clip.start), end: clock(known.clip.end), length: clock(known.clip.length) })],
+    [t("motion"), known.live && el("button", { type: "button", class: "small", onclick: () => byId("viewer-picture").replaceChildren(film(hit.row, motion(hit.row), 0)) }, t("motion.play"))],
+    [t("sharing"), known.sharing],
+    [t("sensitivity"), known.sensitivity],
   ].filter(([, value]) => value);
   return [
-    el("h2", { id: "viewer-title" }, hit.rank ? `${hit.rank}. ${hit.id}` : hit.id),
+    heading(hit),
     star(hit),
     el("dl", {}, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
-    known.memories.length ? el("h3", {}, "Memories") : "",
+    known.memories.length ? el("h3", {}, t("viewer.memories")) : "",
     ...known.memories.map((memory) => el("blockquote", {}, el("span", { class: "tag" }, memory.source), " ", clip(memory.text, 2000))),
-    hit.score === null ? "" : el("h3", {}, `Why: ${sure(hit)}${hit.probability === null ? "" : `, score ${hit.score.toFixed(2)}`}`),
-    hit.score === null ? "" : el("ul", { class: "why" }, parts(hit).map(([name, value]) =>
-      el("li", {}, el("i", { class: partClass(name) }), partName(name), el("span", {}, value.toFixed(3))))),
-    hit.matched.length ? el("p", { class: "note" }, `Entities: ${hit.matched.join(", ")}`) : "",
+    hit.score === null ? "" : el("h3", {}, t("why", { sure: sure(hit) })),
+    hit.score === null || hit.probability === null ? "" : el("p", { class: "reasons" }, reasons(hit)),
+    hit.score === null ? "" : el("details", { class: "odds" }, el("summary", {}, t("why.odds")), el("p", { class: "note" }, t("score", { value: number(hit.score, 3) })),
+      el("ul", { class: "why" }, parts(hit).map(([name, value]) => el("li", {}, el("i", { class: partClass(name) }), partName(name), el("span", {}, number(value, 3)))))),
+    hit.matched.length ? el("p", { class: "note" }, t("entities.of", { names: hit.matched.join(", ") })) : "",
   ];
 }

@@ -9,6 +9,7 @@ export class Zoom {
     this.closer = closer;
     this.fingers = new Map();
     box.addEventListener("wheel", (event) => {
+      if (!this.image) return; // a clip has its player's own controls
       event.preventDefault();
       this.by(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.002)), event);
     }, { passive: false });
@@ -34,6 +35,7 @@ export class Zoom {
 
   // Zooms so that the point under the pointer, or the middle, stays where it is.
   by(factor, at = null) {
+    if (!this.image) return;
     const box = this.box.getBoundingClientRect();
     const px = at ? at.clientX - box.left - box.width / 2 : 0, py = at ? at.clientY - box.top - box.height / 2 : 0;
     const scale = Math.min(MOST, Math.max(1, this.scale * factor)), by = scale / this.scale;
@@ -41,7 +43,7 @@ export class Zoom {
     this.y = py - (py - this.y) * by;
     this.scale = scale;
     this.draw();
-    if (scale > 1.2 && this.image) this.closer(this.image);
+    if (scale > 1.2) this.closer(this.image);
   }
 
   get image() {
@@ -49,6 +51,7 @@ export class Zoom {
   }
 
   down(event) {
+    if (!this.image) return;
     this.box.setPointerCapture(event.pointerId);
     this.fingers.set(event.pointerId, event);
   }

@@ -38,6 +38,7 @@ from tests.runtime.serve.conftest import HERE, NO_LIMIT
 
 DAY = 86_400_000
 JUNE = 1_748_736_000_000  # 2025-06-01
+NO_TITLE = {"shows": None, "place": None}
 VIENNA, TOKYO = (48.2, 16.4), (35.7, 139.7)
 
 
@@ -116,7 +117,7 @@ def test_the_timeline_is_newest_first_with_months_that_count_and_pages(browser: 
     assert browser.get("/api/v1/photos?offset=99").json()["photos"] == []
     assert browser.get("/api/v1/photos?limit=501").status_code == 422
     first = browser.get("/api/v1/photos?limit=1").json()["photos"][0]
-    assert first == {"row": 5, "id": "loved.jpg", "taken_at": JUNE + 5 * DAY, "favourite": True}
+    assert first == {"row": 5, "id": "loved.jpg", "taken_at": JUNE + 5 * DAY, "favourite": True} | NO_TITLE
 
 
 @pytest.mark.parametrize(
@@ -298,3 +299,13 @@ def test_the_parts_of_a_clip_leave_as_one_file(tmp_path: Path) -> None:
     assert size == sum(file.stat().st_size for file in tmp_path.iterdir())
     with zipfile.ZipFile(io.BytesIO(b"".join(zipped(selected)))) as archive:
         assert archive.namelist() == ["beach.mp4", "b.png"]
+
+
+def test_titles_are_what_the_indexer_saw_and_rows_that_do_not_exist_are_left_out(client: TestClient) -> None:
+    found = client.post("/api/v1/search", json={"query": "coffee in Vienna", "k": 1}).json()
+    row = found["answer"]["hits"][0]["row"]
+    said = client.get("/api/v1/titles", params={"row": [row, 10_000]}).json()
+    assert said == [{"row": row, "shows": "espresso", "place": "Vienna, AT"}]
+    assert client.get("/api/v1/titles").status_code == 422
+    assert client.get("/api/v1/titles", params={"row": [0] * 101}).status_code == 422
+    assert client.get("/api/v1/titles?row=-1").status_code == 422

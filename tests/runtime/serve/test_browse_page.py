@@ -38,7 +38,7 @@ SEARCH = "new URLSearchParams(location.search)"
 
 
 def cell(name: str) -> str:
-    return f"{CELLS}.find((cell) => cell.ariaLabel.startsWith('{name},'))"
+    return f"{CELLS}.find((cell) => cell.dataset.photo === '{name}')"
 
 
 def photo(folder: Path, number: int) -> Photo:
@@ -85,7 +85,7 @@ def test_a_long_album_is_one_page_of_which_only_what_is_in_view_is_there(
 ) -> None:
     page.open(address + "/", BROWSED)
     page.picture(shots / "browse.png")
-    assert page.ask("document.querySelector('#cells .cell').ariaLabel") == "p899, 18 Jun 2025"
+    assert page.ask("document.querySelector('#cells .cell').ariaLabel") == "18 June 2025"
     assert page.ask("document.querySelector('#cells h2').textContent") == "June 2025"
     assert page.ask(f"{CELLS}.length") < 120
     page.ask("scrollTo(0, document.documentElement.scrollHeight)")
@@ -103,23 +103,23 @@ def test_a_long_album_is_one_page_of_which_only_what_is_in_view_is_there(
 
 def test_arrows_go_through_months_and_the_focus_comes_back_from_the_photo(page: Page, address: str) -> None:
     page.open(address + "/", BROWSED)
-    focused = "document.activeElement.ariaLabel"
+    focused = "document.activeElement.dataset.photo"
     page.press("/")
     page.press("ArrowDown")
-    page.wait(f"{focused} === 'p899, 18 Jun 2025'")
+    page.wait(f"{focused} === 'p899'")
     page.press("End")
-    page.wait(f"{focused} === 'p0, 1 Jan 2023' && {BROWSED}")
+    page.wait(f"{focused} === 'p0' && {BROWSED}")
     page.press("Home")
     columns = int(page.ask("document.querySelector('#cells').ariaColCount"))
     for _ in range(-(-18 // columns)):  # the last row of June's eighteen photos is above May's first
         page.press("ArrowDown")
-    page.wait(f"{focused} === 'p881, 31 May 2025'")
+    page.wait(f"{focused} === 'p881'")
     page.press("Enter")
     page.wait("document.querySelector('#viewer[open] dl')")
     page.press("ArrowRight")
-    page.wait("document.querySelector('#viewer-title').textContent === 'p880'")
+    page.wait("document.querySelector('#viewer-title').title === 'p880'")
     page.press("Escape")
-    page.wait(f"!document.querySelector('#viewer').open && {focused}.startsWith('p880,')")
+    page.wait(f"!document.querySelector('#viewer').open && {focused} === 'p880'")
     roles = page.ask(
         "['row', 'rowheader', 'gridcell'].map((r) => document.querySelector(`#cells [role=${r}]`) !== null)"
     )
@@ -247,7 +247,7 @@ def test_a_photo_is_looked_at_closely_by_keys_and_by_the_wheel(page: Page, addre
     page.press("0")
     page.wait(f"{scale} === 1")
     page.press("ArrowRight")
-    page.wait("document.querySelector('#viewer-title').textContent === 'p898'")
+    page.wait("document.querySelector('#viewer-title').title === 'p898'")
     page.press("Escape")
     page.wait("!document.querySelector('#viewer').open")
 

@@ -155,5 +155,9 @@ def test_the_page_plays_a_clip_from_the_second_that_is_meant(page: Page, place: 
         page.picture(shots / "clip.png")
         page.ask(f"{PLAYER}.muted = true, {PLAYER}.play()")
         page.wait(f"{PLAYER}.currentTime > {second}")
+        # Nothing lies over the player's bar, at the foot of it.
+        bar = "[(at.left + at.right) / 2, at.bottom - 30]"
+        x, y = page.ask(f"((at) => {bar})({PLAYER}.getBoundingClientRect())")
+        assert page.ask(f"document.elementFromPoint({x}, {y}) === {PLAYER}")
         assert page.complaints() == []
     engine.close()

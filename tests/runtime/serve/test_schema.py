@@ -30,6 +30,7 @@ OPERATIONS = (
     ("get", "/api/v1/overview"),
     ("get", "/api/v1/timeline"),
     ("get", "/api/v1/photos"),
+    ("get", "/api/v1/titles"),
     ("get", "/api/v1/uploads"),
     ("post", "/api/v1/uploads"),
     ("get", "/api/v1/albums"),
@@ -87,6 +88,7 @@ def test_every_route_is_in_the_schema_and_in_the_list_to_fuzz(promised: Any) -> 
                     "photos",
                     "memories",
                     "timeline",
+                    "titles",
                     "favourites",
                     "exports",
                 )
