@@ -4,8 +4,13 @@ interrupted export keeps.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,6 +158,23 @@ def test_a_failed_export_keeps_its_partial_folder_only_for_finished_parts(tmp_pa
         with pytest.raises(ExportError, match="too low"), bundle._keeping(stage):
             raise ExportError("too low")
         assert stage.exists() is finished
+
+
+@pytest.mark.slow
+def test_an_export_that_was_killed_with_its_workers_finishes_when_it_is_run_again(tmp_path: Path) -> None:
+    asked = ["pocket", "--parts", "text", "--targets", "onnx", "--jobs", "1", "-o", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "gamer.main", "export", *asked]
+    for seconds in (1.0, 4.0, 7.0):
+        killed = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            killed.wait(seconds)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(killed.pid, signal.SIGKILL)
+        killed.wait()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    mf.check(tmp_path / "out", mf.read(tmp_path / "out"))
 
 
 @pytest.mark.slow

@@ -51,10 +51,10 @@ def spoil(folder: Path, chance: random.Random) -> None:
         file.write_bytes(struct.pack("<Q", len(header)) + header + data[8 + length :])
     elif how == 1:
         file = chance.choice(weights + texts)
-        data = bytearray(file.read_bytes())
+        noisy = bytearray(file.read_bytes())
         for _ in range(chance.randint(1, 8)):
-            data[chance.randrange(min(len(data), 4000))] = chance.randrange(256)
-        file.write_bytes(data[: chance.choice((None, chance.randrange(len(data))))])
+            noisy[chance.randrange(min(len(noisy), 4000))] = chance.randrange(256)
+        file.write_bytes(noisy[: chance.choice((None, chance.randrange(len(noisy))))])
     else:
         file = chance.choice([*texts, folder / "config.json"])
         file.write_text(json.dumps(changed(json.loads(file.read_text(encoding="utf-8")), chance)))
