@@ -11,6 +11,7 @@ import { drawLayers } from "./layers.js";
 import { Memory } from "./memory.js";
 import { card, legend, notHere, placeholders, reach } from "./photos.js";
 import { Selection } from "./selection.js";
+import { People } from "./people.js";
 import { asHits, compared } from "./similar.js";
 import { onMarked } from "./stars.js";
 import { Timeline } from "./timeline.js";
@@ -23,6 +24,7 @@ const selection = new Selection();
 const browse = new Browse(byId("cells"), { open: (list, at) => viewer.open(list, at, byId("cells")), selection, failed: (error) => failed(error, welcome) });
 const timeline = new Timeline(byId("timeline"), byId("time-note"), (start) => browse.hidden || browse.jump(start));
 const filters = new Filters(() => submit());
+const people = new People((name) => filters.set("person", name), () => named());
 const steps = new Steps((hits, at, within) => viewer.open(hits, at, within));
 const memory = new Memory(() => login(), (hits, at, within) => viewer.open(hits, at, within));
 // The language of the address, where it has one; else the browser chooses.
@@ -50,6 +52,7 @@ async function start() {
     describe(album);
     filters.sources(album.sources);
     filters.offers(album);
+    await people.show().catch(() => null); // an album whose faces are damaged is shown all the same
     const sending = new Upload(() => browse.look());
     await sending.begin();
     byId("k").placeholder = stats.k;
@@ -60,6 +63,12 @@ async function start() {
     if (error.status === 401) return login();
     failed(error, () => location.reload());
   }
+}
+
+// Names were written to photos: the filter offers them, and the album shows itself as it is now.
+async function named() {
+  filters.offers(await api.overview());
+  browse.look();
 }
 
 function offer(albums) {
@@ -144,6 +153,7 @@ function go() {
   // A question in steps and what is like a photo go through the whole album.
   byId("filter").hidden = asks || Boolean(like);
   byId("jump").hidden = !plain;
+  byId("people").classList.toggle("gone", !plain);
   byId("skip").href = plain ? "#cells" : "#photos";
   if (!plain) selection.clear();
   if (like) return similar();
