@@ -92,6 +92,7 @@ STATIC = {
     "layout.js": "text/javascript; charset=utf-8",
     "selection.js": "text/javascript; charset=utf-8",
     "upload.js": "text/javascript; charset=utf-8",
+    "kept.js": "text/javascript; charset=utf-8",
     "people.js": "text/javascript; charset=utf-8",
     "titles.js": "text/javascript; charset=utf-8",
     "stars.js": "text/javascript; charset=utf-8",
