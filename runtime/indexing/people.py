@@ -174,6 +174,12 @@ def _drop_searches(album: Path, names: Sequence[str]) -> None:
     log.forget(queries=[e.query for e in log.read() if any(name in e.query.casefold() for name in wanted)])
 
 
+def erase(album: Path) -> str:
+    """Erases the bytes of those who were forgotten while others had the album open; as Forgotten.left."""
+    with AlbumWriter.extend(album) as writer:
+        return _erased(writer)
+
+
 def _erased(writer: AlbumWriter) -> str:
     """Writes the file anew, so that nothing deleted is left; "", or why that could not be done."""
     try:

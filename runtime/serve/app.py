@@ -43,6 +43,7 @@ from .completions import add_chat
 from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
 from .memories import Memories, add_memories
+from .people import add_people
 from .pictures import SHOWN_BY_BROWSERS, Original, PictureGone
 from .server.guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, UPLOADS, Guard
 from .server.problem import Problem, Refusal, without_folder
@@ -91,6 +92,8 @@ STATIC = {
     "layout.js": "text/javascript; charset=utf-8",
     "selection.js": "text/javascript; charset=utf-8",
     "upload.js": "text/javascript; charset=utf-8",
+    "kept.js": "text/javascript; charset=utf-8",
+    "people.js": "text/javascript; charset=utf-8",
     "titles.js": "text/javascript; charset=utf-8",
     "stars.js": "text/javascript; charset=utf-8",
     "zoom.js": "text/javascript; charset=utf-8",
@@ -156,7 +159,9 @@ def create_app(
     add_uploads(api, uploads, _problems)
     _photos(api, live)
     add_albums(api, live, albums or placed([live]))
-    add_memories(api, memories or Memories(live.path), _problems)
+    memories = memories or Memories(live.path)
+    add_memories(api, memories, _problems)
+    add_people(api, live, memories, _problems)
     _session(api, guard)
     _page(api)
     return guard

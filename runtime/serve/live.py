@@ -25,7 +25,7 @@ from .pictures import Pictures
 from .views import Overview
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
-_Mark = tuple[tuple[int, ...], ...]
+Mark = tuple[tuple[int, ...], ...]
 _log = logging.getLogger(__name__)
 
 
@@ -59,7 +59,7 @@ class LiveAlbum:
     def __init__(self, engine: Engine) -> None:
         self.path, self.models = engine.album.path, engine.models
         self._lock, self._looked = Lock(), monotonic()
-        self._mark: _Mark = ()  # the file may have changed since the engine was opened
+        self._mark: Mark = ()  # the file may have changed since the engine was opened
         self._current = Edition(engine, Pictures(engine.album))
 
     @contextmanager
@@ -88,7 +88,7 @@ class LiveAlbum:
 
     def _look(self) -> None:
         """Opens the file again if it holds another state; what cannot be opened leaves the one before."""
-        self._looked, mark = monotonic(), _mark(self.path)
+        self._looked, mark = monotonic(), mark_of(self.path)
         if mark == self._mark:
             return
         self._mark = mark
@@ -118,7 +118,7 @@ class LiveAlbum:
         return None
 
 
-def _mark(path: Path) -> _Mark:
+def mark_of(path: Path) -> Mark:
     """What changes whenever the file or its log is written, or another file takes its name."""
     out = list[tuple[int, ...]]()
     for file in (path, path.with_name(path.name + "-wal")):

@@ -77,6 +77,7 @@ class Memories:
 
     def __init__(self, album: FilePath) -> None:
         self._album, self._left = album, False
+        self._erase: Callable[[], str] | None = None
 
     def page(self, kind: Kind, past: bool, limit: int, skip: int) -> MemoryPage:
         with MemoryStore.open(self._album, write=False) as store:
@@ -108,10 +109,15 @@ class Memories:
         memories, turns = (f"m{item}" for item in gone.items), (f"t{turn}" for turn in gone.turns)
         return MemoriesForgotten(tuple(memories), tuple(turns))
 
+    def left(self, erase: Callable[[], str]) -> None:
+        """Says that more was deleted, whose bytes `sweep` erases by it."""
+        self._erase = erase
+
     def sweep(self) -> str:
         """Erases the bytes of what was forgotten; returns why some may be left, or ""."""
-        if not self._left:
-            return ""
+        why = "" if self._erase is None else self._erase()
+        if why or not self._left:
+            return why
         with MemoryStore.open(self._album) as store:
             return store.sweep()
 

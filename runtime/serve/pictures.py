@@ -17,9 +17,12 @@ from threading import Lock
 
 from gamer.index import Album, IngestError, Photo, Size, load_photo
 from gamer.index.ingest.clips import live
+from gamer.index.people.records import Box
 
 CACHE_BYTES = 64 << 20
 QUALITY = 82
+FACE = 192  # pixels a side of a face that is shown
+MOST_FOR_FACE = 3_000  # pixels of the longer side that a face is cut from
 SHOWN_BY_BROWSERS = frozenset(
     {"image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp"}
     | {"video/mp4", "video/quicktime", "video/webm"}
@@ -77,6 +80,20 @@ class Pictures:
             return kept
         try:
             result = Thumbnail(_shrunk(photo, size), tag)
+        except IngestError as error:
+            raise PictureGone(str(error).replace(str(path), path.name)) from None
+        self._kept.keep(key, result)
+        return result
+
+    def face(self, row: int, box: Box) -> Thumbnail:
+        """The part of the upright picture in and around a box, FACE pixels a side. Raises as `thumbnail`."""
+        photo = self._album.photo(row)
+        path, tag = _look(photo, FACE)
+        key = (f"{photo.id} {box}", tag)
+        if kept := self._kept.get(key):
+            return kept
+        try:
+            result = Thumbnail(_cut(photo, box), tag + "-" + "-".join(f"{side:.4f}" for side in box))
         except IngestError as error:
             raise PictureGone(str(error).replace(str(path), path.name)) from None
         self._kept.keep(key, result)
@@ -185,6 +202,23 @@ def _by_brand(brand: bytes) -> str | None:
     if brand in _HEIC:
         return "image/heic"
     return "video/quicktime" if brand == b"qt  " else "video/mp4" if _VIDEO.fullmatch(brand) else None
+
+
+def _cut(photo: Photo, box: Box) -> bytes:
+    """A square with a third more than the box to all sides, as far as there is picture."""
+    from PIL import Image, ImageOps
+
+    left, top, width, height = box
+    least = Size(longer=min(MOST_FOR_FACE, int(FACE / max(width, height, 0.01))))
+    image = Image.fromarray(load_photo(photo, least=least))
+    x, y = (left + width / 2) * image.width, (top + height / 2) * image.height
+    half = max(width * image.width, height * image.height) * 0.8
+    cut = image.crop(
+        (max(0, x - half), max(0, y - half), min(image.width, x + half), min(image.height, y + half))
+    )
+    out = io.BytesIO()
+    ImageOps.fit(cut, (FACE, FACE), Image.Resampling.LANCZOS).save(out, "WEBP", quality=QUALITY, method=2)
+    return out.getvalue()
 
 
 def _shrunk(photo: Photo, size: int) -> bytes:

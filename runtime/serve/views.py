@@ -240,6 +240,49 @@ class PhotoView(Details):
 
 
 @dataclass(frozen=True)
+class PersonView:
+    """`id`: as `gamer people` calls them. `name`: null until the owner gives one. `faces`, `photos`: how
+    many. `face`: the number of the clearest.
+    """
+
+    id: str
+    name: str | None
+    faces: int
+    photos: int
+    face: int
+
+
+@dataclass(frozen=True)
+class PeopleView:
+    """`searched`: whether anybody was looked for. `rest`: how many people are not listed."""
+
+    searched: bool
+    people: tuple[PersonView, ...]
+    rest: int
+
+
+@dataclass(frozen=True)
+class FaceView:
+    """`id`: of the face. `row`: of its photo."""
+
+    id: int
+    row: int
+
+
+@dataclass(frozen=True)
+class Faces:
+    person: PersonView
+    faces: tuple[FaceView, ...]
+
+
+@dataclass(frozen=True)
+class PeopleForgotten:
+    """`faces`: how many were deleted."""
+
+    faces: int
+
+
+@dataclass(frozen=True)
 class Title:
     """What a photo is called. `shows`: the likeliest label of its picture. `place`: a city, with the code of
     its country.

@@ -1,7 +1,7 @@
 // The server's API: JSON in, JSON out, one kind of error. Knows addresses; knows no page.
 // All are relative to the page's own, which is /, or /albums/NAME/ for another album of the server.
 
-import { t } from "./words.js";
+import { plain, t } from "./words.js";
 
 export class ApiError extends Error {
   constructor(status, title, detail) {
@@ -16,7 +16,6 @@ async function ask(path, options) {
   return response.status === 204 ? null : response.json();
 }
 
-const plain = (key) => t(key).replaceAll("`", "");
 const sent = (method, body) => ({ method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 
 async function open(path, options = {}) {
@@ -65,6 +64,15 @@ export const memory = (id) => ask(`api/v1/memories/${id}`);
 export const addMemory = (request) => ask("api/v1/memories", sent("POST", request));
 export const editMemory = (id, text) => ask(`api/v1/memories/${id}`, sent("PATCH", { text }));
 export const forgetMemory = (id) => ask(`api/v1/memories/${id}`, { method: "DELETE" });
+
+// Who is in the photos.
+export const people = () => ask("api/v1/people");
+export const person = (id) => ask(`api/v1/people/${id}`);
+export const face = (id) => `api/v1/faces/${id}`;
+export const namePerson = (id, name) => ask(`api/v1/people/${id}/name`, sent("PUT", { name }));
+export const mergePeople = (id, others) => ask(`api/v1/people/${id}/merged`, sent("POST", { others }));
+export const splitPerson = (id, faces) => ask(`api/v1/people/${id}/split`, sent("POST", { faces }));
+export const forgetPerson = (id) => ask(`api/v1/people/${id}`, { method: "DELETE" });
 
 // Noted only where the album's owner keeps what is opened.
 export const opened = (row, query) =>

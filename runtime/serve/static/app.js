@@ -11,6 +11,8 @@ import { drawLayers } from "./layers.js";
 import { Memory } from "./memory.js";
 import { card, legend, notHere, placeholders, reach } from "./photos.js";
 import { Selection } from "./selection.js";
+import { Kept } from "./kept.js";
+import { People } from "./people.js";
 import { asHits, compared } from "./similar.js";
 import { onMarked } from "./stars.js";
 import { Timeline } from "./timeline.js";
@@ -23,6 +25,8 @@ const selection = new Selection();
 const browse = new Browse(byId("cells"), { open: (list, at) => viewer.open(list, at, byId("cells")), selection, failed: (error) => failed(error, welcome) });
 const timeline = new Timeline(byId("timeline"), byId("time-note"), (start) => browse.hidden || browse.jump(start));
 const filters = new Filters(() => submit());
+const people = new People((name) => filters.set("person", name), () => named());
+const kept = new Kept((given) => { history.pushState(null, "", address(`${location.pathname}${given ? `?${given}` : ""}`)); fromAddress(); }, choosePhotos, () => selection.ids);
 const steps = new Steps((hits, at, within) => viewer.open(hits, at, within));
 const memory = new Memory(() => login(), (hits, at, within) => viewer.open(hits, at, within));
 // The language of the address, where it has one; else the browser chooses.
@@ -50,6 +54,7 @@ async function start() {
     describe(album);
     filters.sources(album.sources);
     filters.offers(album);
+    await people.show().catch(() => null); // an album whose faces are damaged is shown all the same
     const sending = new Upload(() => browse.look());
     await sending.begin();
     byId("k").placeholder = stats.k;
@@ -60,6 +65,23 @@ async function start() {
     if (error.status === 401) return login();
     failed(error, () => location.reload());
   }
+}
+
+// Names were written to photos: the filter offers them, and the album shows itself as it is now.
+async function named() {
+  filters.offers(await api.overview());
+  browse.look();
+}
+
+// Photos of the album that are kept as a selection; those that are gone are left out.
+async function choosePhotos(ids) {
+  like = byId("query").value = "";
+  filters.read(new URLSearchParams());
+  toAddress();
+  await go();
+  const wanted = new Set(ids), all = await browse.range(0, browse.list.length - 1);
+  selection.clear();
+  selection.add(all.filter((hit) => wanted.has(hit.id)));
 }
 
 function offer(albums) {
@@ -144,6 +166,8 @@ function go() {
   // A question in steps and what is like a photo go through the whole album.
   byId("filter").hidden = asks || Boolean(like);
   byId("jump").hidden = !plain;
+  for (const id of ["people", "kept"]) byId(id).classList.toggle("gone", !plain);
+  byId("keep").hidden = plain && !filters.any;
   byId("skip").href = plain ? "#cells" : "#photos";
   if (!plain) selection.clear();
   if (like) return similar();

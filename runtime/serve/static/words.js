@@ -15,5 +15,8 @@ export function t(key, given = {}) {
 const lists = new Intl.ListFormat(locale, { type: "unit", style: "long" });
 export const list = (names) => lists.format(names);
 
+// A message for a line of its own: `code` is not marked as such.
+export const plain = (key) => t(key).replaceAll("`", "");
+
 // Of a name that the server gives: its message, or the name itself where the page has none.
 export const named = (key, name) => words[key] ?? name;

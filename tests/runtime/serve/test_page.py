@@ -437,7 +437,7 @@ def test_options_are_behind_one_button_that_says_when_one_is_set(page: Page, ser
         " mode.dispatchEvent(new Event('change')); })()"
     )
     page.wait(f"{ANSWERED} && location.search.includes('mode=paper')")
-    page.open(served + "/?q=coffee&mode=strict", SHOWN)
+    page.open(served + "/?q=coffee&mode=strict", ANSWERED)
     assert page.ask("document.querySelector('#mode').value") == "strict"
     # Ranked by the pictures' vectors alone: no share of a card's bar is a memory's.
     shares = "[...document.querySelectorAll('.card .part')].map((part) => part.className)"
