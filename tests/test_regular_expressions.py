@@ -31,7 +31,9 @@ from gamer.runtime.bundle import manifest
 from gamer.runtime.cues import anchors, languages, offsets, parse, recurring, rules
 from gamer.runtime.cues.parse import MAX_QUERY
 from gamer.runtime.cues.tables import tables
-from gamer.runtime.memory import facts, persona
+from gamer.runtime.memory import response
+from gamer.runtime.memory.reading import context, facts, persona
+from gamer.runtime.questions import clauses
 from tests.regex_attacks import attacks
 
 ROOT = Path(__file__).parent.parent
@@ -43,6 +45,13 @@ LIMITS = {
     "index/entities/extract.py: _SENTENCE_START": 8,
     "index/ingest/metadata/photo_metadata.py: _CAMERAS": _CAMERA_TEXT,
     "runtime/cues/": MAX_QUERY,
+    "runtime/memory/reading/context.py": context.MOST,
+    "runtime/memory/reading/facts.py": facts.MAX_SENTENCE,
+    "runtime/memory/reading/questions.py": context.MOST,
+    "runtime/memory/response.py": response.MOST_READ,
+    "runtime/memory/reading/values.py": facts.MAX_CLAUSE,
+    "runtime/memory/words.py: _BEGINS": 200,
+    "runtime/questions/clauses.py": response.MOST_READ,
 }
 LONGEST = 150_000
 # Of the processor, for one text: six times what the slowest pattern takes, a sixth of what the square would.
@@ -96,10 +105,18 @@ MADE: dict[str, Callable[[], list[Pattern]]] = {
     ),
     "runtime/cues/languages.py": lambda: of("runtime/cues/languages.py", *of_languages()),
     "runtime/indexing/extract.py": list,  # one name, escaped
-    "runtime/memory/facts.py": lambda: of("runtime/memory/facts.py", *(rule for _, rule in facts._RULES)),
-    "runtime/memory/persona.py": lambda: of(
-        "runtime/memory/persona.py", *(wish for _, wish in persona._WISHES)
+    "runtime/memory/reading/context.py": lambda: of(
+        "runtime/memory/reading/context.py",
+        *(*context._CORRECTS, *context._KINDS, *(pattern for pattern, _ in context._OF_ME)),
     ),
+    "runtime/questions/clauses.py": lambda: of(
+        "runtime/questions/clauses.py",
+        *(*clauses._VALUES.values(), *(pattern for pattern, _ in clauses._ASKS)),
+    ),
+    "runtime/memory/reading/persona.py": lambda: of(
+        "runtime/memory/reading/persona.py", *(wish for _, wish in persona._WISHES)
+    ),
+    "runtime/memory/response.py": list,  # one name, escaped
     "runtime/search/stages/replacement.py": list,  # one word, escaped
     "runtime/search/spelling.py": list,
 }

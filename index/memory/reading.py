@@ -58,6 +58,17 @@ def loose(db: apsw.Connection) -> list[tuple[int, str, int]]:
     return [(int(row), str(chat), int(at)) for row, chat, at in rows]
 
 
+def recent(db: apsw.Connection, path: Path, chat: str, before: int | None, limit: int) -> list[StoredTurn]:
+    last = (
+        before
+        if before is not None
+        else int(db.execute("SELECT ifnull(max(id), 0) + 1 FROM person_turns").get)
+    )
+    # By number, since nothing is sorted by conversation; so many of other conversations may lie between.
+    where = "WHERE id < ? AND id >= ? AND chat = ? ORDER BY id DESC LIMIT ?"
+    return _turns(db, path, where, last, last - 10 * limit, chat, limit)[::-1]
+
+
 def items(db: apsw.Connection, path: Path, kind: Kind | None, past: bool) -> list[Item]:
     where = ("1" if kind is None else "kind=?") + ("" if past else " AND past=0")
     return _items(db, path, f"WHERE {where} ORDER BY at, id", *([] if kind is None else [kind]))

@@ -106,6 +106,10 @@ class MemoryStore:
         """What was said, by time."""
         return self._read(lambda db: reading.every(db, self.path), [])
 
+    def recent(self, chat: str, limit: int, before: int | None = None) -> list[StoredTurn]:
+        """The last turns of a conversation among the album's last, by id; `before`: with lesser ids."""
+        return self._read(lambda db: reading.recent(db, self.path, chat, before, limit), [])
+
     def loose(self) -> list[tuple[int, str, int]]:
         """(id, chat, at) of the digested turns that are in no session, by chat and time."""
         return self._read(reading.loose, [])

@@ -132,11 +132,11 @@ def reply_json(said: Exchange, path: Callable[[str], str]) -> dict[str, Any]:
                     {**item_json(episode.item), "lines": [turn_json(line) for line in episode.lines]}
                     for episode in one.found.episodes
                 ],
-                "photos": [*map(path, one.found.photos)],
             }
             for one in reply.rounds
         ],
         "photos": [*map(path, said.photos)],
+        "sources": [*map(path, said.sources)],
         "from": [f"m{item.id}" for item in reply.comes_from],
         "drawn": [f"t{turn}" for turn in reply.drawn],
     }
@@ -151,6 +151,8 @@ def _print(said: Exchange, path: Callable[[str], str], verbose: bool) -> None:
         write(f"  from {' '.join(f'm{item.id}' for item in reply.comes_from)}")
     for photo in said.photos:
         write(f"  photo {path(photo)}")
+    for photo in said.sources:
+        write(f"  from {path(photo)}")
     if not verbose:
         return
     for step in said.steps:

@@ -9,28 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from gamer.index.errors import AlbumBusy
-from gamer.index.memory.records import ASSISTANT, MAX_TURN, PERSONA, Turn, clip
+from gamer.index.memory.records import ASSISTANT, MAX_TURN, PERSONA, StoredTurn, Turn, clip
 from gamer.index.memory.store import MemoryStore
 
 from ..defaults import ANSWER_SYSTEM
 from ..errors import RuntimeFailure
-from ..questions.reader import read
+from ..questions.clauses import sought
 from . import personality
 from .deciders import Decider
 from .evidence import supports
-from .facts import facts_of
-from .persona import Manner, manner_of
-from .pictures import Answered, Pictures
+from .pictures import LISTED, Answered, Pictures
+from .reading.context import MAX_HISTORY, Act, Context, Resolved, context_of, resolve
+from .reading.facts import facts_of
+from .reading.persona import Manner, manner_of
 from .recall import Encoder, Recall
-from .response import Reply, Responder, Retrieved, day
+from .response import NOTHING, Reply, Responder, Retrieved, day
 from .update import OWNER, Updater
-from .words import asks, sentences
+from .words import sentences
 
 if TYPE_CHECKING:
     from threading import Event
@@ -39,6 +40,14 @@ if TYPE_CHECKING:
     from ..models.models import Models
 
 NOTED = "Noted."
+_REPLIES: dict[Act, str] = {
+    "greets": "Hello. I keep what you tell me, and answer from that and from your photos.",
+    "thanks": "You are welcome.",
+}
+_FEW = 4  # words
+# What is asked of what a photo's memory tells, rather than of photos: "why is the clock photo blurred?"
+_TOLD_OF = frozenset({"reason", "money", "duration", "colour", "name", "person"})
+_MOST_TEXT = 480  # characters of a corrected memory
 MAX_NEW = 96  # tokens of a worded answer
 _MAX_QUOTED = 240  # characters of each memory in the prompt
 Tell = Callable[[str], None]
@@ -48,8 +57,9 @@ Tell = Callable[[str], None]
 class Exchange:
     """One exchange. `reply`: what the rules found. `text`: what was answered.
 
-    `photos`: ids of those that go with it. `steps`: a line for each call of a tool. `waiting`: turns that are
-    not stored yet, because another program writes the album (`flush`).
+    `photos`: ids of those that were asked for. `sources`: of those whose memories it quotes. `steps`: a line
+    for each call of a tool. `waiting`: turns that are not stored yet, because another program writes the
+    album (`flush`).
     """
 
     reply: Reply
@@ -57,6 +67,7 @@ class Exchange:
     waiting: int = 0
     photos: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 class Conversation:
@@ -93,30 +104,65 @@ class Conversation:
         for a turn that is empty or over a megabyte, and where the album cannot be written at all.
         """
         at = milliseconds(now)
-        question = read(text[-2_000:])
-        wants_photos = question.shows or question.about_photos
-        asked = wants_photos or any(asks(sentence) for sentence in sentences(text[-2_000:]))
+        context = context_of(self._history(), OWNER)
+        said = resolve(text, context)
+        if said.act == "forgets" and not self._waiting:
+            return self._forget(said, context, now, tell)
         turn = Turn(uuid4().hex, self.name, OWNER, at, text, tuple(pictures))
-        by_tools = self._by_tools(text[:2_000], now) if wants_photos else None
-        if by_tools is not None or not asked:
-            reply = Reply(by_tools.text if by_tools else NOTED, (), (), ())
-        else:
-            reply = self._responder.respond(text[:2_000], now)
+        found = self._found(said, context, now)
+        reply = found.reply
         self._keep(turn)
         manner, answer = self._manner(text), ""
-        if asked and self._model is not None and (reply.drawn or reply.says):
-            answer = self._worded(text, reply, manner, cancel)
+        if said.act == "asks" and self._model is not None and (reply.drawn or reply.says):
+            answer = self._worded(said.text, reply, manner, cancel)
         answer = answer or manner.noted(reply.brief if manner.short else reply.text)
         if tell is not None:
             tell(answer)
         drawn, says = _shown(reply)
-        spoken = clip(answer, MAX_TURN)
-        self._keep(Turn(uuid4().hex, self.name, ASSISTANT, at + 1, spoken, drawn=drawn, says=says))
+        spoken, shown = clip(answer, MAX_TURN), found.photos or found.sources
+        self._keep(
+            Turn(uuid4().hex, self.name, ASSISTANT, at + 1, spoken, shown[:LISTED], drawn=drawn, says=says)
+        )
         if not self._waiting:
             with suppress(AlbumBusy):  # the next turn goes on with it
                 self.updater.run(at)
-        found = by_tools or Answered(reply.text, reply.photos, ())
-        return Exchange(reply, answer, len(self._waiting), found.photos, found.steps)
+                if said.act == "corrects":
+                    self._correct(context, said.text, at)
+        return replace(found, text=answer, waiting=len(self._waiting))
+
+    def _found(self, said: Resolved, context: Context, now: datetime) -> Exchange:
+        """What the rules answer to a turn, before it is worded."""
+        if said.act in _REPLIES:
+            return _exchange(_REPLIES[said.act])
+        if said.act == "corrects":
+            return _exchange(f"Noted: {said.text}")
+        text = said.text[:2_000]
+        if said.act == "tells" and not self._names_fact(text):
+            return _exchange(NOTED)
+        if said.act == "shows" and said.of_shown:
+            return Exchange(_exchange("Here.").reply, "", photos=context.shown)
+        if self.photos is not None and said.of_shown:
+            told = self.photos.told(text, context.shown)
+            if (of_shown := self._responder.of_photos(text, told, shown=True)) is not None:
+                return Exchange(of_shown, "", sources=of_shown.tells_of)
+        told_of = sought(text).wanted in _TOLD_OF and said.act == "shows" and self.photos is not None
+        if told_of and (reply := self._of_photos(text)) is not None:
+            return Exchange(reply, "", sources=reply.tells_of)
+        if said.act == "shows" and (by_tools := self._by_tools(text, now)) is not None:
+            return Exchange(Reply(by_tools.text, (), (), ()), "", 0, by_tools.photos, by_tools.steps)
+        answer = self._responder.respond(text, now)
+        if not answer.is_known:
+            answer = self._of_photos(text) or answer
+        return Exchange(answer, "", 0, answer.photos, sources=answer.tells_of)
+
+    def _of_photos(self, question: str) -> Reply | None:
+        """What the memories of photos say that answers the question; None if nothing does."""
+        photos = self.photos
+        return None if photos is None else self._responder.of_photos(question, photos.told(question))
+
+    def _names_fact(self, text: str) -> bool:
+        """Whether a few words without a verb name what is known: "wifi password please"."""
+        return len(text.split()) <= _FEW and not facts_of(text) and bool(self._responder.all_values(text))
 
     def _by_tools(self, question: str, now: datetime) -> Answered | None:
         """What the agents' tools answer to a question about photos.
@@ -126,6 +172,47 @@ class Conversation:
         if self.photos is None or self._responder.names_object(question):
             return None
         return self.photos.answer(question, now)
+
+    def _history(self) -> list[StoredTurn]:
+        """The last turns of this conversation; those that wait to be stored have no number yet."""
+        waiting = [StoredTurn(0, turn, None, False) for turn in self._waiting]
+        return [*self.store.recent(self.name, MAX_HISTORY), *waiting]
+
+    def _forget(self, said: Resolved, context: Context, now: datetime, tell: Tell | None) -> Exchange:
+        """Forgets what was said last, or what is known of something; the order itself is not stored."""
+        at = milliseconds(now)
+        turns, items, left, text = (
+            list[int](),
+            list[int](),
+            list[Turn | None](),
+            "There is nothing to forget.",
+        )
+        if said.forgets:
+            values = self._responder.all_values(said.forgets)
+            turns = list(dict.fromkeys(turn for item in values for turn in item.value.sources))
+            items, keys = [item.id for item in values if item.id], {item.value.key for item in values}
+            left = [_without(stored, keys) for stored in self.store.turns(turns)]
+            names = ", ".join(dict.fromkeys(item.value.key for item in values))
+            if not values:
+                turns = list(self._responder.respond(f"What is {said.forgets}?", now).drawn)
+                names = said.forgets
+            text = f"Forgotten: {names}." if turns or items else NOTHING
+        elif context.told_by:
+            turns, text = [context.told_by], f"Forgotten: “{context.told[:200]}”"
+        if turns or items:
+            self.store.forget(turns, items, at)
+            self.store.add_turns([turn for turn in left if turn is not None])
+            self.updater.run(at)
+        if tell is not None:
+            tell(text)
+        return replace(_exchange(text), text=text)
+
+    def _correct(self, context: Context, text: str, at: int) -> None:
+        """Puts what was said last right, where it was noted."""
+        for item in self.store.items_of([context.told_by] if context.told_by else [], "semantic"):
+            self.store.replace_item(
+                item.id, replace(item.value, text=text[:_MOST_TEXT], origin="person", at=at)
+            )
 
     def path_of(self, photo: str) -> str:
         """How a person finds a photo: its file, or its id where that is not known."""
@@ -170,6 +257,17 @@ class Conversation:
         ids = self._model.ids([system, Message("user", question[:1_000])])
         answer = self._model.generate(ids, Wish(MAX_NEW), None, cancel).text.strip()
         return answer if supports(notes, question, orders, answer) else ""
+
+
+def _exchange(text: str) -> Exchange:
+    return Exchange(Reply(text, (), (), ()), "")
+
+
+def _without(stored: StoredTurn, keys: set[str]) -> Turn | None:
+    """A turn without the sentences that tell of these keys; None if nothing else was said."""
+    said = sentences(stored.turn.text)
+    left = " ".join(one for one in said if keys.isdisjoint(fact.key for fact in facts_of(one)))
+    return replace(stored.turn, uid=uuid4().hex, text=left) if left.strip() else None
 
 
 def model_of(models: Models | None) -> Chat | None:

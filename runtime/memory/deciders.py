@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import BundleError, RuntimeFailure
-from . import facts, thinking
-from .facts import Fact
+from . import thinking
+from .reading import facts
+from .reading.facts import NOBODY, Fact, Meant
 from .thinking import RoundQuestion, Seen, Step
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 class Decider(Protocol):
     """Decides what a turn tells, which sentence is a topic's, and what to retrieve. Texts are data to it."""
 
-    def facts(self, text: str) -> list[Fact]:
-        """The facts of a turn, in order."""
+    def facts(self, text: str, meant: Meant = NOBODY) -> list[Fact]:
+        """The facts of a turn, in order. `meant`: whom "she" means in it."""
         ...
 
     def topic(self, said: Sequence[str]) -> str | None:
@@ -37,8 +38,8 @@ class Decider(Protocol):
 class RulesDecider:
     """The rules of facts.py and thinking.py."""
 
-    def facts(self, text: str) -> list[Fact]:
-        return facts.facts_of(text)
+    def facts(self, text: str, meant: Meant = NOBODY) -> list[Fact]:
+        return facts.facts_of(text, meant)
 
     def topic(self, said: Sequence[str]) -> str | None:
         return None

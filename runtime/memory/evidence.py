@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .words import content, stem
+from ..questions.clauses import stem
+from .words import content
 
 MAX_WORDS = 60  # of an answer
 _ECHO = 5  # words in a row that are the prompt's own

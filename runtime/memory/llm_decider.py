@@ -18,8 +18,10 @@ from ..models.language.chat import completed
 from ..models.language.grammar import Constraint, Grammar
 from ..models.models import Models
 from ..search.stages.refine import clean
-from . import facts, thinking
-from .facts import MAX_FACTS, Fact
+from . import thinking
+from .reading import facts
+from .reading.facts import MAX_FACTS, NOBODY, Fact, Meant
+from .reading.values import value_of
 from .recall import Period
 from .thinking import RoundQuestion, Seen, Step
 from .words import asks, content, sentences
@@ -90,11 +92,11 @@ class LlmDecider:
         models.manifest.artifact("llm_decoder", models.backend)
         return cls(lambda prompt, grammar: chosen(models, prompt, grammar))
 
-    def facts(self, text: str) -> list[Fact]:
+    def facts(self, text: str, meant: Meant = NOBODY) -> list[Fact]:
         out: list[Fact] = []
         for sentence in sentences(text[:20_000]):
             if not asks(sentence):
-                out += [fact for fact in self._of_sentence(sentence) if fact not in out]
+                out += [fact for fact in self._of_sentence(sentence, meant) if fact not in out]
             if len(out) >= MAX_FACTS:
                 break
         return out[:MAX_FACTS]
@@ -114,8 +116,8 @@ class LlmDecider:
         step = self._retrieval(asked) if not seen else None
         return step or thinking.think(asked, seen)
 
-    def _of_sentence(self, sentence: str) -> Iterator[Fact]:
-        by_rules = facts.facts_of(sentence)
+    def _of_sentence(self, sentence: str, meant: Meant) -> Iterator[Fact]:
+        by_rules = facts.facts_of(sentence, meant)
         if any(fact.key.startswith(PERSONA) for fact in by_rules) or not facts.is_own(sentence):
             yield from by_rules
             return
@@ -130,7 +132,7 @@ class LlmDecider:
     def _fact(self, kind: str, prompt: str, shown: str, sentence: str) -> Fact | None:
         """None for an unknown kind, and for a value that was not said or says nothing."""
         value = self._span(prompt, shown) if kind in KINDS else None
-        if value is None or not (value := facts.value_of(value)) or not _was_said(value, sentence):
+        if value is None or not (value := value_of(value)) or not _was_said(value, sentence):
             return None
         noun = ""
         if kind == "date":

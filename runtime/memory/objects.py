@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-from .facts import value_of
-from .words import asks, content, sentences, stem
+from ..questions.clauses import stem
+from .reading.values import value_of
+from .words import asks, content, sentences
 
 MAX_OBJECTS = 4  # of one turn
 _MAX_NAME = 60  # characters

@@ -42,7 +42,8 @@ _SIGNS = (
         "stupid idiot annoying hate selfish argue argued rude",
     ),
     (
-        "worried anxious stress stressed afraid scared nervous panic upset cry cried sad overwhelmed lonely "
+        "worried anxious stress stressed afraid scared nervous panic upset cry cried sad "
+        "overwhelmed lonely "
         "angry",
         "calm relaxed peaceful confident fine",
     ),

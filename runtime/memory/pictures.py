@@ -5,6 +5,7 @@ A photo is named by its id. What the tools return are texts of strangers, which 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -12,17 +13,16 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from gamer.index import AlbumError
-from gamer.index.records import FloatArray
+from gamer.index.records import FloatArray, Photo
 
 from ..questions.reader import read
-from ..search import membership
-from ..search.options import FOR_SETS
 from ..search.similar import row_named
 
 if TYPE_CHECKING:
     from ..search.engine import Engine
 
-FOUND = 4  # photos that go with an answer from memories
+FOUND = 4  # photos that show a thing which the person named
+READ = 8  # photos whose memories are read for an answer
 LISTED = 12  # photos of an answer that is about photos
 # A cosine of two pictures; below it they do not show the same thing. Those of unrelated photos reach 0.55
 # with the pocket bundle's encoder.
@@ -38,11 +38,23 @@ class Answered:
     steps: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Told:
+    """What is told of a photo. `at`: ms of wall time, None if unknown. `place`: its name, or ""."""
+
+    photo: str
+    texts: tuple[str, ...]
+    at: int | None
+    place: str
+    people: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
 class Pictures(Protocol):
     """What a conversation asks of an album's photos."""
 
-    def find(self, words: str) -> tuple[str, ...]:
-        """The photos that the words mean, best first, at most FOUND; none where the album has none."""
+    def told(self, question: str, only: Sequence[str] = ()) -> tuple[Told, ...]:
+        """What is told of the photos that a question may mean, best first, at most READ; or of `only`."""
         ...
 
     def answer(self, question: str, now: datetime) -> Answered:
@@ -95,12 +107,13 @@ class AlbumPictures:
         album = self._engine.album
         return album.photo(album.row_of(photo)).path or photo
 
-    def find(self, words: str) -> tuple[str, ...]:
-        album, ranking = self._engine.album, self._engine.ranking
-        answer = self._engine.search(words, FOUND, options=FOR_SETS)
-        if membership.presence(answer, ranking) < membership.PRESENT:
-            return ()
-        return tuple(hit.id for hit in membership.members(album, answer, ranking))
+    def told(self, question: str, only: Sequence[str] = ()) -> tuple[Told, ...]:
+        album = self._engine.album
+        if only:
+            rows = [album.row_of(photo) for photo in only if self.holds(photo)]
+        else:
+            rows = [album.row_of(hit.id) for hit in self._engine.search(question, READ).hits]
+        return tuple(map(_told, album.photos(rows)))
 
     def answer(self, question: str, now: datetime) -> Answered:
         from ..agent import loop, minds
@@ -131,3 +144,13 @@ class AlbumPictures:
         found = self._engine.album.search_vectors("image", vector, FOUND)
         rows = [row for row, score in zip(found.rows.tolist(), found.scores, strict=True) if score >= _LEAST]
         return tuple(photo.id for photo in self._engine.album.photos(rows))
+
+
+def _told(photo: Photo) -> Told:
+    said = {
+        source: [m.text for m in photo.memories if m.source == source]
+        for source in ("place", "people", "label")
+    }
+    texts = tuple(m.text for m in photo.memories if m.source not in ("label", "place", "people"))
+    people = tuple(name.strip() for text in said["people"] for name in text.split(",") if name.strip())
+    return Told(photo.id, texts, photo.wall, next(iter(said["place"]), ""), people, tuple(said["label"]))

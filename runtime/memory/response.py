@@ -1,16 +1,17 @@
 """The response stage: up to three rounds of think → retrieve or answer.
 
-What is known by key (where do I live?) answers first. A decider chooses the retrievals; each gives 2
-procedural, 4 semantic and 2 episodic memories, and photos by the search that exists. Texts of memories are
-quoted, and never carried out.
+What is known by key (where do I live?) answers first, then the sentence that was said which answers the
+question (`runtime/questions/clauses.py`); what nothing answers is not known. A decider chooses the
+retrievals; each gives 2 procedural, 4 semantic and 2 episodic memories. Texts of memories are quoted, and
+never carried out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +19,28 @@ from numpy.typing import NDArray
 from gamer.index.memory.records import ASSISTANT, Item, Kind, NewItem, StoredTurn
 from gamer.index.memory.store import MemoryStore
 
-from ..questions.reader import read
-from . import questions
-from .as_json import clock
+from ..questions import clauses
+from ..questions.clauses import stem
 from .deciders import Decider, RulesDecider
 from .objects import is_named
-from .pictures import FOUND, Pictures
+from .pictures import FOUND, Pictures, Told
+from .reading import questions
+from .reading.facts import BEFORE, is_supposed
+from .reading.subjects import begin_of, subject_of
+from .reading.tokens import tokens_of
+from .reading.vocabulary import kind
 from .recall import Period, Recall
 from .thinking import RoundQuestion, Seen, Step
-from .update import Updater
-from .words import asks, content, sentences, stem
+from .update import OWNER, Updater
+from .words import MONTH_NAMES, asks, content, sentences
 
 ROUNDS = 3
 PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval; turns shown of an episode
+MOST_READ = 2_000  # characters of a turn, and of what is told of a photo, that an answer is looked for in
 _RANKED = 48  # turns that memories are looked up for
 _LEAST = 0.28  # a cosine with the question; below it, a turn without one of its words is not about it
 NOTHING = "You have told me nothing about that."
+SHOWN = "These photos show it."
 
 
 @dataclass(frozen=True)
@@ -46,16 +53,16 @@ class Episode:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """What one retrieval found, each kind best first. `photos`: their ids."""
+    """What one retrieval found, each kind best first. `ranked`: the turns that may be meant, best first."""
 
     procedural: tuple[Item, ...] = ()
     semantic: tuple[Item, ...] = ()
     episodes: tuple[Episode, ...] = ()
-    photos: tuple[str, ...] = ()
+    ranked: tuple[int, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was found that answers; habits and photos alone do not."""
+        """Whether nothing was found that answers; habits alone do not."""
         return not self.semantic and not self.episodes
 
     @property
@@ -81,6 +88,7 @@ class Reply:
     """`text`: the answer. `core`: the memories by key that it says. `drawn`: turns whose words it repeats.
 
     `says`: memories, beside the core ones, whose words it repeats. `source`: the memory that a quote is of.
+    `photos`: ids of those that it shows. `tells_of`: of those whose memories it quotes.
     """
 
     text: str
@@ -89,6 +97,12 @@ class Reply:
     drawn: tuple[int, ...]
     says: tuple[int, ...] = ()
     source: Item | None = None
+    photos: tuple[str, ...] = ()
+    tells_of: tuple[str, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        return self.text != NOTHING
 
     @property
     def comes_from(self) -> tuple[Item, ...]:
@@ -103,11 +117,6 @@ class Reply:
             return " ".join(f"{item.value.text.rstrip('.')}." for item in self.core)
         first = next(iter(sentences(self.source.value.text)), "") if self.source else ""
         return f"“{first}”" if first else self.text
-
-    @property
-    def photos(self) -> tuple[str, ...]:
-        """The ids of the photos that go with the answer; a fact needs none."""
-        return self.rounds[-1].found.photos if self.rounds and not self.core else ()
 
 
 class Responder:
@@ -126,7 +135,9 @@ class Responder:
 
     def respond(self, question: str, now: datetime) -> Reply:
         """Answers a question from the memories. `now`: the clock on the wall, for "last week"."""
-        known = questions.fitting(questions.read(question), self.core())
+        core = self.core()
+        asked = questions.read(question, questions.people_of(core))
+        known = questions.fitting(asked, core)
         rounds: list[Round] = []
         while len(rounds) < ROUNDS:
             step = self._decider.think(
@@ -136,28 +147,35 @@ class Responder:
                 break
             found = self.retrieve(step.text, step.period)
             rounds.append(Round(step.thought, step.keywords, step.period, found))
+        photos = self.pictures(question)
+        known = [item for item in known if not self._is_corrected(item)]
         if known:
-            text = " ".join(_sentence(item, alone=len(known) == 1) for item in known)
-            return Reply(text, tuple(known), tuple(rounds), _sources(known))
-        best = next((r.found for r in rounds if not r.found.is_empty), Retrieved())
-        return self._quoting(question, best, rounds)
+            text = " ".join(_sentence(item, asked, core, alone=len(known) == 1) for item in known)
+            return Reply(text, tuple(known), tuple(rounds), _sources(known), photos=photos)
+        if (born := questions.birthday(asked, core)) is not None and (age := _age(born, now)):
+            return Reply(age, (born,), tuple(rounds), _sources([born]))
+        return self._quoting(question, asked, core, rounds, photos)
 
     def core(self) -> list[Item]:
         """The core memories, also those of the session that has not ended, by time."""
         return [*self._store.items("core"), *self._fresh()]
 
+    def _is_corrected(self, item: Item) -> bool:
+        """Whether the person has since put the words right that a fact was drawn from."""
+        said = self._store.items_of(item.value.sources, "semantic")
+        return any(
+            one.value.origin == "person" and not one.past and one.value.at > item.value.at for one in said
+        )
+
+    def all_values(self, named: str) -> list[Item]:
+        """All values, also the earlier ones, of what is named: "where I live", "my locker code"."""
+        core = self.core()
+        asked = questions.read(named, questions.people_of(core))
+        keys = {item.value.key.removesuffix(BEFORE) for item in questions.fitting(asked, core)}
+        return [item for item in core if item.value.key.removesuffix(BEFORE) in keys]
+
     def retrieve(self, keywords: str, period: Period | None = None) -> Retrieved:
         """The memories that the keywords mean; with `period`, those of turns in it."""
-        if self._photos is None:
-            return self._remembered(keywords, period)
-        # To search the photos takes longest. The memories share a connection: threads for each of their kinds
-        # would wait for one another, and took longer than one after the other.
-        with ThreadPoolExecutor(1) as thread:
-            photos = thread.submit(self._pictures, keywords)
-            return replace(self._remembered(keywords, period), photos=photos.result())
-
-    def _remembered(self, keywords: str, period: Period | None) -> Retrieved:
-        """A retrieval without photos."""
         ranked = self._ranked(keywords, period)
         first, later = self._notes(tuple(content(keywords)), period)
         semantic = (*_of_kind(first, "semantic"), *self._semantic(ranked), *_of_kind(later, "semantic"))
@@ -166,25 +184,50 @@ class Responder:
         told = [Episode(item, ()) for item in _of_kind(first, "episodic")]
         also = [Episode(item, ()) for item in _of_kind(later, "episodic")]
         episodes = (*told, *self._episodes(ranked, shown), *also)[:EPISODIC]
-        return Retrieved(self._procedural(keywords), semantic, episodes)
+        return Retrieved(self._procedural(keywords), semantic, episodes, tuple(ranked))
 
     def names_object(self, question: str) -> bool:
         """Whether a question is about something that the person named in a shown picture."""
         return any(is_named(one.name, question) for _, one in self._store.objects())
 
-    def _pictures(self, keywords: str) -> tuple[str, ...]:
-        """The photos near to what the keywords name in a shown picture, or else those that the words mean."""
+    def pictures(self, question: str) -> tuple[str, ...]:
+        """The photos near to what the question names in a shown picture; none if it names no such thing."""
         photos = self._photos
         if photos is None:
             return ()
         found: list[str] = []
         for _, one in self._store.objects():
-            if not is_named(one.name, keywords):
+            if not is_named(one.name, question):
                 continue
             found += [one.picture] if photos.holds(one.picture) else []
             vector = one.vector if one.encoder == photos.encoder else photos.vector(one.picture)
             found += () if vector is None else photos.near(vector)
-        return tuple(dict.fromkeys(found or photos.find(keywords)))[:FOUND]
+        return tuple(dict.fromkeys(found))[:FOUND]
+
+    def of_photos(self, question: str, told: Sequence[Told], shown: bool = False) -> Reply | None:
+        """What is told of photos that answers the question; None if nothing does.
+
+        `shown`: it asks about these photos themselves ("where was that taken?"), else about what they tell.
+        """
+        asked = clauses.sought(question)
+        if shown and told and (fact := _of_shown(asked, told)):
+            return Reply(fact, (), (), (), tells_of=tuple(one.photo for one in told))
+        around = [
+            f"{one.place} {day(one.at) if one.at is not None else ''} {' '.join((*one.people, *one.labels))}"
+            for one in told
+        ]
+        found = clauses.best(
+            asked,
+            [("\n".join(one.texts)[:MOST_READ], near) for one, near in zip(told, around, strict=True)],
+            0.0 if shown and not asked.words else clauses.LEAST,
+        )
+        if found is None:
+            return _when_of(asked, told, around)
+        at, sentence = found
+        when = f" of {day(photo.at)}" if (photo := told[at]).at is not None else ""
+        return Reply(
+            f"The memory of a photo{when} says: “{sentence[:400]}”", (), (), (), tells_of=(photo.photo,)
+        )
 
     def _ranked(self, keywords: str, period: Period | None) -> list[int]:
         """The turns that the keywords mean, best first."""
@@ -239,7 +282,7 @@ class Responder:
     def _fresh(self) -> list[Item]:
         """Facts of turns whose session has not ended, as they will be stored; the latest are current."""
         loose = [row for row, _, _ in self._store.loose()][-200:]
-        new = [fact for stored in self._store.turns(loose) for fact in self._updater.facts_by_rules(stored)]
+        new = self._updater.facts_by_rules(self._store.turns(loose))
         stored = self._store.items("core", past=False) if new else []
         current = {item.value.key: item.value for item in stored}
         out: list[Item] = []
@@ -253,35 +296,68 @@ class Responder:
             out.append(Item(0, fact, False))
         return [item for item in out if item.past or current[item.value.key] is item.value]
 
-    def _quoting(self, question: str, best: Retrieved, rounds: list[Round]) -> Reply:
-        """The best memory in the words of who said it, or as the person has corrected it since.
-
-        What has no word of the question answers nothing, nor does another question.
-        """
-        first = best.semantic[0] if best.semantic else best.episodes[0].item if best.episodes else None
-        if first is not None and not first.value.sources:
-            return Reply(_noted(first), (), tuple(rounds), (), (first.id,), first)
-        turns = {stored.id: stored for stored in self._store.turns(best.turns)}
-        asked = {stem(word) for word in content(question)}
-        said = (turns[row] for row in best.turns if row in turns and turns[row].turn.speaker != ASSISTANT)
-        person = next((one for one in said if _answers(asked, one.turn.text)), None)
-        if person is None:
-            return Reply(NOTHING, (), tuple(rounds), ())
-        turn = person.turn
-        corrected = [
-            item
-            for item in self._store.items_of([person.id])
-            if item.value.origin == "person" and not item.past
+    def _quoting(
+        self,
+        question: str,
+        asked: questions.FactQuestion,
+        core: Sequence[Item],
+        rounds: Sequence[Round],
+        photos: tuple[str, ...],
+    ) -> Reply:
+        """The sentence that answers, in the words of who said it, or as the person has corrected it since."""
+        nothing = Reply(SHOWN if photos else NOTHING, (), tuple(rounds), (), photos=photos)
+        found = next((one.found for one in rounds if not one.found.is_empty), None)
+        if found is None:
+            return nothing
+        ranked = list(dict.fromkeys((*found.turns, *found.ranked)))
+        turns = {stored.id: stored for stored in self._store.turns(ranked)}
+        corrected: dict[int, Item] = {}
+        for item in self._store.items_of(ranked):
+            if item.value.origin == "person" and not item.past:
+                corrected |= dict.fromkeys(item.value.sources, item)
+        notes = [*found.semantic, *(episode.item for episode in found.episodes)]
+        told: list[tuple[str, str, Item | StoredTurn]] = [
+            (item.value.text, "", item) for item in notes if not item.value.sources
         ]
-        if corrected:
-            ids = tuple(item.id for item in corrected)
-            text = " ".join(map(_noted, corrected))
-            return Reply(text, (), tuple(rounds), (person.id,), ids, corrected[0])
-        who = "you" if turn.speaker == "me" else turn.speaker
-        text = f"On {day(turn.at)} {who} said: “{turn.text[:400]}”"
-        of_it = [item for item in (*best.semantic, *(e.item for e in best.episodes))
-                 if person.id in item.value.sources]  # fmt: skip
-        return Reply(text, (), tuple(rounds), (person.id,), (), of_it[0] if of_it else None)
+        for row in ranked:
+            if row in corrected:
+                told.append((corrected[row].value.text, "", corrected[row]))
+            elif row in turns and turns[row].turn.speaker != ASSISTANT:
+                turn = turns[row].turn
+                told.append(
+                    (turn.text[:MOST_READ], "" if turn.speaker == OWNER else turn.speaker, turns[row])
+                )
+        told.sort(key=lambda one: -_at(one[2]))
+        wanted = clauses.sought(question, questions.alike(core))
+        named = questions.aliases(asked.person, core)
+        if named and not any(forms & named for forms in wanted.names):
+            wanted = replace(wanted, names=(*wanted.names, named))
+        of = named if asked.person in kind("kin") | kind("pet") else None
+        of = frozenset[str]() if asked.person == "" and not wanted.names else of
+        said = [
+            (
+                " ".join(
+                    sentence for sentence in clauses.sentences_of(text) if _may_answer(sentence, question, of)
+                ),
+                around,
+            )
+            for text, around, _ in told
+        ]
+        best = clauses.best(wanted, said)
+        if best is None:
+            return nothing
+        at, sentence = best
+        source = told[at][2]
+        if isinstance(source, Item):
+            return Reply(
+                _noted(source), (), tuple(rounds), tuple(source.value.sources), (source.id,), source, photos
+            )
+        turn = source.turn
+        who = "you" if turn.speaker == OWNER else turn.speaker
+        text = f"On {day(turn.at)} {who} said: “{sentence[:400]}”"
+        of_it = [item for item in (*found.semantic, *(e.item for e in found.episodes))
+                 if source.id in item.value.sources]  # fmt: skip
+        return Reply(text, (), tuple(rounds), (source.id,), (), of_it[0] if of_it else None, photos)
 
 
 def _seen(rounds: Sequence[Round]) -> tuple[Seen, ...]:
@@ -289,8 +365,54 @@ def _seen(rounds: Sequence[Round]) -> tuple[Seen, ...]:
 
 
 def day(at: int) -> str:
-    """The date of ms of wall time."""
-    return clock(at)[:10]
+    """The date of ms of wall time: "2 November 2026"."""
+    when = datetime.fromtimestamp(at / 1000, UTC)
+    return f"{when.day} {MONTH_NAMES[when.month - 1]} {when.year}"
+
+
+def _of_shown(asked: clauses.Sought, told: Sequence[Told]) -> str:
+    """When and where photos were taken, and who is in them; "" if that is not asked for or not known."""
+    if asked.words:
+        return ""
+    if asked.wanted == "time":
+        days = dict.fromkeys(day(one.at) for one in told if one.at is not None)
+        return f"{', '.join(days)}." if days else "The album does not know when that was."
+    if asked.wanted == "place" and (places := dict.fromkeys(one.place for one in told if one.place)):
+        return f"{'; '.join(places)}."
+    if asked.wanted == "person" and (names := dict.fromkeys(name for one in told for name in one.people)):
+        return f"{', '.join(names)}."
+    return ""
+
+
+def _when_of(asked: clauses.Sought, told: Sequence[Told], around: Sequence[str]) -> Reply | None:
+    """ "When was I in Beijing?": the day of the photo that has all that the question names."""
+    if asked.wanted != "time" or not (asked.names or asked.words):
+        return None
+    for one, near in zip(told, around, strict=True):
+        text = " ".join((*one.texts, near))
+        if one.at is not None and clauses.fit(replace(asked, wanted=""), text, near):
+            return Reply(f"{day(one.at)}, by a photo.", (), (), (), tells_of=(one.photo,))
+    return None
+
+
+def _at(source: Item | StoredTurn) -> int:
+    return source.value.at if isinstance(source, Item) else source.turn.at
+
+
+def _may_answer(sentence: str, question: str, of: frozenset[str] | None) -> bool:
+    """Whether a sentence states something. `of`: of none but these people and the owner; None: of anybody."""
+    if asks(sentence) or re.search(r"\bshow (?:me|us)\b", sentence, re.IGNORECASE):
+        return False
+    if is_supposed(sentence) and not re.search(
+        r"\b(?:say|said|tell|told|think|wish|want)\b", question, re.IGNORECASE
+    ):
+        return False
+    theirs = (rf"'s {name}\b|\b{name} of (?:my|our|the|a|his|her)\b" for name in map(re.escape, of or ()))
+    if any(re.search(pattern, sentence, re.IGNORECASE) for pattern in theirs):
+        return False  # somebody else's
+    tokens = tokens_of(sentence)
+    subject = subject_of(tokens, begin_of(tokens), "") if of is not None else None
+    return subject is None or not subject.person or subject.person in (of or ())
 
 
 def _is_about(features: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -302,28 +424,52 @@ def _of_kind(items: list[Item], kind: Kind) -> list[Item]:
     return [item for item in items if item.value.kind == kind]
 
 
-def _answers(asked: set[str], said: str) -> bool:
-    """Whether what was said states something with a word of the question. `asked`: their stems."""
-    text = said[:2_000]
-    if asked.isdisjoint(map(stem, content(text))):
-        return False
-    return not read(text).shows and not all(asks(sentence) for sentence in sentences(text))
-
-
 def _noted(item: Item) -> str:
     return f"On {day(item.value.at)} you noted: “{item.value.text[:400]}”"
 
 
-def _sentence(item: Item, alone: bool) -> str:
-    """A fact in a sentence: "Braga, as you said on 2026-11-26." With others, its key stands before it."""
+def _sentence(item: Item, asked: questions.FactQuestion, core: Sequence[Item], alone: bool) -> str:
+    """A fact in a sentence: "Braga, as you said on 26 November 2026. Before that Porto."
+
+    With others, its key stands before it.
+    """
     value: NewItem = item.value
-    if value.key.startswith("likes "):
-        name = f"You {value.text}"
+    owner, of, what = value.key.rpartition("'s ")
+    who = owner.capitalize() if of else "You"
+    negated = questions.is_negated(value.text)
+    if what == "name" and of and asked.person == value.text.casefold():
+        name = f"Your {owner}"  # "who is Clara?"
+    elif what.startswith("likes ") or negated:
+        be = (
+            ("is" if of else "are") + " "
+            if re.match(r"(?:not|an?|into|fond|tired|really into)\b", value.text)
+            else ""
+        )
+        name = f"{who} {be}{re.sub(r'^(?:am|is|are) ', 'is ' if of else 'are ', value.text)}"
     else:
         name = value.text[:1].upper() + value.text[1:] if alone else f"{value.key}: {value.text}"
+    if asked.closed and not item.past and not what.startswith("likes "):
+        agrees = questions.agrees(asked, value.text)
+        if agrees is not None:
+            told = name[:1].lower() + name[1:] if name.startswith("You ") else name
+            name = f"{'Yes' if agrees else 'No'}: {told}"
     if item.past and value.ends is not None:
         return f"{name}, until {day(value.ends)}."
-    return f"{name}, as you said on {day(value.at)}."
+    before = None if asked.past or item.past or negated else questions.before(item, core)
+    earlier = f" Before that {before.value.text}." if before is not None else ""
+    return f"{name}, as you said on {day(value.at)}.{earlier}"
+
+
+def _age(born: Item, now: datetime) -> str:
+    """ "74: you said “12 March 1952”"; "" where the year was not said."""
+    found = re.search(r"\b(19|20)\d\d\b", born.value.text)
+    if found is None:
+        return ""
+    month = next((at for at, name in enumerate(MONTH_NAMES, 1) if name.lower() in born.value.text.lower()), 1)
+    days = re.search(r"\b(\d{1,2})(?:st|nd|rd|th)?\b", born.value.text.replace(found[0], ""))
+    date = int(days[1]) if days else 1
+    years = now.year - int(found[0]) - ((now.month, now.day) < (month, date))
+    return f"{years}, born on {born.value.text}, as you said on {day(born.value.at)}."
 
 
 def _sources(items: Sequence[Item]) -> tuple[int, ...]:

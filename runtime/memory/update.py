@@ -20,9 +20,10 @@ from gamer.index.records import FloatArray
 
 from . import personality
 from .deciders import Decider, RulesDecider
-from .facts import Fact, facts_of
 from .objects import objects_of
 from .pictures import Pictures
+from .reading.context import MAX_HISTORY, Context, context_of, resolve
+from .reading.facts import Fact
 from .recall import SILENCE_MS, Encoder
 from .words import STATES, asks, content, sentences, traits
 
@@ -93,11 +94,23 @@ class Updater:
             done, last = done + len(vectors), batch[-1].id
         return done
 
-    def facts_by_rules(self, stored: StoredTurn) -> list[NewItem]:
-        """The core and procedural memories that the rules, which take no time, draw from a turn."""
-        if stored.turn.speaker != self._owner:
-            return []
-        return [_item(fact, stored) for fact in facts_of(stored.turn.text)]
+    def facts_by_rules(self, turns: Sequence[StoredTurn]) -> list[NewItem]:
+        """The core and procedural memories that the rules, which take no time, draw from turns in order."""
+        return self._facts(turns, RulesDecider())
+
+    def _facts(self, turns: Sequence[StoredTurn], decider: Decider) -> list[NewItem]:
+        out, contexts = list[NewItem](), dict[str, Context]()
+        for stored in turns:
+            chat = stored.turn.chat
+            if chat not in contexts:
+                before = self._store.recent(chat, MAX_HISTORY, stored.id)
+                contexts[chat] = context_of(before, self._owner)
+            if stored.turn.speaker == self._owner:
+                said = resolve(stored.turn.text, contexts[chat])
+                if said.act in ("tells", "corrects", "asks"):
+                    out += [_item(fact, stored) for fact in decider.facts(said.text, contexts[chat].meant)]
+            contexts[chat] = context_of([stored], self._owner, contexts[chat])
+        return out
 
     def _digest(self, stored: StoredTurn) -> bool:
         turn = stored.turn
@@ -131,8 +144,7 @@ class Updater:
 
     def _close(self, ids: Sequence[int]) -> bool:
         turns = self._store.turns(ids)
-        own = (stored for stored in turns if stored.turn.speaker == self._owner)
-        items = [_item(fact, stored) for stored in own for fact in self._decider.facts(stored.turn.text)]
+        items = self._facts(turns, self._decider)
         told = (_episode(topic, self._decider) for topic in self._topics(turns))
         items += [episode for episode in told if episode is not None]
         return self._store.close_session(ids, items)

@@ -7,16 +7,19 @@ from collections.abc import Iterator
 
 from gamer.index.entities.words import STOP_WORDS, WORD
 
+from ..questions.clauses import sentences_of
+
 # Bits of `person_turns.traits`.
 STATES, ASKS, TIMED, SHOWS = 1, 2, 4, 8
 LENGTH = 1 << 20  # the bits from here on count its words
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _LONGEST = 80  # characters of a word
 _DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+MONTH_NAMES = tuple(name.capitalize() for name in MONTHS.split("|"))
 TIME = re.compile(
     rf"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|this (?:week|month|morning|weekend|year|summer|"
-    rf"spring|fall|autumn|winter)|{_DAYS}|{MONTHS}|recently|just|soon|since|years?|months?|weeks?|days?|weekend|"
+    rf"spring|fall|autumn|winter)|{_DAYS}|{MONTHS}|recently|just|soon|since|years?|months?|weeks?|"
+    rf"days?|weekend|"
     r"(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
@@ -36,9 +39,7 @@ _SMALL = frozenset(_SMALL_WORDS.split())
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a text, with their marks, without the space around them."""
-    for found in _SENTENCE.finditer(text):
-        if said := found[0].strip():
-            yield said
+    yield from sentences_of(text)
 
 
 def content(text: str) -> list[str]:
@@ -48,16 +49,35 @@ def content(text: str) -> list[str]:
     return [word for word in words if word not in STOP_WORDS and word not in _SMALL]
 
 
-def stem(word: str) -> str:
-    """A word without an ending of English grammar."""
-    for ending in ("ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word.removesuffix(ending)
-    return word
+_AUX = r"(?:am|are|can|could|did|do|does|had|has|have|is|was|were|will|would|should|'s|s)"
+_WHO = (
+    r"(?:i|we|you|he|she|it|they|my|our|your|his|her|their|the|that|this|there|anyone|anybody|"
+    r"(?-i:[A-Z])[\w'-]*)"
+)
+_ASIDE = (
+    r"(?:and|so|but|ok|okay|hey|hi|right|well|please|btw|um|er|now|oh|quick question|remind me|"
+    r"tell me|any idea|do you know|do you remember|can you tell me|i forgot|i forget|hold on|wait)"
+)
+# "what do I do for a living", "and who did I …", "tell me where …": questions without a question mark.
+_BEGINS = re.compile(
+    rf"(?:{_ASIDE}\b[\s,:;.!–—-]{{0,4}}){{0,4}}(?:"
+    rf"(?:what|whereabouts|where|who|when|why|how|whose)(?:'?s|'re)? {_AUX}\b |"
+    r"(?:what|where|who|when|how)'?s (?!up\b)\w|"
+    rf"(?:which|what|whose|how) (?:[\w'-]+ ){{1,3}}(?:am|are|did|do|does|has|have|is|was|were|"
+    rf"will) {_WHO}\b|"
+    rf"(?:am|are|did|do|does|has|have|is|was|were) {_WHO} |"
+    r"(?:remind me|tell me|i forgot|i forget|do you know|do you remember) "
+    r"(?:of\b|the\b|my\b|our\b|what|where|who|when|why|how|which))",
+    re.IGNORECASE,
+)
 
 
 def asks(sentence: str) -> bool:
-    return sentence.rstrip(" )\"'").endswith("?")
+    """Whether a sentence is a question, by its mark or its beginning."""
+    said = sentence.strip()
+    if said.rstrip(" )\"'”").endswith("?"):
+        return True
+    return not said.endswith("!") and _BEGINS.match(said[:200].replace("’", "'")) is not None
 
 
 def traits(text: str, shows: bool = False) -> int:

@@ -53,17 +53,26 @@ class Word:
 Words = Sequence[Word]
 
 
+@cache
+def sections(file: Path) -> Mapping[str, Mapping[str, str]]:
+    """A file of vocabulary: role → its words, each with its reading, "" without one."""
+    out: dict[str, dict[str, str]] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            out[line.strip("[]")] = words = {}
+        elif line and not line.startswith("#"):
+            word, _, reading = line.partition(" = ")
+            words[word] = reading
+    return out
+
+
 class _Vocabulary:
     """English words with their roles, and those of another language as spellings of them."""
 
     def __init__(self, *files: Path) -> None:
         self._roles: dict[str, dict[str, str]] = {}
-        role = ""
-        for line in (line for file in files for line in file.read_text(encoding="utf-8").splitlines()):
-            if line.startswith("["):
-                role = line.strip("[]")
-            elif line and not line.startswith("#"):
-                word, _, reading = line.partition(" = ")
+        for role, words in ((role, words) for file in files for role, words in sections(file).items()):
+            for word, reading in words.items():
                 self._roles.setdefault(word, {})[role] = reading
 
     def values(self, key: str) -> Mapping[str, str]:

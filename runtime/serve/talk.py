@@ -79,7 +79,8 @@ class TalkMemory:
 
 @dataclass(frozen=True)
 class TalkEnd:
-    """The last line. `photos`: rows of the photos that were found for it. `memories`: those it is made of.
+    """The last line. `photos`: rows of the photos that were asked for. `sources`: of those whose memories it
+    quotes. `memories`: those it is made of.
 
     `failed`: why the answer broke off, or what was said is not stored; "" if neither.
     """
@@ -87,6 +88,7 @@ class TalkEnd:
     text: str
     chat: str
     photos: tuple[int, ...]
+    sources: tuple[int, ...]
     memories: tuple[TalkMemory, ...]
     failed: str
 
@@ -126,17 +128,20 @@ class Talks:
             model = self._model if asked.worded and not asked.plain else None
             talk = Conversation(store, encoder_of(engine.models), AlbumPictures(engine), model, asked.chat)
             shown = [photo.id for photo in engine.album.photos(asked.photos)]
-            text, photos, memories, failed = "", tuple[int, ...](), tuple[TalkMemory, ...](), ""
+            text, memories, failed = "", tuple[TalkMemory, ...](), ""
+            photos = sources = tuple[int, ...]()
             try:
                 said = talk.say(asked.text, datetime.now(), piece, gone, shown)
-                text, photos = said.text, tuple(engine.album.row_of(photo) for photo in said.photos)
+                text = said.text
+                photos = tuple(map(engine.album.row_of, said.photos))
+                sources = tuple(map(engine.album.row_of, said.sources))
                 memories = tuple(_own(item) for item in said.reply.comes_from)
                 talk.flush()
             except Exception as error:
                 if not told:  # no status has been sent: the error handlers give one
                     raise
                 failed = self._said(error)
-        tell(TalkEnd(text, talk.name, photos, memories, failed))
+        tell(TalkEnd(text, talk.name, photos, sources, memories, failed))
 
     def _said(self, error: Exception) -> str:
         if isinstance(error, RuntimeFailure | AlbumError):

@@ -20,7 +20,7 @@ from gamer.index.memory.records import NewItem
 from gamer.runtime.bundle import manifest
 from gamer.runtime.cues.parse import parse
 from gamer.runtime.errors import BundleError
-from gamer.runtime.memory.facts import facts_of
+from gamer.runtime.memory.reading.facts import facts_of
 
 SEEDS = Path(__file__).parent / "seeds"
 MAX_BYTES = 1 << 17  # of an input; a longer seed would be cut, and refused before it is read

@@ -66,8 +66,14 @@ export class Talk {
       turn.append(el("div", { class: "from", role: "group", "aria-label": t("talk.memories") }, line.memories.map((memory) =>
         el("button", { type: "button", class: "small", onclick: () => this.goTo(memory.id) }, t("talk.from", { id: memory.id, text: clip(memory.text, 60) })))));
     }
-    const photos = await Promise.all(line.photos.map((row) => api.photo(row).catch(() => null)));
-    if (photos.some(Boolean)) turn.append(thumbnails(await entitle(photos.filter(Boolean).map(glimpse)), this.open));
+    const [photos, sources] = await Promise.all([line.photos, line.sources].map((rows) => this.photosOf(rows)));
+    if (photos.length) turn.append(thumbnails(photos, this.open));
+    if (sources.length) turn.append(el("details", {}, el("summary", {}, t("talk.sources")), thumbnails(sources, this.open)));
     turn.scrollIntoView({ block: "nearest" });
+  }
+
+  async photosOf(rows) {
+    const photos = await Promise.all(rows.map((row) => api.photo(row).catch(() => null)));
+    return entitle(photos.filter(Boolean).map(glimpse));
   }
 }

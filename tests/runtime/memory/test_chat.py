@@ -17,6 +17,7 @@ from gamer.index.memory.records import NewItem, Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.memory.chat import Conversation
+from gamer.runtime.memory.response import NOTHING
 
 from .conftest import START, Talk
 
@@ -40,18 +41,22 @@ def test_no_turn_makes_later_ones_fail(talk: Talk, said: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "wanted", "unwanted"),
     [
-        (("I live in Porto.", "I moved to Lisbon.", "Where do I live?"), "Lisbon", "Porto"),
+        (
+            ("I live in Porto.", "I moved to Lisbon.", "Where do I live?"),
+            "Lisbon, as you said on 1 January 2026. Before that Porto.",
+            "nothing",
+        ),
         (("I live in Porto.", "I moved to Lisbon.", "Where did I live before?"), "Porto", "Lisbon"),
         (("I live in Porto.", "I moved to Lisbon.", "When did I move to Lisbon?"), "Lisbon", "Porto"),
         (
             ("I live in Porto.", "My sister moved to Berlin.", "Where does my sister live?"),
-            "you said",
-            "home:",
+            "Berlin",
+            "Porto",
         ),
         (("I am 34 years old.", "Hello there all.", "How old am I?"), "34", "nothing"),
         (("My name is Ada.", "Hello there all.", "What is my first name?"), "Ada", "nothing"),
         (("I like tea.", "I no longer like tea.", "Do I like tea?"), "no longer", "1 until"),
-        (("I like tea.", "Does my sister like tea?"), "you said", "likes tea:"),
+        (("I like tea.", "Does my sister like tea?"), "nothing", "tea"),
         (("Hello there all.", "Where do I live?"), "nothing", "On "),
     ],
 )
@@ -176,3 +181,60 @@ def test_two_chats_at_once(album: Path) -> None:
     with MemoryStore.open(album) as store:
         assert len(store.all_turns()) == 24
         assert [item.value.text for item in store.items("core", past=False)] == ["Porto"]
+
+
+def chat(talk: Talk, *lines: str) -> str:
+    """Says lines two minutes apart, in one session; the last answer."""
+    for line in lines:
+        said = talk.chat.say(line, talk.now)
+        talk.now += timedelta(minutes=2)
+    return said.text
+
+
+def test_what_was_said_last_is_put_right(talk: Talk) -> None:
+    chat(talk, "My grandson Alfie lives in Derry.", "Nina has swimming on Wednesdays.")
+    assert chat(talk, "No, I meant Thursdays.") == "Noted: Nina has swimming on Thursdays."
+    assert "Thursdays" in chat(talk, "When does Nina have swimming?")
+    assert chat(talk, "I live in Astoria.", "Where do I live?").startswith("Astoria")
+    assert chat(talk, "That's wrong, it's Sunnyside.", "Where do I live?").startswith("Sunnyside")
+
+
+def test_forgetting_takes_the_fact_the_bytes_and_no_other_sentence(talk: Talk) -> None:
+    chat(talk, "I live in Quokkatown. My birthday is on 2 May.", "Forget where I live.")
+    assert chat(talk, "Where do I live?") == NOTHING
+    assert "2 May" in chat(talk, "When is my birthday?")
+    chat(talk, "My locker code is 9031-quokka.", "forget that")
+    assert chat(talk, "What is my locker code?") == NOTHING
+    data = talk.store.path.read_bytes()
+    assert b"Quokkatown" not in data and b"9031-quokka" not in data
+    assert chat(talk, "forget my shoe size") == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (("I'm allergic to penicillin.", "Am I allergic to penicillin?"), "Yes: Penicillin"),
+        (("I'm allergic to penicillin.", "Am I allergic to wasps?"), NOTHING),
+        (("I am vegetarian.", "Am I vegan?"), "No: Vegetarian"),
+        (("I live in Ghent.", "I no longer live in Ghent.", "Do I live in Ghent?"), "No: you no longer live"),
+        (("I was born on 12 March 1952.", "How old am I?"), "73, born on 12 March 1952"),
+        (("My sister Clara lives in Faro.", "Clara moved to Porto.", "Where does my sister live?"), "Porto"),
+        (("My sister Clara lives in Faro.", "Who is Clara?"), "Your sister"),
+        (
+            (
+                "My phone company is Vodafone.",
+                "I switched from Vodafone to Telia.",
+                "Who's my phone company?",
+            ),
+            "Telia",
+        ),
+        (("My board is called Shirley.", "What is my board called?"), "Shirley"),
+        (("The wifi password is turnip-88.", "wifi password please"), "Turnip-88"),
+        (('Tom said: "I live in Madrid."', "Where do I live?"), NOTHING),
+        (("If I lived in Paris I would be happy.", "Where do I live?"), NOTHING),
+        (("Nina's allergic to peanuts.", "Am I allergic to peanuts?"), NOTHING),
+        (("Good morning.",), "Hello."),
+    ],
+)
+def test_answers(talk: Talk, lines: tuple[str, ...], answer: str) -> None:
+    assert chat(talk, *lines).startswith(answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -14,11 +15,22 @@ from gamer.index.errors import AlbumError
 from gamer.index.memory.carrying import carry
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.objects import is_named, objects_of
-from gamer.runtime.memory.pictures import Answered
-from gamer.runtime.memory.response import NOTHING
+from gamer.runtime.memory.pictures import Answered, Told
+from gamer.runtime.memory.response import NOTHING, SHOWN
 
 from .conftest import START, Talk
 
+TOLD = (
+    Told(
+        "cafe",
+        ("Breakfast with Anna, 4.80 euros for an espresso!",),
+        1_776_502_800_000,
+        "Vienna, AT",
+        ("Anna",),
+        (),
+    ),
+    Told("cat", ("Chelsea has no shame.",), None, "", (), ("tabby cat",)),
+)
 MUG, CAR = np.eye(8, dtype=np.float32)[0], np.eye(8, dtype=np.float32)[1]
 
 
@@ -30,11 +42,11 @@ class Pictures:
     def __init__(self) -> None:
         self.vectors: dict[str, FloatArray] = {"mug": MUG, "mug again": MUG, "car": CAR}
 
-    def find(self, words: str) -> tuple[str, ...]:
-        return ("car",)
+    def told(self, question: str, only: Sequence[str] = ()) -> tuple[Told, ...]:
+        return tuple(told for told in TOLD if not only or told.photo in only)
 
     def answer(self, question: str, now: datetime) -> Answered:
-        return Answered("by the tools", (), ())
+        return Answered("by the tools", ("cat",), ())
 
     def holds(self, photo: str) -> bool:
         return photo in self.vectors
@@ -77,7 +89,7 @@ def test_a_named_object_is_found_by_its_picture(store: MemoryStore) -> None:
     photos = Pictures()
     talk = show(store, "This is my blue mug.", "mug", photos)
     said = talk.say("Where is my blue mug?")
-    assert said.photos == ("mug", "mug again") and "This is my blue mug." in said.text
+    assert said.photos == ("mug", "mug again") and said.text == SHOWN
     assert talk.say("Which photos show my blue mug?").photos == ("mug", "mug again")
     assert talk.say("Which photos show a dog?").text == "by the tools"
     del photos.vectors["mug"]  # its vector is still known
@@ -187,3 +199,18 @@ def test_a_version_that_the_tables_do_not_fit_is_refused(album: Path) -> None:
     apsw.Connection(str(album)).execute("DROP TABLE person_objects").fetchall()
     with pytest.raises(AlbumError, match="version 2"):
         MemoryStore.open(album)
+
+
+def test_photos_are_shown_only_where_they_are_asked_for_and_tell_what_is_not_known_otherwise(
+    store: MemoryStore,
+) -> None:
+    talk = Talk(store, photos=Pictures())
+    said = talk.say("How much was the espresso?")
+    assert "4.80 euros" in said.text and "15 April 2026" not in said.text
+    assert said.photos == () and said.sources == ("cafe",)
+    shown = talk.chat.say("show me the cat", talk.now)
+    assert shown.photos == ("cat",)
+    again = talk.chat.say("what's her name?", talk.now)
+    assert "Chelsea" in again.text and again.photos == () and again.sources == ("cat",)
+    assert talk.chat.say("Where was that taken?", talk.now).text == NOTHING
+    assert talk.chat.say("let me see it", talk.now).photos == ("cat",)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamer.index.memory.records import NewItem
-from gamer.runtime.memory import facts
-from gamer.runtime.memory.facts import facts_of
+from gamer.runtime.memory.reading import facts
+from gamer.runtime.memory.reading.facts import facts_of
 from gamer.runtime.memory.words import content
 
 
@@ -37,7 +37,7 @@ from gamer.runtime.memory.words import content
         ("I'd like a beer.", []),
         ("Where do I live?", []),
         ("I moved to Lisbon in March.", [("home", "Lisbon")]),
-        ("I have worked as a nurse since 2019.", []),
+        ("I have worked as a nurse since 2019.", [("job", "nurse")]),
         ("I work as a nurse since 2019.", [("job", "nurse")]),
         ("I am a bit older than Tom.", []),
         ("I'm a lot better.", []),
@@ -92,10 +92,10 @@ def test_whatever_is_said_can_be_stored_and_was_said(text: str) -> None:
 def test_the_rules_read_bounded_clauses(make: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
-    def read(clause: str) -> tuple[facts.Fact, ...]:
+    def read(clause: str, meant: facts.Meant) -> tuple[facts.Meant, list[facts.Fact]]:
         lengths.append(len(clause))
-        return ()
+        return meant, []
 
-    monkeypatch.setattr(facts, "_of_clause", read)
+    monkeypatch.setattr(facts, "of_clause", read)
     facts_of(make(15_000))
-    assert lengths and max(lengths) <= facts._MAX_CLAUSE
+    assert lengths and max(lengths) <= facts.MAX_CLAUSE

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gamer.index.memory.store import MemoryStore
-from gamer.runtime.memory.facts import facts_of
-from gamer.runtime.memory.persona import manner_of
+from gamer.runtime.memory.reading.facts import facts_of
+from gamer.runtime.memory.reading.persona import manner_of
 
-from .conftest import Talk
-from .test_chat import Model
+from ..conftest import Talk
+from ..test_chat import Model
 
 
 @pytest.mark.parametrize(

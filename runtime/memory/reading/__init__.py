@@ -1,0 +1,1 @@
+"""What a person says, read: whole sentences, facts by key, and what a question asks for."""

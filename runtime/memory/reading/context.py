@@ -1,0 +1,324 @@
+"""What a turn leaves out because it was said before: "and Peter?", "she", "it", "no, I meant Kerry".
+
+A conversation is read in order. What a turn refers to is put in its place, so that everything after this
+module reads whole sentences: "Where does Peter live?", "My grandson Alfie lives in Kerry."
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gamer.index.memory.records import ASSISTANT, StoredTurn
+
+from ...questions.reader import read
+from ...questions.words import index_of, words_of
+from ..words import MONTHS, asks, sentences
+from .facts import NOBODY, Meant, told
+from .subjects import subject_of
+from .tokens import tokens_of
+from .vocabulary import kind
+
+Act = Literal["tells", "asks", "corrects", "forgets", "greets", "thanks", "shows"]
+MAX_HISTORY = 24  # turns that a turn may refer to
+MOST = 2_000  # characters of a turn that are read
+_LONG, _SHORT = 300, 80  # characters of a question, and of small talk
+_FEW = 8  # words of what is left out, or put right
+_WH = r"(?:what|when|where|who|why|how|which)"
+_ALSO = re.compile(r"(?:and|or|(?:and )?(?:what|how) about)\b,? ?(?P<rest>[^?]{1,80})\?? ?$", re.IGNORECASE)
+_WRONG = (
+    r"(?:(?:oh|ah|sorry|oops|wait|actually|hm+|er+|no|nope|nah|wrong|correction|my mistake|"
+    r"i mis(?:spoke|typed)|typo|"
+    r"that(?:'s| is) (?:wrong|not right|incorrect)|not (?:right|quite))[ ,.:;!—–-]{1,4})"
+)
+_SAYS = r"(?:i meant(?: to say)?|i mean|make that|(?:it|that) should be|should be)"
+_IS = r"(?:it's|its|it is|they're|he's|she's)"
+_SOFTLY = r"(?:(?:actually|really|now|to be) ){0,2}"
+_NOT = r"(?:,? not (?P<not>[^,.;]+?))?[.! ]*$"
+# "No, I meant Kerry", "that's wrong, it's Thursdays", "no, not Monday, Tuesday"
+_CORRECTS = (
+    re.compile(rf"{_WRONG}{{0,4}}{_SAYS}\b[ ,:]*{_SOFTLY}(?P<value>[^.;!?]+?){_NOT}", re.IGNORECASE),
+    re.compile(rf"{_WRONG}{{1,4}}{_IS} {_SOFTLY}(?P<value>[^.;!?]+?){_NOT}", re.IGNORECASE),
+    re.compile(r"(?:no|nope|sorry|wrong|"
+               r"actually)[ ,.:;!—–-]{1,4}not "
+               r"(?P<not>[^,.;]+)[,.;—– -]+(?P<value>[^,.;?]+)[.! ]*$", re.IGNORECASE),
+    re.compile(r"(?:no|nope|sorry|wrong|"
+               r"actually)[ ,.:;!—–-]{1,4}(?P<value>[^,.;?]+?)(?P<not>)[.! ]*$", re.IGNORECASE),
+)  # fmt: skip
+_FORGETS = re.compile(
+    r"(?:(?:please|okay|ok|wait|nah|actually|oh|no|sorry|can you|could you|just),? ){0,3}"
+    r"(?:forget|delete|erase|scratch|strike|ignore|remove|"
+    r"drop)(?: about)? (?P<what>(?!to\b).+?)(?:,? please)?[.!? ]*$",
+    re.IGNORECASE,
+)
+_LAST = re.compile(
+    r"(?:that|it|this|what i (?:just )?(?:said|told you)|the last (?:one|thing|bit)|"
+    r"my last (?:message|sentence)|"
+    r"that last (?:one|bit|thing|part))(?: (?:i said|about it|again|bit|part|one|just now|"
+    r"last bit))?(?:,? .{0,30})?$",
+    re.IGNORECASE,
+)
+# Not in a conversation, where it may be a mistake or a stranger's words, but by `gamer memory forget --all`.
+_EVERYTHING = re.compile(r"\b(?:everything|all|instructions?|anything|rules)\b", re.IGNORECASE)
+_GREETS = re.compile(
+    r"(?:(?:good (?:morning|afternoon|evening|day|night)|hi|hiya|hello|hey|heya|yo|oi|morning|"
+    r"evening|howdy|bye|goodbye|"
+    r"see you|goodnight|cheerio|ta-ra|later|night|gn|there|again|you|all|love|pal|mate|everyone|"
+    r"then|so|now|for|tomorrow|"
+    r"soon|folks)[ ,.!]*)+$",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(
+    r"(?:(?:ok|okay|great|perfect|lovely|brilliant|super|nice|good|oh|ah|well|yes|right|aye)[ ,.!]+){0,4}"
+    r"(?:thanks?|thank you|thankyou|cheers|ta|much appreciated|obrigad[oa]|thx)\b[^?]{0,60}$",
+    re.IGNORECASE,
+)
+_CHATS = re.compile(
+    r"\b(?:how (?:are|do|did) you|how(?:'re you|'s it going| is it going| was your)|what(?:'s up|"
+    r" are you| do you think| can you do)|"
+    r"who are you|are you (?:an?|ok|okay|there|human|real|alive|sure|happy|tired|listening|well)\b|"
+    r"isn't (?:it|that)|"
+    r"don't you think|do you (?:like|ever|sleep)|did you sleep|can you hear|tell me a joke|"
+    r"your name|you alright)",
+    re.IGNORECASE,
+)
+_SEES = re.compile(
+    r"(?:(?:can|could|may) (?:i|you) |let me |please ){0,2}(?:see|show|show me|look at) (?:it|that|"
+    r"them|those|the (?:photo|picture)s?)"
+    r"(?: to me)?(?: (?:so|then|please)){0,2}[.?! ]*$",
+    re.IGNORECASE,
+)
+_LETS_SEE = re.compile(
+    r"(?:let'?s|let me|lemme|can i|could i|gonnae|wanna|i want to|i'd like to) (?:see|show me|look at) "
+    r"(?!if|how|whether|what|it\b|that\b[.?!]*$)",
+    re.IGNORECASE,
+)
+# Kinds of values, one of which a correction replaces.
+_KINDS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
+        rf"\b(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{MONTHS})(?: \d{{4}})?|"
+        rf"\b(?:{MONTHS})(?: \d{{1,2}}(?:st|nd|rd|th)?)?\b",
+        r"\b\d{1,2}[:.]\d\d\b|\b\d{1,2} ?(?:am|pm)\b",
+        r"(?<![\w.])\d(?:[\w,-]|\.(?=\w)){0,20}",
+    )
+)  # fmt: skip
+_NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-ZÀ-Þ][\wà-ÿ'-]*(?: [A-ZÀ-Þ][\wà-ÿ'-]*)*")
+_THING = re.compile(
+    r"\b(?:my|our|the) (?P<noun>(?:[a-zà-ÿ'-]+ ){0,3}?[a-zà-ÿ'-]+)"
+    r"(?= (?:is|was|are|were|at|in|on|before|now|again|moved|called)\b|[?.!]|$)",
+    re.IGNORECASE,
+)
+_OF_ME = tuple((re.compile(pattern, re.IGNORECASE), put) for pattern, put in (
+    (r"\b(?:do|did) (?:i|we)\b", "does {}"), (r"\bam i\b", "is {}"), (r"\b(?:my|our)\b", "{}'s"),
+))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Context:
+    """`told`, `asked`: the last statement and the last question, whole. `meant`: whom "she" means.
+
+    `shown`: ids of the photos that the last answer showed. `after_photos`: whether the last turn asked for
+    some.
+    `told_by`: the number of the turn that told the last statement, 0 if none did.
+    """
+
+    meant: Meant = NOBODY
+    told: str = ""
+    asked: str = ""
+    shown: tuple[str, ...] = ()
+    after_photos: bool = False
+    told_by: int = 0
+
+
+NOTHING_SAID = Context()
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A turn as a whole sentence. `forgets`: what is to be forgotten, "" for what was said last.
+
+    `of_shown`: whether it asks about the photos that were shown.
+    """
+
+    act: Act
+    text: str
+    forgets: str = ""
+    of_shown: bool = False
+
+
+def context_of(turns: Iterable[StoredTurn], owner: str, context: Context = NOTHING_SAID) -> Context:
+    """What was said in a conversation, in order, after what `context` knows."""
+    for stored in turns:
+        turn = stored.turn
+        if turn.speaker == ASSISTANT:
+            context = replace(context, shown=turn.pictures or context.shown)
+        elif turn.speaker == owner:
+            said = resolve(turn.text, context)
+            context = after(context, said)
+            if said.act in ("tells", "corrects"):
+                context = replace(context, told_by=stored.id)
+    return context
+
+
+def after(context: Context, said: Resolved) -> Context:
+    """What later turns may refer to once this was said."""
+    if said.act in ("tells", "corrects"):
+        meant, _ = told(said.text, context.meant)
+        last = [sentence for sentence in sentences(said.text) if not asks(sentence)]
+        return replace(
+            context, meant=meant, told=said.text if last else context.told, shown=(), after_photos=False
+        )
+    if said.act in ("asks", "shows"):
+        person = _person_of(said.text) or context.meant.person
+        thing = _thing_of(said.text) or context.meant.thing
+        shown = context.shown if said.of_shown or said.act == "asks" else ()
+        return replace(
+            context,
+            asked=said.text,
+            meant=Meant(person, thing),
+            shown=shown,
+            after_photos=said.act == "shows",
+        )
+    return context
+
+
+def resolve(text: str, context: Context) -> Resolved:
+    """Reads a turn after what was said before it."""
+    plain = " ".join(text[:MOST].split()).replace("’", "'")
+    if (forgets := _FORGETS.match(plain)) and not _EVERYTHING.search(forgets["what"]):
+        return Resolved("forgets", plain, "" if _LAST.match(forgets["what"]) else forgets["what"])
+    if _GREETS.match(plain) or (len(plain) < _SHORT and _CHATS.search(plain)):
+        return Resolved("greets", plain)
+    asked = any(asks(sentence) for sentence in sentences(plain))
+    if _THANKS.match(plain) and not asked:
+        return Resolved("thanks", plain)
+    refers = bool(context.shown) and not kind("refers").isdisjoint(re.findall(r"[a-z']+", plain.lower()))
+    if _SEES.match(plain) and context.shown:
+        return Resolved("shows", plain, of_shown=True)
+    if sees := next((one for one in sentences(plain) if read(one).shows or _LETS_SEE.match(one)), ""):
+        return Resolved("shows", _LETS_SEE.sub("show me ", sees))
+    pictured = index_of(words_of(plain), "picture", "pictured") >= 0 and read(plain).about_photos
+    if pictured and not refers:
+        return Resolved("shows", plain)
+    if not asked and (corrected := _corrected(plain, context.told)):
+        return Resolved("corrects", corrected)
+    if (also := _ALSO.match(plain)) and (whole := _completed(also["rest"], context)):
+        return whole
+    if asked and len(plain) < _LONG:
+        return Resolved("asks", _named(plain, context), of_shown=refers)
+    return (
+        Resolved("shows", plain)
+        if pictured
+        else Resolved("asks", plain)
+        if asked
+        else Resolved("tells", text)
+    )
+
+
+def _completed(rest: str, context: Context) -> Resolved | None:
+    """ "And Peter?", "and where?", "and before?", after a question."""
+    words = rest.split()
+    if not context.asked or len(words) >= _FEW or (len(words) > 3 and asks(rest)):
+        return None
+    begins = re.match(rf"{_WH}\b", rest, re.IGNORECASE)
+    if context.after_photos and not begins:
+        return Resolved("shows", f"show me {rest}")
+    if re.match(r"(?:before(?: that)?|previously|earlier|originally)$", rest, re.IGNORECASE):
+        return Resolved("asks", f"{context.asked.rstrip(' ?')} before?")
+    if begins and len(words) == 1:
+        return Resolved(
+            "asks", re.sub(rf"^(?:and )?{_WH}\b", rest, context.asked, count=1, flags=re.IGNORECASE)
+        )
+    if subject_of(tokens_of(f"{rest[:1].upper()}{rest[1:]} is"), 0) is None:
+        return None
+    replaced = _with_person(context.asked, rest)
+    return Resolved("asks", replaced) if replaced else None
+
+
+def _with_person(question: str, person: str) -> str:
+    """The question asked of another person; "" if it is about none."""
+    tokens = tokens_of(question)
+    for at in range(1, len(tokens)):
+        if tokens[at].key in ("i", "we"):
+            continue
+        for end in range(min(at + 4, len(tokens)), at, -1):
+            found = subject_of([*tokens[at:end], *tokens_of("is")], 0)
+            if found is not None and found.person and not found.noun and found.end == end - at:
+                return question[: tokens[at].start] + person + question[tokens[end - 1].end :]
+        owner = subject_of([*tokens[at:], *tokens_of("is")], 0)
+        if owner is not None and owner.person and owner.noun:
+            last = next((n for n in range(at, len(tokens)) if tokens[n].key == "'s"), at)
+            return question[: tokens[at].start] + person + question[tokens[last].start :]
+    for pattern, put in _OF_ME:
+        changed = pattern.sub(put.format(person), question, count=1)
+        if changed != question:
+            return changed
+    return ""
+
+
+def _named(question: str, context: Context) -> str:
+    """The question with whom and what its pronouns mean; of photos that were shown these are the photos."""
+    person, thing = context.meant.person, context.meant.thing
+    if context.shown:
+        return question
+    if person and not _person_of(question):
+        known = person in kind("kin") or person in kind("pet")
+        whom = f"my {person}" if known else person.title()
+        question = re.sub(r"\b(?:he|she|him)\b", whom, question, flags=re.IGNORECASE)
+        question = re.sub(r"\b(?:his|her)\b(?= \w)", f"{whom}'s", question, flags=re.IGNORECASE)
+    if thing:
+        named = thing if "'s " in thing else f"my {thing}"
+        put = rf"\1 {named}"
+        question = re.sub(
+            r"\b(was|is|were|are) (?:it|that)\b(?! (?:that|taken))",
+            put,
+            question,
+            count=1,
+            flags=re.IGNORECASE,
+        )
+    return question
+
+
+def _person_of(text: str) -> str:
+    """The person whom a question names; "" if it names none."""
+    tokens = tokens_of(text)
+    for at, token in enumerate(tokens):
+        begins = at == 0 and token.is_name and len(tokens) > 1 and tokens[1].key != "'s"
+        found = (
+            None
+            if begins or token.key in ("i", "we", "it")
+            else subject_of([*tokens[at:], *tokens_of("is")], 0)
+        )
+        if found is not None and found.person:
+            return found.person
+    return ""
+
+
+def _thing_of(question: str) -> str:
+    found = _THING.search(question)
+    return found["noun"].lower() if found else ""
+
+
+def _corrected(plain: str, before: str) -> str:
+    """The last statement with what a correction puts right; "" if the turn is none."""
+    found = next((found for pattern in _CORRECTS if (found := pattern.match(plain))), None)
+    if found is None or not before or len(found["value"].split()) > _FEW:
+        return ""
+    value, wrong = found["value"].strip(), (found["not"] or "").strip().lower()
+    if wrong and (at := before.lower().rfind(wrong)) >= 0:
+        return before[:at] + value + before[at + len(wrong) :]
+    for pattern in _KINDS:
+        new, old = pattern.search(value), [*pattern.finditer(before)]
+        if new and old:
+            return before[: old[-1].start()] + new[0] + before[old[-1].end() :]
+    names = [*_NAME.finditer(before)]
+    if value[:1].isupper() and names:
+        return before[: names[-1].start()] + value + before[names[-1].end() :]
+    last = re.search(r"(?P<last>(?:an? |the )?[\w'-]{1,40})[.! ]*$", before)
+    if last and len(value.split()) <= 4 and re.match(r"[\w' -]+$", value) and not value[:1].isupper():
+        return before[: last.start("last")] + value + before[last.end("last") :]
+    return ""

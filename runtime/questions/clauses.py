@@ -1,0 +1,228 @@
+"""Which sentence answers a question: the question's names, the kind of value that it wants, and its words.
+
+"How much was the espresso?" wants an amount, of what is said of an espresso; a sentence without one does not
+answer it, however many words they share. Conversations choose their quotations by this.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gamer.index.entities.words import STOP_WORDS
+
+from .words import sections
+
+Wanted = Literal[
+    "", "age", "colour", "duration", "money", "name", "number", "person", "place", "reason", "time"
+]
+LEAST = 0.6  # of the question's words, those that a sentence must have
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+# Not after "Mr." and "Dr."; nor within "9.40". A closing quote belongs to its sentence.
+_SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”’')]))(?<!\b[MDS][rt]\.)(?<!\bM[rs]s\.)\s+|\n+")
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+_COUNT = (
+    r"(?:\d[\d.,]{0,9}|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|"
+    r"fourteen|fifteen|"
+    r"sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|"
+    r"hundred|half|a dozen|"
+    r"both|no|none|several|a few|a couple)\b)"
+)
+# Kind of value → what a sentence that has one looks like.
+_VALUES: Mapping[str, re.Pattern[str]] = {
+    kind: re.compile(pattern, re.IGNORECASE)
+    for kind, pattern in {
+        "age": rf"{_COUNT}[ -](?:years?|months?|weeks?|yrs?)\b|\b(?:is|am|are|was|'s|'m|turn(?:s|ed)?|aged?|"
+        rf"be) (?:\w{{1,9}} )?{_COUNT}(?! ?(?:euro|pound|dollar|am\b|pm\b))",
+        "colour": r"\b(?:red|blue|green|yellow|orange|purple|violet|pink|brown|black|white|gr[ae]y|beige|"
+        r"turquoise|gold(?:en)?|silver|navy|teal|mustard|cream|maroon|crimson|lilac|bronze|olive|ivory)\b",
+        "duration": rf"(?:{_COUNT}|\ban?) ?(?:\w{{1,9}} )?(?:seconds?|minutes?|mins?|hours?|days?|weeks?|"
+        r"months?|years?|nights?|decades?)\b|\bsince\b",
+        "money": rf"[€$£¥]|{_COUNT} ?(?:euros?|dollars?|pounds?|quid|francs?|yen|cents?|kr|p\b|bucks)|"
+        r"\b(?:free|for nothing)\b|\d[.,]\d\d\b",
+        "number": _COUNT,
+        "place": r"\b(?:in|at|on|under|behind|near|next to|inside|by|from|to|beside|above|below|through|"
+        r"opposite|between|beneath|over|off|outside)\b "
+        rf"(?!(?:{_MONTH}|{_DAY}|the \d|\d{{1,2}}[:.]\d\d|\d{{1,2}} |"
+        r"(?:19|20)\d\d|me|you|him|her|us|them|that|time|all|least|first|last|night|noon)\b)\w",
+        "reason": r"\b(?:because|since|so that|as|to|due|thanks to|that's why|so|after|from|for)\b|:",
+        "time": rf"\d{{1,2}}[:.h]\d\d|\b{_DAY}\b|\b{_MONTH}\b|\b(?:19|20)\d\d\b|\b(?:today|tomorrow|tonight|"
+        r"yesterday|noon|midnight|morning|evening|afternoon|night|weekend|week|month|year|spring|"
+        r"summer|autumn|"
+        r"winter|christmas|easter|o'clock|am|pm|half past)\b|\d ?(?:am|pm)",
+    }.items()
+}
+# What a question says → the kind of value that it wants; the first that fits.
+_ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
+    (re.compile(r"\bhow long\b|\bfor how many (?:days|weeks|hours|years)"), "duration"),
+    (re.compile(r"\bhow much\b|\bprice\b|\bcosts?\b|\bcharged?\b"), "money"),
+    (re.compile(r"\bhow old\b|\bwhat age\b"), "age"),
+    (re.compile(r"\bhow (?:many|tall|far|big|heavy|high|fast)\b|\b(?:what|which) number\b"), "number"),
+    (re.compile(r"\b(?:what|which) colou?r\b"), "colour"),
+    (
+        re.compile(r"\bwhen\b|\bhow late\b|\b(?:what|which) (?:time|day|date|month|year|weekday|week)\b"),
+        "time",
+    ),
+    (
+        re.compile(r"\bwhere\b|\b(?:what|which) (?:city|town|country|place|street|room|drawer|shelf)\b"),
+        "place",
+    ),
+    (re.compile(r"\bwhy\b|\bhow come\b"), "reason"),
+    (re.compile(r"\bwhat(?:'?s)? .{0,80}\b(?:name|called)\b|\bnames? of\b|'s name\b"), "name"),
+    (re.compile(r"\b(?:who|whom|whose|who's|whos)\b|\b(?:what|which) person\b"), "person"),
+)
+_DENIES = re.compile(r"\b(?:not|never|no longer|dont)\b|n['’]t\b", re.IGNORECASE)
+_REFERS = re.compile(
+    r"\b(?:he|she|it|they|him|her|his|its|their|them|this|that|there|these|those)\b", re.IGNORECASE
+)
+_PARTS = re.compile(
+    r",? (?:and|but|while|whereas) (?=(?:(?i:i|i'm|we|my|our|he|she|they|it|it's|now|the)|"
+    r"[A-Z][\w'’-]*) )|; "
+)
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What a question wants. `names`: that the sentence, or what is known of it, must have, each by one of
+    its forms ("sister", "clara"), in lower case. `words`: stems of the question's words of content.
+    `denies`: whether it asks for what is not so.
+    """
+
+    wanted: Wanted
+    names: tuple[frozenset[str], ...]
+    words: frozenset[str]
+    denies: bool
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text, each with its mark."""
+    return [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
+
+
+def stem(word: str) -> str:
+    """A word without an ending of English grammar, in lower case."""
+    known = _bare(word)
+    plain = _kind("plain").get(known, known)
+    for ending in ("ings", "ing", "ied", "ies", "ed", "es", "s", "e", "y"):
+        if plain.endswith(ending) and len(plain) - len(ending) >= 3:
+            bare = plain.removesuffix(ending)
+            doubled = len(bare) > 3 and bare[-1] == bare[-2] and ending not in ("s", "e", "y")
+            return bare[:-1] if doubled else bare
+    return plain
+
+
+def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
+    """Reads a question. `people`: those who are known, each by their names, which may stand in lower case."""
+    words = _words(question)
+    known = {name: forms for forms in people for name in forms}
+    names = {
+        bare: known.get(bare, frozenset({bare}))
+        for at, word in enumerate(words)
+        if (bare := _bare(word)) in known or (at and word[:1].isupper() and bare not in _kind("no name"))
+    }
+    low = [word.lower() for word in words]
+    told = {
+        stem(word)
+        for word in low
+        if STOP_WORDS.isdisjoint((word, _bare(word)))
+        and _kind("soft").keys().isdisjoint((word, _bare(word)))
+        and _bare(word) not in names
+    }
+    kind = next((stem(low[at + 1]) for at, word in enumerate(low[:-1]) if word in ("which", "what")), "")
+    if len(told) > 1:  # "which composer …": the answer is one, and does not say so
+        told.discard(kind)
+    text = " ".join(low)
+    wanted: Wanted = next((kind for pattern, kind in _ASKS if pattern.search(text)), "")
+    forms = tuple(dict.fromkeys(names.values()))
+    return Sought(wanted, forms, frozenset(told.difference(map(stem, names))), bool(_DENIES.search(question)))
+
+
+def fit(asked: Sought, sentence: str, about: str = "", least: float = LEAST) -> float:
+    """How well a sentence answers: 0 if it does not, else more. `about`: what else is known of what it tells.
+
+    `least`: the share of the question's words that it must have.
+    """
+    words = _words(sentence)
+    here = {stem(word) for word in words}
+    with_it = here.union(map(stem, _words(about)))
+    if not all(_has(with_it, forms) for forms in asked.names):
+        return 0.0
+    valued = _has_value(asked, sentence.replace("’", "'"), words)
+    if not valued and asked.wanted != "time":  # a quotation says when it was said
+        return 0.0
+    if asked.names and asked.words and asked.wanted in ("duration", "money", "person"):
+        least = 0.0 if asked.wanted == "duration" else min(least, 0.5)
+    share = (
+        len(asked.words & with_it) / len(asked.words)
+        if asked.words
+        else float(bool(asked.names) or not least)
+    )
+    if share < (least if valued else 1.0):
+        return 0.0
+    exact = len(asked.words & here) / (len(asked.words) or 1)
+    named = sum(_has(here, forms) for forms in asked.names) / (len(asked.names) or 1)
+    denied = bool(_DENIES.search(sentence)) and not asked.denies
+    return share + 0.5 * exact + 0.5 * named + 0.25 * bool(asked.wanted) - 0.3 * (not valued) - 0.2 * denied
+
+
+def best(asked: Sought, told: Sequence[tuple[str, str]], least: float = LEAST) -> tuple[int, str] | None:
+    """The place and the sentence that answers best of texts, each with what else is known; None if none does.
+
+    Of equals the first. "She" in a sentence is whom those before it name.
+    """
+    found: tuple[float, int, str] | None = None
+    for at, (text, about) in enumerate(told):
+        before = ""
+        for sentence in sentences_of(text):
+            refers = _REFERS.search(sentence) is not None
+            for part in _parts(sentence):
+                score = fit(asked, part, f"{before} {about}" if refers else about, least)
+                if score > 0 and (found is None or score > found[0] + 1e-9):
+                    found = score, at, part
+            before = f"{before} {sentence}" if refers else sentence
+    return None if found is None else found[1:]
+
+
+def _parts(sentence: str) -> list[str]:
+    """A sentence, after those of its clauses that could stand alone."""
+    parts = _PARTS.split(sentence)
+    return [*(part for part in parts if len(parts) > 1 and len(part.split()) > 2), sentence]
+
+
+def _has_value(asked: Sought, sentence: str, words: Sequence[str]) -> bool:
+    if asked.wanted in ("person", "name"):
+        return any(_is_new_name(words, at, asked) for at in range(len(words)))
+    pattern = _VALUES.get(asked.wanted)
+    return pattern is None or pattern.search(sentence) is not None
+
+
+def _is_new_name(words: Sequence[str], at: int, asked: Sought) -> bool:
+    """Whether a word names somebody, or something, that the question does not name."""
+    bare = _bare(words[at])
+    if any(bare in forms for forms in asked.names) or bare in _kind("no name") or bare in STOP_WORDS:
+        return False
+    if at:
+        return words[at][:1].isupper() or bare in _kind("kin")
+    follows = words[1].lower() if len(words) > 1 else ""
+    does = follows in _kind("verb") or follows.endswith("ed") or words[0].endswith("'s")
+    return words[0][:1].isupper() and does
+
+
+def _has(stems: set[str], forms: frozenset[str]) -> bool:
+    return any(stem(form) in stems for form in forms)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.replace("’", "'"))
+
+
+def _bare(word: str) -> str:
+    return word.lower().replace("’", "'").removesuffix("'s").removesuffix("'")
+
+
+def _kind(name: str) -> Mapping[str, str]:
+    return sections(Path(__file__).with_name("clauses.txt"))[name]

@@ -1,0 +1,80 @@
+"""Which sentence answers a question; none does where a name, the kind of value or the words are missing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gamer.runtime.questions.clauses import best, fit, sentences_of, sought, stem
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("How much was the espresso?", "money"),
+        ("How old is Karl?", "age"),
+        ("How many cats?", "number"),
+        ("How long did I wait?", "duration"),
+        ("What time does Ruth's train get in?", "time"),
+        ("In which drawer is it?", "place"),
+        ("Why is it blurred?", "reason"),
+        ("What's the dog's name?", "name"),
+        ("Who was with me?", "person"),
+        ("What colour is the car?", "colour"),
+        ("What did we eat?", ""),
+    ],
+)
+def test_the_kind_of_value_that_a_question_wants(question: str, wanted: str) -> None:
+    assert sought(question).wanted == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "answer"),
+    [
+        (
+            "How much was the espresso?",
+            "Nice day. 4.80 euros for an espresso!",
+            "4.80 euros for an espresso!",
+        ),
+        ("How much was the espresso?", "The espresso was strong.", None),
+        ("What time does Peter's train get in?", "Ruth's train gets in at 16:12.", None),
+        (
+            "What time does Ruth's train get in?",
+            "Ruth's train gets in at 16:12.",
+            "Ruth's train gets in at 16:12.",
+        ),
+        ("How old is Tom?", "Karl is a bit older than Tom.", None),
+        ("Where's Clara?", "Tom's in Cork and Clara's in Galway.", "Clara's in Galway."),
+        (
+            "When does my passport expire?",
+            "My passport is new. It expires in June 2029.",
+            "It expires in June 2029.",
+        ),
+        ("What do I drink?", "I do not drink coffee. I drink tea.", "I drink tea."),
+        ("Who was with me?", "We went home.", None),
+        ("Which composer do I adore?", "I adore Debussy.", "I adore Debussy."),
+        ("What is the price of the boat?", "", None),
+    ],
+)
+def test_the_sentence_that_answers(question: str, text: str, answer: str | None) -> None:
+    found = best(sought(question), [(text, "")])
+    assert (found and found[1]) == answer
+
+
+def test_a_person_is_met_by_each_of_their_names_and_by_what_is_known_beside_the_text() -> None:
+    asked = sought("Where does my sister live?", [frozenset({"sister", "clara"})])
+    assert fit(asked, "Clara lives in Faro.") > 0
+    assert fit(asked, "Tom lives in Faro.") == 0
+    assert fit(sought("Who was with me in Vienna?"), "Breakfast with Anna.", "Vienna, AT") > 0
+
+
+def test_sentences_are_not_cut_within_a_number_or_after_a_title() -> None:
+    assert sentences_of("At 9.40 with Mr. Wiggles. Then home!") == ["At 9.40 with Mr. Wiggles.", "Then home!"]
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_what_is_quoted_stands_in_the_text(question: str, text: str) -> None:
+    found = best(sought(question), [(text, "")])
+    assert found is None or found[1] in text
+    assert all(stem(word) for word in text.split() if any(map(str.isalnum, word)))
