@@ -201,6 +201,13 @@ STUDIES = {
             ("bench/retrieval/replay.py", *_SEARCH),
         ),
         Study(
+            "spoken",
+            "how 960 turns of typed conversations are answered, with those of an author nobody had looked at",
+            "memory.spoken",
+            ("bench/memory/spoken.py", "runtime/memory", "runtime/questions", *_SEARCH),
+            extra="bench",
+        ),
+        Study(
             "things",
             "recall@5 with the bank of things, without it, and with another user's",
             "memory.things",
