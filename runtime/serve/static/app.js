@@ -32,6 +32,7 @@ const memory = new Memory(() => login(), (hits, at, within) => viewer.open(hits,
 // The language of the address, where it has one; else the browser chooses.
 const language = [...new URLSearchParams(location.search)].filter(([name]) => name === "lang").slice(0, 1);
 const address = (path) => (language.length ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams(language)}` : path);
+const USUAL = { refine: "fast", mode: "fused", k: "", now: "", as: "set" };
 const MOST = 200; // photos of an answer
 let map = null, stats = null, running = null, lastAnswer = null;
 let like = ""; // the id of the photo whose similar ones are shown, or none
@@ -119,7 +120,6 @@ function toAddress(keep = "pushState") {
   const wanted = { like, q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value, how: chosen(), as: byId("as").value };
   const usual = { like: "", q: "", refine: "fast", mode: "fused", k: "", now: "", how: "search", as: "set" };
   const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]).concat(filters.address, language);
-  byId("options-open").classList.toggle("set", kept.some(([name]) => ["refine", "mode", "k", "now", "as"].includes(name)));
   const address = kept.length ? `?${new URLSearchParams(kept)}` : "";
   // A query of a book's length is searched all the same; it has no place in an address.
   if (address.length < 1900 && address !== location.search) history[keep](null, "", location.pathname + address);
@@ -158,6 +158,7 @@ function talkOf(hit) {
 }
 
 function go() {
+  byId("options-open").classList.toggle("set", Object.entries(USUAL).some(([id, value]) => byId(id).value !== value));
   turnTo("found");
   const plain = !like && !byId("query").value.trim(), asks = !plain && !like && chosen() === "ask";
   byId("browse").hidden = !plain;
