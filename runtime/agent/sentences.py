@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from datetime import date, datetime, timedelta
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from gamer.index.entities.words import query_terms
 
+from ..questions import clauses
 from ..questions.question import Question
 from ..search.answer import photos
 from .conditions import UNKNOWN
@@ -18,7 +18,6 @@ from .results import Item, Result, one_line
 from .toolbox import Toolbox
 
 EVIDENCE = 10  # photos that are read for an answer
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -157,22 +156,27 @@ def _who(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
 
 
 def _quoted(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
-    """The sentence of the memories found that holds most of the question's words, by rarity among them."""
+    """The sentence of the memories found that answers best: by the question's words, each by its rarity among
+    them, by the kind of value that is asked for (a colour, an amount …), and by the photo's place.
+    """
     sentences = [
         (sentence, rank)
         for rank, item in enumerate(items)
         for memory in toolbox.album.photo(item.row).memories
         if memory.source not in ("label", "place")
-        for sentence in _SENTENCE.split(memory.text)
-        if sentence.strip()
+        for sentence in clauses.sentences_of(memory.text)
     ]
     if not sentences:
         return one_line(items[0].memory or "The album says nothing about it.", 300)
-    wanted = set(query_terms(question.text))
-    holds = [wanted & set(query_terms(sentence)) for sentence, _ in sentences]
+    asked, wanted = clauses.sought(question.text), _stems(question.text)
+    holds = [wanted & _stems(sentence) for sentence, _ in sentences]
     seen = Counter(word for words in holds for word in words)
     scores = [
-        sum(1 / seen[word] for word in words) + 1 / (2 + rank)
-        for words, (_, rank) in zip(holds, sentences, strict=True)
+        sum(0.5 / seen[word] for word in words) + 1 / (2 + rank) + clauses.has_value(asked, sentence)
+        for words, (sentence, rank) in zip(holds, sentences, strict=True)
     ]
     return one_line(sentences[int(np.argmax(scores))][0], 300)
+
+
+def _stems(text: str) -> set[str]:
+    return {clauses.stem(word) for word in query_terms(text)}

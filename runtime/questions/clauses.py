@@ -1,7 +1,7 @@
 """Which sentence answers a question: the question's names, the kind of value that it wants, and its words.
 
 "How much was the espresso?" wants an amount, of what is said of an espresso; a sentence without one does not
-answer it, however many words they share. Conversations choose their quotations by this.
+answer it, however many words they share. Conversations and `gamer ask` choose their quotations by this.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ _VALUES: Mapping[str, re.Pattern[str]] = {
         r"winter|christmas|easter|o'clock|am|pm|half past)\b|\d ?(?:am|pm)",
     }.items()
 }
+# "When I was in Rome" and "the pub where we met" ask nothing.
+_ASKED = r"(?! (?:i|we|you|he|she|they|my|our|taking|people)\b)"
 # What a question says → the kind of value that it wants; the first that fits.
 _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
     (re.compile(r"\bhow long\b|\bfor how many (?:days|weeks|hours|years)"), "duration"),
@@ -64,11 +66,17 @@ _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
     (re.compile(r"\bhow (?:many|tall|far|big|heavy|high|fast)\b|\b(?:what|which) number\b"), "number"),
     (re.compile(r"\b(?:what|which) colou?r\b"), "colour"),
     (
-        re.compile(r"\bwhen\b|\bhow late\b|\b(?:what|which) (?:time|day|date|month|year|weekday|week)\b"),
+        re.compile(
+            rf"\bwhen(?:'?s)?\b{_ASKED}|\bhow late\b|"
+            r"\b(?:what|which) (?:time|day|date|month|year|weekday|week)\b"
+        ),
         "time",
     ),
     (
-        re.compile(r"\bwhere\b|\b(?:what|which) (?:city|town|country|place|street|room|drawer|shelf)\b"),
+        re.compile(
+            rf"\bwhere(?:'?s)?\b{_ASKED}|"
+            r"\b(?:what|which) (?:city|town|country|place|street|room|drawer|shelf)\b"
+        ),
         "place",
     ),
     (re.compile(r"\bwhy\b|\bhow come\b"), "reason"),
@@ -151,7 +159,7 @@ def fit(asked: Sought, sentence: str, about: str = "", least: float = LEAST) -> 
     with_it = here.union(map(stem, _words(about)))
     if not all(_has(with_it, forms) for forms in asked.names):
         return 0.0
-    valued = _has_value(asked, sentence.replace("’", "'"), words)
+    valued = not asked.wanted or has_value(asked, sentence)
     if not valued and asked.wanted != "time":  # a quotation says when it was said
         return 0.0
     if asked.names and asked.words and asked.wanted in ("duration", "money", "person"):
@@ -193,11 +201,13 @@ def _parts(sentence: str) -> list[str]:
     return [*(part for part in parts if len(parts) > 1 and len(part.split()) > 2), sentence]
 
 
-def _has_value(asked: Sought, sentence: str, words: Sequence[str]) -> bool:
+def has_value(asked: Sought, sentence: str) -> bool:
+    """Whether a sentence has a value of the kind that a question wants; False if it wants no certain kind."""
     if asked.wanted in ("person", "name"):
+        words = _words(sentence)
         return any(_is_new_name(words, at, asked) for at in range(len(words)))
     pattern = _VALUES.get(asked.wanted)
-    return pattern is None or pattern.search(sentence) is not None
+    return pattern is not None and pattern.search(sentence.replace("’", "'")) is not None
 
 
 def _is_new_name(words: Sequence[str], at: int, asked: Sought) -> bool:

@@ -362,7 +362,10 @@ def _asked(words: Words, shown: bool) -> _Wanted:
     if follows is not None and first.has("which") and follows.has("moment", "place"):
         return _Wanted("when" if follows.has("moment") else "where", begin + 2)
     # "When I was eating in Berlin" asks nothing; "where'd we eat" does.
-    inverted = follows is not None and (first.text.lower() != first.key or not follows.has("subject"))
+    tells = follows is not None and (
+        follows.has("subject") or follows.key in ("my", "our") or follows.key.endswith("ing")
+    )
+    inverted = follows is not None and (first.text.lower() != first.key or not tells)
     if inverted and first.has("when", "where") and begin == 0:
         return _Wanted("when" if first.has("when") else "where", begin + 1)
     if first.has("who"):
