@@ -86,8 +86,8 @@ class Outcome:
     """A finished task. `photos`: of `answer.rows`.
 
     `ended`: "answer", "budget" or "interrupted" (the answer is then what was found last), or the line of the
-    error that ended the mind. `files`: of `photos`, their paths, or ids in the album where there is no file;
-    set by `gamer.Album.ask` alone, and told to no mind.
+    error that ended the mind. `files`, `ids`: of `photos`, their paths (ids where there is no file) and their
+    ids in the album, as a search gives them; set by `gamer.Album.ask` alone, and told to no mind.
     """
 
     question: str
@@ -99,6 +99,7 @@ class Outcome:
     ended: str
     left: Budget
     files: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """A row for each photo of the answer, for a data frame."""

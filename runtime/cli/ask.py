@@ -14,6 +14,7 @@ from ..agent import calls
 from ..agent.loop import ENDS, Budget, End, Outcome, Step
 from ..agent.results import one_line as shortened
 from ..errors import RuntimeFailure
+from ..search.answer import photos
 from .console import plain
 from .options import album_command, context_option, json_option, now_option, side_option
 
@@ -113,7 +114,7 @@ def ask(
         on_step=_print_step_as_json if as_json else _print_step,
     )
     if as_json:
-        click.echo(json.dumps(outcome_json(outcome, outcome.files), ensure_ascii=False))
+        click.echo(json.dumps(outcome_json(outcome), ensure_ascii=False))
     else:
         _print_outcome(outcome, outcome.files)
     if outcome.ended not in ("answer", "budget"):
@@ -145,15 +146,16 @@ def step_json(step: Step) -> dict[str, Any]:
     }
 
 
-def outcome_json(outcome: Outcome, files: Sequence[str]) -> dict[str, Any]:
-    """An outcome as JSON. `files`: the path of each photo, or its id in the album if it has no file."""
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as JSON. A photo has its `id` as searches have it; steps name it by `image`, as minds do."""
+    named = zip(outcome.photos, outcome.ids, outcome.files, strict=True)
     return {
         "question": outcome.question,
         "end": outcome.end,
         "mind": outcome.mind,
         "sentence": outcome.answer.sentence,
         "found": outcome.answer.found,
-        "photos": [asdict(item) | {"file": file} for item, file in zip(outcome.photos, files, strict=True)],
+        "photos": [asdict(item) | {"id": id_, "image": item.id, "file": file} for item, id_, file in named],
         "ended": outcome.ended,
         "steps": len(outcome.steps),
         "left": asdict(outcome.left),
@@ -170,7 +172,7 @@ def _print_step(step: Step) -> None:
         return
     given = ", ".join(f"{key} {value!r}" for key, value in calls.arguments_of(step.call).items())
     seen = step.observation
-    outcome = seen.error or f"{len(seen.result.rows)} photos"
+    outcome = seen.error or f"{photos(len(seen.result.rows))}"
     name = calls.name_of(step.call)
     line = f"  {name} ({shortened(given, 120)}): {outcome}, {step.ms:.0f} ms; {seen.left.line()}"
     click.echo(plain(line))

@@ -100,7 +100,8 @@ class Album(OpenAlbum):
         )
         outcome = loop.run(who, toolbox, question, end, budget or loop.Budget(), on_step)
         photos = toolbox.album.photos(outcome.answer.rows)
-        return replace(outcome, files=tuple(photo.path or photo.id for photo in photos))
+        ids = tuple(photo.id for photo in photos)
+        return replace(outcome, files=tuple(photo.path or photo.id for photo in photos), ids=ids)
 
     def toolbox(
         self, now: datetime | None = None, viewer: Viewer | None = None, leaving: bool = False
