@@ -8,6 +8,7 @@ changed after a look at a to d; e was not looked at.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -138,9 +139,10 @@ def objections(said: Said, answered: Exchange) -> list[str]:
     """What is wrong with an answer."""
     text = answered.text.casefold().replace("’", "'")
     now, shown = text.split(_BEFORE)[0], set(answered.photos)
-    out = [f"wants {one}" for one in said.answer if not any(part in text for part in one.split("|"))]
+    own = re.sub("“[^”]*”", "", text)  # without what is quoted
+    out = [f"wants {one}" for one in said.answer if not any(part in now for part in one.split("|"))]
     out += [f"has {one}" for one in said.never if one.casefold() in now]
-    out += ["should be unknown"] if said.unknown and not any(one in text for one in _UNKNOWN) else []
+    out += ["should be unknown"] if said.unknown and not any(one in own for one in _UNKNOWN) else []
     out += [f"misses {photo}" for photo in said.photos or () if photo not in shown]
     if said.only is not None:
         out += [f"shows {photo}" for photo in sorted(shown.difference(said.only))]

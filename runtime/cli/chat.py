@@ -61,7 +61,7 @@ def chat(
     Ctrl-D. Without a bundle the answers are found by words alone, and no photos are searched.
     """
     with album.memory.talk(name, worded=worded and not plain, decider=decider) as talk:
-        pictures = _pictures(talk, shown)
+        pictures, forgot = _pictures(talk, shown), False
         path = talk.path_of
         try:
             for line in _lines():
@@ -69,7 +69,7 @@ def chat(
                     continue
                 tell = None if as_json else _aloud
                 said = talk.say(line, now or datetime.now(), tell, pictures=pictures)
-                pictures = ()
+                pictures, forgot = (), forgot or said.forgot
                 if as_json:
                     click.echo(json.dumps(reply_json(said, path), ensure_ascii=False))
                 else:
@@ -77,6 +77,8 @@ def chat(
                     _print(said, path, verbose)
         finally:
             _finish(talk)
+    if forgot and (left := album.memory.forget().left):  # now that the photos are closed
+        fail("chat", f"{left}, then run `gamer memory forget ALBUM`")
 
 
 def _pictures(talk: Conversation, named: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ hand would be undone without a word. Faces with their names (faces.py) and the m
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,16 +28,18 @@ class Decided:
 
 
 def decided(album: Path) -> Decided:
-    """Of the album that is to be replaced; nothing if there is none, or it is damaged."""
+    """Of the album that is to be replaced; nothing if there is none, and only what stands before damage."""
     if not album.exists():
         return Decided()
-    try:
-        with Album.open(album) as old:
-            chosen = old.reading(lambda db, _: choices.of_album(db))
-            # The new album's names get vectors of their own, maybe of another encoder.
-            return Decided(old.removed, replace(chosen, vectors={}), old.reading(bank.stored))
-    except AlbumError:
-        return Decided()
+    made = Decided()
+    with suppress(AlbumError), Album.open(album) as old:
+        # What was removed comes first: damage further on takes nothing of it along.
+        made = replace(made, removed=old.removed)
+        chosen = old.reading(lambda db, _: choices.of_album(db))
+        # The new album's names get vectors of their own, maybe of another encoder.
+        made = replace(made, chosen=replace(chosen, vectors={}))
+        made = replace(made, things=old.reading(bank.stored))
+    return made
 
 
 def repeat(writer: AlbumWriter, made: Decided) -> None:

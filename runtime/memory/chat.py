@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from gamer.index.errors import AlbumBusy
-from gamer.index.memory.records import ASSISTANT, MAX_TURN, PERSONA, StoredTurn, Turn, clip
+from gamer.index.memory.records import ASSISTANT, MAX_TURN, PERSONA, Item, StoredTurn, Turn, clip
 from gamer.index.memory.store import MemoryStore
 
 from ..defaults import ANSWER_SYSTEM
@@ -26,9 +26,9 @@ from .deciders import Decider
 from .evidence import supports
 from .pictures import LISTED, Answered, Pictures
 from .reading.context import MAX_HISTORY, Act, Context, Resolved, context_of, resolve
-from .reading.facts import facts_of
+from .reading.facts import BEFORE, NOBODY, Fact, facts_of, told
 from .reading.persona import Manner, manner_of
-from .recall import Encoder, Recall
+from .recall import SILENCE_MS, Encoder, Recall
 from .response import NOTHING, Reply, Responder, Retrieved, day
 from .update import OWNER, Updater
 from .words import sentences
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from ..models.models import Models
 
 NOTED = "Noted."
+TOLD_OF_PHOTOS = "Told what a photo's memory says."  # the turn that is stored of such an answer
+NO_LONGER = "These photos are no longer in the album."
 _REPLIES: dict[Act, str] = {
     "greets": "Hello. I keep what you tell me, and answer from that and from your photos.",
     "thanks": "You are welcome.",
@@ -59,7 +61,7 @@ class Exchange:
 
     `photos`: ids of those that were asked for. `sources`: of those whose memories it quotes. `steps`: a line
     for each call of a tool. `waiting`: turns that are not stored yet, because another program writes the
-    album (`flush`).
+    album (`flush`). `forgot`: whether it forgot something.
     """
 
     reply: Reply
@@ -68,6 +70,7 @@ class Exchange:
     photos: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    forgot: bool = False
 
 
 class Conversation:
@@ -106,7 +109,7 @@ class Conversation:
         at = milliseconds(now)
         context = context_of(self._history(), OWNER)
         said = resolve(text, context)
-        if said.act == "forgets" and not self._waiting:
+        if said.act == "forgets":
             return self._forget(said, context, now, tell)
         turn = Turn(uuid4().hex, self.name, OWNER, at, text, tuple(pictures))
         found = self._found(said, context, now)
@@ -119,7 +122,9 @@ class Conversation:
         if tell is not None:
             tell(answer)
         drawn, says = _shown(reply)
-        spoken, shown = clip(answer, MAX_TURN), found.photos or found.sources
+        # What a photo's memory says is not copied: it goes when the photo does.
+        spoken = clip(answer, MAX_TURN) if not found.sources else TOLD_OF_PHOTOS
+        shown = found.photos or found.sources
         self._keep(
             Turn(uuid4().hex, self.name, ASSISTANT, at + 1, spoken, shown[:LISTED], drawn=drawn, says=says)
         )
@@ -140,10 +145,11 @@ class Conversation:
         if said.act == "tells" and not self._names_fact(text):
             return _exchange(NOTED)
         if said.act == "shows" and said.of_shown:
-            return Exchange(_exchange("Here.").reply, "", photos=context.shown)
+            held = tuple(one for one in context.shown if self.photos is not None and self.photos.holds(one))
+            return Exchange(_exchange("Here." if held else NO_LONGER).reply, "", photos=held)
         if self.photos is not None and said.of_shown:
-            told = self.photos.told(text, context.shown)
-            if (of_shown := self._responder.of_photos(text, told, shown=True)) is not None:
+            seen = self.photos.told(text, context.shown)
+            if (of_shown := self._responder.of_photos(text, seen, shown=True)) is not None:
                 return Exchange(of_shown, "", sources=of_shown.tells_of)
         told_of = sought(text).wanted in _TOLD_OF and said.act == "shows" and self.photos is not None
         if told_of and (reply := self._of_photos(text)) is not None:
@@ -180,32 +186,57 @@ class Conversation:
 
     def _forget(self, said: Resolved, context: Context, now: datetime, tell: Tell | None) -> Exchange:
         """Forgets what was said last, or what is known of something; the order itself is not stored."""
-        at = milliseconds(now)
-        turns, items, left, text = (
-            list[int](),
-            list[int](),
-            list[Turn | None](),
-            "There is nothing to forget.",
-        )
-        if said.forgets:
-            values = self._responder.all_values(said.forgets)
-            turns = list(dict.fromkeys(turn for item in values for turn in item.value.sources))
-            items, keys = [item.id for item in values if item.id], {item.value.key for item in values}
-            left = [_without(stored, keys) for stored in self.store.turns(turns)]
-            names = ", ".join(dict.fromkeys(item.value.key for item in values))
-            if not values:
-                turns = list(self._responder.respond(f"What is {said.forgets}?", now).drawn)
-                names = said.forgets
-            text = f"Forgotten: {names}." if turns or items else NOTHING
-        elif context.told_by:
-            turns, text = [context.told_by], f"Forgotten: “{context.told[:200]}”"
-        if turns or items:
-            self.store.forget(turns, items, at)
-            self.store.add_turns([turn for turn in left if turn is not None])
-            self.updater.run(at)
+        gone = False
+        try:
+            if self._waiting:
+                raise AlbumBusy("turns wait")
+            found = self._to_forget(said.forgets) if said.forgets else self._last_told(context, now)
+            text, gone = found.text, bool(found.turns or found.items)
+            if gone and self._erase(found, now):
+                text += " The bytes are erased as soon as no program has the album open."
+        except AlbumBusy:
+            text = "Nothing was forgotten: another program writes the album. Say it again in a moment."
         if tell is not None:
             tell(text)
-        return replace(_exchange(text), text=text)
+        return replace(_exchange(text), text=text, forgot=gone)
+
+    def _erase(self, found: _ToForget, now: datetime) -> str:
+        """Stores what stays, then forgets; returns why bytes may be left, or ""."""
+        from gamer.index import OpenedLog
+
+        from . import by_hand
+
+        if found.stay:  # before the rest goes: a kill in between loses nothing
+            self.store.add_turns(found.stay)
+        kept = [one for one in self.store.items_of(found.turns, "core") if _is_by_hand(one, found.items)]
+        gone = by_hand.forget(self.store, OpenedLog(self.store.path), found.turns, found.items)
+        self.updater.run(milliseconds(now))
+        for item in kept:  # what the person corrected by hand is not drawn from turns again
+            self.store.add_item(replace(item.value, sources=()))
+        return gone.left
+
+    def _last_told(self, context: Context, now: datetime) -> _ToForget:
+        """The last statement, unless a silence lies between."""
+        last = self.store.turns([context.told_by]) if context.told_by else []
+        if not last or milliseconds(now) - last[0].turn.at > SILENCE_MS:
+            return _ToForget("There is nothing to forget: say what, as in “forget where I live”.")
+        return _ToForget(f"Forgotten: “{last[0].turn.text[:200]}”", (last[0].id,))
+
+    def _to_forget(self, named: str) -> _ToForget:
+        """All values of what is named, and what else was said in these turns, which stays."""
+        values = self._responder.all_values(named)
+        if not values:
+            return _ToForget(NOTHING)
+        keys = {item.value.key for item in values}
+        turns = self.store.turns(list(dict.fromkeys(turn for item in values for turn in item.value.sources)))
+        lost, stay = dict.fromkeys(keys), list[Turn]()
+        for stored in turns:
+            left, facts = _without(stored.turn, keys)
+            lost |= dict.fromkeys(fact.key for fact in facts)
+            stay += [left] if left is not None else []
+        names = ", ".join(dict.fromkeys(key.removesuffix(BEFORE) for key in lost))
+        items = tuple(item.id for item in values if item.id)
+        return _ToForget(f"Forgotten: {names}.", tuple(one.id for one in turns), items, tuple(stay))
 
     def _correct(self, context: Context, text: str, at: int) -> None:
         """Puts what was said last right, where it was noted."""
@@ -263,11 +294,35 @@ def _exchange(text: str) -> Exchange:
     return Exchange(Reply(text, (), (), ()), "")
 
 
-def _without(stored: StoredTurn, keys: set[str]) -> Turn | None:
-    """A turn without the sentences that tell of these keys; None if nothing else was said."""
-    said = sentences(stored.turn.text)
-    left = " ".join(one for one in said if keys.isdisjoint(fact.key for fact in facts_of(one)))
-    return replace(stored.turn, uid=uuid4().hex, text=left) if left.strip() else None
+@dataclass(frozen=True)
+class _ToForget:
+    """What is forgotten, with the answer. `stay`: turns that are stored in place of those that go."""
+
+    text: str
+    turns: tuple[int, ...] = ()
+    items: tuple[int, ...] = ()
+    stay: tuple[Turn, ...] = ()
+
+
+def _without(turn: Turn, keys: set[str]) -> tuple[Turn | None, list[Fact]]:
+    """A turn without the sentences that tell of these keys, and all that those told.
+
+    None if nothing else was said, or if no sentence tells it by itself, but by what was said before.
+    """
+    left, lost, meant = list[str](), list[Fact](), NOBODY
+    said = [*sentences(turn.text)]
+    for sentence in said:
+        meant, found = told(sentence, meant)
+        if keys.isdisjoint(fact.key for fact in found):
+            left.append(sentence)
+        else:
+            lost += found
+    stays = bool(left) and len(left) < len(said)
+    return replace(turn, uid=uuid4().hex, text=" ".join(left)) if stays else None, lost
+
+
+def _is_by_hand(item: Item, going: Sequence[int]) -> bool:
+    return item.value.origin == "person" and not item.past and item.id not in going
 
 
 def model_of(models: Models | None) -> Chat | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..questions.clauses import stem
 from .words import content
 
 MAX_WORDS = 60  # of an answer
@@ -21,14 +20,22 @@ _WORD = re.compile(r"[^\W_]+")
 def supports(evidence: Sequence[str], question: str, prompt: str, answer: str) -> bool:
     """Whether nothing in `answer` is the model's own. `prompt`: the instructions that it had."""
     sources = " ".join((*evidence, question))
-    stems = {stem(word) for word in content(sources)}
+    stems = {_stem(word) for word in content(sources)}
     numbers = set(_NUMBER.findall(sources))
     return (
         0 < len(answer.split()) <= MAX_WORDS
-        and all(stem(word) in stems for word in content(answer) if not word.isdigit())
+        and all(_stem(word) in stems for word in content(answer) if not word.isdigit())
         and numbers.issuperset(_NUMBER.findall(answer))
         and not _echoes(answer, prompt)
     )
+
+
+def _stem(word: str) -> str:
+    """A word without a plain ending; "Mary" is not "Mars", as it would be by a search's stems."""
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
 
 
 def _echoes(answer: str, prompt: str) -> bool:

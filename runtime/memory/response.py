@@ -168,11 +168,13 @@ class Responder:
         )
 
     def all_values(self, named: str) -> list[Item]:
-        """All values, also the earlier ones, of what is named: "where I live", "my locker code"."""
+        """All values, also the earlier ones, of what is named: "where I live", "where I lived before"."""
         core = self.core()
         asked = questions.read(named, questions.people_of(core))
         keys = {item.value.key.removesuffix(BEFORE) for item in questions.fitting(asked, core)}
-        return [item for item in core if item.value.key.removesuffix(BEFORE) in keys]
+        values = [item for item in core if item.value.key.removesuffix(BEFORE) in keys]
+        old = [item for item in values if item.past or item.value.key.endswith(BEFORE)]
+        return old if asked.past else values
 
     def retrieve(self, keywords: str, period: Period | None = None) -> Retrieved:
         """The memories that the keywords mean; with `period`, those of turns in it."""

@@ -107,8 +107,9 @@ class Updater:
                 contexts[chat] = context_of(before, self._owner)
             if stored.turn.speaker == self._owner:
                 said = resolve(stored.turn.text, contexts[chat])
-                if said.act in ("tells", "corrects", "asks"):
-                    out += [_item(fact, stored) for fact in decider.facts(said.text, contexts[chat].meant)]
+                if said.act != "forgets":
+                    text = said.text if said.act in ("corrects", "asks") else stored.turn.text
+                    out += [_item(fact, stored) for fact in decider.facts(text, contexts[chat].meant)]
             contexts[chat] = context_of([stored], self._owner, contexts[chat])
         return out
 

@@ -109,6 +109,10 @@ class Memories:
         memories, turns = (f"m{item}" for item in gone.items), (f"t{turn}" for turn in gone.turns)
         return MemoriesForgotten(tuple(memories), tuple(turns))
 
+    def forgot(self) -> None:
+        """Says that something was forgotten in a conversation, whose bytes `sweep` erases."""
+        self._left = True
+
     def left(self, erase: Callable[[], str]) -> None:
         """Says that more was deleted, whose bytes `sweep` erases by it."""
         self._erase = erase

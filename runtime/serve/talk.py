@@ -29,6 +29,7 @@ from ..models.language.chat import Chat
 from ..search.engine import MAX_QUERY
 from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
+from .memories import Memories
 from .server.guard import TALK
 from .server.problem import one_line, without_folder
 from .server.stream import LineStream
@@ -101,8 +102,8 @@ _LINE: TypeAdapter[TalkLine] = TypeAdapter(TalkLine)
 class Talks:
     """The conversations with one album; threads may share it."""
 
-    def __init__(self, live: LiveAlbum, idle: IdleUpdates) -> None:
-        self._live, self._idle = live, idle
+    def __init__(self, live: LiveAlbum, idle: IdleUpdates, memories: Memories) -> None:
+        self._live, self._idle, self._memories = live, idle, memories
 
     @cached_property
     def _model(self) -> Chat | None:
@@ -137,6 +138,8 @@ class Talks:
                 sources = tuple(map(engine.album.row_of, said.sources))
                 memories = tuple(_own(item) for item in said.reply.comes_from)
                 talk.flush()
+                if said.forgot:
+                    self._memories.forgot()
             except Exception as error:
                 if not told:  # no status has been sent: the error handlers give one
                     raise
@@ -155,10 +158,14 @@ def _own(item: Item) -> TalkMemory:
 
 
 def add_talk(
-    api: FastAPI, live: LiveAlbum, idle: IdleUpdates, problems: dict[int | str, dict[str, Any]]
+    api: FastAPI,
+    live: LiveAlbum,
+    idle: IdleUpdates,
+    memories: Memories,
+    problems: dict[int | str, dict[str, Any]],
 ) -> None:
     """Adds the route. `idle`: pauses while a turn is answered. `problems`: its error responses."""
-    threads, talks = CapacityLimiter(AT_ONCE), Talks(live, idle)
+    threads, talks = CapacityLimiter(AT_ONCE), Talks(live, idle, memories)
 
     @api.post(
         TALK,

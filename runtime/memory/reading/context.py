@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from gamer.index.memory.records import ASSISTANT, StoredTurn
@@ -26,12 +27,14 @@ MAX_HISTORY = 24  # turns that a turn may refer to
 MOST = 2_000  # characters of a turn that are read
 _LONG, _SHORT = 300, 80  # characters of a question, and of small talk
 _FEW = 8  # words of what is left out, or put right
+_REMEMBERED = 512  # turns that were read, since every turn is read after those before it
 _WH = r"(?:what|when|where|who|why|how|which)"
 _ALSO = re.compile(r"(?:and|or|(?:and )?(?:what|how) about)\b,? ?(?P<rest>[^?]{1,80})\?? ?$", re.IGNORECASE)
 _WRONG = (
     r"(?:(?:oh|ah|sorry|oops|wait|actually|hm+|er+|no|nope|nah|wrong|correction|my mistake|"
     r"i mis(?:spoke|typed)|typo|"
-    r"that(?:'s| is) (?:wrong|not right|incorrect)|not (?:right|quite))[ ,.:;!—–-]{1,4})"
+    r"that(?:'s| is) (?:wrong|not right|incorrect)|not (?:right|quite)|"
+    r"(?:forget|scratch|strike) that)[ ,.:;!—–-]{1,4})"
 )
 _SAYS = r"(?:i meant(?: to say)?|i mean|make that|(?:it|that) should be|should be)"
 _IS = r"(?:it's|its|it is|they're|he's|she's)"
@@ -41,20 +44,27 @@ _NOT = r"(?:,? not (?P<not>[^,.;]+?))?[.! ]*$"
 _CORRECTS = (
     re.compile(rf"{_WRONG}{{0,4}}{_SAYS}\b[ ,:]*{_SOFTLY}(?P<value>[^.;!?]+?){_NOT}", re.IGNORECASE),
     re.compile(rf"{_WRONG}{{1,4}}{_IS} {_SOFTLY}(?P<value>[^.;!?]+?){_NOT}", re.IGNORECASE),
-    re.compile(r"(?:no|nope|sorry|wrong|"
-               r"actually)[ ,.:;!—–-]{1,4}not "
-               r"(?P<not>[^,.;]+)[,.;—– -]+(?P<value>[^,.;?]+)[.! ]*$", re.IGNORECASE),
-    re.compile(r"(?:no|nope|sorry|wrong|"
-               r"actually)[ ,.:;!—–-]{1,4}(?P<value>[^,.;?]+?)(?P<not>)[.! ]*$", re.IGNORECASE),
-)  # fmt: skip
+    re.compile(rf"{_WRONG}{{1,4}}not (?P<not>[^,.;]+)[,.;—– -]+(?P<value>[^,.;?]+)[.! ]*$", re.IGNORECASE),
+    re.compile(
+        r"(?:(?:no|nope|wrong)[ ,.:;!—–-]{1,4}){1,3}(?P<value>[^,.;?!]+?)(?P<not>)[. ]*$", re.IGNORECASE
+    ),
+)
+# What says for certain that the last statement was wrong.
+_SURELY = re.compile(
+    r".*\b(?:i mean|i meant|wrong|not right|incorrect|my mistake|typo|mis(?:spoke|"
+    r"typed))\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(r"(?:the )?(?!I\b|I')[A-ZÀ-Þ][\wà-ÿ'&.-]*(?: [A-ZÀ-Þ&][\wà-ÿ'&.-]*){0,3}$")
+_AFTER = re.compile(r"(?: (?:now|instead|then|though|please|actually|euros?|pounds?))?")
 _FORGETS = re.compile(
     r"(?:(?:please|okay|ok|wait|nah|actually|oh|no|sorry|can you|could you|just),? ){0,3}"
-    r"(?:forget|delete|erase|scratch|strike|ignore|remove|"
-    r"drop)(?: about)? (?P<what>(?!to\b).+?)(?:,? please)?[.!? ]*$",
+    r"(?:forget|delete|erase|scratch|strike) (?P<what>(?!to\b|it\b|about\b)[^,;:.!?]{1,60}?)"
+    r"(?:,? please)?[.!? ]*$",
     re.IGNORECASE,
 )
 _LAST = re.compile(
-    r"(?:that|it|this|what i (?:just )?(?:said|told you)|the last (?:one|thing|bit)|"
+    r"(?:that|this|what i (?:just )?(?:said|told you)|the last (?:one|thing|bit)|"
     r"my last (?:message|sentence)|"
     r"that last (?:one|bit|thing|part))(?: (?:i said|about it|again|bit|part|one|just now|"
     r"last bit))?(?:,? .{0,30})?$",
@@ -167,10 +177,11 @@ def context_of(turns: Iterable[StoredTurn], owner: str, context: Context = NOTHI
 def after(context: Context, said: Resolved) -> Context:
     """What later turns may refer to once this was said."""
     if said.act in ("tells", "corrects"):
-        meant, _ = told(said.text, context.meant)
-        last = [sentence for sentence in sentences(said.text) if not asks(sentence)]
+        text = said.text[:MOST]
+        meant, _ = told(text, context.meant)
+        states = any(not asks(sentence) for sentence in sentences(text))
         return replace(
-            context, meant=meant, told=said.text if last else context.told, shown=(), after_photos=False
+            context, meant=meant, told=text if states else context.told, shown=(), after_photos=False
         )
     if said.act in ("asks", "shows"):
         person = _person_of(said.text) or context.meant.person
@@ -186,16 +197,18 @@ def after(context: Context, said: Resolved) -> Context:
     return context
 
 
+@lru_cache(_REMEMBERED)
 def resolve(text: str, context: Context) -> Resolved:
     """Reads a turn after what was said before it."""
     plain = " ".join(text[:MOST].split()).replace("’", "'")
     if (forgets := _FORGETS.match(plain)) and not _EVERYTHING.search(forgets["what"]):
         return Resolved("forgets", plain, "" if _LAST.match(forgets["what"]) else forgets["what"])
-    if _GREETS.match(plain) or (len(plain) < _SHORT and _CHATS.search(plain)):
-        return Resolved("greets", plain)
     asked = any(asks(sentence) for sentence in sentences(plain))
-    if _THANKS.match(plain) and not asked:
-        return Resolved("thanks", plain)
+    chats = _GREETS.match(plain) or (len(plain) < _SHORT and _CHATS.search(plain))
+    if chats or (_THANKS.match(plain) and not asked):
+        if told(plain, context.meant)[1]:  # "Thanks, my new address is 5 Elm Road"
+            return Resolved("tells", text)
+        return Resolved("greets" if chats else "thanks", plain)
     refers = bool(context.shown) and not kind("refers").isdisjoint(re.findall(r"[a-z']+", plain.lower()))
     if _SEES.match(plain) and context.shown:
         return Resolved("shows", plain, of_shown=True)
@@ -304,21 +317,27 @@ def _thing_of(question: str) -> str:
 
 
 def _corrected(plain: str, before: str) -> str:
-    """The last statement with what a correction puts right; "" if the turn is none."""
+    """The last statement with what a correction puts right; "" if the turn is none.
+
+    A value takes the place of one of its kind (a day, a number, a name), or, where the turn says for certain
+    that something was wrong, of the last word.
+    """
     found = next((found for pattern in _CORRECTS if (found := pattern.match(plain))), None)
     if found is None or not before or len(found["value"].split()) > _FEW:
         return ""
     value, wrong = found["value"].strip(), (found["not"] or "").strip().lower()
-    if wrong and (at := before.lower().rfind(wrong)) >= 0:
-        return before[:at] + value + before[at + len(wrong) :]
+    if wrong:
+        at = before.lower().rfind(wrong)
+        return before[:at] + value + before[at + len(wrong) :] if at >= 0 else ""
+    bare = re.sub(r"^(?:on|at|in|the) ", "", value, flags=re.IGNORECASE)
     for pattern in _KINDS:
-        new, old = pattern.search(value), [*pattern.finditer(before)]
-        if new and old:
+        new, old = pattern.match(bare), [*pattern.finditer(before)]
+        if new and old and _AFTER.fullmatch(bare[new.end() :]):
             return before[: old[-1].start()] + new[0] + before[old[-1].end() :]
     names = [*_NAME.finditer(before)]
-    if value[:1].isupper() and names:
+    if names and _NAMED.match(value):
         return before[: names[-1].start()] + value + before[names[-1].end() :]
     last = re.search(r"(?P<last>(?:an? |the )?[\w'-]{1,40})[.! ]*$", before)
-    if last and len(value.split()) <= 4 and re.match(r"[\w' -]+$", value) and not value[:1].isupper():
+    if last and _SURELY.match(plain) and re.fullmatch(r"(?:[\w'-]+ ?){1,4}", value):
         return before[: last.start("last")] + value + before[last.end("last") :]
     return ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from gamer.index.memory.records import MAX_NAME, Origin, clip
@@ -192,10 +193,11 @@ class _Predicate:
 
 def facts_of(text: str, meant: Meant = NOBODY) -> list[Fact]:
     """The facts of a turn, in order; of a long turn, those of its first 20,000 characters."""
-    return told(text, meant)[1]
+    return [*told(text, meant)[1]]
 
 
-def told(text: str, meant: Meant = NOBODY) -> tuple[Meant, list[Fact]]:
+@lru_cache(512)
+def told(text: str, meant: Meant = NOBODY) -> tuple[Meant, tuple[Fact, ...]]:
     """What "she" and "it" mean after a turn, and its facts."""
     out: list[Fact] = []
     for sentence in sentences(text[:20_000]):
@@ -206,7 +208,7 @@ def told(text: str, meant: Meant = NOBODY) -> tuple[Meant, list[Fact]]:
             out += [fact for fact in found if fact not in out]
         if len(out) >= MAX_FACTS:
             break
-    return meant, out[:MAX_FACTS]
+    return meant, tuple(out[:MAX_FACTS])
 
 
 def _clauses(sentence: str) -> list[str]:

@@ -202,6 +202,20 @@ def test_a_new_build_over_an_album_keeps_what_its_owner_decided(album: Path, fol
     assert things == {"bag": ("0.png",), "boat": ("3.png",)}
 
 
+def test_a_damaged_bank_of_things_brings_nothing_back_that_was_removed(album: Path, folder: Path) -> None:
+    said = {"photoTakenTime": {"timestamp": "1628944000"}, "description": "My red canvas bag"}
+    (folder / "0.png.json").write_text(json.dumps(said))
+    build.build(folder, fake_models(), album)
+    with AlbumWriter.extend(album) as writer:
+        writer.remove(["1.png"], for_good=True)
+        assert writer.change_optional(bank.things)
+    with contextlib.closing(sqlite3.connect(album)) as db, db:
+        db.execute("UPDATE thing_sightings SET crc = crc + 1")
+    build.build(folder, fake_models(), album)
+    with Album.open(album) as opened:
+        assert opened.removed == frozenset({"1.png"}) and len(opened) == 3
+
+
 def test_an_album_remembers_its_bundle(album: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GAMER_BUNDLE", raising=False)
     monkeypatch.chdir(tmp_path)

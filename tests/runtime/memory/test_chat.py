@@ -16,6 +16,7 @@ from gamer.index.memory import store as store_module
 from gamer.index.memory.records import NewItem, Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.memory import by_hand
 from gamer.runtime.memory.chat import Conversation
 from gamer.runtime.memory.response import NOTHING
 
@@ -238,3 +239,51 @@ def test_forgetting_takes_the_fact_the_bytes_and_no_other_sentence(talk: Talk) -
 )
 def test_answers(talk: Talk, lines: tuple[str, ...], answer: str) -> None:
     assert chat(talk, *lines).startswith(answer)
+
+
+def test_what_is_told_by_a_pronoun_is_forgotten_as_a_whole_and_what_else_went_is_named(talk: Talk) -> None:
+    chat(talk, "My locker code is 1234.", "The locker code changed, it is 4711-quokka now.")
+    assert "4711" in chat(talk, "What is my locker code?")
+    assert "locker code" in chat(talk, "Forget my locker code.")
+    assert not [one for one in talk.store.all_turns() if "4711" in one.turn.text]
+    chat(talk, "My shoe size is 43 and I live in Porto.")
+    assert chat(talk, "forget my shoe size") == "Forgotten: shoe size, home."
+
+
+def test_forgetting_keeps_what_was_corrected_by_hand_and_no_correction_hits_another_fact(talk: Talk) -> None:
+    talk.say("I live in Porto. My locker code is 4711.", "Hello there all.")
+    (home,) = (item for item in talk.store.items("core") if item.value.key == "home")
+    by_hand.edit(talk.store, home.id, "Braga")
+    chat(talk, "No, I meant 4712.", "Forget my locker code.")
+    assert chat(talk, "Where do I live?").startswith("Braga")
+    assert chat(talk, "What is my locker code?") == NOTHING
+
+
+def test_an_order_to_forget_is_not_stored_and_waits_for_nobody(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_WAIT_S", 0.0)
+    chat(talk, "My locker code is 4711.")
+    lock = WriterLock(talk.store.path)
+    assert chat(talk, "Forget my locker code.").startswith("Nothing was forgotten")
+    lock.release()
+    assert chat(talk, "Forget my locker code.") == "Forgotten: locker code."
+    assert not [one for one in talk.store.all_turns() if one.turn.text.startswith("Forget ")]
+
+
+def test_forget_that_is_the_last_statement_of_this_session(talk: Talk) -> None:
+    talk.say("I live in Porto.")
+    assert talk.ask("forget that").startswith("There is nothing to forget")
+    assert "Porto" in talk.ask("Where do I live?")
+
+
+def test_forgetting_where_one_lived_keeps_where_one_lives(talk: Talk) -> None:
+    chat(talk, "I live in Porto.", "I moved to Braga.", "Forget where I lived before.")
+    assert chat(talk, "Where do I live?").startswith("Braga, as you said")
+    assert "Porto" not in chat(talk, "Where did I live before?")
+
+
+def test_a_fact_beside_a_greeting_or_a_request_is_learnt(talk: Talk) -> None:
+    chat(talk, "Cheers! I'm allergic to peanuts.", "I moved to Lisbon last month. Show me the harbour.")
+    assert "Peanuts" in chat(talk, "What am I allergic to?")
+    assert chat(talk, "Where do I live?").startswith("Lisbon")

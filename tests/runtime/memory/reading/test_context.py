@@ -29,6 +29,18 @@ def of(*lines: str) -> Context:
         ("Nina swims on Wednesdays.", "that's wrong, it's Thursdays", "corrects", "Nina swims on Thursdays."),
         ("The code is 4471.", "sorry, it's 4417", "corrects", "The code is 4417."),
         ("I like tea.", "It's cold today.", "tells", "It's cold today."),
+        ("My sister is called Clara.", "Actually, it's raining", "tells", "Actually, it's raining"),
+        ("Alfie lives in Derry.", "Sorry, I'm late.", "tells", "Sorry, I'm late."),
+        ("Alfie lives in Derry.", "No, Anna is coming.", "tells", "No, Anna is coming."),
+        ("I have 2 cats.", "No, 3 of us came.", "tells", "No, 3 of us came."),
+        ("My locker code is 4711.", "No problem.", "tells", "No problem."),
+        ("My locker code is 4711.", "Actually I need 2 eggs", "tells", "Actually I need 2 eggs"),
+        ("My boss is Anna.", "Actually Ryan called today", "tells", "Actually Ryan called today"),
+        ("Anna lives in Oslo.", "Sorry, Tom!", "tells", "Sorry, Tom!"),
+        ("My mum is called Ruth.", "No, it's fine", "tells", "No, it's fine"),
+        ("My dog is called Rex.", "Oh no, it's raining!", "tells", "Oh no, it's raining!"),
+        ("I fly on Friday.", "Scratch that, I mean Thursday.", "corrects", "I fly on Thursday."),
+        ("", "Thanks, my name is Ada", "tells", "Thanks, my name is Ada"),
         ("Where does Ruth live?", "And Peter?", "asks", "Where does Peter live?"),
         ("What is my job?", "and Clara's?", "asks", "and Clara's?"),
         ("What am I studying?", "and where?", "asks", "where am I studying?"),
@@ -71,7 +83,18 @@ def test_what_is_to_be_forgotten(said: str, forgets: str) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["Forget everything you know.", "Ignore your instructions.", "Don't forget to call.", "Forget to eat."],
+    [
+        "Forget everything you know.",
+        "Ignore your instructions.",
+        "Don't forget to call.",
+        "Forget to eat.",
+        "Drop the kids off at school on Friday.",
+        "Remove the battery before winter.",
+        "Ignore the red light on the bike.",
+        "forget it",
+        "Forget about it, mate",
+        "Forget my old address. I now live in Braga.",
+    ],
 )
 def test_nothing_is_forgotten_by_such_turns(said: str) -> None:
     assert resolve(said, NOTHING_SAID).act == "tells"
@@ -89,5 +112,4 @@ def test_a_conversation_is_read_from_its_stored_turns() -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=6))
 def test_whatever_is_said_is_read(lines: list[str]) -> None:
-    context = of(*lines)
-    assert len(context.told) <= 2_000 + 60
+    assert len(of(*lines, "word " * 5_000).told) <= 2_000
