@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gamer.index.memory.records import Item, StoredTurn
+
+
+def milliseconds(now: datetime) -> int:
+    """Wall time as ms, as if it were UTC."""
+    return int(now.replace(tzinfo=UTC).timestamp() * 1000)
 
 
 def clock(at: int) -> str:

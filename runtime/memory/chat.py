@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from gamer.index import OpenedLog
 from gamer.index.errors import AlbumBusy
 from gamer.index.memory.records import ASSISTANT, MAX_TURN, PERSONA, Item, StoredTurn, Turn, clip
 from gamer.index.memory.store import MemoryStore
@@ -21,7 +22,8 @@ from gamer.index.memory.store import MemoryStore
 from ..defaults import ANSWER_SYSTEM
 from ..errors import RuntimeFailure
 from ..questions.clauses import sought
-from . import personality
+from . import by_hand, personality
+from .as_json import milliseconds
 from .deciders import Decider
 from .evidence import supports
 from .pictures import LISTED, Answered, Pictures
@@ -202,10 +204,6 @@ class Conversation:
 
     def _erase(self, found: _ToForget, now: datetime) -> str:
         """Stores what stays, then forgets; returns why bytes may be left, or ""."""
-        from gamer.index import OpenedLog
-
-        from . import by_hand
-
         if found.stay:  # before the rest goes: a kill in between loses nothing
             self.store.add_turns(found.stay)
         kept = [one for one in self.store.items_of(found.turns, "core") if _is_by_hand(one, found.items)]
@@ -342,11 +340,6 @@ def notes_of(reply: Reply) -> list[str]:
     told = [*found.semantic, *(episode.item for episode in found.episodes if not episode.lines)]
     lines += [f"{day(item.value.at)}: “{item.value.text[:_MAX_QUOTED]}”" for item in told]
     return [line.replace("<|", "< |") for line in lines]
-
-
-def milliseconds(now: datetime) -> int:
-    """Wall time as ms, as if it were UTC."""
-    return int(now.replace(tzinfo=UTC).timestamp() * 1000)
 
 
 def _shown(reply: Reply) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -307,7 +307,10 @@ class Responder:
         photos: tuple[str, ...],
     ) -> Reply:
         """The sentence that answers, in the words of who said it, or as the person has corrected it since."""
-        nothing = Reply(SHOWN if photos else NOTHING, (), tuple(rounds), (), photos=photos)
+        nothing = Reply(NOTHING, (), tuple(rounds), ())
+        if photos:  # by what the person named in a picture
+            row = next(row for row, one in self._store.objects() if is_named(one.name, question))
+            nothing = Reply(SHOWN, (), tuple(rounds), (), (row,), self._store.item(row), photos)
         found = next((one.found for one in rounds if not one.found.is_empty), None)
         if found is None:
             return nothing
