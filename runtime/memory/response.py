@@ -314,55 +314,36 @@ class Responder:
         found = next((one.found for one in rounds if not one.found.is_empty), None)
         if found is None:
             return nothing
-        ranked = list(dict.fromkeys((*found.turns, *found.ranked)))
-        turns = {stored.id: stored for stored in self._store.turns(ranked)}
-        corrected: dict[int, Item] = {}
-        for item in self._store.items_of(ranked):
-            if item.value.origin == "person" and not item.past:
-                corrected |= dict.fromkeys(item.value.sources, item)
-        notes = [*found.semantic, *(episode.item for episode in found.episodes)]
-        told: list[tuple[str, str, Item | StoredTurn]] = [
-            (item.value.text, "", item) for item in notes if not item.value.sources
-        ]
-        for row in ranked:
-            if row in corrected:
-                told.append((corrected[row].value.text, "", corrected[row]))
-            elif row in turns and turns[row].turn.speaker != ASSISTANT:
-                turn = turns[row].turn
-                told.append(
-                    (turn.text[:MOST_READ], "" if turn.speaker == OWNER else turn.speaker, turns[row])
-                )
-        told.sort(key=lambda one: -_at(one[2]))
-        wanted = clauses.sought(question, questions.alike(core))
-        named = questions.aliases(asked.person, core)
-        if named and not any(forms & named for forms in wanted.names):
-            wanted = replace(wanted, names=(*wanted.names, named))
-        of = named if asked.person in kind("kin") | kind("pet") else None
-        of = frozenset[str]() if asked.person == "" and not wanted.names else of
-        said = [
-            (
-                " ".join(
-                    sentence for sentence in clauses.sentences_of(text) if _may_answer(sentence, question, of)
-                ),
-                around,
-            )
-            for text, around, _ in told
-        ]
+        told = self._told(found)
+        wanted, of = _wanted(question, asked, core)
+        said = [(_answering(_text(source), question, of), _speaker(source)) for source in told]
         best = clauses.best(wanted, said)
         if best is None:
             return nothing
-        at, sentence = best
-        source = told[at][2]
+        source, sentence = told[best[0]], best[1]
         if isinstance(source, Item):
-            return Reply(
-                _noted(source), (), tuple(rounds), tuple(source.value.sources), (source.id,), source, photos
-            )
-        turn = source.turn
-        who = "you" if turn.speaker == OWNER else turn.speaker
-        text = f"On {day(turn.at)} {who} said: “{sentence[:400]}”"
-        of_it = [item for item in (*found.semantic, *(e.item for e in found.episodes))
-                 if source.id in item.value.sources]  # fmt: skip
-        return Reply(text, (), tuple(rounds), (source.id,), (), of_it[0] if of_it else None, photos)
+            drawn = tuple(source.value.sources)
+            return Reply(_noted(source), (), tuple(rounds), drawn, (source.id,), source, photos)
+        text = f"On {day(source.turn.at)} {_speaker(source) or 'you'} said: “{sentence[:400]}”"
+        drawn_of_it = (*found.semantic, *(episode.item for episode in found.episodes))
+        memory = next((item for item in drawn_of_it if source.id in item.value.sources), None)
+        return Reply(text, (), tuple(rounds), (source.id,), (), memory, photos)
+
+    def _told(self, found: Retrieved) -> list[Item | StoredTurn]:
+        """What was noted and said, the latest first; of what was corrected by hand, the correction."""
+        ranked = list(dict.fromkeys((*found.turns, *found.ranked)))
+        corrected = {
+            turn: item
+            for item in self._store.items_of(ranked)
+            if item.value.origin == "person" and not item.past
+            for turn in item.value.sources
+        }
+        notes = (*found.semantic, *(episode.item for episode in found.episodes))
+        told: list[Item | StoredTurn] = [item for item in notes if not item.value.sources]
+        told += dict.fromkeys(corrected.values())
+        turns = self._store.turns([turn for turn in ranked if turn not in corrected])
+        told += [stored for stored in turns if stored.turn.speaker != ASSISTANT]
+        return sorted(told, key=lambda one: -_at(one))
 
 
 def _seen(rounds: Sequence[Round]) -> tuple[Seen, ...]:
@@ -402,6 +383,33 @@ def _when_of(asked: clauses.Sought, told: Sequence[Told], around: Sequence[str])
 
 def _at(source: Item | StoredTurn) -> int:
     return source.value.at if isinstance(source, Item) else source.turn.at
+
+
+def _text(source: Item | StoredTurn) -> str:
+    return source.value.text if isinstance(source, Item) else source.turn.text[:MOST_READ]
+
+
+def _speaker(source: Item | StoredTurn) -> str:
+    """Who said it; "" for the owner."""
+    return "" if isinstance(source, Item) or source.turn.speaker == OWNER else source.turn.speaker
+
+
+def _wanted(
+    question: str, asked: questions.FactQuestion, core: Sequence[Item]
+) -> tuple[clauses.Sought, frozenset[str] | None]:
+    """What a sentence must have, and whom alone, beside the owner, it may be about; None for anybody."""
+    wanted = clauses.sought(question, questions.alike(core))
+    named = questions.aliases(asked.person, core)
+    if named and not any(forms & named for forms in wanted.names):
+        wanted = replace(wanted, names=(*wanted.names, named))
+    if asked.person == "" and not wanted.names:
+        return wanted, frozenset()
+    return wanted, named if asked.person in kind("kin") | kind("pet") else None
+
+
+def _answering(text: str, question: str, of: frozenset[str] | None) -> str:
+    """The sentences of a text that may answer."""
+    return " ".join(one for one in clauses.sentences_of(text) if _may_answer(one, question, of))
 
 
 def _may_answer(sentence: str, question: str, of: frozenset[str] | None) -> bool:
