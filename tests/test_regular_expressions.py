@@ -31,7 +31,7 @@ from gamer.runtime.bundle import manifest
 from gamer.runtime.cues import anchors, languages, offsets, parse, recurring, rules
 from gamer.runtime.cues.parse import MAX_QUERY
 from gamer.runtime.cues.tables import tables
-from gamer.runtime.memory import response
+from gamer.runtime.memory import words
 from gamer.runtime.memory.reading import context, facts, persona
 from gamer.runtime.questions import clauses
 from tests.regex_attacks import attacks
@@ -45,13 +45,13 @@ LIMITS = {
     "index/entities/extract.py: _SENTENCE_START": 8,
     "index/ingest/metadata/photo_metadata.py: _CAMERAS": _CAMERA_TEXT,
     "runtime/cues/": MAX_QUERY,
-    "runtime/memory/reading/context.py": context.MOST,
-    "runtime/memory/reading/facts.py": facts.MAX_SENTENCE,
-    "runtime/memory/reading/questions.py": context.MOST,
-    "runtime/memory/response.py": response.MOST_READ,
+    "runtime/memory/reading/context.py": words.MOST,
+    "runtime/memory/reading/facts.py": words.MOST,
+    "runtime/memory/reading/questions.py": words.MOST,
+    "runtime/memory/response.py": words.MOST,
     "runtime/memory/reading/values.py": facts.MAX_CLAUSE,
     "runtime/memory/words.py: _BEGINS": 200,
-    "runtime/questions/clauses.py": response.MOST_READ,
+    "runtime/questions/clauses.py": words.MOST,
 }
 LONGEST = 150_000
 # Of the processor, for one text: six times what the slowest pattern takes, a sixth of what the square would.

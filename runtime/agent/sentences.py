@@ -10,6 +10,7 @@ import numpy as np
 from gamer.index.entities.words import query_terms
 
 from ..questions import clauses
+from ..questions.dates import said
 from ..questions.question import Question
 from ..search.answer import photos
 from .conditions import UNKNOWN
@@ -18,12 +19,6 @@ from .results import Item, Result, one_line
 from .toolbox import Toolbox
 
 EVIDENCE = 10  # photos that are read for an answer
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-
-
 LED = 3  # of these, photos that the question's relation to an anchor leads to
 GROUPS = 24  # days, months, years or places in a sentence
 
@@ -129,8 +124,7 @@ def _on(day: int) -> date:
 
 def said_date(taken: str) -> str:
     """ "2025-05-13T08:54:29" as "13 May 2025"."""
-    day = date.fromisoformat(taken[:10])
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return said(date.fromisoformat(taken[:10]))
 
 
 def _when(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:

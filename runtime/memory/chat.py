@@ -21,7 +21,7 @@ from gamer.index.memory.store import MemoryStore
 
 from ..defaults import ANSWER_SYSTEM
 from ..errors import RuntimeFailure
-from ..questions.clauses import sought
+from ..questions.clauses import sentences_of, sought
 from . import by_hand, personality
 from .as_json import milliseconds
 from .deciders import Decider
@@ -32,8 +32,8 @@ from .reading.facts import BEFORE, NOBODY, Fact, facts_of, told
 from .reading.persona import Manner, manner_of
 from .recall import SILENCE_MS, Encoder, Recall
 from .response import NOTHING, Reply, Responder, Retrieved, day
-from .update import OWNER, Updater
-from .words import sentences
+from .update import MAX_TEXT, OWNER, Updater
+from .words import MOST
 
 if TYPE_CHECKING:
     from threading import Event
@@ -51,7 +51,6 @@ _REPLIES: dict[Act, str] = {
 _FEW = 4  # words
 # What is asked of what a photo's memory tells, rather than of photos: "why is the clock photo blurred?"
 _TOLD_OF = frozenset({"reason", "money", "duration", "colour", "name", "person"})
-_MOST_TEXT = 480  # characters of a corrected memory
 MAX_NEW = 96  # tokens of a worded answer
 _MAX_QUOTED = 240  # characters of each memory in the prompt
 Tell = Callable[[str], None]
@@ -143,7 +142,7 @@ class Conversation:
             return _exchange(_REPLIES[said.act])
         if said.act == "corrects":
             return _exchange(f"Noted: {said.text}")
-        text = said.text[:2_000]
+        text = said.text[:MOST]
         if said.act == "tells" and not self._names_fact(text):
             return _exchange(NOTED)
         if said.act == "shows" and said.of_shown:
@@ -177,7 +176,7 @@ class Conversation:
 
         None without photos, and to a question about what the person named in a shown picture.
         """
-        if self.photos is None or self._responder.names_object(question):
+        if self.photos is None or self._responder.named_objects(question):
             return None
         return self.photos.answer(question, now)
 
@@ -240,7 +239,7 @@ class Conversation:
         """Puts what was said last right, where it was noted."""
         for item in self.store.items_of([context.told_by] if context.told_by else [], "semantic"):
             self.store.replace_item(
-                item.id, replace(item.value, text=text[:_MOST_TEXT], origin="person", at=at)
+                item.id, replace(item.value, text=text[:MAX_TEXT], origin="person", at=at)
             )
 
     def path_of(self, photo: str) -> str:
@@ -308,7 +307,7 @@ def _without(turn: Turn, keys: set[str]) -> tuple[Turn | None, list[Fact]]:
     None if nothing else was said, or if no sentence tells it by itself, but by what was said before.
     """
     left, lost, meant = list[str](), list[Fact](), NOBODY
-    said = [*sentences(turn.text)]
+    said = sentences_of(turn.text)
     for sentence in said:
         meant, found = told(sentence, meant)
         if keys.isdisjoint(fact.key for fact in found):

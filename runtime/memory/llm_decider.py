@@ -17,6 +17,7 @@ from gamer.index.memory.records import PERSONA
 from ..models.language.chat import completed
 from ..models.language.grammar import Constraint, Grammar
 from ..models.models import Models
+from ..questions.clauses import sentences_of
 from ..search.stages.refine import clean
 from . import thinking
 from .reading import facts
@@ -24,7 +25,7 @@ from .reading.facts import MAX_FACTS, NOBODY, Fact, Meant
 from .reading.values import value_of
 from .recall import Period
 from .thinking import RoundQuestion, Seen, Step
-from .words import asks, content, sentences
+from .words import asks, content
 
 MAX_NEW = 48  # tokens of a span
 _MAX_SENTENCE = 240  # characters that the model reads of one
@@ -94,7 +95,7 @@ class LlmDecider:
 
     def facts(self, text: str, meant: Meant = NOBODY) -> list[Fact]:
         out: list[Fact] = []
-        for sentence in sentences(text[:20_000]):
+        for sentence in sentences_of(text[:20_000]):
             if not asks(sentence):
                 out += [fact for fact in self._of_sentence(sentence, meant) if fact not in out]
             if len(out) >= MAX_FACTS:

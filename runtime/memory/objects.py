@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from ..questions.clauses import stem
+from ..questions.clauses import sentences_of, stem
 from .reading.values import value_of
-from .words import asks, content, sentences
+from .words import MOST, asks, content
 
 MAX_OBJECTS = 4  # of one turn
 _MAX_NAME = 60  # characters
@@ -23,7 +23,7 @@ _SHOWS = re.compile(
 def objects_of(text: str) -> list[str]:
     """The names in a turn that came with a picture, in order, each once."""
     out: dict[str, None] = {}
-    for sentence in sentences(text[:2_000]):
+    for sentence in sentences_of(text[:MOST]):
         found = None if asks(sentence) else _SHOWS.search(sentence.replace("’", "'"))
         if found is None:
             continue

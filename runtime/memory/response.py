@@ -16,11 +16,12 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index.memory.records import ASSISTANT, Item, Kind, NewItem, StoredTurn
+from gamer.index.memory.records import ASSISTANT, Item, Kind, Named, NewItem, StoredTurn
 from gamer.index.memory.store import MemoryStore
 
 from ..questions import clauses
-from ..questions.clauses import stem
+from ..questions.clauses import sentences_of, stem
+from ..questions.dates import MONTH_NAMES, said
 from .deciders import Decider, RulesDecider
 from .objects import is_named
 from .pictures import FOUND, Pictures, Told
@@ -32,11 +33,10 @@ from .reading.vocabulary import kind
 from .recall import Period, Recall
 from .thinking import RoundQuestion, Seen, Step
 from .update import OWNER, Updater
-from .words import MONTH_NAMES, asks, content, sentences
+from .words import MOST, asks, content
 
 ROUNDS = 3
 PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval; turns shown of an episode
-MOST_READ = 2_000  # characters of a turn, and of what is told of a photo, that an answer is looked for in
 _RANKED = 48  # turns that memories are looked up for
 _LEAST = 0.28  # a cosine with the question; below it, a turn without one of its words is not about it
 NOTHING = "You have told me nothing about that."
@@ -115,7 +115,7 @@ class Reply:
         """The answer in as few words as it can have: the values, or one sentence of a quote."""
         if self.core:
             return " ".join(f"{item.value.text.rstrip('.')}." for item in self.core)
-        first = next(iter(sentences(self.source.value.text)), "") if self.source else ""
+        first = next(iter(sentences_of(self.source.value.text)), "") if self.source else ""
         return f"“{first}”" if first else self.text
 
 
@@ -147,14 +147,19 @@ class Responder:
                 break
             found = self.retrieve(step.text, step.period)
             rounds.append(Round(step.thought, step.keywords, step.period, found))
-        photos = self.pictures(question)
+        objects = self.named_objects(question)
+        photos = self._pictures(objects)
         known = [item for item in known if not self._is_corrected(item)]
         if known:
             text = " ".join(_sentence(item, asked, core, alone=len(known) == 1) for item in known)
             return Reply(text, tuple(known), tuple(rounds), _sources(known), photos=photos)
         if (born := questions.birthday(asked, core)) is not None and (age := _age(born, now)):
             return Reply(age, (born,), tuple(rounds), _sources([born]))
-        return self._quoting(question, asked, core, rounds, photos)
+        nothing = Reply(NOTHING, (), tuple(rounds), ())
+        if photos:  # by what the person named in a picture
+            row, _ = objects[0]
+            nothing = Reply(SHOWN, (), tuple(rounds), (), (row,), self._store.item(row), photos)
+        return self._quoting(question, asked, core, nothing)
 
     def core(self) -> list[Item]:
         """The core memories, also those of the session that has not ended, by time."""
@@ -188,19 +193,16 @@ class Responder:
         episodes = (*told, *self._episodes(ranked, shown), *also)[:EPISODIC]
         return Retrieved(self._procedural(keywords), semantic, episodes, tuple(ranked))
 
-    def names_object(self, question: str) -> bool:
-        """Whether a question is about something that the person named in a shown picture."""
-        return any(is_named(one.name, question) for _, one in self._store.objects())
+    def named_objects(self, question: str) -> list[tuple[int, Named]]:
+        """What the person named in shown pictures and the question names, with the memories' numbers."""
+        return [(row, one) for row, one in self._store.objects() if is_named(one.name, question)]
 
-    def pictures(self, question: str) -> tuple[str, ...]:
-        """The photos near to what the question names in a shown picture; none if it names no such thing."""
-        photos = self._photos
+    def _pictures(self, objects: Sequence[tuple[int, Named]]) -> tuple[str, ...]:
+        """The photos near to what was named in a shown picture."""
+        photos, found = self._photos, list[str]()
         if photos is None:
             return ()
-        found: list[str] = []
-        for _, one in self._store.objects():
-            if not is_named(one.name, question):
-                continue
+        for _, one in objects:
             found += [one.picture] if photos.holds(one.picture) else []
             vector = one.vector if one.encoder == photos.encoder else photos.vector(one.picture)
             found += () if vector is None else photos.near(vector)
@@ -220,7 +222,7 @@ class Responder:
         ]
         found = clauses.best(
             asked,
-            [("\n".join(one.texts)[:MOST_READ], near) for one, near in zip(told, around, strict=True)],
+            [("\n".join(one.texts)[:MOST], near) for one, near in zip(told, around, strict=True)],
             0.0 if shown and not asked.words else clauses.LEAST,
         )
         if found is None:
@@ -299,18 +301,13 @@ class Responder:
         return [item for item in out if item.past or current[item.value.key] is item.value]
 
     def _quoting(
-        self,
-        question: str,
-        asked: questions.FactQuestion,
-        core: Sequence[Item],
-        rounds: Sequence[Round],
-        photos: tuple[str, ...],
+        self, question: str, asked: questions.FactQuestion, core: Sequence[Item], nothing: Reply
     ) -> Reply:
-        """The sentence that answers, in the words of who said it, or as the person has corrected it since."""
-        nothing = Reply(NOTHING, (), tuple(rounds), ())
-        if photos:  # by what the person named in a picture
-            row = next(row for row, one in self._store.objects() if is_named(one.name, question))
-            nothing = Reply(SHOWN, (), tuple(rounds), (), (row,), self._store.item(row), photos)
+        """The sentence that answers, in the words of who said it, or as the person has corrected it since.
+
+        `nothing`: the answer if none does.
+        """
+        rounds, photos = nothing.rounds, nothing.photos
         found = next((one.found for one in rounds if not one.found.is_empty), None)
         if found is None:
             return nothing
@@ -323,11 +320,11 @@ class Responder:
         source, sentence = told[best[0]], best[1]
         if isinstance(source, Item):
             drawn = tuple(source.value.sources)
-            return Reply(_noted(source), (), tuple(rounds), drawn, (source.id,), source, photos)
+            return Reply(_noted(source), (), rounds, drawn, (source.id,), source, photos)
         text = f"On {day(source.turn.at)} {_speaker(source) or 'you'} said: “{sentence[:400]}”"
         drawn_of_it = (*found.semantic, *(episode.item for episode in found.episodes))
         memory = next((item for item in drawn_of_it if source.id in item.value.sources), None)
-        return Reply(text, (), tuple(rounds), (source.id,), (), memory, photos)
+        return Reply(text, (), rounds, (source.id,), (), memory, photos)
 
     def _told(self, found: Retrieved) -> list[Item | StoredTurn]:
         """What was noted and said, the latest first; of what was corrected by hand, the correction."""
@@ -352,8 +349,7 @@ def _seen(rounds: Sequence[Round]) -> tuple[Seen, ...]:
 
 def day(at: int) -> str:
     """The date of ms of wall time: "2 November 2026"."""
-    when = datetime.fromtimestamp(at / 1000, UTC)
-    return f"{when.day} {MONTH_NAMES[when.month - 1]} {when.year}"
+    return said(datetime.fromtimestamp(at / 1000, UTC))
 
 
 def _of_shown(asked: clauses.Sought, told: Sequence[Told]) -> str:
@@ -386,7 +382,7 @@ def _at(source: Item | StoredTurn) -> int:
 
 
 def _text(source: Item | StoredTurn) -> str:
-    return source.value.text if isinstance(source, Item) else source.turn.text[:MOST_READ]
+    return source.value.text if isinstance(source, Item) else source.turn.text[:MOST]
 
 
 def _speaker(source: Item | StoredTurn) -> str:
@@ -409,7 +405,7 @@ def _wanted(
 
 def _answering(text: str, question: str, of: frozenset[str] | None) -> str:
     """The sentences of a text that may answer."""
-    return " ".join(one for one in clauses.sentences_of(text) if _may_answer(one, question, of))
+    return " ".join(one for one in sentences_of(text) if _may_answer(one, question, of))
 
 
 def _may_answer(sentence: str, question: str, of: frozenset[str] | None) -> bool:

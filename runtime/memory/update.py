@@ -18,6 +18,7 @@ from gamer.index.memory.records import ASSISTANT, MAX_KEYWORDS, Named, NewItem, 
 from gamer.index.memory.store import MemoryStore
 from gamer.index.records import FloatArray
 
+from ..questions.clauses import sentences_of
 from . import personality
 from .deciders import Decider, RulesDecider
 from .objects import objects_of
@@ -25,12 +26,11 @@ from .pictures import Pictures
 from .reading.context import MAX_HISTORY, Context, context_of, resolve
 from .reading.facts import Fact
 from .recall import SILENCE_MS, Encoder
-from .words import STATES, asks, content, sentences, traits
+from .words import MOST, STATES, asks, content, traits
 
 OWNER = "me"
 _BATCH = 64
-_MAX_TEXT = 480  # characters of a semantic memory and of a summary
-_MAX_READ = 2_000  # characters of a turn that its vector is made of
+MAX_TEXT = 480  # characters of a semantic memory and of a summary
 _LEAST_TOPIC, _MOST_TOPIC = 4, 12  # turns
 _MOST_SESSION = 400  # turns; a conversation without a pause is cut into sessions of so many
 _WRONG_CLOCK_MS = 366 * 86_400_000  # what is dated later than this from now was dated by a wrong clock
@@ -120,7 +120,7 @@ class Updater:
         vector = None if encoder is None else encoder.encode(spoken(turn))
         items, objects = [], self._objects(turn)
         if (bits & STATES or objects) and turn.speaker != ASSISTANT:
-            said = " ".join(one for one in sentences(turn.text[:20_000]) if not asks(one))[:_MAX_TEXT]
+            said = " ".join(one for one in sentences_of(turn.text[:20_000]) if not asks(one))[:MAX_TEXT]
             words = tuple(content(said)[:MAX_KEYWORDS])
             items.append(
                 NewItem(
@@ -164,7 +164,7 @@ class Updater:
 
 def spoken(turn: Turn) -> str:
     """What a turn's vector is made of."""
-    return f"{turn.speaker}: {turn.text[:_MAX_READ]}"
+    return f"{turn.speaker}: {turn.text[:MOST]}"
 
 
 def ended(loose: Sequence[tuple[int, str, int]], now: int) -> Iterator[list[int]]:
@@ -205,10 +205,10 @@ def _episode(topic: Sequence[StoredTurn], decider: Decider) -> NewItem | None:
     counts = Counter(word for turn in people for word in content(turn.text[:20_000]))
     if not counts:
         return None
-    said = [one for turn in people for one in sentences(turn.text[:20_000]) if content(one)]
+    said = [one for turn in people for one in sentences_of(turn.text[:20_000]) if content(one)]
     best = sorted(said, key=lambda one: (asks(one), -_weight(one, counts)))[:2]
     chosen = decider.topic([one for one in said if not asks(one)])
-    summary = (chosen or " ".join(one for one in said if one in best))[:_MAX_TEXT]
+    summary = (chosen or " ".join(one for one in said if one in best))[:MAX_TEXT]
     words = tuple(word for word, _ in counts.most_common(16))
     first, last = topic[0], topic[-1]
     shared = all(stored.turn.sharing == "high" for stored in topic)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gamer.index.entities.words import STOP_WORDS, WORD
 
 from ..questions.clauses import sentences_of
+from ..questions.dates import DAY, MONTHS
 
 # Bits of `person_turns.traits`.
 STATES, ASKS, TIMED, SHOWS = 1, 2, 4, 8
 LENGTH = 1 << 20  # the bits from here on count its words
+MOST = 2_000  # characters of a turn, or of a question, that are read
 _LONGEST = 80  # characters of a word
-_DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-MONTH_NAMES = tuple(name.capitalize() for name in MONTHS.split("|"))
 TIME = re.compile(
     rf"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|this (?:week|month|morning|weekend|year|summer|"
-    rf"spring|fall|autumn|winter)|{_DAYS}|{MONTHS}|recently|just|soon|since|years?|months?|weeks?|"
+    rf"spring|fall|autumn|winter)|{DAY}|{MONTHS}|recently|just|soon|since|years?|months?|weeks?|"
     rf"days?|weekend|"
     r"(?:19|20)\d\d)\b",
     re.IGNORECASE,
@@ -35,11 +33,6 @@ will would could should hey hi hello thanks thank please well oh wow yeah sorry 
 who whom whose where when why how which
 """
 _SMALL = frozenset(_SMALL_WORDS.split())
-
-
-def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, with their marks, without the space around them."""
-    yield from sentences_of(text)
 
 
 def content(text: str) -> list[str]:
@@ -82,7 +75,7 @@ def asks(sentence: str) -> bool:
 
 def traits(text: str, shows: bool = False) -> int:
     """The bits of a turn; of a long one, by its first 20,000 characters. `shows`: it came with a picture."""
-    said = [*sentences(text[:20_000])]
+    said = sentences_of(text[:20_000])
     states = any(not asks(one) and len(content(one)) >= 2 for one in said)
     return (
         STATES * states

@@ -14,6 +14,7 @@ from typing import Literal
 
 from gamer.index.entities.words import STOP_WORDS
 
+from .dates import DAY
 from .words import sections
 
 Wanted = Literal[
@@ -24,7 +25,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 # Not after "Mr." and "Dr."; nor within "9.40". A closing quote belongs to its sentence.
 _SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”’')]))(?<!\b[MDS][rt]\.)(?<!\bM[rs]s\.)\s+|\n+")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+_DAY = rf"{DAY}s?"
 _COUNT = (
     r"(?:\d[\d.,]{0,9}|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|"
     r"fourteen|fifteen|"

@@ -10,7 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from gamer.runtime.memory.recall import Encoder
-from gamer.runtime.memory.words import asks, content, sentences
+from gamer.runtime.memory.words import asks, content
+from gamer.runtime.questions.clauses import sentences_of
 
 from ..talks import Talk
 
@@ -21,7 +22,7 @@ def over(talk: Talk, encoder: Encoder) -> Callable[[str], list[int]]:
     turns: list[int] = []
     vectors: list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]] = []
     for number, turn in enumerate(talk.turns, 1):
-        said = [one for one in sentences(turn.text) if not asks(one) and len(content(one)) >= 2]
+        said = [one for one in sentences_of(turn.text) if not asks(one) and len(content(one)) >= 2]
         if not said:
             continue
         vector = encoder.encode(f"{turn.speaker}: {' '.join(said)}")

@@ -10,7 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from gamer.runtime.memory.recall import Encoder
-from gamer.runtime.memory.words import content, sentences
+from gamer.runtime.memory.words import content
+from gamer.runtime.questions.clauses import sentences_of
 
 from ..talks import Talk
 
@@ -33,5 +34,5 @@ def over(talk: Talk, encoder: Encoder) -> Callable[[str], list[int]]:
 
 
 def _summary(talk: Talk, page: range) -> str:
-    said = [f"{talk.turns[at].speaker}: {one}" for at in page for one in sentences(talk.turns[at].text)]
+    said = [f"{talk.turns[at].speaker}: {one}" for at in page for one in sentences_of(talk.turns[at].text)]
     return " ".join(sorted(said, key=lambda one: -len(content(one)))[:2])

@@ -14,9 +14,10 @@ from typing import Literal
 
 from gamer.index.memory.records import ASSISTANT, StoredTurn
 
+from ...questions.clauses import sentences_of
+from ...questions.dates import DAY, MONTHS
 from ...questions.reader import read
-from ...questions.words import index_of, words_of
-from ..words import MONTHS, asks, sentences
+from ..words import MOST, asks
 from .facts import NOBODY, Meant, told
 from .subjects import subject_of
 from .tokens import tokens_of
@@ -24,7 +25,6 @@ from .vocabulary import kind
 
 Act = Literal["tells", "asks", "corrects", "forgets", "greets", "thanks", "shows"]
 MAX_HISTORY = 24  # turns that a turn may refer to
-MOST = 2_000  # characters of a turn that are read
 _LONG, _SHORT = 300, 80  # characters of a question, and of small talk
 _FEW = 8  # words of what is left out, or put right
 _REMEMBERED = 512  # turns that were read, since every turn is read after those before it
@@ -109,7 +109,7 @@ _LETS_SEE = re.compile(
 _KINDS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
+        rf"\b{DAY}s?\b",
         rf"\b(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{MONTHS})(?: \d{{4}})?|"
         rf"\b(?:{MONTHS})(?: \d{{1,2}}(?:st|nd|rd|th)?)?\b",
         r"\b\d{1,2}[:.]\d\d\b|\b\d{1,2} ?(?:am|pm)\b",
@@ -179,7 +179,7 @@ def after(context: Context, said: Resolved) -> Context:
     if said.act in ("tells", "corrects"):
         text = said.text[:MOST]
         meant, _ = told(text, context.meant)
-        states = any(not asks(sentence) for sentence in sentences(text))
+        states = any(not asks(sentence) for sentence in sentences_of(text))
         return replace(
             context, meant=meant, told=text if states else context.told, shown=(), after_photos=False
         )
@@ -203,7 +203,7 @@ def resolve(text: str, context: Context) -> Resolved:
     plain = " ".join(text[:MOST].split()).replace("’", "'")
     if (forgets := _FORGETS.match(plain)) and not _EVERYTHING.search(forgets["what"]):
         return Resolved("forgets", plain, "" if _LAST.match(forgets["what"]) else forgets["what"])
-    asked = any(asks(sentence) for sentence in sentences(plain))
+    asked = any(asks(sentence) for sentence in sentences_of(plain))
     chats = _GREETS.match(plain) or (len(plain) < _SHORT and _CHATS.search(plain))
     if chats or (_THANKS.match(plain) and not asked):
         if told(plain, context.meant)[1]:  # "Thanks, my new address is 5 Elm Road"
@@ -212,9 +212,9 @@ def resolve(text: str, context: Context) -> Resolved:
     refers = bool(context.shown) and not kind("refers").isdisjoint(re.findall(r"[a-z']+", plain.lower()))
     if _SEES.match(plain) and context.shown:
         return Resolved("shows", plain, of_shown=True)
-    if sees := next((one for one in sentences(plain) if read(one).shows or _LETS_SEE.match(one)), ""):
+    if sees := next((one for one in sentences_of(plain) if read(one).shows or _LETS_SEE.match(one)), ""):
         return Resolved("shows", _LETS_SEE.sub("show me ", sees))
-    pictured = index_of(words_of(plain), "picture", "pictured") >= 0 and read(plain).about_photos
+    pictured = read(plain, has_favourites=False).about_photos  # "my favourite" may be a colour
     if pictured and not refers:
         return Resolved("shows", plain)
     if not asked and (corrected := _corrected(plain, context.told)):

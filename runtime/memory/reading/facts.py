@@ -16,7 +16,9 @@ from typing import Literal
 
 from gamer.index.memory.records import MAX_NAME, Origin, clip
 
-from ..words import MONTHS, asks, content, sentences
+from ...questions.clauses import sentences_of
+from ...questions.dates import DAY, MONTHS
+from ..words import MOST, asks, content
 from . import persona, values
 from .subjects import LONGEST_NOUN, Subject, begin_of, elided, possessed, subject_of
 from .tokens import Token, keys_of, plain, tokens_of
@@ -24,13 +26,12 @@ from .values import MAX_VALUE, SOFTLY, WHEN, value_of
 from .vocabulary import Relation, kind, phrases, relation_named, verbs
 
 MAX_FACTS = 12  # of one turn
-MAX_SENTENCE = 2_000
 MAX_CLAUSE = 300  # characters that the rules read of a clause, so that no pattern takes long
 BEFORE = " before"  # ends the key of a value of which it was said that it no longer holds
 DATE = "date of "  # begins the key of a day
 _REMEMBERED = 30  # facts of a conversation
 _SUBJECT = r"(?:i|we|my (?:family|wife|husband|partner) and i)"
-_DAYTIME = r"(?:morning|evening|night|day|week|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+_DAYTIME = rf"(?:morning|evening|night|day|week|weekend|{DAY})"
 # A past tense is no habit: "I never moved to Lisbon".
 _PAST = (
     r"(?:[a-z]+(?<!ne)(?<!fe)(?<!ee)ed|been|was|were|went|had|did|got|saw|knew|thought|said|made|"
@@ -200,10 +201,10 @@ def facts_of(text: str, meant: Meant = NOBODY) -> list[Fact]:
 def told(text: str, meant: Meant = NOBODY) -> tuple[Meant, tuple[Fact, ...]]:
     """What "she" and "it" mean after a turn, and its facts."""
     out: list[Fact] = []
-    for sentence in sentences(text[:20_000]):
+    for sentence in sentences_of(text[:20_000]):
         if asks(sentence) or _REPORTS.search(sentence[:MAX_CLAUSE]):
             continue
-        for clause in _clauses(" ".join(sentence[:MAX_SENTENCE].split())):
+        for clause in _clauses(" ".join(sentence[:MOST].split())):
             meant, found = of_clause(clause.strip()[:MAX_CLAUSE], meant)
             out += [fact for fact in found if fact not in out]
         if len(out) >= MAX_FACTS:

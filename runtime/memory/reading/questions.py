@@ -10,14 +10,13 @@ from gamer.index.memory.records import Item
 
 from ...questions.clauses import stem
 from ...questions.words import index_of, words_of
-from ..words import content
+from ..words import MOST, content
 from .facts import BEFORE, DATE
 from .subjects import begin_of, subject_of
 from .tokens import Token, keys_of, plain, tokens_of
 from .values import job_in
 from .vocabulary import kind, relation_named
 
-_MOST = 2_000  # characters of a question that are read
 _NAME = "'s name"  # ends the key of what somebody is called
 _SINGLE = frozenset(  # relations of one value at a time
     ["home", "employer", "job", "age", "diet", "car", "name", "study", "origin", "birthplace"]
@@ -49,8 +48,8 @@ class FactQuestion:
 
 
 def read(question: str, people: Collection[str] = ()) -> FactQuestion:
-    """Reads a question, of which the first _MOST characters count. `people`: known names, in lower case."""
-    text = " ".join(question[:_MOST].split()).replace("’", "'")
+    """Reads a question, of which the first MOST characters count. `people`: known names, in lower case."""
+    text = " ".join(question[:MOST].split()).replace("’", "'")
     every = tokens_of(text)
     tokens = [token for token in every if token.key not in kind("aside")]
     keys = keys_of(tokens)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-from ..words import MONTHS, content
+from ...questions.dates import DAY, MONTHS
+from ..words import content
 from .vocabulary import kind, relation_named
 
 MAX_VALUE = 120  # characters
 SOFTLY = r"(?:just|recently|finally|actually|now|currently|also|really|still|always|already|then|both)"
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _DATED = rf"\d{{1,2}}(?:st|nd|rd|th)\b|\d{{1,2}} (?:of )?(?:{MONTHS})|{MONTHS}"
 _HOUR = r"\d{1,2}[:.]\d\d\b(?! ?(?:euros?|pounds?|dollars?))|\d{1,2} ?(?:am|pm|a\.m|p\.m|o'clock)"
 # A day or an hour, as a value begins with it.
-WHEN = rf"(?:{_DAY}s?|tomorrow|today|tonight|{_DATED}|{_HOUR})"
+WHEN = rf"(?:{DAY}s?|tomorrow|today|tonight|{_DATED}|{_HOUR})"
 # Somebody else begins to do something: "and she hates it", "and Anna hates it".
 _OTHERS = (
     r"(?:he|she|they|you|his|her|their|your|our|that|this|then|so|has|have)|(?:[^ ]+ ){1,2}(?:is|"
@@ -35,14 +35,14 @@ _END = re.compile(
 # "I moved to Lisbon in March": the month is when, not where.
 _TIMED = re.compile(
     rf" (?:in|since|back in|on) (?:early |late |the )?(?:{MONTHS}|spring|summer|autumn|fall|winter|"
-    rf"\d{{4}}|{_DAY}s?)\b.*$",
+    rf"\d{{4}}|{DAY}s?)\b.*$",
     re.IGNORECASE | re.DOTALL,
 )
 # A comma ends a value, but not a date: "Thursday, November 19".
 _WEEKDAY = re.compile(rf"(?<=day), (?=(?:the )?(?:\d|{MONTHS}))", re.IGNORECASE)
 _DATE = re.compile(
     rf"(?:(?:now|actually|really|back|on|at|for|to|until|the|is|every) )*(?:{WHEN}|next (?:week|"
-    rf"month|year|{MONTHS}|{_DAY})|"
+    rf"month|year|{MONTHS}|{DAY})|"
     rf"half past|quarter (?:to|past)|noon|midnight|\d{{1,2}}/\d{{1,2}}|\d{{4}}-\d\d)",
     re.IGNORECASE,
 )
