@@ -73,6 +73,10 @@ class Photo(Details):
     sha256: str | None = None
     utc_offset: int | None = None
 
+    def told(self, source: str) -> tuple[str, ...]:
+        """The texts of its memories of one source, in order."""
+        return tuple(memory.text for memory in self.memories if memory.source == source)
+
     @property
     def wall(self) -> int | None:
         """Local wall-clock time in milliseconds, as if UTC; None when `taken_at` is unknown.

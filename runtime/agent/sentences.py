@@ -134,18 +134,16 @@ def _when(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
 
 def _where(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
     for item in items:
-        for memory in toolbox.album.photo(item.row).memories:
-            if memory.source == "place":
-                return one_line(memory.text, 100)
+        for place in toolbox.album.photo(item.row).told("place"):
+            return one_line(place, 100)
     return _quoted(toolbox, question, items)
 
 
 def _who(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
     names: Counter[str] = Counter()
     for item in items:
-        for memory in toolbox.album.photo(item.row).memories:
-            if memory.source == "people":
-                names.update(name.strip() for name in memory.text.split(",") if name.strip())
+        for text in toolbox.album.photo(item.row).told("people"):
+            names.update(name.strip() for name in text.split(",") if name.strip())
     return ", ".join(name for name, _ in names.most_common(3)) or _quoted(toolbox, question, items)
 
 

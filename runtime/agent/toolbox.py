@@ -202,7 +202,7 @@ class Toolbox:
         return Result(tuple(rows), (), _lines([_shown(record) for record in records], SHOWN), data=records)
 
     def _record(self, row: int, photo: Photo) -> dict[str, Any]:
-        places = [m.text for m in photo.memories if m.source == "place"]
+        places = photo.told("place")
         event = self.event_of(row)
         return {
             "id": image_id(photo.id),

@@ -165,7 +165,7 @@ def _read(album: Path, models: Models) -> tuple[list[Moment], list[Event]]:
 
 def _moment(photo: Photo, text: FloatArray, image: FloatArray) -> Moment:
     written = tuple(m.text for m in photo.memories if m.source not in DERIVED)
-    labels = tuple(m.text for m in photo.memories if m.source == "label")
+    labels = photo.told("label")
     return Moment(
         photo.id,
         photo.wall,
@@ -174,7 +174,7 @@ def _moment(photo: Photo, text: FloatArray, image: FloatArray) -> Moment:
         text if text.any() else None,
         image if image.any() else None,
         written or labels,
-        tuple(m.text for m in photo.memories if m.source == "place"),
+        photo.told("place"),
     )
 
 

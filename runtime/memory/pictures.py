@@ -147,10 +147,7 @@ class AlbumPictures:
 
 
 def _told(photo: Photo) -> Told:
-    said = {
-        source: [m.text for m in photo.memories if m.source == source]
-        for source in ("place", "people", "label")
-    }
     texts = tuple(m.text for m in photo.memories if m.source not in ("label", "place", "people"))
-    people = tuple(name.strip() for text in said["people"] for name in text.split(",") if name.strip())
-    return Told(photo.id, texts, photo.wall, next(iter(said["place"]), ""), people, tuple(said["label"]))
+    people = tuple(name.strip() for text in photo.told("people") for name in text.split(",") if name.strip())
+    place = next(iter(photo.told("place")), "")
+    return Told(photo.id, texts, photo.wall, place, people, photo.told("label"))

@@ -29,7 +29,7 @@ from .reading import questions
 from .reading.facts import BEFORE, is_supposed
 from .reading.subjects import begin_of, subject_of
 from .reading.tokens import tokens_of
-from .reading.vocabulary import kind
+from .reading.vocabulary import is_being
 from .recall import Period, Recall
 from .thinking import RoundQuestion, Seen, Step
 from .update import OWNER, Updater
@@ -400,7 +400,7 @@ def _wanted(
         wanted = replace(wanted, names=(*wanted.names, named))
     if asked.person == "" and not wanted.names:
         return wanted, frozenset()
-    return wanted, named if asked.person in kind("kin") | kind("pet") else None
+    return wanted, named if asked.person and is_being(asked.person) else None
 
 
 def _answering(text: str, question: str, of: frozenset[str] | None) -> str:

@@ -140,7 +140,7 @@ class Catalogue:
 
 
 def _first(photo: Photo, source: str) -> str:
-    return next((memory.text for memory in photo.memories if memory.source == source), "")
+    return next(iter(photo.told(source)), "")
 
 
 def _rectangle(box: str) -> Cube:

@@ -23,7 +23,7 @@ _HOURS = ((5, "night"), (12, "morning"), (17, "afternoon"), (22, "evening"), (24
 
 def written(photo: Photo) -> str:
     """The photo's time and place as words; "" when neither is known."""
-    places = [m.text for m in photo.memories if m.source == "place"]
+    places = photo.told("place")
     if photo.wall is None:
         return " ".join(places)
     at = datetime.fromtimestamp(photo.wall / 1000, UTC)

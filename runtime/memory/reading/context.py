@@ -21,7 +21,7 @@ from ..words import MOST, asks
 from .facts import NOBODY, Meant, told
 from .subjects import subject_of
 from .tokens import tokens_of
-from .vocabulary import kind
+from .vocabulary import is_being, kind
 
 Act = Literal["tells", "asks", "corrects", "forgets", "greets", "thanks", "shows"]
 MAX_HISTORY = 24  # turns that a turn may refer to
@@ -279,8 +279,7 @@ def _named(question: str, context: Context) -> str:
     if context.shown:
         return question
     if person and not _person_of(question):
-        known = person in kind("kin") or person in kind("pet")
-        whom = f"my {person}" if known else person.title()
+        whom = f"my {person}" if is_being(person) else person.title()
         question = re.sub(r"\b(?:he|she|him)\b", whom, question, flags=re.IGNORECASE)
         question = re.sub(r"\b(?:his|her)\b(?= \w)", f"{whom}'s", question, flags=re.IGNORECASE)
     if thing:

@@ -23,7 +23,7 @@ from . import persona, values
 from .subjects import LONGEST_NOUN, Subject, begin_of, elided, possessed, subject_of
 from .tokens import Token, keys_of, plain, tokens_of
 from .values import MAX_VALUE, SOFTLY, WHEN, value_of
-from .vocabulary import Relation, kind, phrases, relation_named, verbs
+from .vocabulary import Relation, is_being, kind, phrases, relation_named, verbs
 
 MAX_FACTS = 12  # of one turn
 MAX_CLAUSE = 300  # characters that the rules read of a clause, so that no pattern takes long
@@ -263,7 +263,7 @@ def _got(keys: Sequence[str]) -> str:
     gets = (
         bool(keys) and plain(keys[0]) in ("have", "get") and not {"a", "an", "another"}.isdisjoint(keys[1:3])
     )
-    return next((key for key in keys[2:] if gets and (key in kind("pet") or key in kind("kin"))), "")
+    return next((key for key in keys[2:] if gets and is_being(key)), "")
 
 
 def _moved_thing(keys: Sequence[str]) -> list[str]:
@@ -492,7 +492,7 @@ def _having(text: str, rest: Sequence[Token], owner: str) -> Iterator[Fact]:
     for at, key in enumerate(keys[:6]):
         two = " ".join(keys[max(at - 1, 0) : at + 1])
         noun = two if two in kind("pet") else key
-        if (noun not in kind("pet") and noun not in kind("kin")) or at + 2 >= len(rest):
+        if not is_being(noun) or at + 2 >= len(rest):
             continue
         named = keys[at + 1] in ("called", "named") or (keys[at + 1] == "," and rest[at + 2].is_name)
         if named and (value := value_of(text[rest[at + 2].start :])):

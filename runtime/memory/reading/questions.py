@@ -15,7 +15,7 @@ from .facts import BEFORE, DATE
 from .subjects import begin_of, subject_of
 from .tokens import Token, keys_of, plain, tokens_of
 from .values import job_in
-from .vocabulary import kind, relation_named
+from .vocabulary import is_being, kind, relation_named
 
 _NAME = "'s name"  # ends the key of what somebody is called
 _SINGLE = frozenset(  # relations of one value at a time
@@ -90,7 +90,7 @@ def _owned(tokens: Sequence[Token]) -> tuple[str, str] | None:
     key, follows = tokens[0].key, tokens[1].key if len(tokens) > 1 else ""
     thing = _OF_A_THING.match(" ".join(keys_of(tokens)))
     if thing and thing[1] != "name ":
-        return None if thing[2] in kind("kin") or thing[2] in kind("pet") else ("", thing[1] + thing[2])
+        return None if is_being(thing[2]) else ("", thing[1] + thing[2])
     if key in ("i", "we"):
         return "", ""
     if key == "the" and follows in kind("pet"):
@@ -102,7 +102,7 @@ def _owned(tokens: Sequence[Token]) -> tuple[str, str] | None:
         return found.person, found.noun
     if key == "the" or tokens[0].is_name or key in kind("called"):
         return None
-    return (follows, "") if follows in kind("kin") or follows in kind("pet") else ("", _noun(tokens[1:]))
+    return (follows, "") if is_being(follows) else ("", _noun(tokens[1:]))
 
 
 def _noun(tokens: Sequence[Token]) -> str:

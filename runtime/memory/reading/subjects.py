@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .tokens import Token, keys_of, plain
-from .vocabulary import kind, relation_named, verbs
+from .vocabulary import is_being, kind, relation_named, verbs
 
 LONGEST_NOUN = 4  # words of what is possessed
 _HELPERS = frozenset({"be", "have", "do"})
@@ -127,7 +127,7 @@ def _of_mine(tokens: Sequence[Token], at: int) -> Subject | None:
         begin += 1
     for size in (2, 1):
         noun, end = " ".join(keys_of(tokens[begin : begin + size])), begin + size
-        if noun not in kind("kin") and noun not in kind("pet"):
+        if not is_being(noun):
             continue
         if end >= len(tokens):
             return Subject(noun, end)

@@ -35,6 +35,11 @@ def kind(name: str) -> frozenset[str]:
     return frozenset(_sections("words.txt")[name])
 
 
+def is_being(noun: str) -> bool:
+    """Whether a noun is somebody: kin, or a pet."""
+    return noun in kind("kin") or noun in kind("pet")
+
+
 @cache
 def phrases() -> Mapping[tuple[str, ...], Relation]:
     """Plain words, the verb first → the relation that they tell."""

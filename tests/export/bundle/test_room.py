@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 
 from gamer.export.bundle import room
 from gamer.export.errors import ExportError
+from tests import mounted
 
 # A disk of a megabyte in a mount of its own, which ends with the process.
 SMALL = 'mount -t tmpfs -o size=1m none "$1" || exit 77; shift; exec "$@"'
@@ -51,19 +50,8 @@ def test_other_errors_pass_as_they_are(tmp_path: Path, error: Exception) -> None
 
 def test_a_model_that_does_not_fit_on_the_disk_says_so_and_leaves_nothing(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs the export extra")
-    if shutil.which("unshare") is None:
-        pytest.skip("no unshare here: a small disk cannot be made")
     disk = tmp_path / "disk"
     disk.mkdir()
-    given = [str(disk), sys.executable, "-c", WRITE, str(disk)]
-    ran = subprocess.run(
-        ["unshare", "--map-root-user", "--mount", "sh", "-c", SMALL, "sh", *given],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    if ran.returncode == 77 or "unshare" in ran.stderr:
-        pytest.skip(f"no mount is permitted here: {ran.stderr.strip()[:80]}")
+    ran = mounted.run(SMALL, str(disk), sys.executable, "-c", WRITE, str(disk))
     assert "ExportError" in ran.stdout and "the disk is full" in ran.stdout, ran.stdout + ran.stderr
     assert "left: []" in ran.stdout

@@ -4,8 +4,6 @@ called damaged.
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +14,7 @@ import pytest
 from gamer.index import AlbumError, AlbumWriter
 from gamer.index.album.schema import unusable
 from gamer.index.memory.store import MemoryStore
+from tests import mounted
 
 # A mount of its own, which nobody else sees and which ends with the process.
 READ_ONLY = (
@@ -48,20 +47,11 @@ def test_only_damage_asks_to_build_the_album_again(error: type[Exception], says:
 
 
 def test_a_healthy_album_on_a_read_only_disk_is_not_called_damaged(album_path: Path, tmp_path: Path) -> None:
-    if shutil.which("unshare") is None:
-        pytest.skip("no unshare here: a read-only disk cannot be made")
     disk = tmp_path / "disk"
     disk.mkdir()
-    given = [str(disk), str(album_path), sys.executable, "-c", ADD, str(disk / "album.gamer")]
-    ran = subprocess.run(
-        ["unshare", "--map-root-user", "--mount", "sh", "-c", READ_ONLY, "sh", *given],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
+    ran = mounted.run(
+        READ_ONLY, str(disk), str(album_path), sys.executable, "-c", ADD, str(disk / "album.gamer")
     )
-    if ran.returncode == 77 or "unshare" in ran.stderr:
-        pytest.skip(f"no mount is permitted here: {ran.stderr.strip()[:80]}")
     assert "check its permissions and the free space" in ran.stdout, ran.stderr
     assert "damaged" not in ran.stdout
 
