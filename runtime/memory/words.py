@@ -16,8 +16,8 @@ MOST = 2_000  # characters of a turn, or of a question, that are read
 _LONGEST = 80  # characters of a word
 TIME = re.compile(
     rf"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|this (?:week|month|morning|weekend|year|summer|"
-    rf"spring|fall|autumn|winter)|{DAY}|{MONTHS}|recently|just|soon|since|years?|months?|weeks?|"
-    rf"days?|weekend|"
+    rf"spring|fall|autumn|winter)|{DAY}|{MONTHS}|recently|just|soon|since|years?|months?|weeks?|days?|"
+    rf"weekend|"
     r"(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
@@ -48,19 +48,18 @@ _WHO = (
     r"(?-i:[A-Z])[\w'-]*)"
 )
 _ASIDE = (
-    r"(?:and|so|but|ok|okay|hey|hi|right|well|please|btw|um|er|now|oh|quick question|remind me|"
-    r"tell me|any idea|do you know|do you remember|can you tell me|i forgot|i forget|hold on|wait)"
+    r"(?:and|so|but|ok|okay|hey|hi|right|well|please|btw|um|er|now|oh|quick question|remind me|tell me|"
+    r"any idea|do you know|do you remember|can you tell me|i forgot|i forget|hold on|wait)"
 )
 # "what do I do for a living", "and who did I …", "tell me where …": questions without a question mark.
 _BEGINS = re.compile(
-    rf"(?:{_ASIDE}\b[\s,:;.!–—-]{{0,4}}){{0,4}}(?:"
-    rf"(?:what|whereabouts|where|who|when|why|how|whose)(?:'?s|'re)? {_AUX}\b |"
+    rf"(?:{_ASIDE}\b[\s,:;.!–—-]{{0,4}}){{0,4}}(?:(?:what|whereabouts|where|who|when|why|how|whose)(?:'?s|"
+    rf"'re)? {_AUX}\b |"
     r"(?:what|where|who|when|how)'?s (?!up\b)\w|"
     rf"(?:which|what|whose|how) (?:[\w'-]+ ){{1,3}}(?:am|are|did|do|does|has|have|is|was|were|"
-    rf"will) {_WHO}\b|"
-    rf"(?:am|are|did|do|does|has|have|is|was|were) {_WHO} |"
-    r"(?:remind me|tell me|i forgot|i forget|do you know|do you remember) "
-    r"(?:of\b|the\b|my\b|our\b|what|where|who|when|why|how|which))",
+    rf"will) {_WHO}\b|(?:am|are|did|do|does|has|have|is|was|were) {_WHO} |"
+    r"(?:remind me|tell me|i forgot|i forget|do you know|do you remember) (?:of\b|the\b|my\b|our\b|what|"
+    r"where|who|when|why|how|which))",
     re.IGNORECASE,
 )
 

@@ -31,10 +31,9 @@ _REMEMBERED = 512  # turns that were read, since every turn is read after those 
 _WH = r"(?:what|when|where|who|why|how|which)"
 _ALSO = re.compile(r"(?:and|or|(?:and )?(?:what|how) about)\b,? ?(?P<rest>[^?]{1,80})\?? ?$", re.IGNORECASE)
 _WRONG = (
-    r"(?:(?:oh|ah|sorry|oops|wait|actually|hm+|er+|no|nope|nah|wrong|correction|my mistake|"
-    r"i mis(?:spoke|typed)|typo|"
-    r"that(?:'s| is) (?:wrong|not right|incorrect)|not (?:right|quite)|"
-    r"(?:forget|scratch|strike) that)[ ,.:;!—–-]{1,4})"
+    r"(?:(?:oh|ah|sorry|oops|wait|actually|hm+|er+|no|nope|nah|wrong|correction|my mistake|i mis(?:spoke|"
+    r"typed)|typo|that(?:'s| is) (?:wrong|not right|incorrect)|not (?:right|quite)|(?:forget|scratch|"
+    r"strike) that)[ ,.:;!—–-]{1,4})"
 )
 _SAYS = r"(?:i meant(?: to say)?|i mean|make that|(?:it|that) should be|should be)"
 _IS = r"(?:it's|its|it is|they're|he's|she's)"
@@ -51,58 +50,51 @@ _CORRECTS = (
 )
 # What says for certain that the last statement was wrong.
 _SURELY = re.compile(
-    r".*\b(?:i mean|i meant|wrong|not right|incorrect|my mistake|typo|mis(?:spoke|"
-    r"typed))\b",
+    r".*\b(?:i mean|i meant|wrong|not right|incorrect|my mistake|typo|mis(?:spoke|typed))\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"(?:the )?(?!I\b|I')[A-ZÀ-Þ][\wà-ÿ'&.-]*(?: [A-ZÀ-Þ&][\wà-ÿ'&.-]*){0,3}$")
 _AFTER = re.compile(r"(?: (?:now|instead|then|though|please|actually|euros?|pounds?))?")
 _FORGETS = re.compile(
-    r"(?:(?:please|okay|ok|wait|nah|actually|oh|no|sorry|can you|could you|just),? ){0,3}"
-    r"(?:forget|delete|erase|scratch|strike) (?P<what>(?!to\b|it\b|about\b)[^,;:.!?]{1,60}?)"
-    r"(?:,? please)?[.!? ]*$",
+    r"(?:(?:please|okay|ok|wait|nah|actually|oh|no|sorry|can you|could you|just),? ){0,3}(?:forget|delete|"
+    r"erase|scratch|strike) (?P<what>(?!to\b|it\b|about\b)[^,;:.!?]{1,60}?)(?:,? please)?[.!? ]*$",
     re.IGNORECASE,
 )
 _LAST = re.compile(
-    r"(?:that|this|what i (?:just )?(?:said|told you)|the last (?:one|thing|bit)|"
-    r"my last (?:message|sentence)|"
-    r"that last (?:one|bit|thing|part))(?: (?:i said|about it|again|bit|part|one|just now|"
+    r"(?:that|this|what i (?:just )?(?:said|told you)|the last (?:one|thing|bit)|my last (?:message|"
+    r"sentence)|that last (?:one|bit|thing|part))(?: (?:i said|about it|again|bit|part|one|just now|"
     r"last bit))?(?:,? .{0,30})?$",
     re.IGNORECASE,
 )
 # Not in a conversation, where it may be a mistake or a stranger's words, but by `gamer memory forget --all`.
 _EVERYTHING = re.compile(r"\b(?:everything|all|instructions?|anything|rules)\b", re.IGNORECASE)
 _GREETS = re.compile(
-    r"(?:(?:good (?:morning|afternoon|evening|day|night)|hi|hiya|hello|hey|heya|yo|oi|morning|"
-    r"evening|howdy|bye|goodbye|"
-    r"see you|goodnight|cheerio|ta-ra|later|night|gn|there|again|you|all|love|pal|mate|everyone|"
-    r"then|so|now|for|tomorrow|"
-    r"soon|folks)[ ,.!]*)+$",
+    r"(?:(?:good (?:morning|afternoon|evening|day|night)|hi|hiya|hello|hey|heya|yo|oi|morning|evening|"
+    r"howdy|bye|goodbye|see you|goodnight|cheerio|ta-ra|later|night|gn|there|again|you|all|love|pal|mate|"
+    r"everyone|then|so|now|for|tomorrow|soon|folks)[ ,.!]*)+$",
     re.IGNORECASE,
 )
 _THANKS = re.compile(
-    r"(?:(?:ok|okay|great|perfect|lovely|brilliant|super|nice|good|oh|ah|well|yes|right|aye)[ ,.!]+){0,4}"
-    r"(?:thanks?|thank you|thankyou|cheers|ta|much appreciated|obrigad[oa]|thx)\b[^?]{0,60}$",
+    r"(?:(?:ok|okay|great|perfect|lovely|brilliant|super|nice|good|oh|ah|well|yes|right|"
+    r"aye)[ ,.!]+){0,4}(?:thanks?|thank you|thankyou|cheers|ta|much appreciated|obrigad[oa]|"
+    r"thx)\b[^?]{0,60}$",
     re.IGNORECASE,
 )
 _CHATS = re.compile(
-    r"\b(?:how (?:are|do|did) you|how(?:'re you|'s it going| is it going| was your)|what(?:'s up|"
-    r" are you| do you think| can you do)|"
-    r"who are you|are you (?:an?|ok|okay|there|human|real|alive|sure|happy|tired|listening|well)\b|"
-    r"isn't (?:it|that)|"
-    r"don't you think|do you (?:like|ever|sleep)|did you sleep|can you hear|tell me a joke|"
-    r"your name|you alright)",
+    r"\b(?:how (?:are|do|did) you|how(?:'re you|'s it going| is it going| was your)|what(?:'s up| are you|"
+    r" do you think| can you do)|who are you|are you (?:an?|ok|okay|there|human|real|alive|sure|happy|"
+    r"tired|listening|well)\b|isn't (?:it|that)|don't you think|do you (?:like|ever|sleep)|did you sleep|"
+    r"can you hear|tell me a joke|your name|you alright)",
     re.IGNORECASE,
 )
 _SEES = re.compile(
-    r"(?:(?:can|could|may) (?:i|you) |let me |please ){0,2}(?:see|show|show me|look at) (?:it|that|"
-    r"them|those|the (?:photo|picture)s?)"
-    r"(?: to me)?(?: (?:so|then|please)){0,2}[.?! ]*$",
+    r"(?:(?:can|could|may) (?:i|you) |let me |please ){0,2}(?:see|show|show me|look at) (?:it|that|them|"
+    r"those|the (?:photo|picture)s?)(?: to me)?(?: (?:so|then|please)){0,2}[.?! ]*$",
     re.IGNORECASE,
 )
 _LETS_SEE = re.compile(
-    r"(?:let'?s|let me|lemme|can i|could i|gonnae|wanna|i want to|i'd like to) (?:see|show me|look at) "
-    r"(?!if|how|whether|what|it\b|that\b[.?!]*$)",
+    r"(?:let'?s|let me|lemme|can i|could i|gonnae|wanna|i want to|i'd like to) (?:see|show me|"
+    r"look at) (?!if|how|whether|what|it\b|that\b[.?!]*$)",
     re.IGNORECASE,
 )
 # Kinds of values, one of which a correction replaces.
@@ -118,8 +110,8 @@ _KINDS = tuple(
 )  # fmt: skip
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-ZÀ-Þ][\wà-ÿ'-]*(?: [A-ZÀ-Þ][\wà-ÿ'-]*)*")
 _THING = re.compile(
-    r"\b(?:my|our|the) (?P<noun>(?:[a-zà-ÿ'-]+ ){0,3}?[a-zà-ÿ'-]+)"
-    r"(?= (?:is|was|are|were|at|in|on|before|now|again|moved|called)\b|[?.!]|$)",
+    r"\b(?:my|our|the) (?P<noun>(?:[a-zà-ÿ'-]+ ){0,3}?[a-zà-ÿ'-]+)(?= (?:is|was|are|were|at|in|on|before|"
+    r"now|again|moved|called)\b|[?.!]|$)",
     re.IGNORECASE,
 )
 _OF_ME = tuple((re.compile(pattern, re.IGNORECASE), put) for pattern, put in (

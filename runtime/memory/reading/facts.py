@@ -34,29 +34,26 @@ _SUBJECT = r"(?:i|we|my (?:family|wife|husband|partner) and i)"
 _DAYTIME = rf"(?:morning|evening|night|day|week|weekend|{DAY})"
 # A past tense is no habit: "I never moved to Lisbon".
 _PAST = (
-    r"(?:[a-z]+(?<!ne)(?<!fe)(?<!ee)ed|been|was|were|went|had|did|got|saw|knew|thought|said|made|"
-    r"took|came|met|felt|"
-    r"found|gave|lost|left|told|kept|heard|wrote|ate|drank|drove|bought|brought|spoke|slept|ran|sang)\b"
+    r"(?:[a-z]+(?<!ne)(?<!fe)(?<!ee)ed|been|was|were|went|had|did|got|saw|knew|thought|said|made|took|came|"
+    r"met|felt|found|gave|lost|left|told|kept|heard|wrote|ate|drank|drove|bought|brought|spoke|slept|ran|"
+    r"sang)\b"
 )
 _GOAL = re.compile(
-    rf"\b(?:my (?:new )?(?:goal|plan|resolution)(?: is| for [a-z0-9 ]+ is)|{_SUBJECT}(?:'m|"
-    rf" am)? (?:want|trying|plan|"
+    rf"\b(?:my (?:new )?(?:goal|plan|resolution)(?: is| for [a-z0-9 ]+ is)|{_SUBJECT}(?:'m| am)? (?:want|"
+    rf"trying|plan|"
     r"planning|aim|hope|decided|determined|going) to) (?:to )?(?P<value>.+)",
     re.IGNORECASE,
 )
 _HABIT = re.compile(
     rf"\b(?P<value>(?:every|each) (?:month|{_DAYTIME}),? i .+)|\bi (?P<usual>(?:usually|always|"
-    rf"never) (?P<about>(?!{_PAST})"
-    rf".+))|\bi (?P<each>[a-z]+ .{{0,60}}\b(?:every|each) {_DAYTIME})\b",
+    rf"never) (?P<about>(?!{_PAST}).+))|\bi (?P<each>[a-z]+ .{{0,60}}\b(?:every|each) {_DAYTIME})\b",
     re.IGNORECASE,
 )
 _TASTE = (
-    r"(?P<verb>(?:do not|don't|does not|doesn't|no longer|stopped|can't|cannot)(?: really)?"
-    r"(?: likes?| loves?| enjoys?| liking| stand| drinks?| eats?)(?:ing)?|went off|(?:have |has |"
-    r"'ve )?gone off|hates?|"
-    r"dislikes?|detests?|(?:am )?tired of|got tired of|loves?|likes?|enjoys?|adores?|prefers?|"
-    r"(?:am |is )?(?:really )?into|"
-    r"(?:am |is )?a (?:big |huge )?fan of|(?:am |is )?fond of) (?P<value>.+)"
+    r"(?P<verb>(?:do not|don't|does not|doesn't|no longer|stopped|can't|cannot)(?: really)?(?: likes?|"
+    r" loves?| enjoys?| liking| stand| drinks?| eats?)(?:ing)?|went off|(?:have |has |'ve )?gone off|"
+    r"hates?|dislikes?|detests?|(?:am )?tired of|got tired of|loves?|likes?|enjoys?|adores?|prefers?|"
+    r"(?:am |is )?(?:really )?into|(?:am |is )?a (?:big |huge )?fan of|(?:am |is )?fond of) (?P<value>.+)"
 )
 _LIKES = re.compile(rf"\b{_SUBJECT}(?:'?m|'?ve)?(?: {SOFTLY}){{0,3}} {_TASTE}", re.IGNORECASE)
 _LIKED = re.compile(rf"(?:{SOFTLY} ){{0,3}}{_TASTE}", re.IGNORECASE)
@@ -78,8 +75,8 @@ _STARTS = (
     r"the (?:new )?\w+ is)\b"
 )
 _SOMEBODY_DOES = (
-    r"[A-ZÀ-Þ][\wà-ÿ'-]*(?: is| was|'s| lives| works| moved| has| hates| loves| likes| will| won't|"
-    r" can't| doesn't| does| did| went| said) "
+    r"[A-ZÀ-Þ][\wà-ÿ'-]*(?: is| was|'s| lives| works| moved| has| hates| loves| likes| will| won't| can't|"
+    r" doesn't| does| did| went| said) "
 )
 _CLAUSES = re.compile(
     r" ?(?:;|, (?=(?:[A-Za-z]+ ){1,3}(?:is|are) on )|, (?=the (?:[\w'-]+ ){1,6}?(?:is|are) )|"
@@ -90,9 +87,8 @@ _CLAUSES = re.compile(
 _WISHES = re.compile(r" ?(?:;|,? (?:and|but)(?: then)? |, ) ?", re.IGNORECASE)
 _MOVED = re.compile(
     r"(?:(?:is|was|are|were|got|gets|has|been|have|being|had to be) ){0,3}(?:re)?(?:moved|scheduled|"
-    r"slipped|due|adjourned|"
-    r"postponed|pushed|set|planned|changed|shifted|delayed|brought|booked)(?: back| forward)? (?:to|"
-    r"for|on|until|till) ",
+    r"slipped|due|adjourned|postponed|pushed|set|planned|changed|shifted|delayed|brought|booked)(?: back|"
+    r" forward)? (?:to|for|on|until|till) ",
     re.IGNORECASE,
 )
 _NOUN = r"(?P<noun>(?:[a-zà-ÿ'-]+ ){0,3}?[a-zà-ÿ'-]+)"
@@ -104,8 +100,7 @@ _PASSED = re.compile(  # "they moved the dentist to Friday"
 )
 _BOOKED = re.compile(  # "I've a job interview tomorrow at 3"
     rf"(?:have got|have|'ve|has|got) (?:an?|my|the|another) {_NOUN} (?P<value>(?:(?:on|at|next|"
-    rf"this) )?(?:the )?"
-    rf"(?:{WHEN}|week|month).*)",
+    rf"this) )?(?:the )?(?:{WHEN}|week|month).*)",
     re.IGNORECASE,
 )
 _EVENT = re.compile(  # "Dentist on 17 November"
@@ -113,17 +108,16 @@ _EVENT = re.compile(  # "Dentist on 17 November"
     re.IGNORECASE,
 )
 _PUT = re.compile(  # "I left the spare key under the pot"
-    r"(?:(?:have|'ve|just|now|always|usually|\w+ly) ){0,3}(?:put|keep|kept|hid|hide|left|leave|"
-    r"stored|store|moved|parked)"
-    rf"(?: away)? (?:the|my|our) {_NOUN} (?P<value>(?:in|on|under|behind|beside|inside|above|below|"
-    rf"at|next to|near|between|"
+    r"(?:(?:have|'ve|just|now|always|usually|\w+ly) ){0,3}(?:put|keep|kept|hid|hide|left|leave|stored|"
+    r"store|moved|parked)"
+    rf"(?: away)? (?:the|my|our) {_NOUN} (?P<value>(?:in|on|under|behind|beside|inside|above|below|at|"
+    rf"next to|near|between|"
     r"by|with|over|to) .+)",
     re.IGNORECASE,
 )
 _SWITCHES = re.compile(
-    r"\b(?:switch|chang|swap|go|went|mov)\w*(?: over)? from (?P<old>.+?) to (?P<new>.+)|"
-    r"\b(?:swapped|replaced|traded)(?: in)? (?:my |the |our )?(?P<gone>.+?) (?:for|"
-    r"with) (?:an? )?(?P<put>.+)",
+    r"\b(?:switch|chang|swap|go|went|mov)\w*(?: over)? from (?P<old>.+?) to (?P<new>.+)|\b(?:swapped|"
+    r"replaced|traded)(?: in)? (?:my |the |our )?(?P<gone>.+?) (?:for|with) (?:an? )?(?P<put>.+)",
     re.IGNORECASE,
 )
 _SWITCHED_TO = re.compile(
