@@ -15,17 +15,33 @@ from typing import Any, TypeVar, cast
 from .text import clean, of_tag
 
 MAX_VALUE = 100  # characters of a field
-_MAKE, _MODEL, _ORIENTATION = 0x010F, 0x0110, 0x0112
+_MAKE, _MODEL, _ORIENTATION, _FLASH, _COMMENT = 0x010F, 0x0110, 0x0112, 0x9209, 0x9286
+_FIRED, _NO_FLASH = 0x01, 0x20  # bits of the tag: the flash fired; the camera has none
 _TURNED = (5, 6, 7, 8)  # orientations by which a picture is shown on its side
+# How systems name their screenshots; iPhones say it in EXIF's comment instead.
+_SCREENSHOTS = (
+    "screenshot",
+    "screen shot",
+    "bildschirmfoto",
+    "capture d’écran",
+    "captura de pantalla",
+    "截屏",
+    "屏幕截图",
+    "スクリーンショット",
+)
 
 
 @dataclass(frozen=True)
 class Header:
-    """`width`, `height`: of the picture as it is stored. `tags`: EXIF's, by number, of any type."""
+    """`width`, `height`: of the picture as it is stored. `tags`: EXIF's, by number, of any type.
+
+    `name`: of the file, with its folder.
+    """
 
     width: int
     height: int
     tags: Mapping[int, Any]
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,6 +99,18 @@ def _orientation(header: Header) -> str | None:
     return "landscape" if across > down else "portrait" if across < down else "square"
 
 
+def _flash(header: Header) -> str | None:
+    value = header.tags.get(_FLASH)
+    if not isinstance(value, int) or value & _NO_FLASH:
+        return None
+    return "on" if value & _FIRED else "off"
+
+
+def _medium(header: Header) -> str | None:
+    name, comment = header.name.casefold(), of_tag(header.tags.get(_COMMENT)).casefold()
+    return "screenshot" if "screenshot" in comment or any(word in name for word in _SCREENSHOTS) else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Details:
     """The declared fields; None where nothing is known."""
@@ -103,6 +131,24 @@ class Details:
         example="portrait",
         read=_orientation,
         choices=("landscape", "portrait", "square"),
+    )
+    flash: str | None = _declared(
+        table="flashes",
+        title="Flash",
+        meaning="whether the flash fired; nothing of a camera without one",
+        told="with flash {}",
+        example="on",
+        read=_flash,
+        choices=("off", "on"),
+    )
+    medium: str | None = _declared(
+        table="media",
+        title="Medium",
+        meaning="what it is if it is no photograph, by its name or its header",
+        told="as a {}",
+        example="screenshot",
+        read=_medium,
+        choices=("screenshot",),
     )
 
 

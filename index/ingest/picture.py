@@ -22,17 +22,6 @@ from .metadata.photo_metadata import PhotoMetadata, first_of
 from .metadata.sidecars import Sidecars
 from .pixels import opened
 
-_SCREENSHOTS = (
-    "screenshot",
-    "screen shot",
-    "bildschirmfoto",
-    "capture d’écran",
-    "captura de pantalla",
-    "截屏",
-    "屏幕截图",
-    "スクリーンショット",
-)
-
 
 def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip]:
     """Yields a Skip for each sidecar that cannot be read, then the photo.
@@ -80,7 +69,7 @@ def header(path: Path) -> tuple[PhotoMetadata, list[PhotoMetadata]]:
             exif_metadata = PhotoMetadata(exif.taken_at(tags), exif.position(tags))
         except Exception:  # after a malformed EXIF block the photo is read without its fields
             tags, exif_metadata = {}, PhotoMetadata()
-        details = read_fields(exif.header(image, tags))
+        details = read_fields(exif.header(image, tags, path))
         return detailed(exif_metadata, details), embedded.read(image, tags)
 
 
@@ -88,12 +77,12 @@ def rendered(path: Path) -> Literal["screenshot", "no camera", ""]:
     """ "screenshot" if the picture's name, folder or EXIF comment says so; "no camera" if its EXIF names no
     camera; else "". Never raises.
     """
-    if any(word in shown(path).casefold() for word in _SCREENSHOTS):
-        return "screenshot"
     try:
         with opened(path) as image:
             tags = image.getexif()
-            return "screenshot" if exif.says_screenshot(tags) else "" if exif.by_camera(tags) else "no camera"
+            if "medium" in read_fields(exif.header(image, tags, path)):
+                return "screenshot"
+            return "" if exif.by_camera(tags) else "no camera"
     except Exception:  # the error is reported when the pixels are read
         return ""
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..questions.facets import NONE, fact_of
+from ..questions.facets import fact_of
 from ..questions.question import Question
 from ..questions.reader import MAX_READ, read
 from ..search.answer import photos
@@ -40,7 +40,11 @@ class RulesMind:
     name: str = "rules"
 
     def solve(self, question: str, end: End) -> Turns:
-        asked = read(question, lambda text: self.spans(text).only, has=known(self.toolbox.album))
+        asked = read(
+            question,
+            lambda text: self.spans(text).only,
+            has=known(self.toolbox.album, self.toolbox.engine.facts),
+        )
         counts = asked.asks == "count" or asked.each
         if end == "sentence" and not counts:
             return (yield from self._said(asked))
@@ -253,7 +257,7 @@ class RulesMind:
 
     def _ordered(self, asked: Question, found: Result) -> Result:
         """The first, last or n-th of what was found, or all of it; with `occasion` all of that one day."""
-        if asked.facets != NONE:
+        if asked.facets:
             found = self._only(found, self.toolbox.having(asked.facets, found.rows))
         if not found.rows or not (asked.order or asked.number):
             return found

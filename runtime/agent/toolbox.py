@@ -21,7 +21,7 @@ from gamer.index.entities.words import query_terms
 
 from ..events.build import segment_album
 from ..indexing.encode import Encoder
-from ..questions.facets import Facets
+from ..questions.facets import Facet
 from ..search import copies, facets, membership
 from ..search.answer import Answer
 from ..search.engine import Engine
@@ -170,14 +170,14 @@ class Toolbox:
         """The rows without copies of one before."""
         return tuple(dict.fromkeys(copies.first_of_each(self.album, rows)))
 
-    def having(self, named: Facets, rows: Sequence[int]) -> tuple[int, ...]:
+    def having(self, named: Sequence[Facet], rows: Sequence[int]) -> tuple[int, ...]:
         """The rows with all of the facets."""
-        masks = [found.mask for found in facets.named(self.album, named).values()]
+        masks = [found.mask for found in facets.named(self.album, self.engine.facts, named).values()]
         return tuple(row for row in rows if all(mask[row] for mask in masks))
 
     def lacking(self, fact: str, rows: Sequence[int]) -> tuple[int, ...]:
-        """The rows whose "date" or "place" is not known."""
-        known = facets.knowing(self.engine.facts, fact).mask
+        """The rows of which a fact is not known: no date, no place, no text, no flash."""
+        known = self.engine.facts.knowing(fact).mask
         return tuple(row for row in rows if not known[row])
 
     def groups(self, by: str, rows: Sequence[int]) -> list[str]:

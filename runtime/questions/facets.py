@@ -1,4 +1,4 @@
-"""What a question says of facts that an album knows of its photos: their shape, videos, the camera.
+"""What a question says of facts that an album knows of its photos: their shape, what took them, who is there.
 
 Only what the album has is read: "videos of the cat" are words where there is no clip. "A portrait of Anna" is
 about a picture, so that a shape needs its noun ("in portrait format", "vertical photos").
@@ -12,41 +12,46 @@ from typing import Literal
 
 from .words import Word, Words, text_of, words_of
 
-Kind = Literal["clip", "orientation", "camera"]
-Has = Callable[[Kind, str], bool]  # whether a photo of the album has it
-_TIED = frozenset({"at", "from", "in", "of", "with"})  # "video of the cat"; "the video shop" is a shop
+# medium: "video" or "screenshot"; fact: what is known of a photo (the role "fact" of en.txt); alone: one
+# face; together: the names of people whose faces are there.
+Kind = Literal["medium", "orientation", "camera", "fact", "alone", "together"]
+_TIED = frozenset({"at", "by", "from", "in", "of", "on", "with"})  # "video of the cat"; "the video shop"
 _BY = frozenset({"by", "on", "using", "with"})
+_WITH = frozenset({"with", "using", "have", "has", "contain", "containing"})
 _OWNED = frozenset({"my", "our", "the"})
+_SELF = frozenset({"me", "him", "her", "i", "he", "she"})
 _CAMERA = 5  # words of a camera's name
 
 
 @dataclass(frozen=True)
-class Facets:
-    """`orientation`: "portrait" or "landscape". `clips`: videos. `camera`: words of its name, as written."""
+class Facet:
+    """`value`: "portrait", "video", a camera's name as it is written, a fact, names; "" for `alone`."""
 
-    orientation: str = ""
-    clips: bool = False
-    camera: str = ""
-
-
-NONE = Facets()
+    kind: Kind
+    value: str = ""
 
 
-def take_facets(words: Words, has: Has) -> tuple[list[Word], Facets]:
+Has = Callable[[Facet], bool]  # whether a photo of the album has it
+Taken = tuple[list[Word], Facet | None]
+
+
+def take_facets(words: Words, has: Has) -> tuple[list[Word], tuple[Facet, ...]]:
     """The words without the facets that they name, and these."""
-    words, clips = _clips(list(words), has)
-    words, orientation = _orientation(words, has)
-    words, camera = _camera(words, has)
-    return words, Facets(orientation, clips, camera)
+    left, facets = list(words), []
+    for take in (_medium, _orientation, _fact, _alone, _together, _camera):
+        left, facet = take(left, has)
+        if facet is not None:
+            facets.append(facet)
+    return left, tuple(facets)
 
 
 def fact_of(phrase: str) -> str:
-    """ "date" or "place" if a phrase names nothing but this, "" otherwise: "without a date"."""
+    """The fact, such as "date", if a phrase names nothing but it, "" otherwise: "without a date"."""
     named = {word.values.get("fact", "") for word in words_of(" ".join(phrase.split()))}
     return named.pop() if len(named) == 1 else ""
 
 
-def _orientation(words: list[Word], has: Has) -> tuple[list[Word], str]:
+def _orientation(words: list[Word], has: Has) -> Taken:
     for at, word in enumerate(words):
         value, follows = word.values.get("shape", ""), words[at + 1 : at + 2]
         begin, end = at - 1 if at and words[at - 1].key == "in" else at, at + 1
@@ -56,24 +61,68 @@ def _orientation(words: list[Word], has: Has) -> tuple[list[Word], str]:
             begin = at
         elif begin == at or (follows and not follows[0].is_mark):
             continue
-        if value and has("orientation", value):
-            return [*words[:begin], *words[end:]], value
-    return words, ""
+        facet = Facet("orientation", value)
+        if value and has(facet):
+            return [*words[:begin], *words[end:]], facet
+    return words, None
 
 
-def _clips(words: list[Word], has: Has) -> tuple[list[Word], bool]:
-    """Videos are asked for only where nothing is said before them: "kids watching a video" is a scene."""
+def _medium(words: list[Word], has: Has) -> Taken:
+    """It is asked for only where nothing is said before it: "kids watching a video" is a scene."""
     for at, word in enumerate(words):
-        follows = words[at + 1] if at + 1 < len(words) else None
-        several = word.key.endswith("s") or follows is None or follows.is_mark or follows.key in _TIED
+        facet = Facet("medium", word.values.get("medium", ""))
+        several = word.key.endswith("s") or _ends(words, at + 1)
         first = all(before.values and not before.has("picture", "pictured") for before in words[:at])
-        if word.has("clip") and several and first and has("clip", ""):
+        if facet.value and several and first and has(facet):
             photos = replace(word, text="photos", key="photos", values={"picture": ""})
-            return [*words[:at], photos, *words[at + 1 :]], True
-    return words, False
+            return [*words[:at], photos, *words[at + 1 :]], facet
+    return words, None
 
 
-def _camera(words: list[Word], has: Has) -> tuple[list[Word], str]:
+def _fact(words: list[Word], has: Has) -> Taken:
+    """ "with flash", "with text in it"; of dates and places only right behind the photos: "with a date"."""
+    for at, word in enumerate(words):
+        facet = Facet("fact", word.values.get("fact", ""))
+        article = at > 0 and words[at - 1].key in ("a", "an", "the")
+        begin = at - 2 if article else at - 1
+        if not facet.value or begin < 0 or words[begin].key not in _WITH:
+            continue
+        of_photos = begin > 0 and words[begin - 1].has("picture", "medium")
+        end = at + 1
+        if end + 1 < len(words) and words[end].key in ("in", "on") and words[end + 1].key in ("it", "them"):
+            end += 2
+        bare = facet.value in ("flash", "text") and (not article or words[at - 1].key == "the")
+        if (bare or of_photos) and _ends(words, end) and has(facet):
+            begin -= begin > 0 and words[begin - 1].has("made")  # "taken with flash"
+            return [*words[:begin], *words[end:]], facet
+    return words, None
+
+
+def _alone(words: list[Word], has: Has) -> Taken:
+    """ "Anna alone", "me by myself"; "the tree alone" is a scene: somebody is named before it."""
+    for at, word in enumerate(words):
+        if not word.has("alone") or not at or not _ends(words, at + 1):
+            continue
+        before = words[at - 1]
+        owned = at > 1 and words[at - 2].key in ("my", "our")
+        if (_is_name(before, at - 1) or before.key in _SELF or owned) and has(Facet("alone")):
+            return [*words[:at], *words[at + 1 :]], Facet("alone")
+    return words, None
+
+
+def _together(words: list[Word], has: Has) -> Taken:
+    """ "Anna and Tom together": names with "and" or commas between them."""
+    for at, word in enumerate(words):
+        begin = at
+        while begin and (_is_name(words[begin - 1], begin - 1) or words[begin - 1].key in ("and", ",", "&")):
+            begin -= 1
+        facet = Facet("together", text_of(words[begin:at]))
+        if word.key == "together" and at - begin > 2 and has(facet):
+            return [*words[:at], *words[at + 1 :]], facet
+    return words, None
+
+
+def _camera(words: list[Word], has: Has) -> Taken:
     """A camera's name ends the question: "taken with my iPhone", "on the Canon"."""
     end = len(words)
     while end and words[end - 1].is_mark:
@@ -83,9 +132,19 @@ def _camera(words: list[Word], has: Has) -> tuple[list[Word], str]:
             continue
         begin = at - 1 if at and words[at - 1].has("made") else at
         first = at + 2 if words[at + 1].key in _OWNED else at + 1
-        name = text_of(words[first:end])
+        facet = Facet("camera", text_of(words[first:end]))
         # Without "taken", a name has a capital or a number in it: "dinner with the family", "on the Canon".
-        named = name != name.lower() or any(letter.isdigit() for letter in name)
-        if (begin < at or (first > at + 1 and named)) and not name.isdecimal() and has("camera", name):
-            return [*words[:begin], *(words[end:] if begin else [])], name
-    return words, ""
+        named = facet.value != facet.value.lower() or any(letter.isdigit() for letter in facet.value)
+        if (begin < at or (first > at + 1 and named)) and not facet.value.isdecimal() and has(facet):
+            return [*words[:begin], *(words[end:] if begin else [])], facet
+    return words, None
+
+
+def _ends(words: Words, at: int) -> bool:
+    """Whether a phrase ends before `at`: at the question's end, a mark, or a word that ties it to others."""
+    return at >= len(words) or words[at].is_mark or words[at].key in _TIED
+
+
+def _is_name(word: Word, at: int) -> bool:
+    """Whether it is written with a capital, and not for beginning the question, or is no other word."""
+    return word.text[:1].isupper() and (at > 0 or not word.values)

@@ -30,7 +30,7 @@ def take_groups(words: Words) -> tuple[list[Word], Group, bool]:
 def _counts(after: Words) -> bool:
     """Whether "most" is of photos: it ends the question, or a picture follows, not "beautiful"."""
     rest = [word for word in after if not word.is_mark]
-    return not rest or rest[0].has("picture", "clip") or rest[0].key in ("of", "often", "in")
+    return not rest or rest[0].has("picture", "medium") or rest[0].key in ("of", "often", "in")
 
 
 def _asked(words: Words) -> Group:

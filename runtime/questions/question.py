@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .facets import NONE, Facets
+from .facets import Facet
 from .grouped import Group
 
 Asks = Literal["photos", "when", "where", "who", "count", "fact"]
@@ -50,7 +50,7 @@ class Question:
     side: Side = ""
     without: tuple[str, ...] = ()
     favourites: bool = False
-    facets: Facets = NONE
+    facets: tuple[Facet, ...] = ()
     each: Group = ""
     most: bool = False
     pictures: bool = False

@@ -65,6 +65,17 @@ class AlbumFacts:
         rows = [row for row, text in marks if text == FAVOURITE.text]
         return RowSet.of(np.asarray(rows, np.int64), len(self._album))
 
+    def knowing(self, fact: str) -> RowSet:
+        """The photos whose "date" or "place" is known, that show "text", or were taken with "flash"."""
+        if fact in ("date", "place"):
+            return RowSet(self.dated if fact == "date" else self.placed)
+        rows = (
+            [row for row, _ in self._album.memories_of("ocr")]
+            if fact == "text"
+            else self._album.rows_by_detail["flash"].get("on", [])
+        )
+        return RowSet.of(np.asarray(rows, np.int64), len(self._album))
+
     @cached_property
     def printed(self) -> tuple[tuple[int, int], ...]:
         """(row, ms of wall time at midnight) of each day that is printed in a picture."""

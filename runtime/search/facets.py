@@ -1,47 +1,84 @@
-"""The photos of an album that have what a query says literally: a shape, a camera, a date, a video."""
+"""The photos of an album that have what a query says literally: a shape, a camera, a fact, who is there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from gamer.index import Album, RowSet
+from gamer.index.people import reading
 
-from ..questions.facets import Facets, Has, Kind
+from ..questions.facets import Facet, Has
 from .album_facts import AlbumFacts
 
+_BETWEEN_NAMES = re.compile(r",|&|\band\b")
 
-def having(album: Album, kind: Kind, value: str) -> RowSet:
+
+def having(album: Album, facts: AlbumFacts, facet: Facet) -> RowSet:
     """The photos with a facet; none if the album has none."""
-    if kind == "clip":
-        ids = album.ids()
-        clips = album.clips(ids)
-        return RowSet(np.array([photo in clips for photo in ids], np.bool_))
-    if kind == "orientation":
-        return _of(album, kind, lambda told: told == value)
-    words = _words(value)
-    return _of(album, kind, lambda told: words <= _words(told))
+    value = facet.value
+    if facet.kind == "medium" and value == "video":
+        return _with_ids(album, album.clips(album.ids()))
+    if facet.kind == "fact":
+        return facts.knowing(value)
+    if facet.kind == "alone":
+        return _with_ids(album, (photo for photo, faces in _faces(album).items() if faces == 1))
+    if facet.kind == "together":
+        return _with_ids(album, _together(album, _BETWEEN_NAMES.split(value)))
+    if facet.kind == "camera":
+        words = _words(value)
+        return _of(album, facet.kind, lambda camera: words <= _words(camera))
+    return _of(album, facet.kind, lambda known: known == value)
 
 
-def known(album: Album) -> Has:
+def known(album: Album, facts: AlbumFacts) -> Has:
     """Whether a photo of the album has a facet: what the reader of questions asks."""
-    return lambda kind, value: len(having(album, kind, value)) > 0
+    return lambda facet: len(having(album, facts, facet)) > 0
 
 
-def named(album: Album, facets: Facets) -> dict[str, RowSet]:
+def named(album: Album, facts: AlbumFacts, facets: Sequence[Facet]) -> dict[str, RowSet]:
     """The photos of each facet of a question, by what a trace calls it."""
-    out = {"videos": having(album, "clip", "")} if facets.clips else {}
-    if facets.orientation:
-        out[f"in {facets.orientation}"] = having(album, "orientation", facets.orientation)
-    if facets.camera:
-        out[f"by {facets.camera}"] = having(album, "camera", facets.camera)
-    return out
+    return {_said(facet): having(album, facts, facet) for facet in facets}
 
 
-def knowing(facts: AlbumFacts, fact: str) -> RowSet:
-    """The photos whose "date" or "place" is known."""
-    return RowSet(facts.dated if fact == "date" else facts.placed)
+def _said(facet: Facet) -> str:
+    forms = {
+        "medium": "{}s",
+        "orientation": "in {}",
+        "camera": "by {}",
+        "fact": "with {}",
+        "alone": "one face",
+        "together": "{} together",
+    }
+    return forms[facet.kind].format(facet.value)
+
+
+def _faces(album: Album) -> Counter[str]:
+    """Photo → how many faces it shows."""
+    people = reading.read(album.path)
+    return Counter(() if people is None else (face.photo for face in people.faces))
+
+
+def _together(album: Album, names: Sequence[str]) -> Iterable[str]:
+    """The photos that show the faces of all of them, by the name or its first word."""
+    people, wanted = reading.read(album.path), [name.strip().casefold() for name in names if name.strip()]
+    if people is None:
+        return ()
+    return (
+        photo
+        for photo, shown in people.named_in().items()
+        if all(
+            any(name in (other.casefold(), other.casefold().split()[0]) for other in shown) for name in wanted
+        )
+    )
+
+
+def _with_ids(album: Album, ids: Iterable[str]) -> RowSet:
+    wanted = set(ids)
+    return RowSet(np.array([photo in wanted for photo in album.ids()], np.bool_))
 
 
 def _words(name: str) -> set[str]:

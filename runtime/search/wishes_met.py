@@ -20,7 +20,7 @@ from ..cues.parse import Cues
 from ..cues.places import PlaceCue
 from ..defaults import SET_SEARCHES
 from ..models.models import Models
-from ..questions.facets import NONE, fact_of
+from ..questions.facets import fact_of
 from ..questions.question import Question
 from ..questions.reader import read
 from . import copies, facets, membership, spelling
@@ -79,7 +79,7 @@ class _Search:
             request.query,
             is_cue=self._is_excluded,
             has_favourites=marked,
-            has=facets.known(engine.album),
+            has=facets.known(engine.album, engine.facts),
             language=language,
         )
         self._lines: list[str] = []  # for the trace
@@ -205,7 +205,7 @@ class _Search:
         allowed = self._all_of(within)
         if question.pictures and 0 < len(self._engine.facts.pictured) < total:
             allowed = allowed.among(self._engine.facts.pictured)
-        for name, rows in facets.named(self._engine.album, question.facets).items():
+        for name, rows in facets.named(self._engine.album, self._engine.facts, question.facets).items():
             allowed = allowed.among(rows)
             self._lines.append(f"{name}: {len(rows)}")
         if question.favourites:
@@ -213,7 +213,7 @@ class _Search:
             self._lines.append(f"favourites only: {len(allowed)}")
         for phrase in question.without:
             fact = fact_of(phrase)
-            unwanted = facets.knowing(self._engine.facts, fact) if fact else self._unwanted(phrase)
+            unwanted = self._engine.facts.knowing(fact) if fact else self._unwanted(phrase)
             self._lines.append(f"without {phrase!r}: {len(unwanted)} left out")
             allowed = allowed.without(unwanted)
         return None if allowed.is_full else allowed
@@ -221,7 +221,7 @@ class _Search:
     def _is_literal(self) -> bool:
         """Whether the query asks for what the album knows for certain: favourites, a facet, no date."""
         question = self._question
-        return question.favourites or question.facets != NONE or any(map(fact_of, question.without))
+        return question.favourites or bool(question.facets) or any(map(fact_of, question.without))
 
     def _all_of(self, within: RowSet | None) -> RowSet:
         """`within`; all photos for None."""

@@ -10,17 +10,18 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 from ...fields import Header
-from ...text import of_tag
+from ...text import of_tag, shown
 from .moment import Moment, Position, moment_of
 
 _EXIF_IFD, _GPS_IFD = 0x8769, 0x8825
 _DATETIME, _ORIGINAL, _DIGITIZED = 0x0132, 0x9003, 0x9004
 _OFFSET, _OFFSET_ORIGINAL, _OFFSET_DIGITIZED = 0x9010, 0x9011, 0x9012
 _LAT_REF, _LAT, _LON_REF, _LON = 1, 2, 3, 4
-_MAKE, _USER_COMMENT = 0x010F, 0x9286
+_MAKE = 0x010F
 _STAMP = re.compile(r"\s*(\d{4})[:\-/.](\d{1,2})[:\-/.](\d{1,2})[ T](\d{1,2}):(\d{1,2}):(\d{1,2})", re.ASCII)
 _ZONE = re.compile(r"\s*([+-])(\d{2}):?(\d{2})", re.ASCII)
 
@@ -75,15 +76,10 @@ def by_camera(exif: Any) -> bool:
     return bool(of_tag(_block(lambda: dict(exif)).get(_MAKE)))
 
 
-def header(image: Any, exif: Any) -> Header:
+def header(image: Any, exif: Any, path: Path) -> Header:
     """What the readers of fields see of a picture that Pillow has opened."""
     tags = {**_block(lambda: exif.get_ifd(_EXIF_IFD)), **_block(lambda: dict(exif))}
-    return Header(image.width, image.height, tags)
-
-
-def says_screenshot(exif: Any) -> bool:
-    """Whether the EXIF comment contains "screenshot", as in screenshots of iPhones."""
-    return "screenshot" in of_tag(_block(lambda: exif.get_ifd(_EXIF_IFD)).get(_USER_COMMENT)).casefold()
+    return Header(image.width, image.height, tags, shown(Path(*path.parts[-2:])))
 
 
 def to_datetime(value: Any) -> datetime | None:

@@ -65,6 +65,37 @@ def test_an_orientation_is_that_of_the_picture_as_it_is_shown(
     assert isinstance(photo, Photo) and photo.orientation == shown
 
 
+@pytest.mark.parametrize(
+    ("flash", "fired"), [(0x01, "on"), (0x19, "on"), (0x10, "off"), (0x20, None), (None, None), ("?", None)]
+)
+def test_the_flash_is_on_off_or_not_known(tmp_path: Path, flash: object, fired: str | None) -> None:
+    exif = Image.Exif()
+    if flash is not None:
+        exif.get_ifd(0x8769)[0x9209] = flash
+    Image.new("RGB", (32, 24), "red").save(tmp_path / "a.jpg", exif=exif)
+    (photo,) = scan(tmp_path)
+    assert isinstance(photo, Photo) and photo.flash == fired
+
+
+@pytest.mark.parametrize(
+    ("name", "comment", "medium"),
+    [
+        ("Screenshot_20240301-101500.png", "", "screenshot"),
+        ("Bildschirmfoto 2024-03-01 um 10.15.00.png", "", "screenshot"),
+        ("IMG_0001.jpg", "Screenshot", "screenshot"),
+        ("IMG_0001.jpg", "a shot of the screen", None),
+    ],
+)
+def test_a_picture_of_a_screen_is_known_by_its_name_or_its_comment(
+    tmp_path: Path, name: str, comment: str, medium: str | None
+) -> None:
+    exif = Image.Exif()
+    exif.get_ifd(0x8769)[0x9286] = comment
+    Image.new("RGB", (24, 32), "white").save(tmp_path / name, exif=exif)
+    (photo,) = scan(tmp_path)
+    assert isinstance(photo, Photo) and photo.medium == medium
+
+
 def test_photos_are_filtered_by_their_orientation_checked_and_learned_again(tmp_path: Path) -> None:
     folder, path = tmp_path / "photos", tmp_path / "a.gamer"
     folder.mkdir()

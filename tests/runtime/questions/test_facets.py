@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import pytest
 
-from gamer.runtime.questions.facets import Facets, fact_of
+from gamer.runtime.questions.facets import Facet, fact_of
 from gamer.runtime.questions.reader import read
+
+VIDEO, SCREENSHOT = Facet("medium", "video"), Facet("medium", "screenshot")
+PORTRAIT, LANDSCAPE = Facet("orientation", "portrait"), Facet("orientation", "landscape")
+FLASH, TEXT, ALONE = Facet("fact", "flash"), Facet("fact", "text"), Facet("alone")
 
 
 @pytest.mark.parametrize(
     ("text", "facets", "query"),
     [
-        ("videos of Anna", Facets(clips=True), "photos of Anna"),
-        ("show me the video of the cat", Facets(clips=True), "show me the photos of the cat"),
-        ("vertical videos of Tom", Facets("portrait", clips=True), "photos of Tom"),
-        ("the lake in landscape mode", Facets("landscape"), "the lake"),
-        ("sunsets taken with my iPhone", Facets(camera="iPhone"), "sunsets"),
-        ("shot on a Pixel 9", Facets(camera="a Pixel 9"), "photos"),
+        ("videos of Anna", [VIDEO], "photos of Anna"),
+        ("show me the video of the cat", [VIDEO], "show me the photos of the cat"),
+        ("vertical videos of Tom", [VIDEO, PORTRAIT], "photos of Tom"),
+        ("the lake in landscape mode", [LANDSCAPE], "the lake"),
+        ("sunsets taken with my iPhone", [Facet("camera", "iPhone")], "sunsets"),
+        ("shot on a Pixel 9", [Facet("camera", "a Pixel 9")], "photos"),
+        ("screenshots from May", [SCREENSHOT], "photos from May"),
+        ("the screenshot of my boarding pass", [SCREENSHOT], "the photos of my boarding pass"),
+        ("birthday cake with flash", [FLASH], "birthday cake"),
+        ("dinner taken with the flash in 2024", [FLASH], "dinner in 2024"),
+        ("signs with text on them", [TEXT], "signs"),
+        ("photos with writing", [TEXT], "photos"),
+        ("photos with a date", [Facet("fact", "date")], "photos"),
+        ("photos with a location from 2019", [Facet("fact", "place")], "photos from 2019"),
+        ("photos of Anna alone", [ALONE], "photos of Anna"),
+        ("me by myself at the beach", [ALONE], "me at the beach"),
+        ("my son alone on the swing", [ALONE], "my son on the swing"),
+        ("Anna and Tom together", [Facet("together", "Anna and Tom")], "Anna and Tom"),
+        ("photos of Anna, Tom and Eve together in Rome", [Facet("together", "Anna, Tom and Eve")], None),
     ],
 )
-def test_facets_are_taken_out_of_the_query(text: str, facets: Facets, query: str) -> None:
-    question = read(text, has=lambda *_: True)
-    assert (question.facets, question.query) == (facets, query)
+def test_facets_are_taken_out_of_the_query(text: str, facets: list[Facet], query: str | None) -> None:
+    question = read(text, has=lambda facet: facet.value not in ("", "Pass") or facet == ALONE)
+    assert list(question.facets) == facets
+    assert query is None or question.query == query
 
 
 @pytest.mark.parametrize(
@@ -35,14 +53,27 @@ def test_facets_are_taken_out_of_the_query(text: str, facets: Facets, query: str
         "a child with an apple",
         "the boy on the 6",
         "dinner with the family",
+        "the tree alone in the field",
+        "we danced together",
+        "dinner with a date",
+        "a box with flash cards",
+        "a child with a text book",
     ],
 )
 def test_scenes_name_no_facet(text: str) -> None:
-    assert read(text, has=lambda *_: True).facets == Facets()
+    assert read(text, has=lambda *_: True).facets == ()
 
 
 @pytest.mark.parametrize(
-    ("phrase", "fact"), [("a date", ""), ("date", "date"), ("GPS coordinates", "place"), ("date tree", "")]
+    ("phrase", "fact"),
+    [
+        ("a date", ""),
+        ("date", "date"),
+        ("GPS coordinates", "place"),
+        ("date tree", ""),
+        ("text", "text"),
+        ("flash", "flash"),
+    ],
 )
 def test_a_fact_is_named_alone(phrase: str, fact: str) -> None:
     assert fact_of(phrase) == fact

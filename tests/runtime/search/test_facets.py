@@ -6,8 +6,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+import apsw
+import numpy as np
 import pytest
 
+from gamer.index import AlbumWriter
+from gamer.index.people import reading, writing
+from gamer.index.people.records import LookedAt, NewFace
 from gamer.runtime.questions.reader import read
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.facets import known
@@ -19,6 +24,15 @@ PHOTOS: list[dict[str, object]] = [
     {"id": "high", "orientation": "portrait", "camera": "Apple iPhone 12", "taken_at": "2024-03-01T10:00:00"},
     {"id": "wide", "orientation": "landscape", "camera": "Canon EOS 5D", "lat": 48.1, "lon": 11.5},
     {"id": "both", "orientation": "landscape", "camera": "Apple iPhone 12", "lat": 48.1, "lon": 11.5},
+]
+MORE: list[dict[str, object]] = [
+    {"id": "flash", "flash": "on", "memories": note("the garden, Anna and Tom")},
+    {"id": "dark", "flash": "off", "memories": note("the garden")},
+    {
+        "id": "screen",
+        "medium": "screenshot",
+        "memories": [*note("the garden"), {"source": "ocr", "text": "opens at 9"}],
+    },
 ]
 
 
@@ -44,7 +58,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 def test_a_facet_is_taken_out_of_the_query_and_leaves_its_photos(
     engine: Engine, query: str, rest: str, ids: set[str]
 ) -> None:
-    assert read(query, has=known(engine.album)).query == rest
+    assert read(query, has=known(engine.album, engine.facts)).query == rest
     answer = engine.search(query, now=NOW, options=AS_ASKED)
     assert {hit.id for hit in answer.hits} == ids
     assert answer.trace.query == query
@@ -72,3 +86,52 @@ def test_words_that_are_no_facet_stay_in_the_query(engine: Engine, query: str) -
 def test_facets_alone_are_certain_and_counted(engine: Engine) -> None:
     answer = engine.search("how many photos without a date", now=NOW, options=AS_ASKED)
     assert (answer.count, answer.presence) == (2, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("the garden with flash", {"flash"}),
+        ("the garden without flash", {"dark", "screen"}),
+        ("screenshots of the garden", {"screen"}),
+        ("photos with text", {"screen"}),
+        ("photos of the garden without text", {"flash", "dark"}),
+    ],
+)
+def test_flash_screenshots_and_text_leave_their_photos(tmp_path: Path, query: str, ids: set[str]) -> None:
+    with engine_of(tmp_path, MORE) as engine:
+        answer = engine.search(query, now=NOW, options=AS_ASKED)
+    assert {hit.id for hit in answer.hits} == ids
+
+
+def test_people_alone_and_together_are_those_whose_faces_are_there(tmp_path: Path) -> None:
+    shown = {"both": ("Anna", "Tom"), "anna": ("Anna",), "tom": ("Tom",), "none": ()}
+    photos = ({"id": name, "memories": note("Anna and Tom in the garden")} for name in shown)
+    with engine_of(tmp_path, photos) as engine:
+        with_faces(engine.album.path, shown)
+        answer = engine.search("Anna and Tom together", now=NOW, options=AS_ASKED)
+        assert {hit.id for hit in answer.hits} == {"both"}
+        answer = engine.search("photos of Anna alone", now=NOW, options=AS_ASKED)
+        assert {hit.id for hit in answer.hits} == {"anna", "tom"}
+
+
+def with_faces(album: Path, shown: dict[str, tuple[str, ...]]) -> None:
+    """Finds a face of Anna or Tom in the photos, and names them."""
+    names = ("Anna", "Tom")
+    vectors = dict(zip(names, np.eye(2, 128, dtype=np.float32), strict=True))
+
+    def write(db: apsw.Connection, path: Path) -> None:
+        writing.begin(db, path, "faces")
+        faces = {
+            photo: tuple(NewFace((0.1, 0.1, 0.2, 0.2), 1.0, vectors[name]) for name in of)
+            for photo, of in shown.items()
+        }
+        writing.store(db, [LookedAt(photo, None, of) for photo, of in faces.items()])
+        writing.regroup(db, path)
+        people = reading.of(db, path)
+        for person in people.people:
+            at = people.faces.index(person.faces[0])
+            writing.name(db, path, person, names[int(people.vectors[at].argmax())])
+
+    with AlbumWriter.extend(album) as writer:
+        writer.change_optional(write)
