@@ -99,11 +99,11 @@ def _orientation(header: Header) -> str | None:
     return "landscape" if across > down else "portrait" if across < down else "square"
 
 
-def _flash(header: Header) -> str | None:
+def _lighting(header: Header) -> str | None:
     value = header.tags.get(_FLASH)
     if not isinstance(value, int) or value & _NO_FLASH:
         return None
-    return "on" if value & _FIRED else "off"
+    return "flash" if value & _FIRED else "ambient"
 
 
 def _medium(header: Header) -> str | None:
@@ -132,17 +132,17 @@ class Details:
         read=_orientation,
         choices=("landscape", "portrait", "square"),
     )
-    flash: str | None = _declared(
-        table="flashes",
-        title="Flash",
-        meaning="whether the flash fired; nothing of a camera without one",
-        told="with flash {}",
-        example="on",
-        read=_flash,
-        choices=("off", "on"),
+    lighting: str | None = _declared(
+        table="lightings",
+        title="Light",
+        meaning="whether the flash fired or the light that was there had to do",
+        told="by {} light",
+        example="flash",
+        read=_lighting,
+        choices=("ambient", "flash"),
     )
     medium: str | None = _declared(
-        table="media",
+        table="mediums",
         title="Medium",
         meaning="what it is if it is no photograph, by its name or its header",
         told="as a {}",

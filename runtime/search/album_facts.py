@@ -72,7 +72,7 @@ class AlbumFacts:
         rows = (
             [row for row, _ in self._album.memories_of("ocr")]
             if fact == "text"
-            else self._album.rows_by_detail["flash"].get("on", [])
+            else self._album.rows_by_detail["lighting"].get("flash", [])
         )
         return RowSet.of(np.asarray(rows, np.int64), len(self._album))
 

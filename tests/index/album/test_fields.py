@@ -66,15 +66,18 @@ def test_an_orientation_is_that_of_the_picture_as_it_is_shown(
 
 
 @pytest.mark.parametrize(
-    ("flash", "fired"), [(0x01, "on"), (0x19, "on"), (0x10, "off"), (0x20, None), (None, None), ("?", None)]
+    ("flash", "light"),
+    [(0x01, "flash"), (0x19, "flash"), (0x10, "ambient"), (0x20, None), (None, None), ("?", None)],
 )
-def test_the_flash_is_on_off_or_not_known(tmp_path: Path, flash: object, fired: str | None) -> None:
+def test_the_light_is_the_flash_or_not_or_is_not_known(
+    tmp_path: Path, flash: object, light: str | None
+) -> None:
     exif = Image.Exif()
     if flash is not None:
         exif.get_ifd(0x8769)[0x9209] = flash
     Image.new("RGB", (32, 24), "red").save(tmp_path / "a.jpg", exif=exif)
     (photo,) = scan(tmp_path)
-    assert isinstance(photo, Photo) and photo.flash == fired
+    assert isinstance(photo, Photo) and photo.lighting == light
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ PHOTOS: list[dict[str, object]] = [
     {"id": "both", "orientation": "landscape", "camera": "Apple iPhone 12", "lat": 48.1, "lon": 11.5},
 ]
 MORE: list[dict[str, object]] = [
-    {"id": "flash", "flash": "on", "memories": note("the garden, Anna and Tom")},
-    {"id": "dark", "flash": "off", "memories": note("the garden")},
+    {"id": "flash", "lighting": "flash", "memories": note("the garden, Anna and Tom")},
+    {"id": "dark", "lighting": "ambient", "memories": note("the garden")},
     {
         "id": "screen",
         "medium": "screenshot",

@@ -9,7 +9,7 @@ import gamer.common.PyText
  */
 internal object OptionalTables {
     /** What was computed from a picture, and not of what is there in its place. */
-    val OF_PICTURES = listOf("clips", "cameras", "orientations", "flashes", "media")
+    val OF_PICTURES = listOf("clips", "cameras", "orientations", "lightings", "mediums")
 
     /** Rows whose column `crc` is the checksum of [columns]. [what]: a row in words, by its [key]. [sources]: with the turns of an item. */
     private class Sealed(
@@ -106,8 +106,8 @@ internal object OptionalTables {
         ),
         field("cameras", "camera"),
         field("orientations", "orientation"),
-        field("flashes", "flash"),
-        field("media", "medium"),
+        field("lightings", "lighting"),
+        field("mediums", "medium"),
     )
     val OF_PHOTOS = GROUPS.flatMap { it.ofPhotos }
 

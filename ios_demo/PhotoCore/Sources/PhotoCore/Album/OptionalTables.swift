@@ -3,7 +3,7 @@
 /// name nothing, which readers skip.
 enum OptionalTables {
     /// What was computed from a picture, and not of what is there in its place.
-    static let ofPictures = ["clips", "cameras", "orientations", "flashes", "media"]
+    static let ofPictures = ["clips", "cameras", "orientations", "lightings", "mediums"]
     static let ofPhotos = groups.flatMap(\.ofPhotos)
 
     /// Rows whose column `crc` is the checksum of `columns`. `what`: a row in words, by its `key`. `sources`: with the
@@ -37,8 +37,8 @@ enum OptionalTables {
     private static let absentFrom1 = "person_objects"  // what version 1 of its group lacks
     private static let groups = [person, faces, Group(first: "clips", ofPhotos: ["clips"], sealed: []), things]
         + [
-            field("cameras", "camera"), field("orientations", "orientation"), field("flashes", "flash"),
-            field("media", "medium"),
+            field("cameras", "camera"), field("orientations", "orientation"), field("lightings", "lighting"),
+            field("mediums", "medium"),
         ]
 
     private static let person = Group(
