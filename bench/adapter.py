@@ -3,7 +3,8 @@
 The protocol of the GAMER paper (section 4): for unseen users three quarters of the users train and the rest
 are measured, in folds, so that each is measured once; for the same users 60 % of each one's queries train and
 the others are measured. Beside the text tower as it is stand the vector that a search uses without an adapter
-(blended with a sentence's), and the whole search with and without.
+(blended with a sentence's), and the whole search with and without. For the same users the whole search also
+has what they searched before, as `gamer train --align` weighs it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import numpy as np
 from gamer.export.components import components, query_adapter
 from gamer.export.settings import Settings as Export
 from gamer.export.training import queries
+from gamer.export.training.align import Searches
+from gamer.export.training.refinement.rlhf import Search
 from gamer.index import FloatArray
 from gamer.runtime.defaults import PHRASED, PHRASING
 from gamer.runtime.models import query_adapter as files
@@ -62,6 +65,8 @@ class Measured:
     adapted: float
     search: float | None = None
     search_adapted: float | None = None
+    search_learned: float | None = None
+    earlier: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,9 +112,18 @@ def measure(run: Run[Settings]) -> AdapterReport:
         losses.append(tuple(of_epochs))
         return adapter
 
-    def judge(person: _Person, split: str, adapter: FloatArray, library: queries.Library) -> None:
+    def judge(
+        person: _Person,
+        split: str,
+        adapter: FloatArray,
+        library: queries.Library,
+        earlier: queries.Library | None = None,
+    ) -> None:
         run.tell(f"{person.user.name}, {split}")
-        rows.append(_measured(person, split, reader, adapter, library, shape, settings.search))
+        row = _measured(person, split, reader, adapter, library, shape, settings.search)
+        if earlier is not None and settings.search:
+            row = replace(row, **_learned(person.user, adapter, earlier, library))
+        rows.append(row)
 
     try:
         if settings.train:
@@ -129,7 +143,7 @@ def measure(run: Run[Settings]) -> AdapterReport:
             parts = {id(p): _split(p.library) for p in people}
             adapter = learn([parts[id(p)][0] for p in people], "same users")
             for person in people:
-                judge(person, "same", adapter, parts[id(person)][1])
+                judge(person, "same", adapter, parts[id(person)][1], parts[id(person)][0])
     finally:
         for person in people:
             person.user.engine.close()
@@ -183,8 +197,22 @@ def _measured(
     return Measured(person.dataset, person.user.name, split, len(library.queries), **rounded)
 
 
+def _learned(
+    user: User, adapter: FloatArray, earlier: queries.Library, library: queries.Library
+) -> Mapping[str, Any]:
+    """The fields of the whole search with earlier searches, weighed as these choose themselves."""
+    before, later = (
+        [Search(text, tuple(user.ids[row] for row in meant)) for text, meant in part.queries]
+        for part in (earlier, library)
+    )
+    searches = Searches(user.engine, lambda what, done, of: None, user.now)
+    weight = searches.weight(before, adapter)
+    found = searches.recall(later, adapter, searches.opened(before, weight), "")
+    return {"search_learned": round(found, 4), "earlier": weight}
+
+
 def _searched(user: User, library: queries.Library, adapter: FloatArray | bool) -> float:
-    options, shares = SearchOptions(adapter=adapter), []
+    options, shares = SearchOptions(adapter=adapter, earlier=False), []
     for text, meant in library.queries:
         hits = user.engine.search(text, K, now=user.now, options=options)
         places = [hit.row for hit in hits]
@@ -214,6 +242,8 @@ def tables(result: AdapterReport) -> list[Sheet | str]:
         "adapted": cell("adapted"),
         "search": cell("search"),
         "search, adapted": cell("search_adapted"),
+        "and earlier searches": cell("search_learned"),
+        "which weigh": lambda row: "–" if row.earlier is None else f"{row.earlier:.1f}",
     }
     out: list[Sheet | str] = []
     for split, what in (("unseen", "users not learned from"), ("same", "users learned from, other queries")):
@@ -230,7 +260,7 @@ def _mean(rows: Sequence[Measured]) -> Measured:
         values = [getattr(row, name) for row in rows]
         return None if None in values else round(float(np.mean(values)), 4)
 
-    names = ("tower", "blended", "adapted", "search", "search_adapted")
+    names = ("tower", "blended", "adapted", "search", "search_adapted", "search_learned", "earlier")
     figures: Mapping[str, Any] = {name: mean(name) for name in names}
     return Measured(rows[0].dataset, "mean", rows[0].split, sum(row.queries for row in rows), **figures)
 

@@ -1,44 +1,59 @@
-"""`gamer train --align`: a person's own query adapter, learned from what they searched and opened.
+"""`gamer train --align`: what a person's own searches teach: a query adapter, and what searches weigh later.
 
-It goes on from the general one of the recipe. The searches are split by time: the first three quarters are
-learned from, the last quarter shows whether it helped. If it did, the adapter is written beside the album,
-and searches of the album use it from then on. Nothing leaves this machine.
+The adapter goes on from the general one of the recipe. The searches are split by time: the first three
+quarters are learned from, the last quarter is searched before and after, by the whole search. If more is
+found, both are written beside the album, and its searches use them from then on. Nothing leaves this machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
-from gamer.index import Album
+from gamer.index import Album, FloatArray
+from gamer.index.opened import OpenedLog
+from gamer.runtime.door.bundle import bundle_of
 from gamer.runtime.models import query_adapter as files
+from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import SearchOptions
+from gamer.runtime.search.stages.earlier import EarlierSearches
 
 from ..components import components, query_adapter
 from ..errors import ExportError
 from ..settings import Settings
 from . import queries, update
-from .refinement.rlhf import searches_of
+from .refinement.rlhf import Search, searches_of
+
+K = 5
+WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0)  # of earlier searches, in log-odds
+CHOSEN_BY = 300  # the latest searches that choose among these
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """`learned`, `measured`: searches. `before`, `after`: recall@5 of the later ones, by cosine alone."""
+    """`learned`, `measured`: searches. `before`, `after`: recall@5 of the later ones, by the whole search.
+
+    `earlier`: the weight of earlier searches.
+    """
 
     path: Path
     learned: int
     measured: int
     before: float
     after: float
+    earlier: float
     installed: bool
 
     def text(self, recipe: str) -> str:
         """For people: recall before and after, and what happens now."""
         lines = [
-            f"before: recall@5 of {self.measured} later searches {self.before:.3f}",
-            f"after: {self.after:.3f}",
+            f"before: recall@{K} of {self.measured} later searches {self.before:.3f}",
+            f"after: {self.after:.3f}, with earlier searches weighing {self.earlier:.0f}",
         ]
         if self.installed:
             lines.append(
@@ -52,46 +67,115 @@ def align(
     settings: Settings,
     album: Path,
     file: Path | None,
+    bundle: Path | None,
     epochs: int,
     rate: float,
     seed: int,
     report: Callable[[queries.Epoch], None],
+    stage: Callable[[str, int, int], None],
 ) -> Aligned:
-    """Trains an adapter for `album`, and writes it beside it if it finds more of the later searches.
+    """Trains an adapter for `album`, and writes it beside it if the album's later searches find more with it.
 
-    `file`: a JSONL of {"query", "photos"} in order of time; None for what was opened. Raises AlbumError, and
-    ExportError for too few searches and for an album whose texts another encoder has read.
+    `file`: a JSONL of {"query", "photos"} in order of time, which are then kept beside the album; None for
+    what was opened. `bundle`: what searches; None for the album's own. Raises AlbumError, RuntimeFailure,
+    and ExportError for too few searches and for an album whose texts another encoder has read.
     """
     shape = query_adapter.shape(settings)
-    general = query_adapter.of(settings)
     tower = components.build(settings, "text_tower", "fp32").source
     asked = searches_of(album, file)
-    with Album.open(album) as opened:
-        if not opened.meta.text_encoder.startswith(f"{tower}/"):
+    with closing(Engine.over(bundle_of(album, bundle).models, album)) as engine:
+        if not engine.album.meta.text_encoder.startswith(f"{tower}/"):
             raise ExportError(
-                f"{album}: its texts were read by {opened.meta.text_encoder}, not by {tower}: train with the "
-                "recipe of its bundle"
+                f"{album}: its texts were read by {engine.album.meta.text_encoder}, not by {tower}: train "
+                "with the recipe of its bundle"
             )
-        row_of = {photo.id: row for row, photo in enumerate(opened.photos(range(len(opened))))}
-        owners, vectors = opened.vectors("text")
-        photos = len(opened)
-    told = set(owners.tolist())
-    known = [
-        (one.query, rows)
-        for one in asked
-        if (rows := tuple(row_of[p] for p in one.photos if p in row_of and row_of[p] in told))
-    ]
-    learned, later = update.split(known, album)
-    libraries = [queries.Library(vectors, owners, photos, tuple(part)) for part in (learned, later)]
-    reader = queries.Reader(*components.text_reader(settings))
-    start = np.zeros(shape, np.float32) if general is None else general
-    before = queries.recall(reader, start, libraries[1])
-    adapter = queries.train(reader, shape, libraries[:1], epochs, rate, seed, general, report)
-    after = queries.recall(reader, adapter, libraries[1])
+        library, known = library_of(engine.album, asked)
+        learned, later = update.split(known, album)
+        reader = queries.Reader(*components.text_reader(settings))
+        general = query_adapter.of(settings)
+        start = np.zeros(shape, np.float32) if general is None else general
+        taught = replace(library, queries=tuple((one.query, rows) for one, rows in learned))
+        adapter = queries.train(reader, shape, [taught], epochs, rate, seed, general, report)
+        measured = Searches(engine, stage)
+        weight = measured.weight([one for one, _ in learned], adapter)
+        opened = measured.opened([one for one, _ in learned], weight)
+        before = measured.recall([one for one, _ in later], start, None, "before")
+        after = measured.recall([one for one, _ in later], adapter, opened, "after")
     path, better = files.path_beside(album), after > before
     if better:
-        header = files.Header(
-            files.FORMAT, tower, shape, f"{len(learned)} of the owner's searches", before, after
-        )
+        made = f"{len(learned)} of the owner's searches"
+        header = files.Header(files.FORMAT, tower, shape, made, before, after, weight)
         files.write(path, files.QueryAdapter(header, adapter))
-    return Aligned(path, len(learned), len(later), before, after, better)
+        if file is not None and weight:
+            _keep(album, asked)
+    return Aligned(path, len(learned), len(later), before, after, weight, better)
+
+
+def library_of(
+    album: Album, asked: Sequence[Search]
+) -> tuple[queries.Library, list[tuple[Search, tuple[int, ...]]]]:
+    """The album's vectors, without queries, and the searches with the rows of their photos with a memory."""
+    row_of = {photo: row for row, photo in enumerate(album.ids())}
+    owners, vectors = album.vectors("text")
+    with_memory = set(owners.tolist())
+    known = [
+        (one, rows)
+        for one in asked
+        if (rows := tuple(row_of[p] for p in one.photos if p in row_of and row_of[p] in with_memory))
+    ]
+    return queries.Library(vectors, owners, len(row_of), ()), known
+
+
+class Searches:
+    """Whole searches of an album, and what they find. `now`: the time of them all."""
+
+    def __init__(
+        self, engine: Engine, stage: Callable[[str, int, int], None], now: datetime | None = None
+    ) -> None:
+        self._engine, self._stage, self._now = engine, stage, now
+
+    def opened(self, searches: Sequence[Search], weight: float) -> EarlierSearches:
+        pairs = ((one.query, photo) for one in searches for photo in one.photos)
+        return EarlierSearches.of(self._engine.album, pairs, weight)
+
+    def weight(self, learned: Sequence[Search], adapter: FloatArray | bool) -> float:
+        """The weight by which each search is found best by the others; the least of equal ones."""
+        tried = learned[-CHOSEN_BY:]
+        found = dict.fromkeys(WEIGHTS, 0.0)
+        for n, one in enumerate(tried):
+            others = self.opened([other for other in learned if other.query != one.query], 0.0)
+            for weight in WEIGHTS:
+                opened = replace(others, weight=weight) if weight else None
+                found[weight] += self._share(one, adapter, opened)
+            self._stage("what earlier searches weigh", n + 1, len(tried))
+        return max(WEIGHTS, key=lambda weight: (round(found[weight], 6), -weight))
+
+    def recall(
+        self,
+        searches: Sequence[Search],
+        adapter: FloatArray | bool,
+        opened: EarlierSearches | None,
+        when: str,
+    ) -> float:
+        shares = []
+        for n, one in enumerate(searches):
+            shares.append(self._share(one, adapter, opened))
+            self._stage(f"later searches, {when}", n + 1, len(searches))
+        return float(np.mean(shares))
+
+    def _share(self, one: Search, adapter: FloatArray | bool, opened: EarlierSearches | None) -> float:
+        """The share of a search's photos among the first K."""
+        options = SearchOptions(adapter=adapter, earlier=opened or False, timed=False)
+        hits = self._engine.search(one.query, K, now=self._now, options=options).hits
+        return len({hit.id for hit in hits} & set(one.photos)) / min(K, len(set(one.photos)))
+
+
+def _keep(album: Path, asked: Sequence[Search]) -> None:
+    """Keeps the searches of a file beside the album, as if they had been made; none twice."""
+    log = OpenedLog(album)
+    log.keep()
+    there = {(entry.query, entry.photo) for entry in log.read()}
+    for one in asked:
+        for photo in one.photos:
+            if (one.query, photo) not in there:
+                log.add(one.query, photo)

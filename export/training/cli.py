@@ -164,7 +164,7 @@ if TYPE_CHECKING:
     "--bundle",
     type=PATH,
     default=None,
-    help="For --reinforce: the bundle whose search is asked.",
+    help="For --reinforce and --align: the bundle whose search is asked; for --align the album's by default.",
 )
 @click.option(
     "--queries",
@@ -240,7 +240,7 @@ def train(
         with bar() as progress:
             result: sft.Trained | update.Updated | rlhf.Reinforced | aligning.Aligned
             if align:
-                result = _align(settings, album, queries, options, progress)
+                result = _align(settings, album, queries, bundle, options, progress)
             elif out is None:
                 raise ExportError("say where the checkpoint goes: give -o DIR")
             elif policy is not None:
@@ -265,7 +265,7 @@ def train(
 
 _ALWAYS = {"recipe", "album", "out", "weights", "epochs", "rate", "as_json"}
 _OF_REINFORCE = {"bundle", "queries", "alpha", "beta", "judge"}
-_OF_ALIGN = {"recipe", "album", "epochs", "rate", "seed", "as_json", "align", "queries"}
+_OF_ALIGN = {"recipe", "album", "epochs", "rate", "seed", "as_json", "align", "queries", "bundle"}
 
 
 def _refuse_ignored(base: Path | None, policy: Path | None, align: bool) -> None:
@@ -299,7 +299,12 @@ def _train(settings: Settings, album: Path, out: Path, options: Options, progres
 
 
 def _align(
-    settings: Settings, album: Path, queries: Path | None, options: Options, progress: Progress
+    settings: Settings,
+    album: Path,
+    queries: Path | None,
+    bundle: Path | None,
+    options: Options,
+    progress: Progress,
 ) -> aligning.Aligned:
     from . import align as aligning
     from .queries import EPOCHS, RATE
@@ -313,7 +318,7 @@ def _align(
         stage("epochs", epoch.epoch, epoch.of)
         say(f"epoch {epoch.epoch} of {epoch.of}: loss {epoch.loss:.4f} (Eq. 3-4, over the whole album)")
 
-    return aligning.align(settings, album, queries, epochs, rate, options.seed, report)
+    return aligning.align(settings, album, queries, bundle, epochs, rate, options.seed, report, stage)
 
 
 def _update(

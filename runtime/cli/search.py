@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--no-adapter",
     is_flag=True,
-    help="Do not let the query adapter of the album or its bundle read QUERY (docs/train.md).",
+    help="Leave out what was learned: the query adapter, and your earlier searches (docs/train.md).",
 )
 @click.option(
     "--no-gloss",
@@ -89,7 +89,7 @@ def search(
         import rich.console
         import rich.table  # noqa: F401 - needed to print; imported while the text tower loads
 
-    options = SearchOptions(things=things, adapter=not no_adapter, gloss=not no_gloss)
+    options = SearchOptions(things=things, adapter=not no_adapter, earlier=not no_adapter, gloss=not no_gloss)
     answer = album.search(query, k, refine=refined_by, mode=mode, now=now, options=options)
     warn_of_missing_files("search", album.path, [hit.path for hit in answer.hits])
     if as_json:

@@ -37,7 +37,8 @@ class Header:
     """`tower`: the source of the text tower's weights. `shape`: [layers, 2, rank, H].
 
     `made`: how, for people. `before`, `after`: recall@5 of queries that were not learned from, without and
-    with it; 0 where nothing was measured.
+    with it; 0 where nothing was measured. `earlier`: what the owner's earlier searches weigh beside it
+    (search/stages/earlier.py), in log-odds.
     """
 
     format: Annotated[int, Between(FORMAT, FORMAT)]
@@ -46,6 +47,7 @@ class Header:
     made: Annotated[str, Text(most=500)] = ""
     before: Annotated[float, Between(0, 1)] = 0.0
     after: Annotated[float, Between(0, 1)] = 0.0
+    earlier: Annotated[float, Between(0, 20)] = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,14 @@ def read(path: Path) -> QueryAdapter:
             f"{path}: not a query adapter ({str(error)[:100]}): delete it or train it again"
         ) from None
     return QueryAdapter(header, values)
+
+
+def weight_of_earlier(path: Path) -> float:
+    """What earlier searches weigh by a person's own adapter; 0 without one, or where the file is none."""
+    try:
+        return read(path).header.earlier if path.is_file() else 0.0
+    except RuntimeFailure:
+        return 0.0  # `Models.query_adapter` warns of it
 
 
 def write(path: Path, adapter: QueryAdapter) -> None:

@@ -194,7 +194,7 @@ class Engine:
         queries = dict.fromkeys(SHARED, zero) | refinement.projected(self._parts, "", zero, SILENT)
         self.models.gazetteer.lookup("")
         self.models.text.encode([""])
-        _ = self._parts.adapter
+        _ = (self._parts.adapter, self._parts.earlier.now())
         self.album.in_cubes([])
         self.album.match_entities(zero, np.zeros(1, np.int64), 2.0)
         self.album.words("photo")

@@ -14,6 +14,7 @@ from ..bundle.manifest import Ranking
 
 if TYPE_CHECKING:  # a search without the language model must not import its code
     from ..models.language.llm import Generation
+    from .stages.earlier import EarlierSearches
 
 MAX_K = defaults.MAX_HITS
 # Layers that can be left out. Without "cube" no time or place is read from the query; without "vectors" mode
@@ -37,9 +38,11 @@ class SearchOptions:
     milliseconds by layer (else zeros). `things`: who writes T_t for a query about a thing of the owner, one
     of THINGS (things.py); "off": nobody. `thing_weight`: of its feature; None: the default. `adapter`: what
     reads the query for the vector that photos are ranked by: True: the query adapter of album or bundle, if
-    there is one; False: none; or another one's values. `gloss`: whether words of other languages are read as
-    English ones, by the bundle's tables (glosses/). `language`: of a query that is a part of a longer one,
-    the code of that one's language, which the part alone may not tell ("Tempel" of "ohne Tempel").
+    there is one; False: none; or another one's values. `earlier`: what was searched before and opened
+    (stages/earlier.py): True: as the album keeps it; False: nothing; or others. `gloss`: whether words of
+    other languages are read as English ones, by the bundle's tables (glosses/). `language`: of a query that
+    is a part of a longer one, the code of that one's language, which the part alone may not tell ("Tempel" of
+    "ohne Tempel").
     """
 
     within: RowSet | None = None
@@ -55,6 +58,7 @@ class SearchOptions:
     things: str = "off"
     thing_weight: float | None = None
     adapter: FloatArray | bool = True
+    earlier: EarlierSearches | bool = True
     gloss: bool = True
     language: str = ""
 
@@ -83,8 +87,8 @@ class Observer:
 
 
 DEFAULT = SearchOptions()
-# Where a set ends and whether there is one (membership.py) was fitted to the text tower's own vectors.
-FOR_SETS = SearchOptions(adapter=False)
+# Where a set ends and whether there is one (membership.py) was fitted without what is learned.
+FOR_SETS = SearchOptions(adapter=False, earlier=False)
 AS_ASKED = SearchOptions(wishes=True)  # as the command and the page search
 _NOTHING: AbstractContextManager[None] = nullcontext()
 SILENT = Observer()

@@ -22,9 +22,10 @@ from ..glosses.bundled import Bundled
 from ..glosses.choice import Glossed, chosen
 from ..glosses.reading import Reading
 from ..models.models import Models
-from ..models.query_adapter import path_beside
+from ..models.query_adapter import path_beside, weight_of_earlier
 from .album_facts import AlbumFacts
 from .options import Observer, SearchOptions
+from .stages.earlier import KeptSearches
 from .stages.refine import Refinements
 from .stages.things import Reflection, Things
 
@@ -58,6 +59,11 @@ class Parts:
     def adapter(self) -> FloatArray | None:
         """What reads the queries, float32 [layers, 2, rank, H]; None for the text tower as it is."""
         return self.models.query_adapter(path_beside(self.album.path))
+
+    @cached_property
+    def earlier(self) -> KeptSearches:
+        """What was searched before, and opened."""
+        return KeptSearches(self.album, weight_of_earlier(path_beside(self.album.path)))
 
     def glossed(self, text: str, language: str = "") -> Glossed | None:
         """A query in another language than English in English words; None for an English one.

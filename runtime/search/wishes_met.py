@@ -92,7 +92,7 @@ class _Search:
         language = "" if refine.says_nothing(text) else self._language  # "photos" is English
         asked = replace(options, within=within, then=self._printed(text), language=language)
         if question.counts:
-            asked = replace(asked, adapter=FOR_SETS.adapter)
+            asked = replace(asked, adapter=FOR_SETS.adapter, earlier=FOR_SETS.earlier)
         # Copies make room for the photos behind them.
         number = 2 * most + 5
         answer = self._mended(text, self._search(text, number, asked), number, asked)

@@ -20,16 +20,18 @@ from ..options import SILENT, Observer
 from ..state import SHARED, Parts, Ranked, State
 from . import channels, ranking, refine, unknown
 from .channels import Vectors
+from .earlier import EarlierSearches
 from .things import Target
 
 
 @dataclass(frozen=True, eq=False)
 class _Query:
-    """A query as the features need it: its words, vectors by channel, and clues."""
+    """A query as the features need it: its words, vectors by channel, clues, and what was searched before."""
 
     words: WordScores
     vectors: Vectors
     clues: list[ranking.Clue]
+    earlier: EarlierSearches | None
 
 
 def rank(parts: Parts, state: State) -> Ranked:
@@ -37,7 +39,7 @@ def rank(parts: Parts, state: State) -> Ranked:
     refined, observer, weights = state.refined, state.request.observer, state.request.weights
     with observer.step("vectors", "words (BM25)"):
         words = parts.album.words(refined.text, None if refined.glossed is None else refined.glossed.forms)
-    query = _Query(words, refined.vectors(refined.aligned), _clues(parts, state))
+    query = _Query(words, refined.vectors(refined.aligned), _clues(parts, state), _earlier(parts, state))
     with observer.step("vectors", "candidates"):
         rows, plan = _candidates(parts, state, query)
     with observer.step("vectors", "features"):
@@ -50,11 +52,20 @@ def rank(parts: Parts, state: State) -> Ranked:
         summands = dict(known.parts)
         if not known.told.all():
             summands["unknown"] = unknown.expected(known, _typical(parts, state, query, known))
+        if query.earlier is not None:
+            summands["earlier"] = query.earlier.feature(words, rows) * np.float32(query.earlier.weight)
         if target is not None:
             summands["thing"] = thing["thing"] * np.float32(target.weight)
         if query.clues and refine.says_nothing(refined.text):
             summands = ranking.by_cues(summands)
     return Ranked(rows, features, summands, plan)
+
+
+def _earlier(parts: Parts, state: State) -> EarlierSearches | None:
+    earlier = state.request.options.earlier
+    if isinstance(earlier, EarlierSearches):
+        return earlier
+    return parts.earlier.now() if earlier else None
 
 
 def _target(parts: Parts, state: State) -> Target | None:
@@ -116,7 +127,10 @@ def _candidates(parts: Parts, state: State, query: _Query) -> tuple[RowArray, st
     proposed = [result.rows for result in results.values()]
     if len(cube) < len(photos):
         proposed += [album.search_vectors(name, vectors[name], PROPOSED, cube.rows).rows for name in searched]
-    for scores in (query.words.bm25, state.nodes.linked, state.nodes.related):
+    strengths = [query.words.bm25, state.nodes.linked, state.nodes.related]
+    if query.earlier is not None:
+        strengths.append(query.earlier.feature(query.words, np.arange(len(album))))
+    for scores in strengths:
         positive = np.flatnonzero(scores > 0)
         for rows in (photos.keep(positive), cube.keep(positive)):
             proposed.append(rows[greatest(scores[rows], PROPOSED)])
