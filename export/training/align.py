@@ -139,16 +139,21 @@ class Searches:
         return EarlierSearches.of(self._engine.album, pairs, weight)
 
     def weight(self, learned: Sequence[Search], adapter: FloatArray | bool) -> float:
-        """The weight by which each search is found best by the others; the least of equal ones."""
+        """The weight by which each search is found best by the others; the least of equal ones.
+
+        0 unless the gain is above its standard error, so that a few searches decide nothing.
+        """
         tried = learned[-CHOSEN_BY:]
-        found = dict.fromkeys(WEIGHTS, 0.0)
+        shares = np.zeros((len(WEIGHTS), len(tried)))
         for n, one in enumerate(tried):
             others = self.opened([other for other in learned if other.query != one.query], 0.0)
-            for weight in WEIGHTS:
+            for at, weight in enumerate(WEIGHTS):
                 opened = replace(others, weight=weight) if weight else None
-                found[weight] += self._share(one, adapter, opened)
+                shares[at, n] = self._share(one, adapter, opened)
             self._stage("what earlier searches weigh", n + 1, len(tried))
-        return max(WEIGHTS, key=lambda weight: (round(found[weight], 6), -weight))
+        best = int(np.argmax(shares.sum(axis=1).round(6)))
+        gains = shares[best] - shares[0]
+        return WEIGHTS[best] if gains.sum() > np.sqrt(np.square(gains).sum()) else 0.0
 
     def recall(
         self,
