@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +27,40 @@ MOST = 3_000  # photos of an answer of which copies are looked for: every two ar
 BLOCK = 256  # photos compared with all before them at once
 
 
-def together(album: Album, hits: Sequence[Shown]) -> tuple[Shown, ...]:
-    """The hits, best first, without copies of a better one, whose `copies` names them."""
+def together(album: Album, hits: Sequence[Shown], asked: int | None = None) -> tuple[Shown, ...]:
+    """The hits, best first, each copy with those it is a copy of: one stands for all, and names the others.
+
+    That is the one of which most is known, its time, place and memory, with the rank of the best: a copy that
+    was sent on has lost what its original has. It is the best where that fits a time or place better. The
+    photo in row `asked` always stands for itself.
+    """
     firsts = first_of_each(album, [hit.row for hit in hits])
-    others: dict[int, list[str]] = {}
+    groups: dict[int, list[Shown]] = {}
     for hit, first in zip(hits, firsts, strict=True):
-        if first != hit.row:
-            others.setdefault(first, []).append(hit.id)
-    return tuple(
-        replace(hit, copies=tuple(others.get(hit.row, ())))
-        for hit, first in zip(hits, firsts, strict=True)
-        if first == hit.row
-    )
+        groups.setdefault(first, []).append(hit)
+    return tuple(_one_of(group, asked) for group in groups.values())
+
+
+def _one_of(group: Sequence[Shown], asked: int | None) -> Shown:
+    best = group[0]
+    shown = best if best.row == asked else max(group, key=lambda hit: (_fits(hit, best), _known(hit)))
+    others = tuple(hit.id for hit in group if hit is not shown)
+    rank: dict[str, Any] = {}
+    if isinstance(best, Hit):
+        rank = {"score": best.score, "probability": best.probability, "parts": best.parts}
+    return replace(shown, copies=others, **rank)
+
+
+def _fits(hit: Shown, best: Shown) -> bool:
+    """Whether a hit fits the query's times and places as well as the best of its group."""
+    if isinstance(hit, Hit) and isinstance(best, Hit):
+        return hit.parts.get("cue", 0.0) >= best.parts.get("cue", 0.0)
+    return True
+
+
+def _known(hit: Shown) -> int:
+    """How many of a photo's time, place and memory are known."""
+    return sum(value is not None for value in (hit.taken_at, hit.lat, hit.memory))
 
 
 def first_of_each(album: Album, rows: Sequence[int]) -> list[int]:

@@ -42,7 +42,8 @@ def similar(album: Album, row: int, k: int = K) -> SimilarPhotos:
         found = album.search_vectors(channel, vector, number + 1)  # the photo itself is among them
         pairs = zip(found.rows.tolist(), found.scores.tolist(), strict=True)
         cosines = {row: 1.0} | {other: cosine for other, cosine in pairs if other != row}
-        asked, *others = together(album, _photos(album, cosines, vector if channel == "image" else None))
+        photos = _photos(album, cosines, vector if channel == "image" else None)
+        asked, *others = together(album, photos, asked=row)
         if len(others) >= k or len(found.rows) <= number or number + 2 >= MOST:
             return SimilarPhotos(asked, channel, found.plan, tuple(others[:k]))
         number = min(2 * number, MOST - 2)  # the photo has many copies, or is one of a long burst

@@ -55,6 +55,21 @@ def test_a_hit_names_its_copies(album: Album) -> None:
     assert album.verify() == []
 
 
+def hit(row: int, probability: float, lat: float | None = None, cue: float = 0.0) -> Hit:
+    memory = None if lat is None else "the harbour"
+    return Hit(row, f"p{row}", None, 1, lat, lat, probability, probability, {"cue": cue}, memory, ())
+
+
+def test_the_photo_of_which_most_is_known_stands_for_its_copies_with_the_best_rank(album: Album) -> None:
+    (shown,) = together(album, [hit(1, 0.9), hit(0, 0.4, lat=48.0)])
+    assert (shown.id, shown.copies, shown.probability, shown.memory) == ("p0", ("p1",), 0.9, "the harbour")
+
+
+def test_a_copy_that_fits_the_time_asked_for_stands_for_its_group(album: Album) -> None:
+    (shown,) = together(album, [hit(1, 0.9, cue=2.0), hit(0, 0.4, lat=48.0, cue=-2.0)])
+    assert (shown.id, shown.copies) == ("p1", ("p0",))
+
+
 def test_an_albums_groups_begin_with_the_photo_taken_first(album: Album) -> None:
     assert groups(album) == [(0, 1), (2, 3)]
 
