@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..errors import BundleError
+from . import token_patterns
 
 MAX_GROWTH = 16  # characters that the normalizers may make of one; a query of a line must not fill the memory
 # What a normalizer of a kind makes of one character: one, or a few where Unicode's own tables say so.
@@ -19,14 +21,16 @@ _STEADY = frozenset(
 def open_tokenizer(path: Path) -> Any:
     """A tokenizers.Tokenizer that does not pad.
 
-    Raises BundleError for a file that is none, or that would make texts grow.
+    Raises BundleError for a file that is none, that makes texts grow, or that may take long to cut them.
     """
     from tokenizers import Tokenizer
 
     try:
         tokenizer = Tokenizer.from_file(str(path))
-        state = b"null" if tokenizer.normalizer is None else tokenizer.normalizer.__getstate__()
-        growth = _growth(json.loads(state))
+        growth = _growth(_state(tokenizer.normalizer))
+        for part in (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder):
+            for pattern in _patterns(_state(part)):
+                token_patterns.check(pattern)
         tokenizer.no_padding()  # a text is padded by who runs the model, not to what a file asks for
         if growth <= MAX_GROWTH:
             tokenizer.encode("a word")  # a vocabulary without its token for unknown words fails here
@@ -37,6 +41,19 @@ def open_tokenizer(path: Path) -> Any:
     if growth > MAX_GROWTH:
         raise BundleError(f"{path}: its normalizers must not make a text longer; export the bundle again")
     return tokenizer
+
+
+def _state(part: Any) -> Any:
+    """The JSON of a tokenizer's part; None where it has none."""
+    return None if part is None else json.loads(part.__getstate__())
+
+
+def _patterns(state: Any) -> Iterator[str]:
+    """The regular expressions in a part."""
+    if isinstance(state, dict) and isinstance(state.get("Regex"), str):
+        yield state["Regex"]
+    for inner in state.values() if isinstance(state, dict) else state if isinstance(state, list) else ():
+        yield from _patterns(inner)
 
 
 def _growth(normalizer: Any) -> int:
