@@ -1,15 +1,18 @@
-"""Kills every command that changes an album at its system calls, and looks at what is left:
+"""Kills every command that writes at its system calls, and looks at what is left:
 `python -m tools.kills OUT.json BUNDLE PHOTOS.jsonl [KILLS] [SEED]`.
 
 A command runs once to its end, under strace, which counts the calls by which it changes files. Then it runs
-again and again on the album as it was before, and is killed at one of these calls, drawn with a seed. The
-album that is left must verify, the same command must then finish, and what it leaves must be what the
-unharmed run left: the same photos, the same files. Needs strace, and a system that can fork.
+again and again on the files as they were before, and is killed at one of these calls, drawn with a seed. The
+album that is left must verify, and so must a bundle; the same command must then finish, and what it leaves
+must be what the unharmed run left: the same photos, people, artifacts and checkpoints, the same files.
+Exports and trainings, which take a minute, are killed a third as often. Needs strace, and a system that can
+fork.
 """
 
 from __future__ import annotations
 
 import faulthandler
+import hashlib
 import importlib
 import json
 import os
@@ -24,30 +27,42 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+
 from gamer import main as gamer
 from gamer.bench import machine
 from gamer.bench.files import write_atomically
-from gamer.index import Album
+from gamer.index import Album, AlbumWriter
 from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.people import reading, writing
+from gamer.index.people.records import LookedAt, NewFace
+from gamer.runtime.bundle import manifest
 
 # The calls that change files, or make what was written last.
 CALLS = (
     "write,writev,pwrite64,pwritev,fsync,fdatasync,ftruncate,fallocate,rename,renameat,renameat2,unlink,"
     "unlinkat,link,linkat,mkdir,mkdirat,chmod,fchmod,fcntl"
 )
-ALBUM, MORE, OUTPUT = "a.gamer", "more.jsonl", "out.jsonl"
-MOST_SECONDS = 120  # of a command; it then prints where it stands and ends with an error
+ALBUM, MORE, OUTPUT, QUERIES = "a.gamer", "more.jsonl", "out.jsonl", "queries.jsonl"
+BUNDLE, TRAINED, PACKED = "bundle", "dpe", "bundle.gamerpack"
+MOST_SECONDS = 240  # of a command; it then prints where it stands and ends with an error
+NAME, HOME = "Ottilie", "Porto"  # of a person; what the album remembers
+KILLED = "a worker was killed"  # what a long command says then
 TRACER_OF_ANY, ANY = 0x59616D61, -1  # prctl: strace is no ancestor of the command that it is to follow
 
 
 @dataclass(frozen=True)
 class Command:
     """`words`: those after `gamer`, with names in braces (Case). `done`: part of its error if it is run on an
-    album on which it had ended.
+    album on which it had ended. `is_long`: an export or a training, whose workers are killed, too. `gone`:
+    what it leaves in no file. `rest`: the command that finishes it then, if `words` cannot be run again.
     """
 
     words: str
     done: str = ""
+    is_long: bool = False
+    gone: str = ""
+    rest: str = ""
 
 
 # Imported before the forks, each of which would import them again.
@@ -75,11 +90,27 @@ COMMANDS = {
     "opened keep": Command("index opened {album} --keep"),
     "memory add": Command("memory add {album} Tea --key drink"),
     "memory edit": Command("memory edit {album} m1 Lisbon"),
-    "memory forget": Command("memory forget {album} m1", "m1"),
-    "memory forget all": Command("memory forget {album} --all"),
+    "memory forget": Command("memory forget {album} m1", "m1", gone=HOME),
+    "memory forget all": Command("memory forget {album} --all", gone=HOME),
     "memory personality": Command("memory personality {album} on"),
     "memory export": Command("memory export {album} {out} --all"),
     "memory update": Command("memory update {album} -b {bundle}"),
+    "people name": Command("people name {album} p1 Anna -b {bundle}"),
+    "people merge": Command("people merge {album} p1 p3 -b {bundle}", "nobody called"),
+    "people split": Command("people split {album} p1 f2 -b {bundle}", "has the faces"),
+    "people forget": Command(
+        "people forget {album} p1 -b {bundle}",
+        "nobody called",
+        gone=NAME,
+        rest="people forget {album} -b {bundle}",
+    ),
+    "people forget all": Command("people forget {album} --all -b {bundle}", gone=NAME),
+    "pack": Command("pack {bundle} -o {packed} --targets onnx --without llm"),
+    "export": Command("export pocket --parts text --targets onnx --jobs 1 -o {made}", is_long=True),
+    "train": Command("train pocket -a {album} -o {trained} --epochs 3 --batch 8", is_long=True),
+    "train --align": Command(
+        "train pocket -a {album} --align --queries {queries} --epochs 10 --rate 0.01", is_long=True
+    ),
 }
 
 
@@ -96,7 +127,8 @@ class Case:
     bundle: Path | None = None
 
     def arguments(self, command: Command, folder: Path) -> list[str]:
-        names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT}
+        names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT, "{queries}": QUERIES}
+        names |= {"{made}": BUNDLE, "{trained}": TRAINED, "{packed}": PACKED}
         known = {word: str(folder / name) for word, name in names.items()}
         known |= {"{photo}": self.photos[0], "{other}": self.photos[1], "{bundle}": str(self.bundle)}
         known["{event}"] = self.event
@@ -117,10 +149,12 @@ class Killed:
 
 @dataclass(frozen=True)
 class Run:
-    """A command's exit status, or minus the signal that ended it; the names of its calls; what it said."""
+    """A command's exit status, or minus the signal that ended it; each call of it (its name, and the how
+    many it was of this name in its process); what it said.
+    """
 
     status: int
-    calls: tuple[str, ...]
+    calls: tuple[tuple[str, int], ...]
     said: str
 
 
@@ -131,35 +165,60 @@ def kill(case: Case, name: str, times: int, chance: random.Random) -> Killed:
         unharmed = _copied(case, Path(scratch) / "unharmed")
         first = run(case.arguments(command, unharmed), Path(scratch))
         assert first.status == 0, f"{name}: {first.said}"
-        wanted, files = contents(unharmed / ALBUM), _files(unharmed)
+        wanted, files = contents(unharmed), _files(unharmed)
         for _ in range(times):
             folder = _copied(case, Path(scratch) / "harmed")
-            at = chance.randrange(len(first.calls))
-            call = first.calls[at]
-            turn = first.calls[: at + 1].count(call)
+            call, turn = chance.choice(first.calls)
             harmed = run(
                 case.arguments(command, folder), Path(scratch), f"inject={call}:signal=KILL:when={turn}"
             )
             where = f"{name}, killed at {call} number {turn}"
-            kills += harmed.status == -signal.SIGKILL
+            killed = harmed.status == -signal.SIGKILL or (command.is_long and KILLED in harmed.said)
+            kills += killed
             finished += harmed.status == 0
-            assert harmed.status in (0, -signal.SIGKILL), f"{where}: {harmed.said}"
-            contents(folder / ALBUM)  # it verifies
+            assert killed or harmed.status == 0, f"{where}: {harmed.said}"
+            contents(folder)  # it verifies
             again = run(case.arguments(command, folder), Path(scratch), traced=False)
             done = bool(command.done) and command.done in again.said
+            if done and command.rest:
+                again = run(case.arguments(Command(command.rest), folder), Path(scratch), traced=False)
             assert again.status == 0 or done, f"{where}, then again: {again.said}"
-            assert contents(folder / ALBUM) == wanted, f"{where}: other photos"
+            assert contents(folder) == wanted, f"{where}: other contents"
+            if command.gone:
+                left = [path.name for path in folder.rglob("*") if command.gone.encode() in path.read_bytes()]
+                assert not left, f"{where}: {command.gone} is left in {left}"
             assert _files(folder) == files or done, f"{where}: {_files(folder)}, not {files}"
             shutil.rmtree(folder)
     return Killed(name, len(first.calls), kills, finished)
 
 
-def contents(path: Path) -> str:
-    """The photos of an album and what is known of them, as JSON lines; the album is clean by `verify`."""
-    with tempfile.TemporaryDirectory(prefix="kills") as folder, Album.open(path) as album:
+def contents(folder: Path) -> str:
+    """What a folder holds: the album's photos, as JSON lines, and people, the artifacts of a bundle, and the
+    hashes of other files. The album is clean by `verify`, and so is the bundle.
+    """
+    with tempfile.TemporaryDirectory(prefix="kills") as scratch, Album.open(folder / ALBUM) as album:
         assert album.verify() == [], album.verify()
-        export_jsonl(album, Path(folder) / OUTPUT)
-        return (Path(folder) / OUTPUT).read_text(encoding="utf-8")
+        export_jsonl(album, Path(scratch) / OUTPUT)
+        photos = (Path(scratch) / OUTPUT).read_text(encoding="utf-8")
+    whole = [photos, _people(folder / ALBUM), _bundle(folder / BUNDLE)]
+    for name in (PACKED, f"{TRAINED}/config.json", f"{TRAINED}/model.safetensors", f"{ALBUM}.adapter"):
+        data = (folder / name).read_bytes() if (folder / name).is_file() else b""
+        whole.append(f"{name} {len(data)} {hashlib.sha256(data).hexdigest()}")
+    return "\n".join(whole)
+
+
+def _people(album: Path) -> str:
+    found = reading.read(album)
+    return "" if found is None else repr((found.faces, sorted(found.names.items()), found.vectors.tolist()))
+
+
+def _bundle(folder: Path) -> str:
+    """The artifacts of a bundle, whose files are as its manifest says; "" for none."""
+    if not folder.exists():
+        return ""
+    made = manifest.read(folder)
+    manifest.check(folder, made)
+    return repr([(artifact.role, artifact.target, artifact.sha256) for artifact in made.artifacts])
 
 
 def _copied(case: Case, folder: Path) -> Path:
@@ -185,7 +244,7 @@ def run(words: list[str], scratch: Path, harm: str = "", traced: bool = True) ->
     status = _ended(child)
     if tracer is not None:
         tracer.communicate(timeout=MOST_SECONDS)
-    calls = _calls(trace, child) if traced else ()
+    calls = _calls(trace) if traced else ()
     return Run(status, calls, said.read_text(encoding="utf-8", errors="replace")[-4_000:])
 
 
@@ -201,10 +260,16 @@ def _ended(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _calls(trace: Path, process: int) -> tuple[str, ...]:
-    """The names of the calls that the process's own thread made, in their order."""
+def _calls(trace: Path) -> tuple[tuple[str, int], ...]:
+    """The calls of all threads and processes, each with how many of its name its own thread had made."""
     lines = trace.read_text(encoding="utf-8", errors="replace").splitlines()
-    return tuple(found[1] for line in lines if (found := re.match(rf"{process} +(\w+)\(", line)))
+    made = [(found[1], found[2]) for line in lines if (found := re.match(r"(\d+) +(\w+)\(", line))]
+    turns: dict[tuple[str, str], int] = {}
+    calls = []
+    for one in made:
+        turns[one] = turns.get(one, 0) + 1
+        calls.append((one[1], turns[one]))
+    return tuple(calls)
 
 
 def _command(words: list[str], said: Path, wait: int) -> None:
@@ -264,6 +329,8 @@ def _attached(child: int, trace: Path, harm: str) -> subprocess.Popen[str]:
 
 
 TOLD = "Anna met Berta and Carla. My red bag lay beside my blue mug."
+# Queries that nobody reads right, each opened often enough to be learned.
+WORDS = ("zorp", "blick", "quaggle", "mimsy")
 PEOPLE = json.dumps({"id": "people.jpg", "memories": [{"source": "note", "text": TOLD}]}) + "\n"
 
 
@@ -280,15 +347,35 @@ def prepared(bundle: Path, photos: Path, folder: Path) -> Case:
 
 
 def furnished(folder: Path, bundle: Path | None = None) -> Case:
-    """A case of an album in `folder` that has the photo of PEOPLE: gives it an alias and a memory."""
+    """A case of an album in `folder` that has the photo of PEOPLE: gives it an alias, a memory, the faces of
+    two people, and queries with the photos that were opened.
+    """
     for name in PREPARED:
         importlib.import_module(f"gamer.{name}")
     _run_whole(f"index merge {folder / ALBUM} Anna Carla", folder.parent)
-    _run_whole(f"memory add {folder / ALBUM} Porto --key home", folder.parent)
+    _run_whole(f"memory add {folder / ALBUM} {HOME} --key home", folder.parent)
     with Album.open(folder / ALBUM) as opened:
-        first, second = (photo.id for photo in opened.photos(range(2)))
+        ids = [photo.id for photo in opened.photos(range(len(opened)))]
         event = next((event.id for event in opened.events()), "")
+    first, second = ids[:2]
+    _give_faces(folder / ALBUM, first, second)
+    opened_photos = ids[1 :: max(1, len(ids) // len(WORDS))]
+    asked = list(zip(WORDS, opened_photos, strict=False)) * 4
+    lines = [json.dumps({"query": words, "photos": [photo]}) + "\n" for words, photo in asked]
+    (folder / QUERIES).write_text("".join(lines), encoding="utf-8")
+    if bundle is not None:
+        _run_whole(f"people name {folder / ALBUM} p1 {NAME} -b {bundle}", folder.parent)
     return Case(folder, (first, second), event, bundle)
+
+
+def _give_faces(album: Path, first: str, second: str) -> None:
+    """p1 in both photos, p3 in the second."""
+    faces = [NewFace((0.1, 0.1, 0.2, 0.2), 1.0, row) for row in np.eye(2, 128, dtype=np.float32)]
+    looked = (LookedAt(first, None, (faces[0],)), LookedAt(second, None, (faces[0], faces[1])))
+    with AlbumWriter.extend(album) as writer:
+        writer.change_optional(lambda db, _: writing.begin(db, album, "kills"))
+        writer.change_optional(lambda db, _: writing.store(db, looked))
+        writer.change_optional(lambda db, _: writing.regroup(db, album))
 
 
 def _run_whole(words: str, scratch: Path) -> None:
@@ -305,7 +392,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kills") as scratch:
         case = prepared(bundle, photos, Path(scratch) / "case")
         for name in COMMANDS:
-            found.append(kill(case, name, -(-kills // len(COMMANDS)), chance))
+            each = -(-kills // len(COMMANDS))
+            found.append(kill(case, name, -(-each // 3) if COMMANDS[name].is_long else each, chance))
             print(found[-1], flush=True)
             result = {"machine": asdict(machine.read()), "seed": seed, "commands": [asdict(f) for f in found]}
             write_atomically(out, json.dumps(result, indent=1))

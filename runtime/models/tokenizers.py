@@ -31,10 +31,13 @@ def open_tokenizer(path: Path) -> Any:
         for part in (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder):
             for pattern in _patterns(_state(part)):
                 token_patterns.check(pattern)
+        _check_templates(_state(tokenizer.post_processor))
         tokenizer.no_padding()  # a text is padded by who runs the model, not to what a file asks for
         if growth <= MAX_GROWTH:
             tokenizer.encode("a word")  # a vocabulary without its token for unknown words fails here
-    except Exception as error:  # the library raises nothing more precise
+    except BaseException as error:  # the library raises nothing more precise
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise BundleError(
             f"{path}: must be a tokenizer ({str(error)[:100]}); export the bundle again"
         ) from None
@@ -54,6 +57,18 @@ def _patterns(state: Any) -> Iterator[str]:
         yield state["Regex"]
     for inner in state.values() if isinstance(state, dict) else state if isinstance(state, list) else ():
         yield from _patterns(inner)
+
+
+def _check_templates(processor: Any) -> None:
+    """Raises ValueError for a template with a token that it does not explain: the library panics there."""
+    if processor and processor["type"] == "Sequence":
+        for one in processor["processors"]:
+            _check_templates(one)
+    elif processor and processor["type"] == "TemplateProcessing":
+        steps = [*processor["single"], *processor["pair"]]
+        used = {step["SpecialToken"]["id"] for step in steps if "SpecialToken" in step}
+        if unknown := used - processor["special_tokens"].keys():
+            raise ValueError(f"its template has no ids for {min(unknown)[:40]!r}")
 
 
 def _growth(normalizer: Any) -> int:
