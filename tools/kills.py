@@ -5,7 +5,7 @@ A command runs once to its end, under strace, which counts the calls by which it
 again and again on the files as they were before, and is killed at one of these calls, drawn with a seed. The
 album that is left must verify, and so must a bundle; the same command must then finish, and what it leaves
 must be what the unharmed run left: the same photos, people, artifacts and checkpoints, the same files.
-Exports and trainings, which take a minute, are killed a third as often. Needs strace, and a system that can
+Exports and trainings, which take a minute, are killed a fifth as often. Needs strace, and a system that can
 fork.
 """
 
@@ -393,7 +393,7 @@ def main() -> None:
         case = prepared(bundle, photos, Path(scratch) / "case")
         for name in COMMANDS:
             each = -(-kills // len(COMMANDS))
-            found.append(kill(case, name, -(-each // 3) if COMMANDS[name].is_long else each, chance))
+            found.append(kill(case, name, -(-each // 5) if COMMANDS[name].is_long else each, chance))
             print(found[-1], flush=True)
             result = {"machine": asdict(machine.read()), "seed": seed, "commands": [asdict(f) for f in found]}
             write_atomically(out, json.dumps(result, indent=1))
