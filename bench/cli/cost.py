@@ -169,8 +169,12 @@ def report(files: tuple[Path, ...], html: Path | None, bundles: tuple[Path, ...]
             results = [page.read(path) for path in files]
             page.write(html, [mf.read(path) for path in bundles], results, [])
             out.save(results)
-            click.echo(f"{html.resolve()}")
+            out.show(results, lambda: click.echo(f"{html.resolve()}"))
         elif files[0].is_dir():
+            if out.form in ("csv", "jsonl"):
+                raise RuntimeFailure(
+                    f"{files[0]}: a folder's tables are Markdown: leave out --format {out.form}"
+                )
             drawn = {str(folder): paper.draw(folder) for folder in files}
             out.save(drawn)
             out.show(drawn, lambda: click.echo("\n\n".join(drawn.values())))

@@ -172,7 +172,11 @@ def _changed(
 ) -> Result:
     with AlbumWriter.extend(album) as writer:
         people = people_of(album)
-        done = writer.change_optional(lambda db, _: change(db, people))
+        try:
+            done = writer.change_optional(lambda db, _: change(db, people))
+        except AlbumError:
+            sync(album, writer, encoder)  # refused, perhaps because it was done and killed before this
+            raise
         sync(album, writer, encoder)
     return done
 

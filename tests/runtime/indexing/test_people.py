@@ -268,6 +268,24 @@ def test_whoever_is_forgotten_is_gone_to_the_byte_and_not_found_again(album: Pat
     assert all(face.photo != "a.png" for face in people(album).faces)
 
 
+def test_a_split_that_was_interrupted_takes_the_name_away_when_it_is_run_again(
+    album: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naming.name(album, encoder, "p1", "Greta")
+    faces = [face.row for face in people(album).person("p1").faces]
+
+    def killed(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(naming, "sync", killed)
+        with pytest.raises(KeyboardInterrupt):
+            naming.split(album, encoder, "p1", faces[1:])
+    with pytest.raises(AlbumError, match="name some of them"):
+        naming.split(album, encoder, "p1", faces[1:])
+    assert (memories(album)["a.png"], memories(album)["b.png"]) == (["Greta"], [])
+
+
 @pytest.mark.parametrize("step", ["sync", "_erased"])
 @pytest.mark.parametrize("everyone", [False, True])
 def test_what_an_interrupted_forgetting_left_is_erased_by_another(
