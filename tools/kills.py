@@ -1,5 +1,5 @@
 """Kills every command that writes at its system calls, and looks at what is left:
-`python -m tools.kills OUT.json BUNDLE PHOTOS.jsonl [KILLS] [SEED]`.
+`python -m tools.kills OUT.json BUNDLE PHOTOS.jsonl [KILLS [SEED [COMMAND…]]]`; with no names, every command.
 
 A command runs once to its end, under strace, which counts the calls by which it changes files. Then it runs
 again and again on the files as they were before, and is killed at one of these calls, drawn with a seed. The
@@ -24,7 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +84,10 @@ COMMANDS = {
     "repair": Command("index verify {album} --repair"),
     "export-jsonl": Command("index export-jsonl {album} -o {out}"),
     "event rename": Command("index event rename {album} {event} Outing"),
+    "event merge": Command("index event merge {album} {event} {next}", "no event"),
+    "event split": Command("index event split {album} {event} {later}", "can be split at"),
     "things merge": Command("things merge {album} th1 th2", "are one thing already"),
+    "things split": Command("things split {album} th3", "nothing to split"),
     "things forget": Command("things forget {album} th1", "there is no thing"),
     "opened delete": Command("index opened {album} --delete"),
     "opened keep": Command("index opened {album} --keep"),
@@ -105,6 +108,7 @@ COMMANDS = {
         rest="people forget {album} -b {bundle}",
     ),
     "people forget all": Command("people forget {album} --all -b {bundle}", gone=NAME),
+    "unpack": Command("unpack {source} -o {made}", "there is something already"),
     "pack": Command("pack {bundle} -o {packed} --targets onnx --without llm"),
     "export": Command("export pocket --parts text --targets onnx --jobs 1 -o {made}", is_long=True),
     "train": Command("train pocket -a {album} -o {trained} --epochs 3 --batch 8", is_long=True),
@@ -118,30 +122,34 @@ COMMANDS = {
 class Case:
     """What the commands are run on: a folder with the album and the file to add, and the bundle, if any.
 
-    `photos`: the ids of two photos of the album; `event`: of its first event, if it has any.
+    `photos`: the ids of two photos of the album; `events`: of two of its events, if it has any, and the id of
+    the last photo of the first; `packed`: the bundle as one file.
     """
 
     folder: Path
     photos: tuple[str, str]
-    event: str = ""
+    events: tuple[str, str, str] = ("", "", "")
     bundle: Path | None = None
+    packed: Path | None = None
 
     def arguments(self, command: Command, folder: Path) -> list[str]:
         names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT, "{queries}": QUERIES}
         names |= {"{made}": BUNDLE, "{trained}": TRAINED, "{packed}": PACKED}
         known = {word: str(folder / name) for word, name in names.items()}
         known |= {"{photo}": self.photos[0], "{other}": self.photos[1], "{bundle}": str(self.bundle)}
-        known["{event}"] = self.event
+        known |= dict(zip(("{event}", "{next}", "{later}"), self.events, strict=True))
+        known["{source}"] = str(self.packed)
         return [known.get(word, word) for word in command.words.split()]
 
 
 @dataclass(frozen=True)
 class Killed:
     """How often a command was killed, and how many calls it had to be killed at. `finished`: runs that made
-    fewer calls than the first and ended unharmed.
+    fewer calls than the first and ended unharmed. `commit`: of the checkout.
     """
 
     command: str
+    commit: str
     calls: int
     kills: int
     finished: int
@@ -189,18 +197,19 @@ def kill(case: Case, name: str, times: int, chance: random.Random) -> Killed:
                 assert not left, f"{where}: {command.gone} is left in {left}"
             assert _files(folder) == files or done, f"{where}: {_files(folder)}, not {files}"
             shutil.rmtree(folder)
-    return Killed(name, len(first.calls), kills, finished)
+    return Killed(name, machine.read().build_commit, len(first.calls), kills, finished)
 
 
 def contents(folder: Path) -> str:
-    """What a folder holds: the album's photos, as JSON lines, and people, the artifacts of a bundle, and the
-    hashes of other files. The album is clean by `verify`, and so is the bundle.
+    """What a folder holds: the album's photos, as JSON lines, events and people, the artifacts of a bundle,
+    and the hashes of other files. The album is clean by `verify`, and so is the bundle.
     """
     with tempfile.TemporaryDirectory(prefix="kills") as scratch, Album.open(folder / ALBUM) as album:
         assert album.verify() == [], album.verify()
         export_jsonl(album, Path(scratch) / OUTPUT)
         photos = (Path(scratch) / OUTPUT).read_text(encoding="utf-8")
-    whole = [photos, _people(folder / ALBUM), _bundle(folder / BUNDLE)]
+        events = repr([(event.name, event.photos) for event in album.events()])
+    whole = [photos, events, _people(folder / ALBUM), _bundle(folder / BUNDLE)]
     for name in (PACKED, f"{TRAINED}/config.json", f"{TRAINED}/model.safetensors", f"{ALBUM}.adapter"):
         data = (folder / name).read_bytes() if (folder / name).is_file() else b""
         whole.append(f"{name} {len(data)} {hashlib.sha256(data).hexdigest()}")
@@ -328,7 +337,10 @@ def _attached(child: int, trace: Path, harm: str) -> subprocess.Popen[str]:
     return tracer
 
 
-TOLD = "Anna met Berta and Carla. My red bag lay beside my blue mug."
+TOLD = (
+    "Anna met Berta and Carla. My red bag lay beside my blue mug. "
+    "My green umbrella stood beside my old bicycle."
+)
 # Queries that nobody reads right, each opened often enough to be learned.
 WORDS = ("zorp", "blick", "quaggle", "mimsy")
 PEOPLE = json.dumps({"id": "people.jpg", "memories": [{"source": "note", "text": TOLD}]}) + "\n"
@@ -343,7 +355,9 @@ def prepared(bundle: Path, photos: Path, folder: Path) -> Case:
     half.write_text("".join(lines[: len(lines) // 2]), encoding="utf-8")
     _run_whole(f"index build {half} -b {bundle} -o {folder / ALBUM}", folder.parent)
     _run_whole(f"index events {folder / ALBUM} --build -b {bundle}", folder.parent)
-    return furnished(folder, bundle)
+    packed = folder.parent / "packed.zip"
+    _run_whole(f"pack {bundle} -o {packed} --targets onnx --without llm", folder.parent)
+    return replace(furnished(folder, bundle), packed=packed)
 
 
 def furnished(folder: Path, bundle: Path | None = None) -> Case:
@@ -353,10 +367,12 @@ def furnished(folder: Path, bundle: Path | None = None) -> Case:
     for name in PREPARED:
         importlib.import_module(f"gamer.{name}")
     _run_whole(f"index merge {folder / ALBUM} Anna Carla", folder.parent)
+    _run_whole(f"things merge {folder / ALBUM} th3 th4", folder.parent)
     _run_whole(f"memory add {folder / ALBUM} {HOME} --key home", folder.parent)
     with Album.open(folder / ALBUM) as opened:
         ids = [photo.id for photo in opened.photos(range(len(opened)))]
-        event = next((event.id for event in opened.events()), "")
+        events = sorted(opened.events(), key=lambda event: -len(event.photos))
+    named = (events[0].id, events[1].id, events[0].photos[-1]) if events else ("", "", "")
     first, second = ids[:2]
     _give_faces(folder / ALBUM, first, second)
     opened_photos = ids[1 :: max(1, len(ids) // len(WORDS))]
@@ -365,7 +381,7 @@ def furnished(folder: Path, bundle: Path | None = None) -> Case:
     (folder / QUERIES).write_text("".join(lines), encoding="utf-8")
     if bundle is not None:
         _run_whole(f"people name {folder / ALBUM} p1 {NAME} -b {bundle}", folder.parent)
-    return Case(folder, (first, second), event, bundle)
+    return Case(folder, (first, second), named, bundle)
 
 
 def _give_faces(album: Path, first: str, second: str) -> None:
@@ -384,18 +400,23 @@ def _run_whole(words: str, scratch: Path) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) not in (4, 5, 6) or not all(word.isdigit() for word in sys.argv[4:]):
-        sys.exit("usage: python -m tools.kills OUT.json BUNDLE PHOTOS.jsonl [KILLS] [SEED]")
+    numbers, names = sys.argv[4:6], sys.argv[6:]
+    if len(sys.argv) < 4 or not all(word.isdigit() for word in numbers) or set(names) - set(COMMANDS):
+        sys.exit("usage: python -m tools.kills OUT.json BUNDLE PHOTOS.jsonl [KILLS [SEED [COMMAND…]]]")
     out, bundle, photos = (Path(word).resolve() for word in sys.argv[1:4])
-    kills, seed = (int(word) for word in (sys.argv[4:] + ["500", "4"][len(sys.argv) - 4 :]))
-    chance, found = random.Random(seed), []
+    kills, seed = (int(word) for word in (numbers + ["500", "4"][len(numbers) :]))
+    rows = {row["command"]: row for row in json.loads(out.read_text())["commands"]} if names else {}
     with tempfile.TemporaryDirectory(prefix="kills") as scratch:
         case = prepared(bundle, photos, Path(scratch) / "case")
-        for name in COMMANDS:
+        for name in names or COMMANDS:
             each = -(-kills // len(COMMANDS))
-            found.append(kill(case, name, -(-each // 5) if COMMANDS[name].is_long else each, chance))
-            print(found[-1], flush=True)
-            result = {"machine": asdict(machine.read()), "seed": seed, "commands": [asdict(f) for f in found]}
+            found = kill(
+                case, name, -(-each // 5) if COMMANDS[name].is_long else each, random.Random(f"{seed} {name}")
+            )
+            print(found, flush=True)
+            rows[name] = asdict(found)
+            shown = [rows[name] for name in COMMANDS if name in rows]
+            result = {"machine": asdict(machine.read()), "seed": seed, "commands": shown}
             write_atomically(out, json.dumps(result, indent=1))
 
 
