@@ -45,7 +45,7 @@ CALLS = (
 )
 ALBUM, MORE, OUTPUT, QUERIES = "a.gamer", "more.jsonl", "out.jsonl", "queries.jsonl"
 BUNDLE, TRAINED, PACKED = "bundle", "dpe", "bundle.gamerpack"
-MOST_SECONDS = 240  # of a command; it then prints where it stands and ends with an error
+MOST_SECONDS = 600  # of a command; it then prints where it stands and ends with an error
 NAME, HOME = "Ottilie", "Porto"  # of a person; what the album remembers
 KILLED = "a worker was killed"  # what a long command says then
 TRACER_OF_ANY, ANY = 0x59616D61, -1  # prctl: strace is no ancestor of the command that it is to follow
