@@ -129,14 +129,15 @@ class _Parts:
         if (found := _REPEATED.match(self._pattern, self.at)) is None:
             return inner
         self.at = found.end()
-        sign, least, comma, most = found[1], found[2], found[3], found[4]
+        sign, least, comma, most, more = found.groups()
         endless = sign in ("*", "+") or bool(comma and not most)
         fits = sign in ("*", "?") or least == "0" or inner.fits
         ways = 2 if sign == "?" else 1 if endless else int(most or least) - int(least) + 1
         many = group and sign != "?" and not inner.is_one_way
         if many or ways < 1 or _REPEATED.match(self._pattern, self.at):
             raise SlowPattern(f"regular expression {self._pattern[:40]!r} repeats a group")
-        return _Cost(inner.choices * ways, inner.endless + endless, fits)
+        again = 2 if more == "+" and not sign else 0  # a{1,3}+ repeats the repetition
+        return _Cost(inner.choices * ways, inner.endless + endless + again, fits)
 
     def _take(self, kind: re.Pattern[str]) -> re.Match[str]:
         if (found := kind.match(self._pattern, self.at)) is None:

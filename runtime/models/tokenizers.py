@@ -27,23 +27,26 @@ def open_tokenizer(path: Path) -> Any:
 
     try:
         tokenizer = Tokenizer.from_file(str(path))
-        growth = _growth(_state(tokenizer.normalizer))
-        for part in (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder):
-            for pattern in _patterns(_state(part)):
-                token_patterns.check(pattern)
-        _check_templates(_state(tokenizer.post_processor))
+        check(tokenizer)
         tokenizer.no_padding()  # a text is padded by who runs the model, not to what a file asks for
-        if growth <= MAX_GROWTH:
-            tokenizer.encode("a word")  # a vocabulary without its token for unknown words fails here
+        tokenizer.encode("a word")  # a vocabulary without its token for unknown words fails here
     except BaseException as error:  # the library raises nothing more precise
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise BundleError(
             f"{path}: must be a tokenizer ({str(error)[:100]}); export the bundle again"
         ) from None
-    if growth > MAX_GROWTH:
-        raise BundleError(f"{path}: its normalizers must not make a text longer; export the bundle again")
     return tokenizer
+
+
+def check(tokenizer: Any) -> None:
+    """Raises ValueError for a tokenizers.Tokenizer that no bundle may have, which encodes nothing before."""
+    if _growth(_state(tokenizer.normalizer)) > MAX_GROWTH:
+        raise ValueError("its normalizers must not make a text longer")
+    for part in (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder):
+        for pattern in _patterns(_state(part)):
+            token_patterns.check(pattern)
+    _check_templates(_state(tokenizer.post_processor))
 
 
 def _state(part: Any) -> Any:

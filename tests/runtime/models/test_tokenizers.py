@@ -58,7 +58,7 @@ def test_tokenizers_of_models_open(path: Path) -> None:
 def test_a_hostile_tokenizer_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "text_tokenizer.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(BundleError, match=r"text_tokenizer\.json: (must be|its normalizers)") as refusal:
+    with pytest.raises(BundleError, match=r"text_tokenizer\.json: must be a tokenizer") as refusal:
         open_tokenizer(path)
     assert "\n" not in str(refusal.value)
 
