@@ -1,15 +1,18 @@
-"""Kills every command that changes an album at its system calls, and looks at what is left:
-`python -m tools.kills OUT.json BUNDLE PHOTOS.jsonl [KILLS] [SEED]`.
+"""Kills every command that writes at its system calls, and looks at what is left:
+`python -m tools.kills OUT.json BUNDLE PHOTOS.jsonl [KILLS [SEED [COMMAND…]]]`; with no names, every command.
 
 A command runs once to its end, under strace, which counts the calls by which it changes files. Then it runs
-again and again on the album as it was before, and is killed at one of these calls, drawn with a seed. The
-album that is left must verify, the same command must then finish, and what it leaves must be what the
-unharmed run left: the same photos, the same files. Needs strace, and a system that can fork.
+again and again on the files as they were before, and is killed at one of these calls, drawn with a seed. The
+album that is left must verify, and so must a bundle; the same command must then finish, and what it leaves
+must be what the unharmed run left: the same photos, people, artifacts and checkpoints, the same files.
+Exports and trainings, which take a minute, are killed a fifth as often. Needs strace, and a system that can
+fork.
 """
 
 from __future__ import annotations
 
 import faulthandler
+import hashlib
 import importlib
 import json
 import os
@@ -21,33 +24,45 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from gamer import main as gamer
 from gamer.bench import machine
 from gamer.bench.files import write_atomically
-from gamer.index import Album
+from gamer.index import Album, AlbumWriter
 from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.people import reading, writing
+from gamer.index.people.records import LookedAt, NewFace
+from gamer.runtime.bundle import manifest
 
 # The calls that change files, or make what was written last.
 CALLS = (
     "write,writev,pwrite64,pwritev,fsync,fdatasync,ftruncate,fallocate,rename,renameat,renameat2,unlink,"
     "unlinkat,link,linkat,mkdir,mkdirat,chmod,fchmod,fcntl"
 )
-ALBUM, MORE, OUTPUT = "a.gamer", "more.jsonl", "out.jsonl"
-MOST_SECONDS = 120  # of a command; it then prints where it stands and ends with an error
+ALBUM, MORE, OUTPUT, QUERIES = "a.gamer", "more.jsonl", "out.jsonl", "queries.jsonl"
+BUNDLE, TRAINED, PACKED = "bundle", "dpe", "bundle.gamerpack"
+MOST_SECONDS = 600  # of a command; it then prints where it stands and ends with an error
+NAME, HOME = "Ottilie", "Porto"  # of a person; what the album remembers
+KILLED = "a worker was killed"  # what a long command says then
 TRACER_OF_ANY, ANY = 0x59616D61, -1  # prctl: strace is no ancestor of the command that it is to follow
 
 
 @dataclass(frozen=True)
 class Command:
     """`words`: those after `gamer`, with names in braces (Case). `done`: part of its error if it is run on an
-    album on which it had ended.
+    album on which it had ended. `is_long`: an export or a training, whose workers are killed, too. `gone`:
+    what it leaves in no file. `rest`: the command that finishes it then, if `words` cannot be run again.
     """
 
     words: str
     done: str = ""
+    is_long: bool = False
+    gone: str = ""
+    rest: str = ""
 
 
 # Imported before the forks, each of which would import them again.
@@ -69,17 +84,37 @@ COMMANDS = {
     "repair": Command("index verify {album} --repair"),
     "export-jsonl": Command("index export-jsonl {album} -o {out}"),
     "event rename": Command("index event rename {album} {event} Outing"),
+    "event merge": Command("index event merge {album} {event} {next}", "no event"),
+    "event split": Command("index event split {album} {event} {later}", "can be split at"),
     "things merge": Command("things merge {album} th1 th2", "are one thing already"),
+    "things split": Command("things split {album} th3", "nothing to split"),
     "things forget": Command("things forget {album} th1", "there is no thing"),
     "opened delete": Command("index opened {album} --delete"),
     "opened keep": Command("index opened {album} --keep"),
     "memory add": Command("memory add {album} Tea --key drink"),
     "memory edit": Command("memory edit {album} m1 Lisbon"),
-    "memory forget": Command("memory forget {album} m1", "m1"),
-    "memory forget all": Command("memory forget {album} --all"),
+    "memory forget": Command("memory forget {album} m1", "m1", gone=HOME),
+    "memory forget all": Command("memory forget {album} --all", gone=HOME),
     "memory personality": Command("memory personality {album} on"),
     "memory export": Command("memory export {album} {out} --all"),
     "memory update": Command("memory update {album} -b {bundle}"),
+    "people name": Command("people name {album} p1 Anna -b {bundle}"),
+    "people merge": Command("people merge {album} p1 p3 -b {bundle}", "nobody called"),
+    "people split": Command("people split {album} p1 f2 -b {bundle}", "has the faces"),
+    "people forget": Command(
+        "people forget {album} p1 -b {bundle}",
+        "nobody called",
+        gone=NAME,
+        rest="people forget {album} -b {bundle}",
+    ),
+    "people forget all": Command("people forget {album} --all -b {bundle}", gone=NAME),
+    "unpack": Command("unpack {source} -o {made}", "there is something already"),
+    "pack": Command("pack {bundle} -o {packed} --targets onnx --without llm"),
+    "export": Command("export pocket --parts text --targets onnx --jobs 1 -o {made}", is_long=True),
+    "train": Command("train pocket -a {album} -o {trained} --epochs 3 --batch 8", is_long=True),
+    "train --align": Command(
+        "train pocket -a {album} --align --queries {queries} --epochs 10 --rate 0.01", is_long=True
+    ),
 }
 
 
@@ -87,29 +122,34 @@ COMMANDS = {
 class Case:
     """What the commands are run on: a folder with the album and the file to add, and the bundle, if any.
 
-    `photos`: the ids of two photos of the album; `event`: of its first event, if it has any.
+    `photos`: the ids of two photos of the album; `events`: of two of its events, if it has any, and the id of
+    the last photo of the first; `packed`: the bundle as one file.
     """
 
     folder: Path
     photos: tuple[str, str]
-    event: str = ""
+    events: tuple[str, str, str] = ("", "", "")
     bundle: Path | None = None
+    packed: Path | None = None
 
     def arguments(self, command: Command, folder: Path) -> list[str]:
-        names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT}
+        names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT, "{queries}": QUERIES}
+        names |= {"{made}": BUNDLE, "{trained}": TRAINED, "{packed}": PACKED}
         known = {word: str(folder / name) for word, name in names.items()}
         known |= {"{photo}": self.photos[0], "{other}": self.photos[1], "{bundle}": str(self.bundle)}
-        known["{event}"] = self.event
+        known |= dict(zip(("{event}", "{next}", "{later}"), self.events, strict=True))
+        known["{source}"] = str(self.packed)
         return [known.get(word, word) for word in command.words.split()]
 
 
 @dataclass(frozen=True)
 class Killed:
     """How often a command was killed, and how many calls it had to be killed at. `finished`: runs that made
-    fewer calls than the first and ended unharmed.
+    fewer calls than the first and ended unharmed. `commit`: of the checkout.
     """
 
     command: str
+    commit: str
     calls: int
     kills: int
     finished: int
@@ -117,10 +157,12 @@ class Killed:
 
 @dataclass(frozen=True)
 class Run:
-    """A command's exit status, or minus the signal that ended it; the names of its calls; what it said."""
+    """A command's exit status, or minus the signal that ended it; each call of it (its name, and the how
+    many it was of this name in its process); what it said.
+    """
 
     status: int
-    calls: tuple[str, ...]
+    calls: tuple[tuple[str, int], ...]
     said: str
 
 
@@ -131,35 +173,61 @@ def kill(case: Case, name: str, times: int, chance: random.Random) -> Killed:
         unharmed = _copied(case, Path(scratch) / "unharmed")
         first = run(case.arguments(command, unharmed), Path(scratch))
         assert first.status == 0, f"{name}: {first.said}"
-        wanted, files = contents(unharmed / ALBUM), _files(unharmed)
+        wanted, files = contents(unharmed), _files(unharmed)
         for _ in range(times):
             folder = _copied(case, Path(scratch) / "harmed")
-            at = chance.randrange(len(first.calls))
-            call = first.calls[at]
-            turn = first.calls[: at + 1].count(call)
+            call, turn = chance.choice(first.calls)
             harmed = run(
                 case.arguments(command, folder), Path(scratch), f"inject={call}:signal=KILL:when={turn}"
             )
             where = f"{name}, killed at {call} number {turn}"
-            kills += harmed.status == -signal.SIGKILL
+            killed = harmed.status == -signal.SIGKILL or (command.is_long and KILLED in harmed.said)
+            kills += killed
             finished += harmed.status == 0
-            assert harmed.status in (0, -signal.SIGKILL), f"{where}: {harmed.said}"
-            contents(folder / ALBUM)  # it verifies
+            assert killed or harmed.status == 0, f"{where}: {harmed.said}"
+            contents(folder)  # it verifies
             again = run(case.arguments(command, folder), Path(scratch), traced=False)
             done = bool(command.done) and command.done in again.said
+            if done and command.rest:
+                again = run(case.arguments(Command(command.rest), folder), Path(scratch), traced=False)
             assert again.status == 0 or done, f"{where}, then again: {again.said}"
-            assert contents(folder / ALBUM) == wanted, f"{where}: other photos"
+            assert contents(folder) == wanted, f"{where}: other contents"
+            if command.gone:
+                left = [path.name for path in folder.rglob("*") if command.gone.encode() in path.read_bytes()]
+                assert not left, f"{where}: {command.gone} is left in {left}"
             assert _files(folder) == files or done, f"{where}: {_files(folder)}, not {files}"
             shutil.rmtree(folder)
-    return Killed(name, len(first.calls), kills, finished)
+    return Killed(name, machine.read().build_commit, len(first.calls), kills, finished)
 
 
-def contents(path: Path) -> str:
-    """The photos of an album and what is known of them, as JSON lines; the album is clean by `verify`."""
-    with tempfile.TemporaryDirectory(prefix="kills") as folder, Album.open(path) as album:
+def contents(folder: Path) -> str:
+    """What a folder holds: the album's photos, as JSON lines, events and people, the artifacts of a bundle,
+    and the hashes of other files. The album is clean by `verify`, and so is the bundle.
+    """
+    with tempfile.TemporaryDirectory(prefix="kills") as scratch, Album.open(folder / ALBUM) as album:
         assert album.verify() == [], album.verify()
-        export_jsonl(album, Path(folder) / OUTPUT)
-        return (Path(folder) / OUTPUT).read_text(encoding="utf-8")
+        export_jsonl(album, Path(scratch) / OUTPUT)
+        photos = (Path(scratch) / OUTPUT).read_text(encoding="utf-8")
+        events = repr([(event.name, event.photos) for event in album.events()])
+    whole = [photos, events, _people(folder / ALBUM), _bundle(folder / BUNDLE)]
+    for name in (PACKED, f"{TRAINED}/config.json", f"{TRAINED}/model.safetensors", f"{ALBUM}.adapter"):
+        data = (folder / name).read_bytes() if (folder / name).is_file() else b""
+        whole.append(f"{name} {len(data)} {hashlib.sha256(data).hexdigest()}")
+    return "\n".join(whole)
+
+
+def _people(album: Path) -> str:
+    found = reading.read(album)
+    return "" if found is None else repr((found.faces, sorted(found.names.items()), found.vectors.tolist()))
+
+
+def _bundle(folder: Path) -> str:
+    """The artifacts of a bundle, whose files are as its manifest says; "" for none."""
+    if not folder.exists():
+        return ""
+    made = manifest.read(folder)
+    manifest.check(folder, made)
+    return repr([(artifact.role, artifact.target, artifact.sha256) for artifact in made.artifacts])
 
 
 def _copied(case: Case, folder: Path) -> Path:
@@ -185,7 +253,7 @@ def run(words: list[str], scratch: Path, harm: str = "", traced: bool = True) ->
     status = _ended(child)
     if tracer is not None:
         tracer.communicate(timeout=MOST_SECONDS)
-    calls = _calls(trace, child) if traced else ()
+    calls = _calls(trace) if traced else ()
     return Run(status, calls, said.read_text(encoding="utf-8", errors="replace")[-4_000:])
 
 
@@ -201,10 +269,16 @@ def _ended(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _calls(trace: Path, process: int) -> tuple[str, ...]:
-    """The names of the calls that the process's own thread made, in their order."""
+def _calls(trace: Path) -> tuple[tuple[str, int], ...]:
+    """The calls of all threads and processes, each with how many of its name its own thread had made."""
     lines = trace.read_text(encoding="utf-8", errors="replace").splitlines()
-    return tuple(found[1] for line in lines if (found := re.match(rf"{process} +(\w+)\(", line)))
+    made = [(found[1], found[2]) for line in lines if (found := re.match(r"(\d+) +(\w+)\(", line))]
+    turns: dict[tuple[str, str], int] = {}
+    calls = []
+    for one in made:
+        turns[one] = turns.get(one, 0) + 1
+        calls.append((one[1], turns[one]))
+    return tuple(calls)
 
 
 def _command(words: list[str], said: Path, wait: int) -> None:
@@ -263,7 +337,12 @@ def _attached(child: int, trace: Path, harm: str) -> subprocess.Popen[str]:
     return tracer
 
 
-TOLD = "Anna met Berta and Carla. My red bag lay beside my blue mug."
+TOLD = (
+    "Anna met Berta and Carla. My red bag lay beside my blue mug. "
+    "My green umbrella stood beside my old bicycle."
+)
+# Queries that nobody reads right, each opened often enough to be learned.
+WORDS = ("zorp", "blick", "quaggle", "mimsy")
 PEOPLE = json.dumps({"id": "people.jpg", "memories": [{"source": "note", "text": TOLD}]}) + "\n"
 
 
@@ -276,19 +355,43 @@ def prepared(bundle: Path, photos: Path, folder: Path) -> Case:
     half.write_text("".join(lines[: len(lines) // 2]), encoding="utf-8")
     _run_whole(f"index build {half} -b {bundle} -o {folder / ALBUM}", folder.parent)
     _run_whole(f"index events {folder / ALBUM} --build -b {bundle}", folder.parent)
-    return furnished(folder, bundle)
+    packed = folder.parent / "packed.zip"
+    _run_whole(f"pack {bundle} -o {packed} --targets onnx --without llm", folder.parent)
+    return replace(furnished(folder, bundle), packed=packed)
 
 
 def furnished(folder: Path, bundle: Path | None = None) -> Case:
-    """A case of an album in `folder` that has the photo of PEOPLE: gives it an alias and a memory."""
+    """A case of an album in `folder` that has the photo of PEOPLE: gives it an alias, a memory, the faces of
+    two people, and queries with the photos that were opened.
+    """
     for name in PREPARED:
         importlib.import_module(f"gamer.{name}")
     _run_whole(f"index merge {folder / ALBUM} Anna Carla", folder.parent)
-    _run_whole(f"memory add {folder / ALBUM} Porto --key home", folder.parent)
+    _run_whole(f"things merge {folder / ALBUM} th3 th4", folder.parent)
+    _run_whole(f"memory add {folder / ALBUM} {HOME} --key home", folder.parent)
     with Album.open(folder / ALBUM) as opened:
-        first, second = (photo.id for photo in opened.photos(range(2)))
-        event = next((event.id for event in opened.events()), "")
-    return Case(folder, (first, second), event, bundle)
+        ids = [photo.id for photo in opened.photos(range(len(opened)))]
+        events = sorted(opened.events(), key=lambda event: -len(event.photos))
+    named = (events[0].id, events[1].id, events[0].photos[-1]) if events else ("", "", "")
+    first, second = ids[:2]
+    _give_faces(folder / ALBUM, first, second)
+    opened_photos = ids[1 :: max(1, len(ids) // len(WORDS))]
+    asked = list(zip(WORDS, opened_photos, strict=False)) * 4
+    lines = [json.dumps({"query": words, "photos": [photo]}) + "\n" for words, photo in asked]
+    (folder / QUERIES).write_text("".join(lines), encoding="utf-8")
+    if bundle is not None:
+        _run_whole(f"people name {folder / ALBUM} p1 {NAME} -b {bundle}", folder.parent)
+    return Case(folder, (first, second), named, bundle)
+
+
+def _give_faces(album: Path, first: str, second: str) -> None:
+    """p1 in both photos, p3 in the second."""
+    faces = [NewFace((0.1, 0.1, 0.2, 0.2), 1.0, row) for row in np.eye(2, 128, dtype=np.float32)]
+    looked = (LookedAt(first, None, (faces[0],)), LookedAt(second, None, (faces[0], faces[1])))
+    with AlbumWriter.extend(album) as writer:
+        writer.change_optional(lambda db, _: writing.begin(db, album, "kills"))
+        writer.change_optional(lambda db, _: writing.store(db, looked))
+        writer.change_optional(lambda db, _: writing.regroup(db, album))
 
 
 def _run_whole(words: str, scratch: Path) -> None:
@@ -297,17 +400,23 @@ def _run_whole(words: str, scratch: Path) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) not in (4, 5, 6) or not all(word.isdigit() for word in sys.argv[4:]):
-        sys.exit("usage: python -m tools.kills OUT.json BUNDLE PHOTOS.jsonl [KILLS] [SEED]")
+    numbers, names = sys.argv[4:6], sys.argv[6:]
+    if len(sys.argv) < 4 or not all(word.isdigit() for word in numbers) or set(names) - set(COMMANDS):
+        sys.exit("usage: python -m tools.kills OUT.json BUNDLE PHOTOS.jsonl [KILLS [SEED [COMMAND…]]]")
     out, bundle, photos = (Path(word).resolve() for word in sys.argv[1:4])
-    kills, seed = (int(word) for word in (sys.argv[4:] + ["500", "4"][len(sys.argv) - 4 :]))
-    chance, found = random.Random(seed), []
+    kills, seed = (int(word) for word in (numbers + ["500", "4"][len(numbers) :]))
+    rows = {row["command"]: row for row in json.loads(out.read_text())["commands"]} if names else {}
     with tempfile.TemporaryDirectory(prefix="kills") as scratch:
         case = prepared(bundle, photos, Path(scratch) / "case")
-        for name in COMMANDS:
-            found.append(kill(case, name, -(-kills // len(COMMANDS)), chance))
-            print(found[-1], flush=True)
-            result = {"machine": asdict(machine.read()), "seed": seed, "commands": [asdict(f) for f in found]}
+        for name in names or COMMANDS:
+            each = -(-kills // len(COMMANDS))
+            found = kill(
+                case, name, -(-each // 5) if COMMANDS[name].is_long else each, random.Random(f"{seed} {name}")
+            )
+            print(found, flush=True)
+            rows[name] = asdict(found)
+            shown = [rows[name] for name in COMMANDS if name in rows]
+            result = {"machine": asdict(machine.read()), "seed": seed, "commands": shown}
             write_atomically(out, json.dumps(result, indent=1))
 
 

@@ -25,6 +25,7 @@ from .options import (
     repetitions_option,
     sheet_options,
     strict_option,
+    thread_counts_option,
     threads_option,
     timed,
     working,
@@ -89,7 +90,7 @@ def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) ->
 @html_option
 @sheet_options
 @timed
-@threads_option
+@thread_counts_option
 def latency(
     album: Path | None,
     bundle: Path,
@@ -103,7 +104,7 @@ def latency(
     now: datetime | None,
     html: Path | None,
     out: Outlet,
-    threads: int,
+    threads: tuple[int, ...],
 ) -> None:
     """Latency of every layer and step of a search in ALBUM (without one: none) and of every component of the
     bundle.
@@ -113,18 +114,23 @@ def latency(
 
     if html and album is None:
         raise click.UsageError("--html draws searches: give an ALBUM")
+    if html and len(threads) > 1:
+        raise click.UsageError("--html draws one run: give --threads one number")
+    plan = measuring.LatencyPlan(repetitions, warmup, launches, delay)
+    asked = queries or sample_album.QUERIES
     with working("bench latency") as tell:
-        result = measuring.measure(
-            bundle,
-            album,
-            queries or sample_album.QUERIES,
-            backend,
-            threads,
-            measuring.LatencyPlan(repetitions, warmup, launches, delay),
-            refined_by,
-            now,
-            tell,
-        )
+        results = [
+            measuring.measure(bundle, album, asked, backend, count, plan, refined_by, now, tell)
+            for count in threads
+        ]
+        if len(results) > 1:
+            runs = {"runs": [asdict(one) for one in results]}
+            out.save(runs)
+            out.emit(
+                [tables.by_threads(results)], [], [r for one in results for r in tables.records(one)], runs
+            )
+            return
+        (result,) = results
         as_dict = asdict(result)
         out.save(as_dict)
         if html and album:
@@ -169,8 +175,12 @@ def report(files: tuple[Path, ...], html: Path | None, bundles: tuple[Path, ...]
             results = [page.read(path) for path in files]
             page.write(html, [mf.read(path) for path in bundles], results, [])
             out.save(results)
-            click.echo(f"{html.resolve()}")
+            out.show(results, lambda: click.echo(f"{html.resolve()}"))
         elif files[0].is_dir():
+            if out.form in ("csv", "jsonl"):
+                raise RuntimeFailure(
+                    f"{files[0]}: a folder's tables are Markdown: leave out --format {out.form}"
+                )
             drawn = {str(folder): paper.draw(folder) for folder in files}
             out.save(drawn)
             out.show(drawn, lambda: click.echo("\n\n".join(drawn.values())))

@@ -32,6 +32,24 @@ threads_option = click.option(
     show_default=True,
     help="Threads per model.",
 )
+
+
+def _counts(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
+    """ "1,2,4" → (1, 2, 4)."""
+    words = text.split(",")
+    if not all(word.isdecimal() and 0 < int(word[:4]) <= 64 for word in words) or len({*words}) < len(words):
+        raise click.BadParameter(f"{text[:40]!r}: one number from 1 to 64, or several, as in 1,2,4")
+    return tuple(map(int, words))
+
+
+thread_counts_option = click.option(
+    "--threads",
+    callback=_counts,
+    default=str(min(2, os.cpu_count() or 1)),
+    show_default=True,
+    metavar="N[,N…]",
+    help="Threads per model; of several numbers, each is measured and they are compared.",
+)
 query_option = click.option(
     "-q", "--query", "queries", multiple=True, help="A query; repeat for more. [default: the sample album's]"
 )

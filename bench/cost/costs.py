@@ -25,6 +25,7 @@ from gamer.runtime.models.router import choose
 from .. import machine
 from ..published import PAPER
 from . import counting, flop_formulas, graph
+from .beyond import Beyond, beyond
 from .component_runs import TEXT_TOKENS, prompt_of
 from .counting import Work
 
@@ -41,7 +42,7 @@ class Cost:
     `parameters`: torch's count, from the manifest. `constants`: the count of the graph's own constants that
     are multiplied or added, which include fused constants, block-sum columns and tables of labels. `macs`,
     `arithmetic` and the bytes are divided by the units of the run: for a prompt they are those of one token.
-    `operators` are those of the whole run.
+    `operators` are those of the whole run. `beyond`: the part of `macs` that the model itself does not have.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Cost:
     activation_bytes: float
     intensity: float
     operators: tuple[Work, ...]
+    beyond: tuple[Beyond, ...] = ()
 
     @property
     def bytes(self) -> float:
@@ -123,14 +125,24 @@ def cost(
     Raises BundleError, GraphError.
     """
     artifact, component = manifest.artifact(role, "onnx"), manifest.component(role)
-    works = counting.count(graph.read(mf.check_one(bundle, artifact), dims, past))
+    read = graph.read(mf.check_one(bundle, artifact), dims, past)
+    works = counting.count(read)
     macs, arithmetic = sum(w.macs for w in works), sum(w.arithmetic for w in works)
     weights, activations = sum(w.weight_bytes for w in works), sum(w.activation_bytes for w in works)
     intensity = (2 * macs + arithmetic) / max(1, weights + activations)
     constants = sum(w.parameters for w in works)
     numbers = (macs / per, arithmetic / per, weights / per, activations / per, intensity)
     return Cost(
-        name, role, artifact.quant, unit, component.parameters, constants, artifact.bytes, *numbers, works
+        name,
+        role,
+        artifact.quant,
+        unit,
+        component.parameters,
+        constants,
+        artifact.bytes,
+        *numbers,
+        works,
+        beyond(read, per),
     )
 
 

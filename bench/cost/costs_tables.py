@@ -15,7 +15,7 @@ def sheets(flops: Flops, operators: bool) -> list[Sheet]:
     out = [_components(flops), _sums(flops)]
     if flops.routing:
         out.append(_routing(flops))
-    out += [_paper(flops), reconciled()]
+    out += [_beyond(flops), _paper(flops), reconciled()]
     return out + ([_operators(cost) for cost in flops.components] if operators else [])
 
 
@@ -33,6 +33,22 @@ def _components(flops: Flops) -> Sheet:
         "FLOPs/byte": lambda cost: f"{cost.intensity:.1f}",
     }
     return sheet(f"{flops.bundle}: counted on the exported graphs", flops.components, columns)
+
+
+def _beyond(flops: Flops) -> Sheet:
+    """A row for each reason; the last column is of the model's own multiply-adds."""
+    rows = [
+        (
+            cost.name,
+            one.why,
+            si(one.macs),
+            f"+{one.macs / (cost.macs - sum(b.macs for b in cost.beyond)):.1%}",
+        )
+        for cost in flops.components
+        for one in cost.beyond
+    ]
+    title = "Where the exported graphs do more than their models"
+    return Sheet(title, ("component", "why", "multiply-adds", "of the model's"), tuple(rows))
 
 
 def _sums(flops: Flops) -> Sheet:

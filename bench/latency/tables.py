@@ -41,6 +41,20 @@ def sheets(latency: Latency) -> list[Sheet]:
     ]
 
 
+def by_threads(runs: Sequence[Latency]) -> Sheet:
+    """The medians of runs that differ in their number of threads, and the number with the least."""
+    columns = [f"{run.n_threads} thread{'s' * (run.n_threads > 1)}, p50 ms" for run in runs]
+    rows = []
+    for row in runs[0].rows:
+        same = [next((r for r in run.rows if (r.name, r.on) == (row.name, row.on)), None) for run in runs]
+        medians = [(r.p50_ns, run.n_threads) for r, run in zip(same, runs, strict=True) if r is not None]
+        shown = [None if r is None else f"{r.p50_ns / 1e6:.3f}" for r in same]
+        rows.append((row.step if row.layer == "component" else row.name, row.on, *shown, min(medians)[1]))
+    first = runs[0]
+    title = f"{first.bundle}, {first.backend}, {first.device}: by threads per model"
+    return Sheet(title, ("what", "on", *columns, "fastest with"), tuple(rows))
+
+
 def _layer(r: Row) -> str:
     return f"· {r.step}" if r.step else r.layer
 

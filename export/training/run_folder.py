@@ -12,6 +12,7 @@ import csv
 import dataclasses
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -160,14 +161,26 @@ def _changes_told(changes: nn.ModuleList) -> Told:
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Writes safetensors aside, then renames them. Raises ExportError if they cannot be written."""
+    """Writes safetensors aside, then renames them. Raises ExportError if they cannot be written.
+
+    The library writes aside, too, under a name that nobody knows: in a folder of its own, which is deleted
+    before and after, so that a killed training leaves nothing for good.
+    """
     from safetensors.torch import save_file
 
+    folder = path.with_name(f"{path.name}.saving")
     try:
         with replacing(path) as aside:
-            save_file(tensors, aside)
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            save_file(tensors, folder / path.name)
+            shutil.copymode(aside, folder / path.name)  # the library's is for its owner alone
+            (folder / path.name).replace(aside)
+            folder.rmdir()
     except Exception as error:  # safetensors raises its own class for a full disk
         raise ExportError(f"{path}: cannot be written ({str(error)[:80]}): the last state is kept") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_json(path: Path, value: Told) -> None:

@@ -13,6 +13,7 @@ import click
 from ..agent import calls
 from ..agent.loop import ENDS, Budget, End, Outcome, Step
 from ..agent.results import one_line as shortened
+from ..agent.wording import in_words
 from ..errors import RuntimeFailure
 from ..search.answer import photos
 from .console import plain
@@ -170,11 +171,9 @@ def _print_step(step: Step) -> None:
     click.echo(plain(f"· {step.thought}"))
     if step.call is None or step.observation is None:
         return
-    given = ", ".join(f"{key} {value!r}" for key, value in calls.arguments_of(step.call).items())
     seen = step.observation
     outcome = seen.error or f"{photos(len(seen.result.rows))}"
-    name = calls.name_of(step.call)
-    line = f"  {name} ({shortened(given, 120)}): {outcome}, {step.ms:.0f} ms; {seen.left.line()}"
+    line = f"  {shortened(in_words(step.call), 160)}: {outcome}, {step.ms:.0f} ms; {seen.left.line()}"
     click.echo(plain(line))
 
 

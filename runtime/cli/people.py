@@ -95,11 +95,12 @@ def split(album: Album, person: str, faces: tuple[str, ...], as_json: bool) -> N
 def forget(album: Album, persons: tuple[str, ...], everyone: bool, as_json: bool) -> None:
     """Forget PERSONS of ALBUM: their faces, the numbers these are compared by, and their names in memories.
 
-    Their photos are not searched for faces again. What you or others wrote yourselves stays.
+    Their photos are not searched for faces again. What you or others wrote yourselves stays. Without PERSONS,
+    what an interrupted `forget` left is erased.
     """
-    if everyone == bool(persons):
+    if everyone and persons:
         raise RuntimeFailure("say whom to forget, or --all")
-    done = album.people.forget(*persons)
+    done = album.people.forget_all() if everyone else album.people.forget(*persons)
     say(as_json, vars(done), [f"forgotten: {done.people} people, {done.faces} faces"])
     if done.left and not as_json:
         click.echo(plain(f"their bytes may still be in the file: {done.left}"), err=True)

@@ -107,7 +107,8 @@ def search(
         console.print(plain(answer.note[:1].upper() + answer.note[1:]) + nearest, markup=False)
     elif answer.doubtful:
         console.print(f"Probably not in this album ({answer.presence:.0%} that it is); the nearest:")
-    print_hits(console, answer.hits, explain)
+    if answer.hits:
+        print_hits(console, answer.hits, explain)
 
 
 def warn_of_missing_files(command: str, album: Path, paths: list[str | None]) -> None:

@@ -46,11 +46,14 @@ class People:
             return people.split(path, self._encoder(), person, faces)
 
     def forget(self, *persons: str) -> Forgotten:
-        """Deletes their faces, vectors and names, and the bytes; without any, all that is known of people."""
+        """Deletes their faces, vectors and names, and the bytes; without any, finishes an interrupted one."""
         with self._album.changing() as path:
-            if not persons:
-                return people.forget_all(path, self._encoder())
             return people.forget(path, self._encoder(), persons)
+
+    def forget_all(self) -> Forgotten:
+        """Deletes all that is known of people, and the bytes."""
+        with self._album.changing() as path:
+            return people.forget_all(path, self._encoder())
 
     def _encoder(self) -> OpenEncoder:
         return people.encoder_of(lambda: self._album.bundle.models, self._album.path)

@@ -90,24 +90,37 @@ def split(album: Path, encoder: OpenEncoder, asked: str, faces: Sequence[int]) -
 def forget(album: Path, encoder: OpenEncoder, asked: Sequence[str]) -> Forgotten:
     """Deletes people, their faces, vectors and names, and the bytes. Raises AlbumError.
 
-    Their photos are not searched again. A new photo of theirs shows somebody whom nobody knows.
+    Their photos are not searched again. A new photo of theirs shows somebody whom nobody knows. Without
+    `asked`, finishes what an interrupted `forget` left.
     """
     with AlbumWriter.extend(album) as writer:
-        gone = {person.row: person for person in map(people_of(album).person, asked)}
-        writer.change_optional(lambda db, _: writing.forget(db, list(gone.values())))
+        gone = {person.row: person for person in _asked(album, asked)}
+        _drop_searches(album, [person.name for person in gone.values() if person.name])
+        if gone:
+            writer.change_optional(lambda db, _: writing.forget(db, list(gone.values())))
         sync(album, writer, encoder)
         left = _erased(writer)
-    _drop_searches(album, [person.name for person in gone.values() if person.name])
     return Forgotten(len(gone), sum(len(person.faces) for person in gone.values()), left)
 
 
+def _asked(album: Path, asked: Sequence[str]) -> list[Person]:
+    """Raises AlbumError for somebody whom the album does not know, as after an interrupted `forget`."""
+    try:
+        return [people_of(album).person(person) for person in asked]
+    except AlbumError as error:
+        raise AlbumError(f"{error}; `gamer people forget {album}` finishes an interrupted one") from None
+
+
 def forget_all(album: Path, encoder: OpenEncoder) -> Forgotten:
-    """Deletes all faces, people and names given to them, the tables, and the bytes. Raises AlbumError."""
+    """Deletes all faces, people and names given to them, the tables, and the bytes. Raises AlbumError.
+
+    What was deleted before, by a call that was interrupted, is erased, too.
+    """
     with AlbumWriter.extend(album) as writer:
-        before = people_of(album)
+        before = reading.read(album) or People()
+        _drop_searches(album, list(before.names.values()))
         drop_all(album, writer, encoder)
         left = _erased(writer)
-    _drop_searches(album, list(before.names.values()))
     return Forgotten(len(before.people), len(before.faces), left)
 
 
@@ -159,7 +172,11 @@ def _changed(
 ) -> Result:
     with AlbumWriter.extend(album) as writer:
         people = people_of(album)
-        done = writer.change_optional(lambda db, _: change(db, people))
+        try:
+            done = writer.change_optional(lambda db, _: change(db, people))
+        except AlbumError:
+            sync(album, writer, encoder)  # refused, perhaps because it was done and killed before this
+            raise
         sync(album, writer, encoder)
     return done
 

@@ -196,12 +196,13 @@ class Engine:
         self.models.text.encode([""])
         _ = (self._parts.adapter, self._parts.earlier.now())
         self.album.in_cubes([])
-        self.album.match_entities(zero, np.zeros(1, np.int64), 2.0)
+        first = np.arange(min(1, len(self.album)))
+        self.album.match_entities(zero, first, 2.0)
         self.album.words("photo")
         self._parts.glossed("photo")
         _ = self.facts.conversations
         for channel in channels.searched(self.album, queries):
-            self.album.scores(channel, queries[channel], np.zeros(1, np.int64))
+            self.album.scores(channel, queries[channel], first)
 
 
 def check(query: str, k: int, refined_by: str, mode: str) -> None:

@@ -33,6 +33,8 @@ from .stages import refine
 from .state import Request
 from .unpictured import not_searched, unpictured
 
+EMPTY = "no photos in this album"
+
 
 class Engine(Protocol):
     """What answers the single searches: gamer.runtime.search.engine.Engine."""
@@ -106,7 +108,8 @@ class _Search:
         lines = (*answer.trace.cues, *self._lines)
         trace = replace(answer.trace, query=self._request.query, cues=lines)
         hits = copies.together(self._engine.album, answer.hits)[:most]
-        return replace(answer, hits=hits, trace=trace, presence=present, count=count)
+        note = answer.note if len(self._engine.album) else EMPTY
+        return replace(answer, hits=hits, trace=trace, presence=present, count=count, note=note)
 
     def _search(self, text: str, k: int, options: SearchOptions) -> Answer:
         return self._engine.search(

@@ -25,6 +25,7 @@ from gamer.bench.cli.bench import bench
 from gamer.bench.cost import ceilings
 from gamer.bench.index import ann, ann_peers
 from gamer.bench.latency import launch, samples, steps, tables
+from gamer.bench.latency.measure import Latency
 from gamer.bench.phones import device
 from gamer.bench.study.declaration import Study
 from gamer.bench.study.figures import FIGURES
@@ -102,6 +103,30 @@ def test_the_result_is_one_object_with_json_and_a_table_without(tmp_path: Path) 
         assert shown.output.startswith("### ") and "{" not in shown.output
         assert run(*words, "-o", tmp_path).exit_code == 1  # a folder cannot be the file
         assert run(*words, "--format", "csv").output.count("\n") > 5
+
+
+def test_a_report_writes_and_prints_json_of_a_page_and_of_a_folder_too(tmp_path: Path) -> None:
+    page, out = tmp_path / "r.html", tmp_path / "r.json"
+    for words in (("report", RESULTS / "latency-pocket.json", "--html", page), ("report", RESULTS)):
+        as_json = run(*words, "-o", out, "--json")
+        assert as_json.exit_code == 0 and json.loads(as_json.output) == json.loads(out.read_text())
+    refused = run("report", RESULTS, "--format", "csv")
+    assert refused.exit_code == 1 and "leave out --format csv" in refused.output
+
+
+def test_runs_of_several_numbers_of_threads_are_compared() -> None:
+    one = recorded(Latency, json.loads((RESULTS / "latency-pocket.json").read_text()))
+    first, *others = one.rows
+    slower = replace(first, p50_ns=2 * first.p50_ns)
+    table = tables.by_threads(
+        [replace(one, n_threads=2), replace(one, n_threads=1, rows=(slower, *others[:-1]))]
+    )
+    assert table.columns[2:] == ("2 threads, p50 ms", "1 thread, p50 ms", "fastest with")
+    ms = f"{first.p50_ns / 1e6:.3f}", f"{2 * first.p50_ns / 1e6:.3f}"
+    assert table.rows[0] == (first.name, first.on, *ms, 2)
+    assert table.rows[-1][3:] == (None, 2)  # the second run lacks it
+    for threads in ("0", "1,1", "65", "2,x", ""):
+        assert run("latency", "-b", "nowhere", "--threads", threads).exit_code == 2
 
 
 def recorded(kind: Any, raw: Any) -> Any:

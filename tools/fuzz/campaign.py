@@ -1,9 +1,10 @@
 """Fuzzes several targets for a set time each and records what was run:
 `python -m tools.fuzz.campaign OUT.json SECONDS [TARGET…]`, with every target if none is named.
 
-Two targets run at a time, each in processes of their own (`run.py`). A finding ends such a process: its input
-is kept in OUT's folder under `findings/`, and another process goes on from the corpus for the seconds that
-are left. Exit status 1 if anything was found.
+One target runs after another, in processes of its own (`run.py`); what OUT.json has of targets that are not
+named stays in it, with the commit that it was run on. A finding ends such a process: its input is kept in
+OUT's folder under `findings/`, and another process goes on from the corpus for the seconds that are left.
+Exit status 1 if anything was found.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from gamer.bench import machine
 from gamer.bench.files import write_atomically
 from tools.fuzz.targets import TARGETS
 
-AT_A_TIME = 2
 _COUNTED = re.compile(r"^#(\d+)\s.*?cov: (\d+)", re.MULTILINE)
 _PEAK = re.compile(r"^stat::peak_rss_mb:\s+(\d+)", re.MULTILINE)
 
@@ -36,6 +35,7 @@ class Fuzzed:
     """
 
     target: str
+    commit: str
     seconds: int
     executions: int
     edges: int
@@ -59,7 +59,16 @@ def fuzzed(name: str, seconds: int, kept: Path, found: Path) -> Fuzzed:
             if not counted:  # it fails before its first input: another process would as well
                 break
     corpus = len(list(kept.iterdir()))
-    return Fuzzed(name, int(time.monotonic() - begin), executions, edges, corpus, most_mb, tuple(findings))
+    return Fuzzed(
+        target=name,
+        commit=machine.read().build_commit,
+        seconds=int(time.monotonic() - begin),
+        executions=executions,
+        edges=edges,
+        corpus=corpus,
+        most_mb=most_mb,
+        findings=tuple(findings),
+    )
 
 
 def _run(name: str, seconds: int, kept: Path, found: Path) -> str:
@@ -96,18 +105,15 @@ def main() -> None:
     out, seconds, names = Path(sys.argv[1]).resolve(), int(sys.argv[2]), sys.argv[3:] or list(TARGETS)
     found = out.parent / "findings"
     found.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Fuzzed] = {}
-
-    def one(name: str) -> None:
+    rows = {row["target"]: row for row in json.loads(out.read_text())["targets"]} if out.is_file() else {}
+    for name in names:
         with tempfile.TemporaryDirectory(prefix=f"corpus-{name}-") as kept:
-            results[name] = fuzzed(name, seconds, Path(kept), found)
-        print(results[name], flush=True)
-        table = [asdict(results[name]) for name in names if name in results]
-        write_atomically(out, json.dumps({"machine": asdict(machine.read()), "targets": table}, indent=1))
-
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
-        list(pool.map(one, names))
-    sys.exit(any(result.findings for result in results.values()))
+            result = fuzzed(name, seconds, Path(kept), found)
+        print(result, flush=True)
+        rows[name] = asdict(result)
+        table = {"machine": asdict(machine.read()), "targets": [rows[name] for name in sorted(rows)]}
+        write_atomically(out, json.dumps(table, indent=1))
+    sys.exit(any(rows[name]["findings"] for name in names))
 
 
 if __name__ == "__main__":

@@ -53,6 +53,15 @@ def test_a_tokenizer_that_knows_five_words_is_refused(model: tuple[Path, Setting
         limits.check(settings, ("onnx",))
 
 
+def test_a_tokenizer_that_a_bundle_may_not_have_is_refused(model: tuple[Path, Settings]) -> None:
+    folder, settings = model
+    path = folder / "tokenizer.json"
+    pattern = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "pre_tokenizer": pattern}))
+    with pytest.raises(ExportError, match="a bundle may not have its tokenizer: regular expression"):
+        limits.check(settings, ("onnx",))
+
+
 def test_a_tokenizer_of_a_larger_model_is_refused(model: tuple[Path, Settings]) -> None:
     folder, settings = model
     path = folder / "config.json"

@@ -268,6 +268,51 @@ def test_whoever_is_forgotten_is_gone_to_the_byte_and_not_found_again(album: Pat
     assert all(face.photo != "a.png" for face in people(album).faces)
 
 
+def test_a_split_that_was_interrupted_takes_the_name_away_when_it_is_run_again(
+    album: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naming.name(album, encoder, "p1", "Greta")
+    faces = [face.row for face in people(album).person("p1").faces]
+
+    def killed(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(naming, "sync", killed)
+        with pytest.raises(KeyboardInterrupt):
+            naming.split(album, encoder, "p1", faces[1:])
+    with pytest.raises(AlbumError, match="name some of them"):
+        naming.split(album, encoder, "p1", faces[1:])
+    assert (memories(album)["a.png"], memories(album)["b.png"]) == (["Greta"], [])
+
+
+@pytest.mark.parametrize("step", ["sync", "_erased"])
+@pytest.mark.parametrize("everyone", [False, True])
+def test_what_an_interrupted_forgetting_left_is_erased_by_another(
+    album: Path, monkeypatch: pytest.MonkeyPatch, step: str, everyone: bool
+) -> None:
+    naming.name(album, encoder, "p1", "Annegret Unvergessen")
+    log = OpenedLog(album)
+    log.keep()
+    log.add("annegret unvergessen at sea", "a.png")
+
+    def killed(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(naming, step, killed)
+        with pytest.raises(KeyboardInterrupt):
+            naming.forget_all(album, encoder) if everyone else naming.forget(album, encoder, ["p1"])
+    if everyone:
+        naming.forget_all(album, encoder)
+    else:
+        with pytest.raises(AlbumError, match=r"nobody called 'p1'.*`gamer people forget .*` finishes"):
+            naming.forget(album, encoder, ["p1"])
+        naming.forget(album, encoder, [])
+    assert b"Annegret" not in album.read_bytes()
+    assert memories(album)["a.png"] == [] and not log.read()
+
+
 @pytest.mark.parametrize("how", ["forget", "add", "build"])
 def test_everything_about_people_can_be_deleted(how: str, album: Path, photos: Path) -> None:
     naming.name(album, encoder, "p1", "Annegret Unvergessen")
@@ -357,7 +402,11 @@ def test_the_command_lists_shows_and_refuses_in_one_line(album: Path) -> None:
     listed = json.loads(run("list", str(album), "--json")[1])
     assert listed[0] == {"id": "p3", "name": "Greta", "faces": 2, "photos": ["b.png", "c.png"]}
     assert "f4      c.png" in run("show", str(album), "greta")[1]
-    for words in (("show", str(album), "p9"), ("forget", str(album)), ("split", str(album), "p1", "x")):
+    for words in (
+        ("show", str(album), "p9"),
+        ("forget", str(album), "p1", "--all"),
+        ("split", str(album), "p1", "x"),
+    ):
         code, out = run(*words)
         assert code == 1
         assert len(out.strip().splitlines()) == 1

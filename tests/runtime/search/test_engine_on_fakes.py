@@ -13,7 +13,7 @@ import apsw
 import numpy as np
 import pytest
 
-from gamer.index import Album, FloatArray, RowArray
+from gamer.index import Album, AlbumWriter, FloatArray, RowArray
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.answer import LAYERS
 from gamer.runtime.search.engine import Engine
@@ -192,3 +192,17 @@ def test_scores_are_the_sum_of_their_parts_and_chances_stay_below_the_presence(e
     assert all(hit.score == pytest.approx(sum(hit.parts.values()), abs=1e-3) for hit in answer.hits)
     assert sum(hit.probability for hit in answer.hits) <= answer.presence + 1e-3
     assert np.all(np.diff([hit.score for hit in answer.hits]) <= 1e-4)
+
+
+@pytest.mark.parametrize(
+    "query", ["a cat", "how many photos in 2026", "cats without dogs", "in portrait format"]
+)
+def test_an_album_without_photos_says_so(tmp_path: Path, query: str) -> None:
+    engine = engine_of(tmp_path, [{"id": "only.jpg", "memories": note("a cat")}])
+    with AlbumWriter.extend(engine.album.path) as writer:
+        writer.remove(["only.jpg"])
+    with Album.open(engine.album.path) as album:
+        empty = Engine(engine.models, album)
+        answer = empty.search(query, options=SearchOptions(wishes=True))
+        assert (answer.hits, answer.note, answer.doubtful) == ((), "no photos in this album", True)
+        assert empty.search(query, mode="paper").hits == ()
