@@ -30,6 +30,7 @@ from gamer.runtime.cli.console import one_line
 
 from .errors import ExportError
 from .glosses.sources import found, parse_dictionaries, parse_languages
+from .graphs.files import WHY
 from .planning import devices, phone_memory
 from .recipe import QUANTS, RECIPES, TARGETS
 from .settings import (
@@ -110,7 +111,9 @@ def _marks(parity: mf.Parity) -> str:
 def _legend(manifest: mf.Manifest) -> str:
     """The explanation of the marks that the table uses, one line for each."""
     marks = "".join(_marks(a.parity) for a in manifest.artifacts)
-    notes = ["in brackets: what had to be reached, against torch in fp32"]
+    graphs = any(WHY in c.architecture for c in manifest.components)
+    against = f"{'the fp32 graph of what is ' + WHY + '; else ' if graphs else ''}torch in fp32"
+    notes = [f"in brackets: what had to be reached, against {against}"]
     notes += (
         ["*: random weights, for size and speed"] if any(not c.trained for c in manifest.components) else []
     )

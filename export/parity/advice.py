@@ -7,6 +7,7 @@ import math
 from gamer.runtime.bundle.manifest import Artifact, Parity
 
 from ..components.export_module import ExportModule
+from ..graphs.module import OnnxGraph
 from ..planning import kept
 from ..quantize.calibration import TARGETS as CALIBRATED
 from ..quantize.calibration import convolves
@@ -31,6 +32,12 @@ def below(
     `lost`: the layers, where they were compared: the matrix that loses most is the one to keep.
     """
     ways = []
+    if isinstance(item.module, OnnxGraph):
+        taken = artifact.quant in item.module.variants
+        ways = ["moving its quantized graph away, so that it is quantized here"] if taken else []
+        return ", ".join(
+            [*ways, "--quant none", f"or a lower bar, --threshold {artifact.role}={bar(parity, threshold)}"]
+        )
     step = 32 if artifact.quant == "8da4w" else 1  # of XNNPACK's groups
     smaller = [size for size in GROUP_SIZES if size < settings.group_size and size % step == 0]
     if artifact.quant in ("int4", "8da4w") and smaller:

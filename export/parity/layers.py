@@ -178,7 +178,9 @@ def _prompted(settings: Settings, item: Watched, side: OnnxValues) -> Iterator[t
         yield want, side.run({"embeds": embeds[None]})
         return
     cache = {
-        t.name: np.zeros(t.shape, np.float32) for t in side.artifact.inputs if t.name.startswith("past_")
+        t.name: np.zeros([int(n) for n in t.shape], np.float32)
+        for t in side.artifact.inputs
+        if t.name.startswith("past_")
     }
     values = side.run(
         {
