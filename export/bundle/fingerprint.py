@@ -38,6 +38,7 @@ TOOLS = (
 # The modules and packages whose code determines the contents of an artifact or its manifest entry. A missing
 # one is an error.
 CODE = (
+    "gamer.export.bundle.card",
     "gamer.export.bundle.contents",
     "gamer.export.bundle.contracts",
     "gamer.export.bundle.gazetteer",
