@@ -6,7 +6,6 @@ Checkpoints and what optimum wrote stay in that folder, where tests read them.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -20,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from gamer.export.checkpoints import catalogue, clip_bpe
-from gamer.export.components import components, fixtures
+from gamer.export.components import components, fixtures, published
 from gamer.export.errors import ExportError
-from gamer.export.parity.reference import cosines
+from gamer.export.parity import reference
 from gamer.export.settings import Settings
 from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.models.language.decoder import StepDecoder
 from gamer.runtime.telemetry import load_onnxruntime
 
 FOLDER = Path(os.environ.get("GAMER_OPTIMUM", ".optimum"))
@@ -61,45 +60,9 @@ def compare(models: Sequence[str], tell: Any) -> tuple[PeerRow, ...]:
     rows = []
     for model in models:
         tell(f"{model}, by optimum and by gamer")
-        source = _checkpoint(model)
+        source = published.write(model, FOLDER / CHECKPOINTS / model)
         rows += [_theirs(command, model, source), _ours(model, source)]
     return tuple(rows)
-
-
-def _checkpoint(model: str) -> Path:
-    """A directory of `model` in safetensors, made once: packaged weights as they are, CLIP's random."""
-    folder = FOLDER / CHECKPOINTS / model
-    if not (folder / "config.json").is_file():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
-            _MAKERS[model](catalogue.config(model), Path(aside) / model)
-            (Path(aside) / model).rename(folder)
-    return folder
-
-
-def _minilm(config: dict[str, Any], folder: Path) -> None:
-    shutil.copytree(catalogue.package_dir(catalogue.model("minilm-l6")) / "model", folder)
-
-
-def _smollm2(config: dict[str, Any], folder: Path) -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    package = catalogue.package_dir(catalogue.model("smollm2-135m"))
-    name = next(package.glob("*.gguf")).name
-    for kind in (AutoModelForCausalLM, AutoTokenizer):
-        kind.from_pretrained(package, gguf_file=name).save_pretrained(folder)
-
-
-def _clip(config: dict[str, Any], folder: Path) -> None:
-    import torch
-    from transformers import CLIPConfig, CLIPModel
-
-    torch.manual_seed(0)
-    CLIPModel(CLIPConfig.from_dict(config)).eval().save_pretrained(folder)
-    (folder / "tokenizer.json").write_text(clip_bpe.tokenizer(), encoding="utf-8")
-
-
-_MAKERS = {"minilm-l6": _minilm, "smollm2-135m": _smollm2, "clip-vit-b32": _clip}
 
 
 def _theirs(command: Path, model: str, source: Path) -> PeerRow:
@@ -165,29 +128,25 @@ def _vectors(recipe: str, folder: Path, source: Path) -> float:
     )
     worst = []
     for part in parts:
-        reference, graph = (components.build(s, f"{part}_tower", "fp32") for s in (torch_side, theirs))
-        for sample in fixtures.samples(torch_side, reference, False):
-            pair = (components.reference(item.module, sample)[0] for item in (graph, reference))
-            worst.append(float(cosines(*pair).min()))
+        module, graph = (components.build(s, f"{part}_tower", "fp32") for s in (torch_side, theirs))
+        for sample in fixtures.samples(torch_side, module, False):
+            pair = (components.reference(item.module, sample)[0] for item in (graph, module))
+            worst.append(float(reference.cosines(*pair).min()))
     return round(min(worst), 6)
 
 
 def _logits(folder: Path, source: Path) -> float:
-    """optimum's decoder takes a whole text with an empty cache."""
-    import torch
-    from tokenizers import Tokenizer
-    from transformers import AutoModelForCausalLM
-
-    ids = np.array([Tokenizer.from_file(str(source / "tokenizer.json")).encode(fixtures.PROSE).ids], np.int64)
-    with torch.no_grad():
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32)
-        want = model(torch.from_numpy(ids)).logits.numpy()
+    """optimum's decoder takes a whole text with an empty cache; torch reads it token by token."""
+    settings = Settings("llm", "fp32", (("llm", str(source.resolve())),))
+    item = components.build(settings, "llm_decoder", "fp32")
+    language = reference.language_of(settings)
+    embeds = reference.prose_of(settings, item)
+    want = reference.trace(StepDecoder(reference.TorchSession(item), language), embeds)[1]
+    ids = np.array([fixtures.prose_ids(settings)[: len(embeds)]], np.int64)
     session = load_onnxruntime().InferenceSession(
         str(folder / "model.onnx"), providers=["CPUExecutionProvider"]
     )
-    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
-    width = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
-    past = np.zeros((1, config["num_key_value_heads"], 0, width), np.float32)
+    past = np.zeros((1, language.kv_heads, 0, language.head_dim), np.float32)
     given = {
         "input_ids": ids,
         "attention_mask": np.ones_like(ids),
@@ -195,4 +154,4 @@ def _logits(folder: Path, source: Path) -> float:
     }
     names = [value.name for value in session.get_inputs()]
     got = session.run(["logits"], {name: given.get(name, past) for name in names})[0]
-    return round(float(cosines(got, want).min()), 6)
+    return round(float(reference.cosines(got, want).min()), 6)
