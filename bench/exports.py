@@ -1,6 +1,6 @@
 """What exports cost, read from bundle manifests: parameters, multiply-adds, bytes, seconds, memory, parity.
 
-Nothing is run here, but for a peer: then both export the same checkpoints (optimum.py).
+Nothing is run here, but for a peer: then both export the same checkpoints (peers/optimum.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .study.settings import SettingError
 from .tables import Sheet, sheet
 
 if TYPE_CHECKING:
-    from .optimum import PeerRow
+    from .peers.optimum import PeerRow
 
 PEERS = ("none", "optimum")
 
@@ -144,7 +144,7 @@ def _study(run: Run[Settings]) -> Exports:
         if not run.bundles:
             raise SettingError("exports: give -b BUNDLE, or more, or --set peer=optimum")
         return read(run.bundles)
-    from . import optimum
+    from .peers import optimum
 
     return Exports(read(run.bundles).rows, optimum.compare(run.settings.models, run.tell))
 

@@ -12,7 +12,7 @@ from ..checkpoints import catalogue, clip_bpe
 
 
 def write(model: str, folder: Path) -> Path:
-    """The directory `folder` with `model` in safetensors, made once: of packages, or CLIP with random weights.
+    """The directory `folder` with `model` in safetensors, made once: packaged weights, or CLIP at random.
 
     Raises ExportError for weights that are not installed.
     """
