@@ -129,6 +129,7 @@ def tables(exports: Exports) -> list[Sheet | str]:
         "checkpoint": lambda row: row.model,
         "exporter": lambda row: row.exporter,
         "s": lambda row: f"{row.seconds:.0f}",
+        "s for the graphs": lambda row: f"{row.graphs_seconds:.0f}",
         "MB": lambda row: f"{row.bytes / 1e6:,.1f}",
         "worst cosine with torch": lambda row: f"{row.cosine:.6f}",
     }
