@@ -23,7 +23,7 @@ WHY = "ONNX, by optimum"
 ALONE = "they are lowered from torch modules, which a graph does not hold"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # not frozen, as the protocol Weights is not
 class Graphs:
     """The graphs of a directory, in the place of a checkpoint's weights, of which it gives none by name.
 
