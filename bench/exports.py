@@ -1,6 +1,6 @@
 """What exports cost, read from bundle manifests: parameters, multiply-adds, bytes, seconds, memory, parity.
 
-Nothing is run here.
+Nothing is run here, but for a peer: then both export the same checkpoints (peers/optimum.py).
 """
 
 from __future__ import annotations
@@ -8,11 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from gamer.runtime.bundle import manifest as mf
 
-from .study.declaration import NoSettings, Run, Work
+from .study.declaration import About, Run, Work
+from .study.settings import SettingError
 from .tables import Sheet, sheet
+
+if TYPE_CHECKING:
+    from .peers.optimum import PeerRow
+
+PEERS = ("none", "optimum")
+
+
+@dataclass(frozen=True)
+class Settings:
+    peer: Annotated[
+        str, About("whose exporter to run beside this one (make optimum-peer)", choices=PEERS)
+    ] = "none"
+    models: Annotated[
+        tuple[str, ...],
+        About(
+            "checkpoints that both export",
+            choices=("minilm-l6", "smollm2-135m", "clip-vit-b32"),
+            quick=("minilm-l6",),
+        ),
+    ] = ("minilm-l6", "smollm2-135m", "clip-vit-b32")
 
 
 @dataclass(frozen=True)
@@ -44,9 +66,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Exports:
-    """The artifacts of one or several bundles."""
+    """The artifacts of one or several bundles; `peers`: checkpoints by two exporters."""
 
     rows: tuple[Row, ...]
+    peers: tuple[PeerRow, ...] = ()
 
 
 def read(bundles: Sequence[Path]) -> Exports:
@@ -102,11 +125,29 @@ def tables(exports: Exports) -> list[Sheet | str]:
         "worst cosine": lambda row: "" if row.cosine is None else f"{row.cosine:.5f}",
         "run by": lambda row: row.executed_by,
     }
-    return [sheet("Exports", exports.rows, columns)]
+    beside: dict[str, Callable[[PeerRow], str]] = {
+        "checkpoint": lambda row: row.model,
+        "exporter": lambda row: row.exporter,
+        "s": lambda row: f"{row.seconds:.0f}",
+        "s for the graphs": lambda row: f"{row.graphs_seconds:.0f}",
+        "MB": lambda row: f"{row.bytes / 1e6:,.1f}",
+        "worst cosine with torch": lambda row: f"{row.cosine:.6f}",
+    }
+    shown = [sheet("Exports", exports.rows, columns)] if exports.rows or not exports.peers else []
+    return [
+        *shown,
+        *([sheet("Beside optimum, fp32 for ONNX", exports.peers, beside)] if exports.peers else []),
+    ]
 
 
-def _study(run: Run[NoSettings]) -> Exports:
-    return read(run.bundles)
+def _study(run: Run[Settings]) -> Exports:
+    if run.settings.peer == "none":
+        if not run.bundles:
+            raise SettingError("exports: give -b BUNDLE, or more, or --set peer=optimum")
+        return read(run.bundles)
+    from .peers import optimum
+
+    return Exports(read(run.bundles).rows, optimum.compare(run.settings.models, run.tell))
 
 
-WORK = Work(NoSettings, _study, tables)
+WORK = Work(Settings, _study, tables)

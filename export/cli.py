@@ -30,6 +30,7 @@ from gamer.runtime.cli.console import one_line
 
 from .errors import ExportError
 from .glosses.sources import found, parse_dictionaries, parse_languages
+from .graphs.files import WHY
 from .planning import devices, phone_memory
 from .recipe import QUANTS, RECIPES, TARGETS
 from .settings import (
@@ -47,10 +48,11 @@ from .settings import (
 )
 
 if TYPE_CHECKING:
+    from .parity.layers import Layers
     from .planning.plan import ExportPlan
 
 ERR = Console(stderr=True)
-_WORDS = ("component", "target", "quantization")  # columns that are no numbers
+_WORDS = ("component", "target", "quantization", "layer", "operator")  # columns that are no numbers
 
 
 def _own_stderr() -> Console:
@@ -109,7 +111,9 @@ def _marks(parity: mf.Parity) -> str:
 def _legend(manifest: mf.Manifest) -> str:
     """The explanation of the marks that the table uses, one line for each."""
     marks = "".join(_marks(a.parity) for a in manifest.artifacts)
-    notes = ["in brackets: what had to be reached, against torch in fp32"]
+    graphs = any(WHY in c.architecture for c in manifest.components)
+    against = f"{'the fp32 graph of what is ' + WHY + '; else ' if graphs else ''}torch in fp32"
+    notes = [f"in brackets: what had to be reached, against {against}"]
     notes += (
         ["*: random weights, for size and speed"] if any(not c.trained for c in manifest.components) else []
     )
@@ -516,10 +520,21 @@ def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
     metavar="[PART=]SOURCE",
     help="Where the weights lie that came from this machine's own files.",
 )
+@click.option(
+    "--layers",
+    "role",
+    is_flag=False,
+    flag_value="all",
+    metavar="[ROLE]",
+    help="Compare each layer of ROLE, or of all, with torch's: where parity is lost (ONNX, Core ML).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest with the parity measured now.")
-def verify(bundle_dir: Path, hashes_only: bool, weights: tuple[str, ...], as_json: bool) -> None:
+def verify(
+    bundle_dir: Path, hashes_only: bool, weights: tuple[str, ...], role: str | None, as_json: bool
+) -> None:
     """Check every hash and size of BUNDLE, then run every artifact that this platform can execute against
     torch again and hold it to its threshold."""
+    compared: tuple[Layers, ...] = ()
     with one_line("verify", extra="export"):
         manifest = mf.read(bundle_dir)
         mf.check(bundle_dir, manifest)
@@ -529,13 +544,37 @@ def verify(bundle_dir: Path, hashes_only: bool, weights: tuple[str, ...], as_jso
             with bar() as progress:
                 task = progress.add_task("loading weights", total=len(manifest.artifacts))
                 sources = parse_sources(manifest.recipe, None, weights)
-                manifest = proof.verify(
-                    bundle_dir,
-                    manifest,
-                    lambda text: progress.update(task, advance=1, description=text),
-                    sources,
-                )
-    print_manifest(manifest, bundle_dir, as_json)
+
+                def report(text: str) -> None:
+                    progress.update(task, advance=1, description=text)
+
+                if role is not None:
+                    compared = proof.layers_of(bundle_dir, manifest, report, sources, role)
+                else:
+                    manifest = proof.verify(bundle_dir, manifest, report, sources)
+    if role is None or hashes_only:
+        print_manifest(manifest, bundle_dir, as_json)
+    else:
+        print_layers(compared, as_json)
+
+
+def print_layers(compared: tuple[Layers, ...], as_json: bool) -> None:
+    """A table for each artifact; in JSON, also the first layer below the threshold, and what loses most."""
+    if as_json:
+        rows = [
+            {**asdict(c), "first": c.first and c.first.name, "most": c.most and c.most.name} for c in compared
+        ]
+        click.echo(json.dumps({"layers": rows}, ensure_ascii=False))
+        return
+    for one in compared:
+        out = _narrow(
+            f"{one.role} for {one.target} ({one.quant})", "layer", "operator", "cosine", "lost", "error"
+        )
+        for row in one.rows:
+            lost = f"{row.lost:.5f}" if row.lost else ""
+            out.add_row(row.name, row.operator, f"{row.cosine:.5f}", lost, f"{row.error:.3g}")
+        out.caption = one.summary
+        Console().print(out)
 
 
 def print_manifest(manifest: mf.Manifest, folder: Path, as_json: bool) -> None:

@@ -92,10 +92,10 @@ STUDIES = {
         ),
         Study(
             "exports",
-            "what making bundles took and what they weigh",
+            "what making bundles took and what they weigh; with peer=optimum, beside optimum",
             "exports",
             ("export",),
-            bundles="+",
+            bundles="*",
         ),
         Study(
             "fit",

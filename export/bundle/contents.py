@@ -23,7 +23,7 @@ from ..components import components, faces, fixtures, query_adapter
 from ..glosses import tables as glosses
 from ..onnx import to_ort
 from ..settings import Settings
-from . import contracts, gazetteer, prefixes
+from . import card, contracts, gazetteer, prefixes
 from .prompts import derived, prompts
 
 _PROMPTS = (
@@ -210,10 +210,16 @@ def finish(
     )
     step("contracts of the artifacts")
     manifest = contracts.add(manifest, stage)
-    if language is None or language.start_id is not None:
-        return manifest
-    step("prompt caches of the language model")
-    return replace(manifest, prefixes=prefixes.write(stage, manifest))
+    if language is not None and language.start_id is None:
+        step("prompt caches of the language model")
+        manifest = replace(manifest, prefixes=prefixes.write(stage, manifest))
+    return _with_card(manifest, stage)
+
+
+def _with_card(manifest: mf.Manifest, stage: Path) -> mf.Manifest:
+    (stage / card.NAME).write_text(card.text(manifest), encoding="utf-8")
+    entry = mf.DataFile(card.NAME, card.NAME, *mf.digest(stage / card.NAME))
+    return replace(manifest, files=(*manifest.files, entry))
 
 
 def _encoder(component: mf.Component | None, settings: Settings) -> str:

@@ -38,6 +38,7 @@ TOOLS = (
 # The modules and packages whose code determines the contents of an artifact or its manifest entry. A missing
 # one is an error.
 CODE = (
+    "gamer.export.bundle.card",
     "gamer.export.bundle.contents",
     "gamer.export.bundle.contracts",
     "gamer.export.bundle.gazetteer",
@@ -50,6 +51,7 @@ CODE = (
     "gamer.export.components",
     "gamer.export.coreml",
     "gamer.export.executorch",
+    "gamer.export.graphs",
     "gamer.export.networks",
     "gamer.export.onnx",
     "gamer.export.parity",
@@ -78,7 +80,7 @@ def fingerprint(settings: Settings) -> str:
     sha = hashlib.sha256(repr((FORMAT, values, recipe(settings.recipe), versions)).encode())
     for _, source in settings.sources:
         path = Path(source)
-        inside = [*path.iterdir(), *path.glob("*/config.json")] if path.is_dir() else []  # 1_Pooling's too
+        inside = [*path.iterdir(), *path.glob("*/config.json"), *path.glob("onnx/*")] if path.is_dir() else []
         for file in sorted(inside) or ([path] if path.is_file() else []):
             sha.update(_stamp(file))
     for file in calibration.chosen(Path(settings.calibrate)) if settings.calibrate else ():

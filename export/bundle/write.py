@@ -260,7 +260,7 @@ def tasks(settings: Settings, targets: tuple[str, ...], folder: str) -> list[Tas
         Task(settings, role, target, settings.quant_of(role, target), folder)
         for role in ORDER
         for target in ("executorch", "coreml", "onnx")
-        if target in targets and role in roles
+        if target in targets and role in roles and target in components.targets(settings, role)
     ]
 
 

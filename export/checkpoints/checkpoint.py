@@ -21,6 +21,7 @@ from gamer.index.replacing import replacing
 
 from ..checked import read_object
 from ..errors import ExportError
+from ..graphs import files as graph_files
 from . import catalogue, mobileclip_config, sentence_modules
 from .catalogue import Config
 from .chat_template import ChatTemplate, of_directory
@@ -251,23 +252,26 @@ def open_directory(
 ) -> Checkpoint:
     """Opens a directory in Hugging Face's layout, or in one of those that MobileCLIP is published in.
 
+    Without tensors, ONNX graphs in optimum's layout take their place (graphs/files.py).
+
     `model`: the catalogue's name of the model, or None. Raises ExportError without a configuration or
     weights, and for pickled weights unless `trust_pickle`.
     """
     config, processor = _configuration(folder, model)
     files = sorted(folder.glob("*.safetensors"))
     pickles = sorted(p for pattern in _PICKLES for p in folder.glob(pattern))
-    if not files and not pickles:
+    graphs = graph_files.find(folder, source) if not files and not pickles else None
+    if not files and not pickles and graphs is None:
         raise ExportError(
             f"{folder}: no .safetensors file: is the checkpoint downloaded whole? Pickled ones are fetched "
             "with --trust-pickle alone"
         )
-    if not files and not trust_pickle:
+    if pickles and not files and not trust_pickle:
         raise ExportError(
             f"{folder}: only pickled weights ({pickles[0].name}), which can run code: convert to "
             "safetensors, or give --trust-pickle"
         )
-    weights = SafetensorsWeights(files, source) if files else PickledWeights(pickles, source)
+    weights = graphs or (SafetensorsWeights(files, source) if files else PickledWeights(pickles, source))
 
     def tokenizer() -> str:
         path = folder / "tokenizer.json"

@@ -18,9 +18,9 @@ from ..checkpoints import catalogue, pocket, sentence_config
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
 from ..errors import ExportError
 from ..networks.efficientnet_lite import FEATURES, ConseTower
-from ..recipe import FACE_ROLES, ROLES
+from ..recipe import FACE_ROLES, ROLES, TARGETS
 from ..settings import Settings
-from . import experts, faces, query_adapter, sentence
+from . import experts, faces, graphs, query_adapter, sentence
 from .export_module import ExportModule
 
 IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
@@ -53,6 +53,14 @@ def roles(settings: Settings) -> tuple[str, ...]:
     }
     have["llm_encoder"] = "llm" in parts and checkpoint(settings, "llm").config.get("model_type") == "t5"
     return tuple(role for role in ROLES if have.get(role, "dpe" in parts))
+
+
+def targets(settings: Settings, role: str) -> tuple[str, ...]:
+    """The targets that a component can have: a graph of optimum's has ONNX alone."""
+    part = {"image_tower": "image", "text_tower": "text"}.get(role)
+    if part is None or (part == "image" and settings.model(part) == CONSE):
+        return TARGETS
+    return TARGETS if graphs.of(checkpoint(settings, part)) is None else ("onnx",)
 
 
 def has_encoder(settings: Settings) -> bool:
@@ -196,6 +204,8 @@ def _image(settings: Settings) -> ExportModule:
         from . import towers
 
         opened = checkpoint(settings, "image")
+        if (from_graphs := graphs.of(opened)) is not None:
+            return graphs.image_tower(opened, from_graphs)
         return towers.image_tower(opened.config, opened.weights, opened.processor)
     tower = _conse(settings)
     dim = tower.get_buffer("label_vectors").shape[1]
@@ -219,6 +229,8 @@ def _image(settings: Settings) -> ExportModule:
 
 def _text(settings: Settings) -> ExportModule:
     opened = checkpoint(settings, "text")
+    if (from_graphs := graphs.of(opened)) is not None:
+        return graphs.text_tower(opened, from_graphs, settings.chosen.max_text)
     if catalogue.is_sentence_encoder(opened.config):
         adapter = query_adapter.of(settings)
         shape = () if adapter is None else adapter.shape

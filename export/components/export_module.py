@@ -42,8 +42,9 @@ class ExportModule:
 
         Multiply-adds are half of the FLOPs that torch counts when the fp32 module runs on `example`.
         """
+        device = next((p.device for p in self.module.parameters()), torch.device("cpu"))
         with torch.no_grad(), FlopCounterMode(display=False) as counter:
-            self.module(*self.example)
+            self.module(*(x.to(device) for x in self.example))
         parameters = sum(p.numel() for p in self.module.parameters())
         if self.role == "llm_embed":  # its table is a buffer, not a parameter
             parameters = self.module.get_buffer("rows").numel()

@@ -23,6 +23,8 @@ from gamer.runtime.bundle.manifest import Language
 
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
+from ..graphs import quantizing
+from ..graphs.module import OnnxGraph
 from ..quantize.calibration import convolves, in_fp32
 from ..quantize.quantization_policy import QuantizationPolicy
 from ..recipe import LLM_ROLES
@@ -52,6 +54,9 @@ def write(
         return llm_graph.write(
             item.module, language, Scheme(quant, options.group, options.keep, options.opset), path
         )
+    if isinstance(item.module, OnnxGraph):
+        quantizing.write(item.module, quant, options.group, path)
+        return item.inputs, item.outputs
     resize = options.resize if item.role == "image_tower" else None
     # Convolutions cannot be calibrated without samples: a text tower's few stay in fp32.
     if quant == "int8" and samples and convolves(item.module):

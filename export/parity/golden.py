@@ -23,7 +23,7 @@ from ..components import components, faces, fixtures
 from ..components.export_module import ExportModule
 from ..recipe import FACE_ROLES
 from ..settings import Settings
-from . import measure
+from . import reference
 
 # The two photographs on which kernels differ most: the saturating products of processors without VNNI give
 # cosines of 0.907 and 0.950 on them, and up to 1.0 on others.
@@ -39,7 +39,7 @@ def write(settings: Settings, item: ExportModule, folder: Path) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     golden_inputs = inputs(settings, item)
-    session, language = measure.TorchSession(item), components.language(settings)
+    session, language = reference.TorchSession(item), components.language(settings)
     spec = components.preprocessing(settings) if item.role == "image_tower" else None
     want = np.concatenate(list(selfcheck.replay(session, item.role, golden_inputs, spec, language)))
     for name, array in {**golden_inputs, "want": want.astype(np.float32)}.items():
@@ -68,14 +68,14 @@ def inputs(settings: Settings, item: ExportModule) -> Arrays:
         case "llm_embed":
             return {"ids": np.array(fixtures.prose_ids(settings)[:TOKENS], np.int64)}
         case "llm_encoder":
-            return {"embeds": measure.prose(settings, TOKENS)}
+            return {"embeds": reference.prose(settings, TOKENS)}
         case "llm_decoder":
             cross = (
                 {}
                 if not components.has_encoder(settings)
-                else {"cross": measure.crosses(settings, measure.prose(settings, SOURCE))}
+                else {"cross": reference.crosses(settings, reference.prose(settings, SOURCE))}
             )
-            return {"embeds": measure.prose(settings, TOKENS), **cross}
+            return {"embeds": reference.prose(settings, TOKENS), **cross}
     return {"patches": fixtures.patches(settings, PHOTOS[1:])[0][0]}
 
 

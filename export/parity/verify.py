@@ -5,7 +5,8 @@ Nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..settings import Settings, from_strings
 from ..sources import recall
-from . import measure
+from . import layers, measure
 
 
 def verify(
@@ -36,25 +37,63 @@ def verify(
     settings = trusted_settings(manifest, sources)
     artifacts = []
     for artifact in manifest.artifacts:
-        made_from = manifest.component(artifact.role)
-        try:
-            parity = _measured(bundle, settings, artifact, made_from)
-        except (ExportError, BundleError, RuntimeFailure):
-            raise
-        except Exception as error:  # torch and the engines raise many classes for what does not fit
-            line = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
-            raise ExportError(
-                f"{artifact.role} for {artifact.target}: cannot be compared with these weights ({line}): the "
-                f"bundle was made from {made_from.source}: name its own weights with --weights"
-            ) from None
+        with _fitting(artifact, manifest.component(artifact.role)) as made_from:
+            parity = _measured(bundle, settings, artifact, _reference(settings, made_from))
         artifacts.append(replace(artifact, parity=parity))
         report(f"{artifact.role} for {artifact.target}")
     return replace(manifest, artifacts=tuple(artifacts))
 
 
-def _measured(bundle: Path, settings: Settings, artifact: mf.Artifact, made_from: mf.Component) -> mf.Parity:
-    item = components.build(settings, artifact.role, "fp32")
+def layers_of(
+    bundle: Path,
+    manifest: mf.Manifest,
+    report: Callable[[str], None],
+    sources: tuple[tuple[str, str], ...],
+    role: str,
+) -> tuple[layers.Layers, ...]:
+    """The layers of the artifacts of `role`, or of "all", for the targets whose values can be read.
+
+    Raises ExportError as `verify` does, but for no figure; and for a role that has no such artifact.
+    """
+    chosen = [a for a in manifest.artifacts if a.target in layers.TARGETS and role in ("all", a.role)]
+    if not chosen:
+        have = sorted({a.role for a in manifest.artifacts if a.target in layers.TARGETS})
+        raise ExportError(
+            f"--layers {role}: layers are compared for {' and '.join(layers.TARGETS)}, of which this bundle "
+            f"has {', '.join(have) or 'nothing'}"
+        )
+    settings, compared = trusted_settings(manifest, sources), []
+    for artifact in chosen:
+        with _fitting(artifact, manifest.component(artifact.role)) as made_from:
+            item, path = _reference(settings, made_from), mf.inside(bundle, artifact.path)
+            threshold = settings.threshold(artifact.quant, artifact.role)
+            compared.append(layers.compare(settings, item, artifact, path, threshold))
+        report(f"{artifact.role} for {artifact.target}")
+    return tuple(compared)
+
+
+@contextmanager
+def _fitting(artifact: mf.Artifact, made_from: mf.Component) -> Iterator[mf.Component]:
+    """Makes one line of the many errors that torch and the engines raise for what does not fit."""
+    try:
+        yield made_from
+    except (ExportError, BundleError, RuntimeFailure):
+        raise
+    except Exception as error:
+        line = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
+        raise ExportError(
+            f"{artifact.role} for {artifact.target}: cannot be compared with these weights ({line}): the "
+            f"bundle was made from {made_from.source}: name its own weights with --weights"
+        ) from None
+
+
+def _reference(settings: Settings, made_from: mf.Component) -> ExportModule:
+    item = components.build(settings, made_from.role, "fp32")
     _check_size(item, made_from)
+    return item
+
+
+def _measured(bundle: Path, settings: Settings, artifact: mf.Artifact, item: ExportModule) -> mf.Parity:
     threshold = settings.threshold(artifact.quant, artifact.role)
     try:
         return measure.measure(settings, item, artifact, mf.inside(bundle, artifact.path), threshold)

@@ -12,7 +12,7 @@ from ..onnx.graph import OPSET
 from ..quantize import calibration
 from ..recipe import LLM_ROLES
 from ..settings import Settings
-from . import kept, replaced, vocabularies
+from . import from_graphs, kept, replaced, vocabularies
 
 # Core ML has blocks, and a palette for each group of channels, since iOS 18.
 IOS18_QUANTS = ("int4", "pal6", "pal4")
@@ -24,7 +24,11 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
     Raises ExportError for a combination of settings that a target does not support, for a --keep that no
     matrix follows, for a bar of a component that is not exported, and for a tokenizer without a vocabulary.
     """
-    lines = (*replaced.lines(settings, targets), *kept.check(settings, targets))
+    lines = (
+        *from_graphs.check(settings, targets),
+        *replaced.lines(settings, targets),
+        *kept.check(settings, targets),
+    )
     if absent := [role for role, _ in settings.bars if role not in components.roles(settings)]:
         raise ExportError(
             f"--threshold {absent[0]}: this export has no such component; it has "

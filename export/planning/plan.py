@@ -73,7 +73,7 @@ def predict(settings: Settings, targets: tuple[str, ...] = TARGETS, others: int 
     weights = {role: _weights(network) for role, network in built.items()}
     artifacts = []
     for role in components.roles(settings):
-        for target in targets:
+        for target in (t for t in targets if t in components.targets(settings, role)):
             quant = settings.quant_of(role, target)
             size = sizes.predict(settings, role, target, quant, built[role])
             if target == "onnx" and settings.onnx_format == "ort" and size > to_ort.MAX_BYTES:

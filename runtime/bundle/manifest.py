@@ -61,7 +61,8 @@ class Parity:
     the hidden state). `executed_by`: "onnxruntime", "executorch", "Core ML", "MIL interpreter"; for NOT_RUN,
     what was checked instead; "" in older bundles, which did not record it. `kernels`: the engine, its version
     and the processor features (processor.kernels) for which the figures hold; on others, the bundle's
-    fixtures are run before the artifact is used (selfcheck.py).
+    fixtures are run before the artifact is used (selfcheck.py). `outputs`: the worst cosine of each output,
+    those of a decoder's cache as "keys" and "values"; empty in older bundles.
     """
 
     status: str
@@ -74,6 +75,7 @@ class Parity:
     inputs: int = 0
     executed_by: str = ""
     kernels: str = ""
+    outputs: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -370,7 +372,7 @@ def to_json(manifest: Manifest) -> str:
             if field.default is not dataclasses.MISSING and raw[part][field.name] == field.default:
                 del raw[part][field.name]
     for artifact in raw["artifacts"]:
-        for name in ("executed_by", "kernels"):
+        for name in ("executed_by", "kernels", "outputs"):
             if not artifact["parity"][name]:
                 del artifact["parity"][name]
         if not artifact["export_peak_bytes"]:

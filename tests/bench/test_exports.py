@@ -56,3 +56,29 @@ def test_an_artifact_that_several_bundles_share_is_listed_once(tmp_path: Path) -
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"no manifest\.json here"):
         exports.read([tmp_path])
+
+
+def test_peers_stand_side_by_side_in_a_table_of_their_own() -> None:
+    optimum = pytest.importorskip("gamer.bench.peers.optimum", reason="needs the export extra")
+    rows = (
+        optimum.PeerRow("a", "optimum", 2.0, 2.0, 3_000_000, 1.0),
+        optimum.PeerRow("a", "gamer", 9.0, 4.0, 1, 0.9),
+    )
+    (shown,) = exports.tables(exports.Exports((), rows))
+    assert isinstance(shown, Sheet)
+    assert shown.rows[0] == ("a", "optimum", "2", "2", "3.0", "1.000000")
+
+
+def test_the_peer_that_is_not_installed_and_a_study_of_nothing_are_refused_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optimum = pytest.importorskip("gamer.bench.peers.optimum", reason="needs the export extra")
+    monkeypatch.setattr(optimum, "FOLDER", tmp_path)
+    done = CliRunner().invoke(bench, ["study", "exports", "--set", "peer=optimum"])
+    assert (
+        done.exit_code == 1
+        and "make optimum-peer" in done.stderr
+        and len(done.stderr.strip().splitlines()) == 1
+    )
+    done = CliRunner().invoke(bench, ["study", "exports"])
+    assert done.exit_code and "--set peer=optimum" in done.stderr

@@ -82,8 +82,11 @@ class Interpreter:
                 raise ExportError(f"{self.package}: no state {name} of shape {list(value.shape)}")
             self._memory.add_state(name, value.to(states[name].dtype, copy=True))
 
-    def run(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The outputs by name. `inputs`: every input by name, of the declared shape and type.
+    def run(
+        self, inputs: dict[str, Tensor], see: Callable[[str, Tensor], None] | None = None
+    ) -> dict[str, Tensor]:
+        """The outputs by name. `inputs`: every input by name, of the declared shape and type. `see`: is given
+        every value with its name, as it is computed.
 
         Raises ExportError for missing or unsuitable inputs, and for an operation that cannot be computed.
         """
@@ -107,6 +110,8 @@ class Interpreter:
                     operation.outputs, self._compute(step.compute, step.arguments), strict=True
                 ):
                     live[output.name] = value
+                    if see is not None:
+                        see(output.name, value)
                 for name in step.last:
                     live.pop(name, None)
             results = {name: self._memory.get(name).clone() for name in self.program.outputs}

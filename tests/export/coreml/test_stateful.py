@@ -17,7 +17,7 @@ from gamer.export.components import decoders
 from gamer.export.coreml import mil, to_coreml
 from gamer.export.coreml.stateful import stateful
 from gamer.export.errors import ExportError
-from gamer.export.parity import measure
+from gamer.export.parity import measure, reference
 from gamer.export.recipe import THRESHOLDS
 from gamer.export.target_options import TargetOptions
 from gamer.runtime.backends.coreml_backend import shared
@@ -141,7 +141,7 @@ def test_an_encoder_decoder_keeps_its_own_cache_and_is_given_that_of_the_encoder
     language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
     table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
     reader = decoders.encoder(config, weights, SLOTS)
-    _, cross = measure._read(torch_session(reader), table[FIRST], language)
+    _, cross = reference.read(torch_session(reader), table[FIRST], language)
     program = session(item, language, "fp32", tmp_path / "d.mlpackage")
     decoder, plain = StepDecoder(program, language), torch_decoder(item, language)
     for driver in (decoder, plain):

@@ -48,6 +48,11 @@ internal class Fields(raw: Any?, private val at: String, required: List<String>,
         return names(found).associateWith { textOf(found.get(it), "${at(name)}.$it") }
     }
 
+    fun reals(name: String): Map<String, Double> {
+        val found = any(name) as? JSONObject ?: throw wanted(at(name), "dict", any(name))
+        return names(found).associateWith { realOf(found.get(it), "${at(name)}.$it") }
+    }
+
     companion object {
         /** The names of an object's fields, in its order. */
         fun names(of: JSONObject): List<String> = of.keys().asSequence().map { it.toString() }.toList()

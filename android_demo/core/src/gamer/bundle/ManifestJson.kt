@@ -16,7 +16,7 @@ object ManifestJson {
         "schema_version", "recipe", "quant", "text_encoder", "image_encoder", "dim", "components", "artifacts", "preprocessing", "language",
         "thresholds", "prompts", "files", "licences", "tools",
     )
-    private val PROVEN = listOf("minimum", "mean", "top1", "top1_threshold", "inputs", "executed_by", "kernels")
+    private val PROVEN = listOf("minimum", "mean", "top1", "top1_threshold", "inputs", "executed_by", "kernels", "outputs")
     private val MORE = listOf("window", "rope_theta_local", "buckets", "distance", "start_id")
     private val WEIGHTS = listOf(
         "text", "image", "dpe", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue", "here", "here_cosine",
@@ -107,6 +107,7 @@ object ManifestJson {
         for (name in listOf("mean", "top1", "top1_threshold")) if (f.has(name)) f.maybeReal(name)
         if (f.has("inputs")) f.long("inputs")
         if (f.has("executed_by")) f.text("executed_by")
+        if (f.has("outputs")) f.reals("outputs")
         return Parity(f.real("threshold"), if (f.has("minimum")) f.maybeReal("minimum") else null, if (f.has("kernels")) f.text("kernels") else "")
     }
 

@@ -64,6 +64,7 @@ extension Shape {
         Field("status", .string), Field("metric", .string), Field("threshold", .float), Field("minimum", maybeFloat, optional: true),
         Field("mean", maybeFloat, optional: true), Field("top1", maybeFloat, optional: true), Field("top1_threshold", maybeFloat, optional: true),
         Field("inputs", .int, optional: true), Field("executed_by", .string, optional: true), Field("kernels", .string, optional: true),
+        Field("outputs", .map(.float), optional: true),
     ])
     private static let file = [Field("path", .string), Field("bytes", .int), Field("sha256", .string)]
     /// What a caller without this library has to do: checked, and not stored.
