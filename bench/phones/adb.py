@@ -7,6 +7,7 @@ debug build.
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import time
@@ -15,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from gamer.runtime.bundle.manifest import digest
 from gamer.runtime.errors import RuntimeFailure
 
-from .connected import QUIET, Job, Tell, result, run
+from .connected import QUIET, File, Job, Tell, result, run
 
 PACKAGE, ENTRY = "gamer.app.debug", "gamer.app.MeasureActivity"
 FOLDER = "/data/local/tmp/gamer-bench"
@@ -49,10 +51,10 @@ class Android:
         return f"{maker} {model}".strip() or self.serial, model, read("ro.product.device", "")
 
     def measure(self, job: Job, tell: Tell) -> Any:
-        self._fits(job)
+        missing = self._missing(job)
         tell(f"{self.names[0]}: installing the app")
         installed = self._install(job)
-        self._push(job, tell)
+        self._push(missing, tell)
         if not self._said(f"{job.number}.json"):
             self._start(job)
         made = result(self._wait(job, tell), self.names[0])
@@ -60,40 +62,33 @@ class Android:
             self._remove(installed)
         return made
 
-    def _fits(self, job: Job) -> None:
-        """Raises RuntimeFailure for a phone that is too old, of another processor, or full."""
-        sdk, abis = (
-            self.properties.get("ro.build.version.sdk", "0"),
-            self.properties.get("ro.product.cpu.abilist", ""),
-        )
-        if int(sdk or 0) < LEAST_SDK:
+    def _missing(self, job: Job) -> tuple[File, ...]:
+        """The files that are not there yet, or differ. Raises RuntimeFailure for a phone that is too old, of
+        another processor, or full.
+        """
+        read = self.properties.get
+        sdk, abis = read("ro.build.version.sdk", ""), read("ro.product.cpu.abilist", "")
+        if not sdk.isdigit() or int(sdk) < LEAST_SDK:
             raise self._failure(REFUSALS["INSTALL_FAILED_OLDER_SDK"])
         if ABI not in abis.split(","):
             raise self._failure(f"{REFUSALS['INSTALL_FAILED_NO_MATCHING_ABIS']} (it has {abis or 'none'})")
         free = int(self.shell("df", "-k", "/data").splitlines()[-1].split()[3]) << 10
-        here = self._digests()
-        missing = sum(f.path.stat().st_size for f in job.files if here.get(f.name) != f.sha256)
-        if free < missing + SPARE:
-            raise self._failure(
-                f"it is full: {free >> 20} MB are free, and {(missing + SPARE) >> 20} MB are needed"
-            )
+        there = self._digests()
+        missing = tuple(file for file in job.files if there.get(file.name) != file.sha256)
+        needed = sum(file.path.stat().st_size for file in missing) + SPARE
+        if free < needed:
+            raise self._failure(f"it is full: {free >> 20} MB are free, and {needed >> 20} MB are needed")
+        return missing
 
     def _install(self, job: Job) -> bool:
         """Whether the app was not there before. The same file is not installed again."""
         path = self.shell("pm", "path", PACKAGE, check=False).strip().removeprefix("package:").split("\n")[0]
         if path:
             there = self.shell("sha256sum", path, check=False).split(" ")[0]
-            here = self._sha256(job)
-            if there == here:
+            if there == digest(job.app)[1]:
                 return False
         self.adb("install", "-r", "-g", str(job.app), seconds=300)
         return not path
-
-    @staticmethod
-    def _sha256(job: Job) -> str:
-        from gamer.runtime.bundle.manifest import digest
-
-        return digest(job.app)[1]
 
     def _digests(self) -> dict[str, str]:
         """Name → SHA-256 of what is in the phone's folder."""
@@ -103,17 +98,13 @@ class Android:
         rows = (line.split(None, 1) for line in listed.splitlines() if "./" in line)
         return {name.strip().removeprefix("./"): digest for digest, name in rows}
 
-    def _push(self, job: Job, tell: Tell) -> None:
-        """What is not there yet, or differs."""
-        there = self._digests()
-        wanted = [file for file in job.files if there.get(file.name) != file.sha256]
-        folders = sorted({str(PurePosixPath(FOLDER, file.name).parent) for file in wanted})
-        if folders:
+    def _push(self, files: Sequence[File], tell: Tell) -> None:
+        if folders := sorted({str(PurePosixPath(FOLDER, file.name).parent) for file in files}):
             self.shell("mkdir", "-p", *folders)
-        for at, file in enumerate(wanted):
-            tell(f"{self.names[0]}: file {at + 1} of {len(wanted)}, {file.name}")
+        for at, file in enumerate(files):
+            tell(f"{self.names[0]}: file {at + 1} of {len(files)}, {file.name}")
             self.adb("push", str(file.path), f"{FOLDER}/{file.name}", seconds=600)
-        if wanted:
+        if files:
             self.shell("chmod", "-R", "a+rX", FOLDER)
 
     def _start(self, job: Job) -> None:
@@ -202,7 +193,7 @@ def phones() -> Sequence[Android]:
 
 
 def _properties(serial: str) -> dict[str, str]:
-    names = ("ro.product.manufacturer", "ro.product.model", "ro.product.device", "ro.build.version.sdk",
-             "ro.product.cpu.abilist")  # fmt: skip
-    phone = Android(serial)
-    return {name: phone.shell("getprop", name).strip() for name in names}
+    """All of them: "[ro.product.model]: [Pixel 8]", a line each."""
+    return dict(
+        re.findall(r"^\[([^\]\n]{1,200})\]: \[([^\]\n]{0,500})\]", Android(serial).shell("getprop"), re.M)
+    )
