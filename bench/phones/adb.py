@@ -19,7 +19,7 @@ from typing import Any
 from gamer.runtime.bundle.manifest import digest
 from gamer.runtime.errors import RuntimeFailure
 
-from .connected import QUIET, File, Job, Tell, result, run
+from .connected import QUIET, File, Job, Tell, result, run, suits
 
 PACKAGE, ENTRY = "gamer.app.debug", "gamer.app.MeasureActivity"
 FOLDER = "/data/local/tmp/gamer-bench"
@@ -51,6 +51,7 @@ class Android:
         return f"{maker} {model}".strip() or self.serial, model, read("ro.product.device", "")
 
     def measure(self, job: Job, tell: Tell) -> Any:
+        suits(("onnx", "xnnpack", "nnapi", "executorch"), job.settings, self)
         missing = self._missing(job)
         tell(f"{self.names[0]}: installing the app")
         installed = self._install(job)

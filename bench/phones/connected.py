@@ -126,6 +126,14 @@ def profile(phone: Phone, known: Sequence[Profile]) -> Profile:
     )
 
 
+def suits(runners: Sequence[str], settings: Settings, phone: Phone) -> None:
+    """Raises RuntimeFailure for a runner that the phone's app does not have."""
+    if settings.runner not in runners:
+        raise RuntimeFailure(
+            f"{phone.names[0]}: its app has no {settings.runner}; one of {', '.join(runners)}"
+        )
+
+
 def job(bundle: Path, settings: Settings, app: Path) -> Job:
     """Raises BundleError for a bundle that is not whole or lacks the runner's target, RuntimeFailure for no
     app.

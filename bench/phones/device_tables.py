@@ -106,6 +106,20 @@ def _outlooks(forecast: Forecast) -> Sheet:
         "on": lambda o: o.on,
         "CPU ms": lambda o: f"{o.cpu_ms:.2f}",
         "95 %": lambda o: interval(o.cpu_low_ms, o.cpu_high_ms),
+    }
+    if any(o.measured_ms is not None for o in forecast.outlooks):
+        columns |= _beside()
+    columns |= {
+        "GPU ms, at best": lambda o: _milliseconds(o.gpu_ms),
+        "NPU ms, at best": lambda o: _milliseconds(o.npu_ms),
+        "energy": lambda o: o.energy,
+    }
+    return sheet("Phones by component", forecast.outlooks, columns)
+
+
+def _beside() -> dict[str, Callable[[Outlook], str | None]]:
+    """What measurements add."""
+    return {
         "measured ms": lambda o: _milliseconds(o.measured_ms),
         "off": lambda o: (
             None if o.measured_ms is None or o.measured_on else f"{o.cpu_ms / o.measured_ms - 1:+.0%}"
@@ -114,11 +128,7 @@ def _outlooks(forecast: Forecast) -> Sheet:
         "refined ms": lambda o: _milliseconds(o.refined_ms),
         "95 % ": lambda o: interval(o.refined_low_ms, o.refined_high_ms),
         "refined by": lambda o: o.refined_by,
-        "GPU ms, at best": lambda o: _milliseconds(o.gpu_ms),
-        "NPU ms, at best": lambda o: _milliseconds(o.npu_ms),
-        "energy": lambda o: o.energy,
     }
-    return sheet("Phones by component", forecast.outlooks, columns)
 
 
 def _milliseconds(ms: float | None) -> str | None:

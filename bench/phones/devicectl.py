@@ -20,7 +20,7 @@ from gamer.index import json_checked
 from gamer.index.json_checked import JsonError, read_as
 from gamer.runtime.errors import RuntimeFailure
 
-from .connected import QUIET, Job, Tell, result, run
+from .connected import QUIET, Job, Tell, result, run, suits
 
 BUNDLE_ID, BENCH = "org.example.gamer", "Documents/bench"
 POLL = 5.0  # seconds between two looks
@@ -70,6 +70,12 @@ class IPhone:
         return self.name or self.serial, self.model
 
     def measure(self, job: Job, tell: Tell) -> Any:
+        suits(("onnx", "coreml"), job.settings, self)
+        if job.settings.ops:
+            raise RuntimeFailure(
+                f"{self.names[0]}: operators are told by Android's app alone; Xcode's report times a model "
+                "on an iPhone, and --import reads it"
+            )
         tell(f"{self.names[0]}: installing the app")
         was_there = self._has_app()
         self._call("install", "app", str(job.app), seconds=300)

@@ -195,6 +195,8 @@ def test_without_a_phone_an_app_or_a_right_setting_nothing_begins(desk: Desk) ->
     desk.connect()
     with pytest.raises(RuntimeFailure, match=r"gone\.apk: no such app; build it"):
         desk.measure("app=gone.apk")
+    with pytest.raises(RuntimeFailure, match="Pixel 8: its app has no coreml; one of onnx, xnnpack"):
+        desk.measure("runner=coreml")
     with pytest.raises(SettingError, match="one of onnx"):
         desk.measure("runner=gpu")
     with pytest.raises(RuntimeFailure, match="give --device connected"):
@@ -208,6 +210,8 @@ def test_an_iphone_is_measured_by_a_launch_argument(desk: Desk, tmp_path: Path) 
     (tmp_path / "bin/adb").unlink()
     answer = json.loads((desk.phones / "measurement.json").read_text())
     desk.answer(answer | {"device": "iPhone", "model": "iPhone16,1", "backend": "coreml:all"})
+    with pytest.raises(RuntimeFailure, match="by Android's app alone"):
+        desk.measure("ops=true")
     desk.change("iphone", gone_after=4)
     with pytest.raises(RuntimeFailure, match=r"copy to failed .*the same command"):
         desk.measure("runner=coreml")
