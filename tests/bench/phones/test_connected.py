@@ -5,20 +5,23 @@ left.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from gamer.bench.cli.bench import bench
 from gamer.bench.latency.measure import bundle_sha256
 from gamer.bench.phones import adb, connected, devicectl, selection
 from gamer.bench.study.settings import SettingError
 from gamer.export.planning import devices
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import RuntimeFailure
-from tests.paths import GOLDEN
+from tests.paths import GOLDEN, ROOT
 
 PIXEL = {
     "ro.product.manufacturer": "Google",
@@ -231,3 +234,36 @@ def test_the_profiles_of_a_file_come_before_those_of_the_project(desk: Desk, tmp
     (tmp_path / "own.json").write_text(json.dumps([own]))
     chosen = selection.select([str(tmp_path / "own.json")], [], [desk.bundle], lambda line: None)
     assert [p.name for p in chosen.profiles] == ["Pixel 8 Pro"] and devices.match(chosen.known, ["husky"])
+
+
+@pytest.mark.slow
+def test_one_command_measures_a_phone_that_is_the_jvm_and_compares_it(
+    desk: Desk, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`am start` runs the Kotlin core on what was pushed; the rest is the command as it is used."""
+    tools = Path(os.environ.get("GAMER_TOOLS") or Path.home() / ".cache/gamer-tools")
+    if not (tools / "kotlin/compiler/lib/kotlin-compiler.jar").is_file():
+        pytest.skip("no Kotlin tools: run make mobile-setup-kotlin")
+    runner = tmp_path / "runner"
+    device = "--device 'Google Pixel 8' --ops true"
+    core = ROOT / "android_demo/core/runner.sh"
+    runner.write_text(f'#!/bin/sh\nexec "{core}" bench "$1" --bench "$3" {device}\n')
+    runner.chmod(0o755)
+    monkeypatch.setenv("FAKE_RUNNER", str(runner))
+    phone, out = desk.connect(), tmp_path / "phone.json"
+    given = ["rounds=2", f"app={desk.app}", "ops=true"]
+    words = ["device", "-b", str(bundle), "--device", "connected", "-r", "1", "-o", str(out)]
+    done = CliRunner().invoke(bench, [*words, *(word for one in given for word in ("--set", one))])
+    assert done.exit_code == 0, done.output
+    result = json.loads(out.read_text())
+    outlooks = {o["component"]: o for o in result["outlooks"]}
+    assert {o["device"] for o in outlooks.values()} == {"Pixel 8"}
+    wanted = {"image_tower", "text_tower", "dpe_router", "dpe_expert_0", "llm_prefill", "llm_decode"}
+    assert all(outlooks[step]["measured_ms"] > 0 and outlooks[step]["refined_ms"] > 0 for step in wanted)
+    (measurement,) = result["measurements"]
+    assert {o["step"] for o in measurement["operators"]} >= {"image_tower", "dpe_expert_2", "llm_decoder"}
+    assert "Pixel 8 took" in done.output and "Operators on Google Pixel 8" in done.output
+    assert not list((phone / "files").iterdir())
+    words = ["device", "-b", str(bundle), "--import", str(out), "-r", "1", "--json"]
+    again = CliRunner().invoke(bench, words)
+    assert again.exit_code == 0 and json.loads(again.stdout)["outlooks"]

@@ -205,6 +205,7 @@ public final class Phone {
     public void leaveAndReturn() {
         screen().pause();
         screen().stop();
+        for (Activity each : screens) each.onTrimMemory(android.content.ComponentCallbacks2.TRIM_MEMORY_UI_HIDDEN);
         screen().start();
     }
 

@@ -104,6 +104,8 @@ public class Activity extends Context {
 
     protected void onSaveInstanceState(Bundle kept) {}
 
+    public void onTrimMemory(int level) {}
+
     public boolean onCreateOptionsMenu(Menu menu) {
         return true;
     }
