@@ -1,4 +1,4 @@
-"""Puts the activities of a debug manifest into another one: debug_manifest.py DEBUG.xml MANIFEST.xml, as Gradle does."""
+"""Puts the activities of a debug manifest into another one: debug_manifest.py DEBUG.xml MANIFEST.xml."""
 
 import sys
 import xml.etree.ElementTree as ElementTree

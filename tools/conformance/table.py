@@ -2,8 +2,8 @@
 Swift, and prints one table, cases × ports.
 
 A case that a port skips, or does not print, counts as failed; a port that prints none, because something is
-not installed, say, counts as one failure. `--lenient`: a port whose tools are not installed is left out, with a
-warning; otherwise that fails too.
+not installed, say, counts as one failure. `--lenient`: a port whose tools are not installed is left out, with
+a warning; otherwise that fails too.
 """
 
 from __future__ import annotations
