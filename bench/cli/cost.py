@@ -378,7 +378,8 @@ def device(
         return
     with working("bench device") as tell:
         chosen = select(names, given, bundles, tell)
-        out.save({"measurements": chosen.raw})
+        if chosen.raw:  # the phone took minutes: they are kept, whatever becomes of the rest
+            out.save({"measurements": chosen.raw})
         runs = [run for source in imports for run in read(source)]
         measured = (*chosen.measured, *measuring.matched(runs, chosen.known, chosen.digests))
         slowed = [line for m in measured if (line := m.run.slowed())]

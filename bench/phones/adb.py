@@ -88,7 +88,9 @@ class Android:
             there = self.shell("sha256sum", path, check=False).split(" ")[0]
             if there == digest(job.app)[1]:
                 return False
-        self.adb("install", "-r", "-g", str(job.app), seconds=300)
+        self.adb("install", "-r", str(job.app), seconds=300)
+        if not self.shell("run-as", PACKAGE, "id", check=False):
+            raise self._failure(f"{job.app} is no debug build: nothing can be read of it")
         return not path
 
     def _digests(self) -> dict[str, str]:
@@ -180,17 +182,21 @@ class Android:
         return RuntimeFailure(f"{self.names[0]} ({self.serial}): {why}")
 
 
-def phones() -> Sequence[Android]:
-    """Raises RuntimeFailure for one that does not trust this computer yet."""
+def phones(serial: str = "") -> Sequence[Android]:
+    """Those that are connected, or the one of this serial.
+
+    Raises RuntimeFailure for one that does not trust this computer yet.
+    """
     if shutil.which("adb") is None:
         return ()
     listed = [line.split() for line in run(["adb", "devices"], 30).stdout.splitlines()[1:] if line.strip()]
-    for serial, *state in listed:
+    meant = [row for row in listed if serial in ("", row[0])]
+    for name, *state in meant:
         if state[:1] != ["device"]:
             raise RuntimeFailure(
-                f"phone {serial} is {' '.join(state)}: unlock it, and allow USB debugging for this computer"
+                f"phone {name} is {' '.join(state)}: unlock it, and allow USB debugging for this computer"
             )
-    return tuple(Android(serial, _properties(serial)) for serial, *_ in listed)
+    return tuple(Android(name, _properties(name)) for name, *_ in meant)
 
 
 def _properties(serial: str) -> dict[str, str]:

@@ -94,13 +94,11 @@ class Phone(Protocol):
         """The JSON that the app wrote. Raises RuntimeFailure."""
 
 
-def find(cables: Sequence[Callable[[], Sequence[Phone]]], serial: str) -> Phone:
+def find(cables: Sequence[Callable[[str], Sequence[Phone]]], serial: str) -> Phone:
     """The connected phone, or that of this serial. Raises RuntimeFailure for none, and for two without
     serial.
     """
-    phones = [phone for cable in cables for phone in cable()]
-    if serial:
-        phones = [phone for phone in phones if phone.serial == serial]
+    phones = [phone for cable in cables for phone in cable(serial)]
     if not phones:
         raise RuntimeFailure(
             f"no phone{f' {serial}' if serial else ''} is connected: connect one with a cable, "

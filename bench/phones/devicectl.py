@@ -41,8 +41,14 @@ class _Hardware:
 
 
 @dataclass(frozen=True)
+class _Connection:
+    tunnelState: str = "connected"  # "unavailable": paired once, and not here
+
+
+@dataclass(frozen=True)
 class _Device:
     identifier: str
+    connectionProperties: _Connection = _Connection()
     deviceProperties: _Properties = _Properties()
     hardwareProperties: _Hardware = _Hardware()
 
@@ -171,8 +177,11 @@ class IPhone:
 _CONTAINER = ("--domain-type", "appDataContainer", "--domain-identifier", BUNDLE_ID)
 
 
-def phones() -> Sequence[IPhone]:
-    """Raises RuntimeFailure for a list that cannot be read."""
+def phones(serial: str = "") -> Sequence[IPhone]:
+    """Those that are connected, or the one of this serial.
+
+    Raises RuntimeFailure for a list that cannot be read.
+    """
     if shutil.which("xcrun") is None:
         return ()
     with tempfile.TemporaryDirectory() as folder:
@@ -188,4 +197,6 @@ def phones() -> Sequence[IPhone]:
         IPhone(one.identifier, one.hardwareProperties.marketingName, one.hardwareProperties.productType)
         for one in found.result.devices
         if one.hardwareProperties.platform == "iOS"
+        and one.connectionProperties.tunnelState != "unavailable"
+        and serial in ("", one.identifier)
     )

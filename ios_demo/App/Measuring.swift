@@ -12,7 +12,9 @@ enum Measuring {
         benchmark.device.model = model
         benchmark.device.app = "\(Foundation.Bundle.main.infoDictionary?["CFBundleShortVersionString"] ?? "")"
         benchmark.backend = backend.measured
-        benchmark.state = { MeasuredState(thermal: thermal(ProcessInfo.processInfo.thermalState), saver: ProcessInfo.processInfo.isLowPowerModeEnabled) }
+        benchmark.state = {
+            MeasuredState(thermal: thermal(ProcessInfo.processInfo.thermalState), saver: ProcessInfo.processInfo.isLowPowerModeEnabled)
+        }
     }
 
     /// Apple's identifier, such as iPhone16,1.
@@ -69,7 +71,8 @@ enum Measuring {
             let engine = try request.album.map { name in
                 try Engine(models, try Album(Places.documents.appendingPathComponent(name).path), rules: Places.rules)
             }
-            var benchmark = Benchmark(models, engine: engine, now: Session.now(), runs: request.rounds), told = ContinuousClock.now
+            var benchmark = Benchmark(models, engine: engine, now: Session.now(), runs: request.rounds)
+            var told = ContinuousClock.now
             describe(&benchmark, backend)
             benchmark.threads = backend == .onnx ? threads : nil
             benchmark.progress = { said in

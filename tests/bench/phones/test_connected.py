@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -164,6 +165,7 @@ def test_a_measurement_that_ended_while_the_phone_was_gone_is_not_made_again(des
         ({"state": "unauthorized"}, r"P8 is unauthorized: unlock it"),
         ({"properties": PIXEL | {"ro.product.model": "Pixel 8 Pro", "ro.product.device": "husky"}},
          r"Google Pixel 8 Pro \(Pixel 8 Pro, husky\) has no profile; the nearest is Pixel 8\."),
+        ({"release": True}, r"app\.apk is no debug build"),
         ({"crashes": True}, r"the app ended before it had measured"),
     ],
 )  # fmt: skip
@@ -182,12 +184,15 @@ def test_what_the_app_could_not_measure_is_said(desk: Desk) -> None:
 
 
 def test_of_two_phones_one_is_named(desk: Desk) -> None:
+    desk.connect("P7", state="offline")
     desk.connect()
+    desk.measure("serial=P8", "keep=true")
+    shutil.rmtree(desk.phones / "P7")
     desk.connect("P9")
     with pytest.raises(RuntimeFailure, match=r"2 phones are connected: P8 .*P9 .*serial=P8"):
         desk.measure()
     desk.measure("serial=P9")
-    assert "started" in desk.state("P9") and "started" not in desk.state("P8")
+    assert "started" in desk.state("P9")
     with pytest.raises(RuntimeFailure, match="no phone P7 is connected"):
         desk.measure("serial=P7")
 
@@ -234,6 +239,15 @@ def test_the_profiles_of_a_file_come_before_those_of_the_project(desk: Desk, tmp
     (tmp_path / "own.json").write_text(json.dumps([own]))
     chosen = selection.select([str(tmp_path / "own.json")], [], [desk.bundle], lambda line: None)
     assert [p.name for p in chosen.profiles] == ["Pixel 8 Pro"] and devices.match(chosen.known, ["husky"])
+
+
+def test_a_phone_that_was_slowed_down_is_refused_with_strict(desk: Desk, tmp_path: Path) -> None:
+    answer = json.loads((desk.phones / "measurement.json").read_text())
+    (tmp_path / "hot.json").write_text(json.dumps(answer | {"thermal": "severe"}))
+    words = ["device", "-b", str(desk.bundle), "--import", str(tmp_path / "hot.json"), "--strict"]
+    done = CliRunner().invoke(bench, words)
+    assert done.exit_code == 1
+    assert "Google Pixel 8 was slowed down (thermal state severe)" in done.output
 
 
 @pytest.mark.slow
