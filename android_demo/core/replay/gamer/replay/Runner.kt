@@ -94,7 +94,8 @@ object Runner {
         val bench = Bench(models)
         val rounds = options.getValue("bench").toInt()
         val asked = queries.ifEmpty { listOf(Bench.QUERY, "my cat", "rocket launch in Florida last summer") }
-        val rows = engine?.let { bench.layers(it, asked, rounds, now) }.orEmpty() + bench.components(rounds)
+        val components = bench.components(rounds) // first, so that each one's first run opens it
+        val rows = engine?.let { bench.layers(it, asked, rounds, now) }.orEmpty() + components
         val folder = createTempDirectory("profiles").toFile()
         val operators = if ("ops" in options) Bench.operators({ opened(models.bundle.folder.path, it) }, true, folder) {} else emptyList()
         val system = "${System.getProperty("os.name")} ${System.getProperty("os.version")}, Java ${System.getProperty("java.version")}"

@@ -47,7 +47,8 @@ public struct Benchmark {
     public init(_ models: Models, engine: Engine?, now: WallClock, runs: Int) { (self.models, self.engine, self.now, self.runs) = (models, engine, now, max(1, runs)) }
 
     public func measure() throws -> JSON {
-        let before = state(), samples = try layers() + components(), after = state()
+        let before = state(), parts = try components()  // first, so that each one's first run opens it
+        let samples = try layers() + parts, after = state()
         let manifest = try ManifestReader.digest(try ManifestReader.inside(models.bundle, ManifestReader.name))
         return .object([
             "schema": .string("gamer-latency/1"), "device": .string(device.name), "os": .string(device.os), "model": .string(device.model),

@@ -59,16 +59,16 @@ object Cores {
         val before = Condition.now(context)
         return open(runner.backend!!).use { models ->
             val bench = Bench(models, progress)
+            val components = bench.components(rounds) // first, so that each one's first run opens it
             val layers = album?.let { file ->
                 Album.open(file, AndroidDatabase).use { bench.layers(Engine.over(models, it, CueTables.read(rules(context))), QUERIES, rounds, LocalDateTime.now()) }
             }.orEmpty()
-            val rows = layers + bench.components(rounds)
             val after = Condition.now(context) // the profiler takes time of its own
             val operators = if (ops && runner.units != null) {
                 Bench.operators({ open(ByUnits(it, runner.units)) }, true, File(context.cacheDir, "profiles"), progress)
             } else emptyList()
             val ran = Ran(runner.named, runner.backend!!.engine, count, bench.bundleSha256(), models.manifest.recipe)
-            Measurement(Condition.device(context), ran, before, after, rows, operators)
+            Measurement(Condition.device(context), ran, before, after, layers + components, operators)
         }
     }
 
