@@ -19,7 +19,7 @@ class Bench(private val models: Models, private val progress: (String) -> Unit =
     private val manifest = models.manifest
 
     /** The times of all layers for [queries], [rounds] times. */
-    fun layers(engine: Engine, queries: List<String>, rounds: Int, now: LocalDateTime): List<Row> {
+    fun layers(engine: Engine, queries: List<String>, rounds: Int, now: LocalDateTime = LocalDateTime.now()): List<Row> {
         val samples = LinkedHashMap<String, ArrayList<Long>>()
         for (round in 0..rounds) for (query in queries) {
             progress("searches, $round of $rounds")

@@ -24,7 +24,6 @@ import gamer.search.Engine
 import gamer.search.Hit
 import gamer.search.WarmEngine
 import java.io.File
-import java.time.LocalDateTime
 import java.util.Locale
 
 /**
@@ -61,7 +60,7 @@ object Cores {
             val bench = Bench(models, progress)
             val components = bench.components(rounds) // first, so that each one's first run opens it
             val layers = album?.let { file ->
-                Album.open(file, AndroidDatabase).use { bench.layers(Engine.over(models, it, CueTables.read(rules(context))), QUERIES, rounds, LocalDateTime.now()) }
+                Album.open(file, AndroidDatabase).use { bench.layers(Engine.over(models, it, CueTables.read(rules(context))), QUERIES, rounds) }
             }.orEmpty()
             val after = Condition.now(context) // the profiler takes time of its own
             val operators = if (ops && runner.units != null) {
