@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds a signed APK for arm64-v8a: android_demo/build_apk.sh [OUT.apk]. It uses Debian's tools, neither the
+# Builds a signed APK for arm64-v8a: [VARIANT=debug] android_demo/build_apk.sh [OUT.apk]. The debug build has another package and a
+# screen that measures over a cable (app/src/debug), for `gamer bench device --device connected`. It uses Debian's tools, neither the
 # Android SDK nor Gradle. aapt, zipalign, apksigner and ProGuard are from bookworm; the platform (API 23) and
 # the dexer are from its predecessor, bullseye. The packages are unpacked, not installed. If they cannot be
 # downloaded, a message says so and nothing is built (exit status 0; 3 with APK=required).
@@ -8,7 +9,8 @@ HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
 HOME_DIR="$TOOLS/android"
 ROOT="$HOME_DIR/root"
-OUT="${1:-$TOOLS/gamer.apk}"
+VARIANT="${VARIANT:-release}"
+OUT="${1:-$TOOLS/gamer$([ "$VARIANT" = release ] || echo "-$VARIANT").apk}"
 # By default the mirror that the system's apt uses.
 MIRROR="${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n 's#/debian/*$#/debian#p' | sort -u | head -n 1 || true)}"
 KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -49,6 +51,13 @@ STDLIB="$TOOLS/kotlin/compiler/lib/kotlin-stdlib.jar"
 ORT="$TOOLS/kotlin/ort"
 WORK="$(mktemp -d)"; trap 'rm -rf "$WORK"' EXIT
 mkdir -p "$WORK/apk/lib/arm64-v8a"
+MANIFEST="$WORK/AndroidManifest.xml"; SOURCES=("$HERE/app/src/main/kotlin"); PACKAGE=()
+cp "$HERE/app/src/main/AndroidManifest.xml" "$MANIFEST"
+if [ "$VARIANT" = debug ]; then
+  # The package is renamed last, so that the names of the classes stay.
+  python3 "$HERE/debug_manifest.py" "$HERE/app/src/debug/AndroidManifest.xml" "$MANIFEST"
+  SOURCES+=("$HERE/app/src/debug/kotlin"); PACKAGE=(--rename-manifest-package gamer.app.debug --debug-mode)
+fi
 
 echo "== Kotlin → Java 8 classes"
 FLAGS=(-jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -Xstring-concat=inline -nowarn)
@@ -57,9 +66,9 @@ FLAGS=(-jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -Xstring-concat=i
 "$HERE/kotlinc.sh" -d "$WORK/core" -Xjdk-release=1.8 "${FLAGS[@]}" "$HERE/core/src"
 mkdir -p "$WORK/gen" "$WORK/r"
 SDK=(--min-sdk-version "$MIN_SDK" --target-sdk-version "$TARGET_SDK")
-"$BIN/aapt" package -f -m "${SDK[@]}" -J "$WORK/gen" -M "$HERE/app/src/main/AndroidManifest.xml" -S "$HERE/app/src/main/res" -I "$FRAMEWORK"
+"$BIN/aapt" package -f -m "${SDK[@]}" -J "$WORK/gen" -M "$MANIFEST" -S "$HERE/app/src/main/res" -I "$FRAMEWORK"
 javac -nowarn -Xlint:-options --release 8 -d "$WORK/r" "$WORK/gen/gamer/app/R.java"
-"$HERE/kotlinc.sh" -d "$WORK/app" -cp "$WORK/core:$WORK/r:$PLATFORM" -no-jdk "${FLAGS[@]}" "$HERE/app/src/main/kotlin"
+"$HERE/kotlinc.sh" -d "$WORK/app" -cp "$WORK/core:$WORK/r:$PLATFORM" -no-jdk "${FLAGS[@]}" "${SOURCES[@]}"
 mkdir -p "$WORK/assets" && cp "$HERE/../runtime/cues/cue_rules.json" "$HERE/../runtime/serve/static/land.json" "$WORK/assets/"
 echo "== shrink and dex"
 python3 "$HERE/lower_classes.py" "$ORT/onnxruntime.jar" "$WORK/ort.jar"
@@ -70,7 +79,7 @@ java -Xmx1g -jar "$JAVA/com.android.dx.jar" --dex --min-sdk-version="$MIN_SDK" -
 echo "== package, align, sign"
 python3 -m zipfile -e "$ORT/onnxruntime.aar" "$WORK/aar"
 cp "$WORK/aar/jni/arm64-v8a/"*.so "$WORK/apk/lib/arm64-v8a/"
-"$BIN/aapt" package -f "${SDK[@]}" -M "$HERE/app/src/main/AndroidManifest.xml" -S "$HERE/app/src/main/res" -A "$WORK/assets" -I "$FRAMEWORK" -F "$WORK/unsigned.apk"
+"$BIN/aapt" package -f "${SDK[@]}" ${PACKAGE[@]+"${PACKAGE[@]}"} -M "$MANIFEST" -S "$HERE/app/src/main/res" -A "$WORK/assets" -I "$FRAMEWORK" -F "$WORK/unsigned.apk"
 (cd "$WORK/apk" && find . -type f -printf '%P\n' | sort | xargs "$BIN/aapt" add "$WORK/unsigned.apk" >/dev/null)
 "$BIN/zipalign" -f -p 4 "$WORK/unsigned.apk" "$WORK/aligned.apk"
 # A debug key, created once per machine: enough for adb install, not for a store.

@@ -24,10 +24,12 @@ android {
         kotlin.srcDirs("src/main/kotlin", "../core/src")
         assets.srcDir(layout.buildDirectory.dir("rules"))
     }
-    for (type in listOf("debug", "release")) sourceSets[type].apply {
-        manifest.srcFile("src/gradle/AndroidManifest.xml")
-        res.srcDir("src/gradle/res")
-    }
+    for (type in listOf("debug", "release")) sourceSets[type].res.srcDir("src/gradle/res")
+    sourceSets["release"].manifest.srcFile("src/gradle/AndroidManifest.xml")
+    // The debug build measures for `gamer bench device --device connected`. Its package is another one, so that a phone's own app,
+    // model and album are not touched.
+    buildTypes["debug"].applicationIdSuffix = ".debug"
+    sourceSets["debug"].kotlin.srcDir("src/debug/kotlin")
     compileOptions {
         sourceCompatibility = JavaVersion.VERSION_1_8
         targetCompatibility = JavaVersion.VERSION_1_8

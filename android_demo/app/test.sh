@@ -21,7 +21,7 @@ mkdir -p "$WORK/r" "$WORK/assets" "$WORK/out"
 cp "$HERE/../../runtime/cues/cue_rules.json" "$HERE/../../runtime/serve/static/land.json" "$WORK/assets/"
 find "$HERE/../platform/src" -name '*.java' > "$WORK/sources"
 javac -nowarn -d "$WORK/out" @"$WORK/sources" "$WORK/r/R.java"
-"$HERE/../kotlinc.sh" -d "$WORK/out" -cp "$WORK/out:$CORE" -jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -nowarn "$HERE/src/main/kotlin" "$HERE/test"
+"$HERE/../kotlinc.sh" -d "$WORK/out" -cp "$WORK/out:$CORE" -jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -nowarn "$HERE/src/main/kotlin" "$HERE/src/debug/kotlin" "$HERE/test"
 read -r PASSED FAILED < <(LD_LIBRARY_PATH="$PLAIN" "$HERE/../junit.sh" "$WORK/out" "$WORK/out:$CORE" -Djava.awt.headless=true -Dgamer.main="$HERE/src/main" \
   -Dgamer.assets="$WORK/assets" -Dgamer.photos="$WORK/photos" -Dgamer.packed="$WORK/pocket.zip" ${PICTURES:+-Dgamer.pictures="$PICTURES"})
 echo "$PASSED passed, $FAILED failed, on a stand-in for Android"

@@ -33,6 +33,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..latency.measure import Latency
+    from ..phones.reports import Source
 
 
 def _dims(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
@@ -296,6 +297,15 @@ def _budget(ctx: click.Context, param: click.Parameter, given: str | None) -> ob
         raise click.BadParameter(str(error)) from None
 
 
+def _sources(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[object, ...]:
+    from ..phones.reports import source
+
+    try:
+        return tuple(map(source, given))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
     out = {}
     for text in given:
@@ -310,13 +320,19 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
 @click.command()
 @bundles_option("Bundle directory; repeat to choose among several.", required=True)
 @click.option(
-    "--device", "names", multiple=True, help="A phone of the profiles; repeat for more. [default: all]"
+    "--device",
+    "names",
+    multiple=True,
+    help="A phone of the profiles, a JSON list of profiles of your own, or `connected`: the phone on "
+    "the cable, "
+    "which is measured; repeat for more. [default: all profiles]",
 )
 @click.option(
-    "--profiles",
-    type=PATH,
-    default=None,
-    help="A JSON list of profiles. [default: export/planning/devices.json]",
+    "--set",
+    "given",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Of `--device connected`: runner, rounds, album …; repeat for more. `--set help` lists them.",
 )
 @click.option(
     "--budget",
@@ -326,7 +342,7 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
 )
 @click.option(
     "--loss",
-    "given",
+    "lost",
     multiple=True,
     callback=_losses,
     help="BUNDLE=NUMBER: its measured loss of quality. [default: 1 - worst parity]",
@@ -334,9 +350,11 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
 @click.option(
     "--import",
     "imports",
-    type=PATH,
     multiple=True,
-    help="Measurements that an app exported, to set beside; repeat for more.",
+    callback=_sources,
+    help="A FILE that an app exported; PHONE:COMPONENT=FILE: a report of llama-bench, AI Hub, Xcode "
+    "or ETDump; "
+    "repeat for more.",
 )
 @repetitions_option(6, "Rounds over ceilings and components; best counts.", name="--rounds")
 @sheet_options
@@ -345,43 +363,56 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
 def device(
     bundles: tuple[Path, ...],
     names: tuple[str, ...],
-    profiles: Path | None,
+    given: tuple[str, ...],
     budget: object,
-    given: dict[str, float],
-    imports: tuple[Path, ...],
+    lost: dict[str, float],
+    imports: tuple[Source, ...],
     rounds: int,
     out: Outlet,
     threads: int,
 ) -> None:
     """What a phone will do with a bundle: latency, energy class and memory by roofline, calibrated on this
-    machine, with the error on it shown.
+    machine, with the error on it shown; and what a phone on a cable does with it.
     """
-    from gamer.export.planning import devices
-
-    from ..latency import imported
     from ..phones import budget as budgets
     from ..phones import device as predicting
     from ..phones import device_tables as tables
+    from ..phones import measured as measuring
+    from ..phones.connected import Settings
+    from ..phones.reports import read
+    from ..phones.selection import select
+    from ..study import settings
 
+    if "help" in given:
+        out.emit([settings.table(Settings)], [], [], {})
+        return
     with working("bench device") as tell:
-        known = devices.load(profiles or devices.PROFILES)
-        chosen = devices.choose(known, names)
-        measured = [imported.read(path) for path in imports]
+        chosen = select(names, given, bundles, tell)
+        if chosen.raw:  # the phone took minutes: they are kept, whatever becomes of the rest
+            out.save({"measurements": chosen.raw})
+        runs = [run for source in imports for run in read(source)]
+        measured = (*chosen.measured, *measuring.matched(runs, chosen.known, chosen.digests))
+        slowed = [line for m in measured if (line := m.run.slowed())]
+        if slowed and click.get_current_context().params["strict"]:
+            raise RuntimeFailure("; ".join(slowed))
+        profiles = tuple(dict.fromkeys((*chosen.profiles, *(m.profile for m in measured))))
         tell("measuring this machine")
-        forecast = predicting.forecast(bundles, chosen, threads, rounds, tell)
-        forecast = predicting.with_measurements(forecast, measured)
+        forecast = predicting.forecast(
+            bundles, profiles, threads, rounds, tell, lambda o: measuring.refined(o, measured, profiles)
+        )
         choices = (
-            budgets.choices(forecast.tasks, budget, budgets.losses(bundles, given))
+            budgets.choices(forecast.tasks, budget, budgets.losses(bundles, lost))
             if isinstance(budget, budgets.Budget)
             else ()
         )
         as_dict = asdict(forecast) | {
             "budget": asdict(budget) if isinstance(budget, budgets.Budget) else None,
             "choices": [asdict(c) for c in choices],
+            "measurements": chosen.raw,
         }
         out.save(as_dict)
     records = [asdict(o) for o in forecast.outlooks]
-    out.emit(tables.sheets(forecast, choices), tables.notes(forecast, measured), records, as_dict)
+    out.emit(tables.sheets(forecast, choices, measured), tables.notes(forecast, measured), records, as_dict)
 
 
 @click.command()

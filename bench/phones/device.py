@@ -36,7 +36,6 @@ from ..cost.ceilings import Ceilings, Rate
 from ..cost.component_runs import TASK_ROLES, runs_of
 from ..cost.counting import Work
 from ..cost.roofline import CACHE, GIGA, Predicted
-from ..latency.imported import Imported
 from ..latency.measure import bundle_sha256
 
 STREAM_SHARE = 0.6  # share of the data sheet's bandwidth that a phone's cores reach: an assumption
@@ -81,7 +80,9 @@ class Outlook:
 
     `cpu_ms`: on its processor, `cpu_low_ms` to `cpu_high_ms` its 95 % interval by the errors on this machine
     (None where fewer than two components were measured); `joules` and their class `energy` follow from
-    `cpu_ms`. `gpu_ms`, `npu_ms`: lower bounds. `measured_ms`: an imported median, if there is one.
+    `cpu_ms`. `gpu_ms`, `npu_ms`: lower bounds. `measured_ms`: a median on that phone, if there is one;
+    `measured_on`: what ran it, "" for the processor. `refined_ms` and its interval: the prediction times what
+    phones of its chip (`refined_by`) took of theirs, None without one.
     """
 
     device: str
@@ -97,13 +98,28 @@ class Outlook:
     npu_ms: float | None
     memory_mb: float
     measured_ms: float | None = None
+    measured_on: str = ""
+    refined_ms: float | None = None
+    refined_low_ms: float | None = None
+    refined_high_ms: float | None = None
+    refined_by: str = ""
+
+    @property
+    def best(self) -> tuple[float, float | None, float | None]:
+        """(ms, low, high) on the processor by what is known best: measured, else refined, else predicted."""
+        if self.measured_ms is not None and not self.measured_on:
+            return self.measured_ms, self.measured_ms, self.measured_ms
+        if self.refined_ms is not None:
+            return self.refined_ms, self.refined_low_ms, self.refined_high_ms
+        return self.cpu_ms, self.cpu_low_ms, self.cpu_high_ms
 
 
 @dataclass(frozen=True)
 class Task:
     """The prediction for a user's action on a phone. `fits`: whether it fits the memory of an app there.
 
-    `cpu_low_ms`, `cpu_high_ms`: the sums of its components' bounds, as if all erred in the same direction.
+    Its components count by what is known best of them (Outlook.best). `cpu_low_ms`, `cpu_high_ms`: the sums
+    of their bounds, as if all erred in the same direction.
     """
 
     device: str
@@ -151,9 +167,14 @@ class Run:
 
 
 def forecast(
-    bundles: Sequence[Path], profiles: Sequence[Profile], threads: int, rounds: int, progress: Progress
+    bundles: Sequence[Path],
+    profiles: Sequence[Profile],
+    threads: int,
+    rounds: int,
+    progress: Progress,
+    refine: Callable[[Sequence[Outlook]], Sequence[Outlook]] = tuple,
 ) -> Forecast:
-    """The predictions for every bundle on every phone.
+    """The predictions for every bundle on every phone. `refine`: sets measurements beside them (measured.py).
 
     This machine's ceilings and every component are measured in the same rounds.
     """
@@ -171,12 +192,14 @@ def forecast(
         [run for component_runs in runs.values() for run in component_runs], machine_ceilings
     )
     ratios = ratio_interval(checked)
-    outlooks = [
-        o
-        for p in profiles
-        for b in bundles
-        for o in outlook(p, b.name, runs[b], mf.read(b), machine_ceilings, factors, ratios)
-    ]
+    outlooks = refine(
+        [
+            o
+            for p in profiles
+            for b in bundles
+            for o in outlook(p, b.name, runs[b], mf.read(b), machine_ceilings, factors, ratios)
+        ]
+    )
     tasks = [
         t
         for p in profiles
@@ -197,27 +220,6 @@ def forecast(
         outlooks=tuple(outlooks),
         tasks=tuple(tasks),
         when=when,
-    )
-
-
-def with_measurements(forecast: Forecast, measured: Sequence[Imported]) -> Forecast:
-    """The forecast with imported medians beside the outlooks of the same device, bundle and component.
-
-    Measurements of other devices, such as this machine, and of other bundles are left out; the notes say so.
-    """
-    names = dict(zip(forecast.digests, forecast.bundles, strict=True))
-    medians = {
-        (m.device.lower(), names.get(m.bundle_sha256, ""), r.step): r.p50_ns / 1e6
-        for m in measured
-        for r in m.rows
-        if r.layer == "component"
-    }
-    keys = [(o.device.lower(), o.bundle, o.component) for o in forecast.outlooks]
-    return replace(
-        forecast,
-        outlooks=tuple(
-            replace(o, measured_ms=medians.get(key)) for o, key in zip(forecast.outlooks, keys, strict=True)
-        ),
     )
 
 
@@ -266,9 +268,14 @@ def ratio_interval(checked: Sequence[Checked]) -> tuple[float, float] | None:
     """
     if len(checked) < 2:
         return None
+    return next_ratio([c.measured_ms / c.calibrated_ms for c in checked])
+
+
+def next_ratio(ratios: Sequence[float]) -> tuple[float, float]:
+    """The 95 % prediction interval of one more ratio (of at least two), by Student's t on logarithms."""
     from scipy.special import stdtrit
 
-    logs = np.log([c.measured_ms / c.calibrated_ms for c in checked])
+    logs = np.log(ratios)
     half = stdtrit(len(logs) - 1, 0.975) * np.std(logs, ddof=1) * np.sqrt(1 + 1 / len(logs))
     return float(np.exp(logs.mean() - half)), float(np.exp(logs.mean() + half))
 
@@ -405,7 +412,7 @@ def tasks_of(phone: Profile, bundle: str, manifest: Manifest, outlooks: Sequence
         ]
         if any(o is None for o, _ in chosen):
             continue
-        ms = sum(o.cpu_ms * n for o, n in chosen if o is not None)
+        ms = sum(o.best[0] * n for o, n in chosen if o is not None)
         joules, memory = ms / 1e3 * phone.cpu_watts, memory_mb(manifest, TASK_ROLES[task])
         out.append(
             Task(
@@ -413,8 +420,8 @@ def tasks_of(phone: Profile, bundle: str, manifest: Manifest, outlooks: Sequence
                 bundle=bundle,
                 task=task,
                 cpu_ms=ms,
-                cpu_low_ms=_sum((o.cpu_low_ms, n) for o, n in chosen if o is not None),
-                cpu_high_ms=_sum((o.cpu_high_ms, n) for o, n in chosen if o is not None),
+                cpu_low_ms=_sum((o.best[1], n) for o, n in chosen if o is not None),
+                cpu_high_ms=_sum((o.best[2], n) for o, n in chosen if o is not None),
                 joules=joules,
                 energy=energy(joules),
                 memory_mb=memory,

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from statistics import geometric_mean
 
-from ..latency.imported import Imported
+from ..latency.imported import Operator
 from ..tables import Sheet, sheet
 from .budget import Choice
 from .device import Checked, Forecast, Outlook, Task
+from .measured import Measured, within
+from .measured import notes as measurements
 
+OPERATORS = 12  # rows of a phone's operators
 WITHIN = 0.30  # relative error up to which a prediction counts as right
 
 
-def sheets(forecast: Forecast, choices: Sequence[Choice]) -> list[Sheet]:
-    out = [_ceilings(forecast), _checked(forecast), _tasks(forecast), _outlooks(forecast)]
+def sheets(forecast: Forecast, choices: Sequence[Choice], measured: Sequence[Measured] = ()) -> list[Sheet]:
+    out = [
+        _ceilings(forecast),
+        _checked(forecast),
+        _tasks(forecast),
+        _outlooks(forecast),
+        *_operators(measured),
+    ]
     return [_choices(choices), *out] if choices else out
 
 
@@ -98,9 +106,10 @@ def _outlooks(forecast: Forecast) -> Sheet:
         "on": lambda o: o.on,
         "CPU ms": lambda o: f"{o.cpu_ms:.2f}",
         "95 %": lambda o: interval(o.cpu_low_ms, o.cpu_high_ms),
-        "measured ms": lambda o: _milliseconds(o.measured_ms),
-        "off": lambda o: None if o.measured_ms is None else f"{o.cpu_ms / o.measured_ms - 1:+.0%}",
-        "in 95 %": lambda o: {True: "yes", False: "no", None: None}[lies_within(o)],
+    }
+    if any(o.measured_ms is not None for o in forecast.outlooks):
+        columns |= _beside()
+    columns |= {
         "GPU ms, at best": lambda o: _milliseconds(o.gpu_ms),
         "NPU ms, at best": lambda o: _milliseconds(o.npu_ms),
         "energy": lambda o: o.energy,
@@ -108,32 +117,18 @@ def _outlooks(forecast: Forecast) -> Sheet:
     return sheet("Phones by component", forecast.outlooks, columns)
 
 
-def lies_within(o: Outlook) -> bool | None:
-    """Whether a measurement lies in its prediction's interval; None without one of them."""
-    if o.measured_ms is None or o.cpu_low_ms is None or o.cpu_high_ms is None:
-        return None
-    return o.cpu_low_ms <= o.measured_ms <= o.cpu_high_ms
-
-
-def _imports(forecast: Forecast, measured: Sequence[Imported]) -> Iterator[str]:
-    """What became of each imported measurement, and how far off the predictions for its phone were."""
-    phones = {o.device.lower() for o in forecast.outlooks}
-    for m in measured:
-        if m.device.lower() not in phones:
-            yield f"Imported, and not compared: {m.device} has no profile here."
-        elif m.bundle_sha256 not in forecast.digests:
-            yield f"Imported, and not compared: {m.device} ran another bundle ({m.bundle_sha256[:12]})."
-    for device in dict.fromkeys(o.device for o in forecast.outlooks):
-        met = [o for o in forecast.outlooks if o.device == device and lies_within(o) is not None]
-        if outside := [o for o in met if not lies_within(o)]:
-            named = ", ".join(f"{o.component} of {o.bundle}" for o in outside)
-            yield f"{device}: {len(outside)} of {len(met)} measurements lie outside of their 95 %: {named}."
-        known = [o.measured_ms / o.cpu_ms for o in forecast.outlooks if o.device == device and o.measured_ms]
-        if known:
-            yield (
-                f"{device} took {geometric_mean(known):.2f} times what is predicted, over {len(known)} "
-                "components (geometric mean): the same may hold for its others."
-            )
+def _beside() -> dict[str, Callable[[Outlook], str | None]]:
+    """What measurements add."""
+    return {
+        "measured ms": lambda o: _milliseconds(o.measured_ms),
+        "off": lambda o: (
+            None if o.measured_ms is None or o.measured_on else f"{o.cpu_ms / o.measured_ms - 1:+.0%}"
+        ),
+        "in 95 %": lambda o: {True: "yes", False: "no", None: None}[within(o)],
+        "refined ms": lambda o: _milliseconds(o.refined_ms),
+        "95 % ": lambda o: interval(o.refined_low_ms, o.refined_high_ms),
+        "refined by": lambda o: o.refined_by,
+    }
 
 
 def _milliseconds(ms: float | None) -> str | None:
@@ -154,7 +149,20 @@ def _choices(choices: Sequence[Choice]) -> Sheet:
     return sheet("Within the budget, smallest loss first", choices, columns)
 
 
-def notes(forecast: Forecast, measured: Sequence[Imported]) -> list[str]:
+def _operators(measured: Sequence[Measured]) -> Iterator[Sheet]:
+    """The dearest kinds of operators of each measurement that has them."""
+    columns: dict[str, Callable[[Operator], str]] = {
+        "component": lambda row: row.step,
+        "operator": lambda row: row.operator,
+        "times": lambda row: f"{row.times}",
+        "ms": lambda row: f"{row.ns / 1e6:.3f}",
+    }
+    for m in measured:
+        if dearest := sorted(m.run.operators, key=lambda row: -row.ns)[:OPERATORS]:
+            yield sheet(f"Operators on {m.run.device}, the dearest first", dearest, columns)
+
+
+def notes(forecast: Forecast, measured: Sequence[Measured]) -> list[str]:
     inside = (
         sum(abs(c.error) <= WITHIN for c in forecast.checked),
         sum(abs(c.calibrated_error) <= WITHIN for c in forecast.checked),
@@ -178,4 +186,4 @@ def notes(forecast: Forecast, measured: Sequence[Imported]) -> list[str]:
             "calibrated on the others (Student's t on logarithms). It holds the errors of the method seen "
             "here; what the data sheets or the assumption above get wrong about a phone comes on top."
         )
-    return [*out, *_imports(forecast, measured)]
+    return [*out, *measurements(forecast.outlooks, measured)]

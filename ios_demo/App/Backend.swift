@@ -19,6 +19,17 @@ enum Backend: String, CaseIterable, Identifiable {
     /// For indexing, which takes long and for which nobody waits: its threads sleep while they wait.
     var resting: ModelBackend { self == .onnx ? OrtBackend(threads: 2, spins: false) : engine }
 
+    /// As measurements name what ran.
+    var measured: String {
+        switch self {
+        case .onnx: return "onnx"
+        case .all: return "coreml:all"
+        case .cpuAndGPU: return "coreml:cpu_and_gpu"
+        case .cpuAndNeuralEngine: return "coreml:cpu_and_ne"
+        case .cpuOnly: return "coreml:cpu_only"
+        }
+    }
+
     var engine: ModelBackend {
         switch self {
         case .onnx: return OrtBackend(threads: 2)

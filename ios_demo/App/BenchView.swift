@@ -1,6 +1,5 @@
 import PhotoCore
 import SwiftUI
-import UIKit
 
 /// Measures every layer of a search and every component over N rounds, and shares the measurement as JSON for
 /// `gamer bench device --import`.
@@ -29,29 +28,19 @@ struct BenchView: View {
     }
 
     private func measure() {
-        let (chosen, count, device) = (Backend(rawValue: backend) ?? .onnx, rounds, UIDevice.current.name)
+        let (chosen, count) = (Backend(rawValue: backend) ?? .onnx, rounds)
         said = "Measuring…"
         Task.detached(priority: .userInitiated) {
             do {
-                var benchmark = Benchmark(try Session.engine(chosen), now: Session.now(), runs: count)
-                benchmark.device = device
-                benchmark.thermal = { BenchView.thermal(ProcessInfo.processInfo.thermalState) }
+                let engine = try Session.engine(chosen)
+                var benchmark = Benchmark(engine.models, engine: engine, now: Session.now(), runs: count)
+                Measuring.describe(&benchmark, chosen)
                 let made = try benchmark.measure()
                 await MainActor.run { (report, said) = (made, "") }
             } catch {
                 let message = "\(error)"
                 await MainActor.run { said = message }
             }
-        }
-    }
-
-    nonisolated private static func thermal(_ state: ProcessInfo.ThermalState) -> String {
-        switch state {
-        case .nominal: return "none"
-        case .fair: return "light"
-        case .serious: return "severe"
-        case .critical: return "critical"
-        @unknown default: return "unknown"
         }
     }
 }

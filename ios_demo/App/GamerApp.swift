@@ -8,6 +8,9 @@ struct GamerApp: App {
 
     init() {
         Indexing.register()
+        #if DEBUG
+            Measuring.begin()
+        #endif
     }
 
     var body: some Scene {
@@ -25,7 +28,7 @@ struct GamerApp: App {
                 Indexing.schedule()
                 session.leave()
             }
-            if now == .active { session.resume() }
+            if now == .active, !Measuring.isAsked { session.resume() }
         }
     }
 }

@@ -16,7 +16,7 @@ if [ "${1:-}" = finish ] && [ $# = 2 ]; then
   if [ "$(uname -s)" = Darwin ]; then
     "$SCRATCH/release/photo-runner" finish "$2"
   else
-    WORK="$(mktemp -d "$TOOLS/swift/build/finish-XXXXXX")"
+    WORK="$(mktemp -d "$BUILD/finish-XXXXXX")"
     trap 'rm -rf "$WORK" "$LOG"' EXIT
     cp "$2" "$WORK/album.gamer"
     swift_run "$SCRATCH/release/photo-runner" finish "/build/$(basename "$WORK")/album.gamer"
@@ -34,7 +34,7 @@ PLACES=("$BUNDLE")
 if [ "${COMMAND[*]:-}" = index ] && [ "$(uname -s)" != Darwin ]; then
   # Files bound from outside are read-only, and the writer needs a writable folder: it works on a copy of the
   # album in the build folder, which is then copied back.
-  WORK="$(mktemp -d "$TOOLS/swift/build/index-XXXXXX")"
+  WORK="$(mktemp -d "$BUILD/index-XXXXXX")"
   trap 'rm -rf "$WORK" "$LOG"' EXIT
   [ -e "$ALBUM" ] && cp "$ALBUM" "$WORK/album.gamer"
   cp "$1" "$WORK/photo.rgb"

@@ -5,9 +5,10 @@ HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)"
 # ONNX Runtime's library reads this variable when it is loaded; in the chroot swift.sh sets it.
 export ORT_DISABLE_TELEMETRY=1
 TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
+BUILD="$TOOLS/swift/build/$(sha256sum <<< "$(cd "$HERE/../.." && pwd -P)" | head -c 12)" # as swift.sh names it
 if [ "$(uname -s)" = Darwin ]; then
   ORT="${GAMER_ORT:?the folder of ONNX Runtime, with include/ and lib/}"
-  SCRATCH="$TOOLS/swift/build/photocore"
+  SCRATCH="$BUILD/photocore"
   RULES="$(cd "$HERE/../.." && pwd -P)/runtime/cues/cue_rules.json"
   swift_run() { (cd "$HERE" && "$@"); }
 else

@@ -21,11 +21,6 @@ public final class UIGraphicsImageRenderer {
     public func image(actions: (UIGraphicsImageRendererContext) -> Void) -> UIImage { UIImage() }
 }
 
-@MainActor public final class UIDevice {
-    public static var current: UIDevice { UIDevice() }
-    public var name: String { "" }
-}
-
 @MainActor open class UIViewController {}
 
 @MainActor public final class UIWindow {
@@ -43,6 +38,7 @@ public final class UIGraphicsImageRenderer {
 
 @MainActor public final class UIApplication {
     public static var shared: UIApplication { UIApplication() }
+    public var isIdleTimerDisabled = false
     public var connectedScenes: Set<UIScene> { [] }
 }
 

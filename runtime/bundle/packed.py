@@ -43,7 +43,7 @@ def pack(bundle: Path, out: Path, targets: Collection[str] = (), without: Collec
     """
     manifest = chosen(read(bundle), targets, without)
     check(bundle, manifest)
-    names = sorted(_names(bundle, manifest))
+    entries = sorted(names(bundle, manifest))
 
     def failure(why: str) -> BundleError:
         return BundleError(f"{out}: cannot be written ({why}); check the free space")
@@ -53,12 +53,12 @@ def pack(bundle: Path, out: Path, targets: Collection[str] = (), without: Collec
         zipfile.ZipFile(aside, "w", zipfile.ZIP_STORED) as file,
     ):
         file.writestr(zipfile.ZipInfo(MANIFEST_NAME, _EARLIEST), manifest_text(manifest))
-        for name in names:
+        for name in entries:
             entry = zipfile.ZipInfo(name, _EARLIEST)
             entry.file_size = (bundle / name).stat().st_size
             with file.open(entry, "w") as sink, (bundle / name).open("rb") as source:
                 shutil.copyfileobj(source, sink, _BLOCK)
-    return Packed(out, len(names), out.stat().st_size)
+    return Packed(out, len(entries), out.stat().st_size)
 
 
 def chosen(manifest: Manifest, targets: Collection[str], without: Collection[str]) -> Manifest:
@@ -90,7 +90,7 @@ def _of_files(gone: tuple[str, ...]) -> tuple[str, ...]:
     return (*gone, *(f"{role.rstrip('_')}." for role in gone))
 
 
-def _names(bundle: Path, manifest: Manifest) -> Iterator[str]:
+def names(bundle: Path, manifest: Manifest) -> Iterator[str]:
     """The files that the manifest names, and those in the directories that it names."""
     for entry in manifest.entries:
         path = inside(bundle, entry.path)

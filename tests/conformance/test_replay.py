@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.conformance import table
 from tools.conformance.fixture import COMMITTED, FORMAT, Case, Given, Suite, answered, read
 from tools.conformance.replay import differences, replay
 from tools.conformance.suites import RENEWED
@@ -100,3 +101,14 @@ def test_a_fixture_of_another_format_or_with_two_cases_of_one_name_is_refused(tm
         read(path)
     with pytest.raises(ValueError, match="two cases"):
         Suite("x", (Case("a", {}, 1), Case("a", {}, 2))).write(tmp_path)
+
+
+def test_a_port_that_prints_no_case_is_one_failure_that_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Something that it needs is not installed: thousands of failed cases would hide that."""
+    whole = Tally(dict.fromkeys(cases_of(COMMITTED), "pass"))
+    tallies = {"Python": whole, "Kotlin": Tally()}
+    monkeypatch.setattr(table, "run", lambda port, folder, bound: tallies[port])
+    assert table.show({"committed": COMMITTED}, [], list(tallies)) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "Kotlin\tcommitted\tprinted no case"

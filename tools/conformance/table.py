@@ -1,8 +1,9 @@
 """`python -m tools.conformance.table --bundle B --album A`: replays every fixture in Python, Kotlin and
 Swift, and prints one table, cases × ports.
 
-A case that a port skips, or does not print, counts as failed. `--lenient`: a port whose tools are not
-installed is left out, with a warning; otherwise that fails too.
+A case that a port skips, or does not print, counts as failed; a port that prints none, because something is
+not installed, say, counts as one failure. `--lenient`: a port whose tools are not installed is left out, with
+a warning; otherwise that fails too.
 """
 
 from __future__ import annotations
@@ -118,13 +119,20 @@ def show(groups: dict[str, Path], bound: Sequence[Path], ports: Sequence[str]) -
         for suite in dict.fromkeys(name for name, _ in cases):
             suite_cases = [case for case in cases if case[0] == suite]
             counts = {port: tally.passed(suite_cases) for port, tally in tallies.items()}
-            failures += sum(len(suite_cases) - count for count in counts.values())
+            failures += sum(
+                len(suite_cases) - counts[port] for port, tally in tallies.items() if tally.verdicts
+            )
             print(
                 f"{group:<12}{suite:<16}{len(suite_cases):>6}"
                 + "".join(f"{count:>9}" for count in counts.values()),
                 flush=True,
             )
+        silent = [port for port, tally in tallies.items() if not tally.verdicts]
+        failures += len(silent)
+        wrong += [f"{port}\t{group}\tprinted no case" for port in silent]
         for port, tally in tallies.items():
+            if not tally.verdicts:
+                continue
             not_passed = [case for case in cases if tally.verdicts.get(case) != "pass"]
             wrong += [
                 f"{port}\t{'/'.join(c)}\t{tally.verdicts.get(c, 'not printed')}\t{tally.messages.get(c, '')}"

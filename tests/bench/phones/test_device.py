@@ -15,12 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamer.bench import machine
 from gamer.bench.cost import roofline
 from gamer.bench.cost.ceilings import Ceilings, Rate
 from gamer.bench.cost.counting import Work
 from gamer.bench.latency import imported
-from gamer.bench.phones import budget, device, device_tables
+from gamer.bench.phones import budget, device
 from gamer.export.planning import devices
 from gamer.runtime.errors import RuntimeFailure
 
@@ -122,6 +121,12 @@ def test_the_profiles_describe_at_least_eight_phones_with_sources() -> None:
         p.sources and p.cpu_int8_gmacs > p.cpu_fp32_gmacs and p.app_memory_gb < p.memory_gb for p in profiles
     )
     assert devices.choose(profiles, ["pixel 8"])[0].soc == "Google Tensor G3"
+    assert devices.choose(profiles, ["google Pixel 8", "SM-S928B"])[1].name == "Galaxy S24 Ultra"
+    assert devices.match(profiles, ["SM-S901B"]) is None  # that of other countries has another chip
+    assert devices.match(profiles, ["Pixel 8 Pro", "husky"]) is None
+    assert len({code for p in profiles for code in p.codes}) == sum(len(p.codes) for p in profiles)
+    with pytest.raises(RuntimeFailure, match=r"most like 'Pixel 8'.*choose from: Pixel 6"):
+        devices.choose(profiles, ["Pixel 8a"])
     with pytest.raises(RuntimeFailure, match=r"choose from: Pixel 6"):
         devices.choose(profiles, ["Nokia 3310"])
 
@@ -175,37 +180,6 @@ def task(name: str, bundle: str, ms: float, megabytes: float, fits: bool = True)
     return device.Task("P", bundle, name, ms, ms / 2, ms * 2, 0.1, "B", megabytes, fits)
 
 
-def test_what_an_import_does_not_fit_is_said() -> None:
-    """A measurement outside of its interval, one of another bundle, and one of a phone without a profile."""
-    expected = [
-        device.Outlook("Phone", "pocket", step, "", 10.0, 5.0, 20.0, 0.1, "A", None, None, 1.0)
-        for step in ("text_tower", "image_tower")
-    ]
-    made = device.Forecast(
-        machine.read(), HERE, (1.0, 1.0, 1.0), None, ("pocket",), ("ab" * 32,), (), tuple(expected), (), ""
-    )
-    rows = tuple(
-        imported.ImportedRow("component", step, 1, ns, 0.0, ns, ns, (int(ns),))
-        for step, ns in (("text_tower", 40e6), ("image_tower", 10e6))
-    )
-    files = [
-        imported.Imported(name, "x", "onnx", digest, rows)
-        for name, digest in (("phone", "ab" * 32), ("Phone", "cd" * 32), ("Other", "ab" * 32))
-    ]
-    beside = device.with_measurements(made, files)
-    assert [o.measured_ms for o in beside.outlooks] == [40.0, 10.0]
-    told = device_tables.notes(beside, files)[-4:]
-    assert told == [
-        "Imported, and not compared: Phone ran another bundle (cdcdcdcdcdcd).",
-        "Imported, and not compared: Other has no profile here.",
-        "Phone: 1 of 2 measurements lie outside of their 95 %: text_tower of pocket.",
-        "Phone took 2.00 times what is predicted, over 2 components (geometric mean): the same may hold for "
-        "its others.",
-    ]
-    table = next(sheet for sheet in device_tables.sheets(beside, ()) if sheet.title == "Phones by component")
-    assert [row[table.columns.index("in 95 %")] for row in table.rows] == ["no", "yes"]
-
-
 def test_a_budget_ranks_the_smallest_loss_that_fits_first() -> None:
     rules, llm = budget.QUERIES
     tasks = [
@@ -250,7 +224,7 @@ def test_bench_device_predicts_a_profiled_phone_and_shows_an_apps_measurement(
     }
     export = {
         "schema": "gamer-latency/1",
-        "device": "my phone",
+        "device": "Google my phone",
         "os": "x",
         "backend": "onnx",
         "bundle_sha256": bundle_sha256(bundle),
@@ -266,7 +240,7 @@ def test_bench_device_predicts_a_profiled_phone_and_shows_an_apps_measurement(
         "device",
         "-b",
         str(bundle),
-        "--profiles",
+        "--device",
         str(tmp_path / "mine.json"),
     ]
     command += [
@@ -290,6 +264,8 @@ def test_bench_device_predicts_a_profiled_phone_and_shows_an_apps_measurement(
         "llm_decode",
     }
     assert [o["measured_ms"] for o in result["outlooks"] if o["component"] == "text_tower"] == [4.0]
+    refined = {o["component"]: o["refined_by"] for o in result["outlooks"]}
+    assert refined.pop("text_tower") == "" and set(refined.values()) == {"My phone"}
     assert {c["device"] for c in result["choices"]} == {"My phone"} and all(
         o["cpu_ms"] > 0 and o["memory_mb"] > 0 for o in result["outlooks"]
     )

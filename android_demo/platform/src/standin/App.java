@@ -16,7 +16,7 @@ public final class App {
     public final String name;
     public final File assets;
     private final File resources;
-    private final Document manifest;
+    private final Document manifest, debug; // what a debug build has besides
     private final Map<Integer, String> names = new HashMap<>();
     private final Map<String, Map<String, String>> words = new HashMap<>(); // by language, then by name
 
@@ -25,6 +25,7 @@ public final class App {
         this.assets = assets;
         this.resources = new File(folder, "res");
         manifest = read(new File(folder, "AndroidManifest.xml"));
+        debug = read(new File(folder, "../debug/AndroidManifest.xml"));
         name = manifest.getDocumentElement().getAttribute("package");
         for (Field field : Class.forName(name + ".R$string").getFields()) names.put(field.getInt(null), field.getName());
     }
@@ -58,8 +59,10 @@ public final class App {
 
     private Set<String> named(String tag) {
         Set<String> out = new HashSet<>();
-        NodeList found = manifest.getElementsByTagName(tag);
-        for (int n = 0; n < found.getLength(); n++) out.add(((Element) found.item(n)).getAttribute("android:name"));
+        for (Document from : new Document[] {manifest, debug}) {
+            NodeList found = from.getElementsByTagName(tag);
+            for (int n = 0; n < found.getLength(); n++) out.add(((Element) found.item(n)).getAttribute("android:name"));
+        }
         return out;
     }
 

@@ -44,7 +44,7 @@ public final class Phone {
     /** Screens of other apps that were asked for. */
     public final List<Intent> handed = new ArrayList<>();
     public volatile int battery = 80, thermal;
-    public volatile boolean isCharging, hasExternalStorage = true, isKeyboardShown;
+    public volatile boolean isSaving, isCharging, hasExternalStorage = true, isKeyboardShown;
     public String language = "en";
     /** Permissions that the person will allow when asked. */
     public final Set<String> willAllow = new HashSet<>();
@@ -132,6 +132,12 @@ public final class Phone {
         return screen();
     }
 
+    /** Starts a screen as `adb shell am start` does, with what the intent carries. */
+    public Activity open(Intent to) {
+        start(null, to, -1);
+        return screen();
+    }
+
     public void start(Activity from, Intent to, int code) {
         if (Thread.currentThread() != main) post(() -> start(from, to, code));
         else if (to.screen == null) {
@@ -172,6 +178,13 @@ public final class Phone {
         ended.destroy();
     }
 
+    /** A screen ends itself, when what it does is done. */
+    public void end(Activity of) {
+        post(() -> {
+            if (screen() == of) back();
+        });
+    }
+
     /** The phone is turned: the screen is made anew, unless the manifest says that it minds that by itself. */
     public void turn() {
         if (app.minds(screen().getClass(), "orientation")) screen().content().layout(HEIGHT, WIDTH);
@@ -192,6 +205,7 @@ public final class Phone {
     public void leaveAndReturn() {
         screen().pause();
         screen().stop();
+        for (Activity each : screens) each.onTrimMemory(android.content.ComponentCallbacks2.TRIM_MEMORY_UI_HIDDEN);
         screen().start();
     }
 

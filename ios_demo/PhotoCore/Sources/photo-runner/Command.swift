@@ -24,7 +24,9 @@ struct Command {
     func run() throws -> String {
         switch (words.first, words.count) {
         case ("check", 2): return try checked(words[1])
-        case ("bench", 3): return try Benchmark(engine(words[1], words[2]), now: now(), runs: number("-n", 20)).measure().text
+        case ("bench", 3):
+            let engine = try engine(words[1], words[2])
+            return try Benchmark(engine.models, engine: engine, now: now(), runs: number("-n", 20)).measure().text
         case ("index", 7): return try index()
         case ("finish", 2): return try finished(words[1])
         case ("searches", 5...): return try searches()

@@ -246,7 +246,7 @@ class IndexingTest : AppTest() {
         phone.press("Share as JSON")
         val shared = org.json.JSONObject(handed().getStringExtra("android.intent.extra.TEXT")!!)
         assertEquals("gamer-latency/1", shared.getString("schema"))
-        assertEquals(6, shared.getJSONArray("rows").length())
+        assertEquals(13, shared.getJSONArray("rows").length())
         assertNotNull(shared.getString("bundle_sha256"))
     }
 }

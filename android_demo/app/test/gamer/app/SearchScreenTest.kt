@@ -1,6 +1,7 @@
 package gamer.app
 
 import android.content.Intent
+import android.database.sqlite.SQLiteDatabase
 import android.os.Build
 import android.widget.ImageView
 import kotlin.test.Test
@@ -121,6 +122,30 @@ class SearchScreenTest : AppTest() {
         phone.grant(IMAGES)
         phone.leaveAndReturn()
         assertContains(phone.said(), "No photos indexed yet")
+    }
+
+    @Test
+    fun `the album stays open behind a photo, and is let go of with the app`() {
+        haveIndexed()
+        main()
+        val grid = search("a cat")
+        untilIndexed()
+        grid.performItemClick(grid.viewOf(0), 0, 0)
+        untilShown<PhotoActivity>()
+        phone.during(300)
+        assertTrue(SQLiteDatabase.open("album.gamer") > 0)
+        phone.leaveAndReturn()
+        phone.until("the album is let go of") { SQLiteDatabase.open("album.gamer") == 0L }
+        phone.back()
+        assertEquals("cat.jpg", name(search("a cat"), 0))
+    }
+
+    @Test
+    fun `before Android 11 the album is where no other app reads it`() {
+        for (version in listOf(26, 29, 30)) {
+            Build.VERSION.SDK_INT = version
+            assertEquals(if (version < 30) "files" else "external", files.album.parentFile.name, "API $version")
+        }
     }
 
     @Test

@@ -4,11 +4,15 @@ import gamer.album.AlbumWriter
 import gamer.album.Memory
 import gamer.album.Photo
 import gamer.bench.Bench
+import gamer.bench.Device
 import gamer.bench.Measurement
+import gamer.bench.Ran
+import gamer.bench.State
 import gamer.common.GamerError
 import gamer.image.Pixels
 import gamer.indexing.PhotoEncoder
 import gamer.jvm.JdbcDatabase
+import gamer.models.Backend
 import gamer.models.Models
 import gamer.models.OrtBackend
 import gamer.search.Answer
@@ -16,13 +20,14 @@ import gamer.search.Engine
 import java.io.File
 import java.time.LocalDate
 import java.time.LocalDateTime
+import kotlin.io.path.createTempDirectory
 import kotlin.system.exitProcess
 import org.json.JSONObject
 
 /**
  * Searches, measurements and indexing on the JVM. `BUNDLE ALBUM QUERY [--now DATE] [-k N] [--refine
  * off|fast|llm] [--mode fused|paper]` prints the answer and the trace as JSON, in the form of `gamer search
- * --json`. `--bench N` measures instead and prints the measurement. `--add PHOTO.json` encodes one photo and
+ * --json`. `--bench N` measures instead and prints the measurement; `bench BUNDLE --bench N` the components alone; `--ops true`: operators, too. `--add PHOTO.json` encodes one photo and
  * adds it to the album: id, path, taken_at, lat, lon, memories, and pixels as width, height and rgb (base64).
  * `check BUNDLE` opens every component and prints the worst cosine of each one's golden inputs. `finish ALBUM` builds the
  * segments that are due, for an album whose entities have their vectors.
@@ -35,6 +40,7 @@ object Runner {
             require(plain.size >= 2) { "BUNDLE ALBUM [QUERY] are wanted" }
             println(
                 when {
+                    plain[0] == "bench" -> opened(plain[1]).use { measured(it, null, emptyList(), options) }
                     plain[0] == "check" -> checked(plain[1])
                     plain[0] == "finish" -> finished(plain[1])
                     "add" in options -> added(plain[0], plain[1], options.getValue("add"))
@@ -61,7 +67,7 @@ object Runner {
         return options to plain
     }
 
-    private fun checked(bundle: String): JSONObject = Models.open(File(bundle), OrtBackend, JdbcDatabase).use { models ->
+    private fun checked(bundle: String): JSONObject = opened(bundle).use { models ->
         models.manifest.artifacts.filter { it.target == OrtBackend.target }.forEach { models.session(it.role) }
         JSONObject(models.verdicts.mapValues { (_, verdict) -> json("cosine" to verdict.cosine, "source" to verdict.source) })
     }
@@ -76,18 +82,25 @@ object Runner {
         val rules = File(System.getProperty("gamer.rules")).readText()
         val now = options["now"]?.let { if ('T' in it) LocalDateTime.parse(it) else LocalDate.parse(it).atStartOfDay() } ?: LocalDateTime.now()
         return Engine.open(File(plain[0]), File(plain[1]), rules, OrtBackend, JdbcDatabase).use { engine ->
-            if ("bench" in options) return measured(engine, plain.drop(2), options.getValue("bench").toInt(), now)
+            if ("bench" in options) return measured(engine.models, engine, plain.drop(2), options, now)
             val k = options["k"]?.toInt() ?: engine.models.manifest.thresholds.k
             told(engine.search(plain[2], k, options["refine"] ?: "fast", options["mode"] ?: "fused", now))
         }
     }
 
-    private fun measured(engine: Engine, queries: List<String>, rounds: Int, now: LocalDateTime): JSONObject {
-        val bench = Bench(engine)
-        val asked = queries.ifEmpty { listOf("coffee I photographed last spring", "my cat", "rocket launch in Florida last summer") }
-        val rows = bench.layers(asked, rounds, now) + bench.components(rounds)
+    private fun opened(bundle: String, backend: Backend = OrtBackend): Models = Models.open(File(bundle), backend, JdbcDatabase)
+
+    private fun measured(models: Models, engine: Engine?, queries: List<String>, options: Map<String, String>, now: LocalDateTime = LocalDateTime.now()): JSONObject {
+        val bench = Bench(models)
+        val rounds = options.getValue("bench").toInt()
+        val asked = queries.ifEmpty { listOf(Bench.QUERY, "my cat", "rocket launch in Florida last summer") }
+        val components = bench.components(rounds) // first, so that each one's first run opens it
+        val rows = engine?.let { bench.layers(it, asked, rounds, now) }.orEmpty() + components
+        val folder = createTempDirectory("profiles").toFile()
+        val operators = if ("ops" in options) Bench.operators({ opened(models.bundle.folder.path, it) }, true, folder) {} else emptyList()
         val system = "${System.getProperty("os.name")} ${System.getProperty("os.version")}, Java ${System.getProperty("java.version")}"
-        return Measurement(System.getProperty("os.arch"), system, OrtBackend.target, bench.bundleSha256(), null, rows).json()
+        val ran = Ran(OrtBackend.target, OrtBackend.engine, 2, bench.bundleSha256(), models.manifest.recipe)
+        return Measurement(Device(options["device"] ?: System.getProperty("os.arch"), system), ran, State(), State(), rows, operators).json()
     }
 
     private fun added(bundle: String, album: String, photo: String): JSONObject {

@@ -13,8 +13,11 @@ import java.io.File
 /** ONNX Runtime on the CPU, through its Java API: the same classes on Android and on the JVM. */
 object OrtBackend : Ort(spins = true)
 
-/** [spins]: whether threads spin while they wait, which is faster and takes more of the battery. */
-open class Ort internal constructor(private val spins: Boolean) : Backend {
+/**
+ * [spins]: whether threads spin while they wait, which is faster and takes more of the battery. [profiles]: a folder where the
+ * profiler writes what each session's operators took, when it is closed; null for no profiler.
+ */
+open class Ort internal constructor(private val spins: Boolean, private val profiles: File? = null) : Backend {
     override val target = "onnx"
 
     override val resting: Backend get() = Ort(spins = false)
@@ -41,6 +44,7 @@ open class Ort internal constructor(private val spins: Boolean) : Backend {
             options.setInterOpNumThreads(1)
             options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_ERROR)
             options.setCPUArenaAllocator(true)
+            profiles?.let { options.enableProfiling(File(it, artifact.role + PROFILE).path) }
             // Operators are short: waking a sleeping thread for each would cost more than the operator.
             options.addConfigEntry("session.intra_op.allow_spinning", if (spins && threads > 1) "1" else "0")
             // Without VNNI, products of unsigned and signed bytes saturate in 16 bits. This option selects
@@ -70,6 +74,11 @@ open class Ort internal constructor(private val spins: Boolean) : Backend {
         Tensor.Type.UINT8 -> OnnxTensor.createTensor(environment, value.bytes.duplicate(), value.shape, OnnxJavaType.UINT8)
     }
 
+    companion object {
+        /** What the names of profiles have after the component's. */
+        const val PROFILE = ".profile"
+    }
+
     private inner class Opened(private val native: OrtSession, override val artifact: Artifact) : Session {
         override fun run(inputs: Map<String, Tensor>): Map<String, Tensor> {
             val given = inputs.mapValues { tensor(it.value) }
@@ -93,7 +102,10 @@ open class Ort internal constructor(private val spins: Boolean) : Backend {
             return Bound(native, native(inputs), native(outputs), shared.values.toList())
         }
 
-        override fun close() = native.close()
+        override fun close() {
+            if (profiles != null) native.endProfiling()
+            native.close()
+        }
     }
 
     private class Bound(

@@ -432,7 +432,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         }
 
         /** An engine of open models and an open album, which is closed if the engine cannot be made. */
-        internal fun over(models: Models, album: Album, rules: CueTables): Engine = try {
+        fun over(models: Models, album: Album, rules: CueTables): Engine = try {
             checkEncoders(models, album)
             Engine(models, album, rules)
         } catch (error: Throwable) {

@@ -55,6 +55,10 @@ public class Activity extends Context {
         else new Handler(Looper.getMainLooper()).post(work);
     }
 
+    public void finish() {
+        Phone.get().end(this);
+    }
+
     @Override
     public void startActivity(Intent to) {
         startActivityForResult(to, -1);
@@ -99,6 +103,8 @@ public class Activity extends Context {
     }
 
     protected void onSaveInstanceState(Bundle kept) {}
+
+    public void onTrimMemory(int level) {}
 
     public boolean onCreateOptionsMenu(Menu menu) {
         return true;

@@ -26,6 +26,10 @@ public abstract class Context {
         return Phone.get().app.name;
     }
 
+    public PackageManager getPackageManager() {
+        return new PackageManager();
+    }
+
     public AssetManager getAssets() {
         return new AssetManager();
     }
@@ -65,7 +69,7 @@ public abstract class Context {
 
     public Intent registerReceiver(BroadcastReceiver receiver, IntentFilter filter) {
         if (receiver != null || !filter.action.equals(Intent.ACTION_BATTERY_CHANGED)) throw new UnsupportedOperationException(filter.action);
-        return new Intent(filter.action).putExtra("level", Phone.get().battery).putExtra("scale", 100).putExtra("plugged", Phone.get().isCharging ? 1 : 0);
+        return new Intent(filter.action).putExtra("level", Phone.get().battery).putExtra("scale", 100).putExtra("plugged", Phone.get().isCharging ? 1 : 0).putExtra("temperature", 285);
     }
 
     public void startActivity(Intent to) {

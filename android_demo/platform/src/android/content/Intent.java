@@ -131,6 +131,15 @@ public class Intent {
         return extras.getInt(key, other);
     }
 
+    public Intent putExtra(String key, boolean value) {
+        extras.put(key, value);
+        return this;
+    }
+
+    public boolean getBooleanExtra(String key, boolean other) {
+        return extras.get(key) instanceof Boolean value ? value : other;
+    }
+
     public Object extra(String key) {
         return extras.get(key);
     }

@@ -6,6 +6,7 @@ import android.graphics.Canvas;
 import standin.Phone;
 
 public class View {
+    private boolean keepsScreenOn;
     public static final int VISIBLE = 0, INVISIBLE = 4, GONE = 8;
 
     public interface OnClickListener {
@@ -120,6 +121,14 @@ public class View {
     public void setFitsSystemWindows(boolean fits) {
         change();
         fitsSystemWindows = fits;
+    }
+
+    public void setKeepScreenOn(boolean on) {
+        keepsScreenOn = on;
+    }
+
+    public boolean getKeepScreenOn() {
+        return keepsScreenOn;
     }
 
     public int getVisibility() {

@@ -29,8 +29,15 @@ public final class SQLiteDatabase implements java.io.Closeable {
         Cursor newCursor(SQLiteDatabase database, SQLiteCursorDriver driver, String table, SQLiteQuery query);
     }
 
+    private static final java.util.Map<SQLiteDatabase, String> OPEN = new java.util.concurrent.ConcurrentHashMap<>();
+
     private SQLiteDatabase(Connection connection) {
         this.connection = connection;
+    }
+
+    /** How many connections to files of this name are open. */
+    public static long open(String name) {
+        return OPEN.values().stream().filter(name::equals).count();
     }
 
     public static SQLiteDatabase openDatabase(String path, CursorFactory factory, int flags, DatabaseErrorHandler handler) {
@@ -41,6 +48,7 @@ public final class SQLiteDatabase implements java.io.Closeable {
         options.setProperty("busy_timeout", "2500");
         try {
             SQLiteDatabase out = new SQLiteDatabase(DriverManager.getConnection("jdbc:sqlite:" + new File(path).getPath(), options));
+            OPEN.put(out, new File(path).getName());
             try {
                 if (!readOnly) out.run("PRAGMA journal_mode=TRUNCATE");
             } catch (SQLiteDatabaseLockedException error) {
@@ -88,6 +96,7 @@ public final class SQLiteDatabase implements java.io.Closeable {
 
     @Override
     public void close() {
+        OPEN.remove(this);
         try {
             connection.close();
         } catch (SQLException error) {

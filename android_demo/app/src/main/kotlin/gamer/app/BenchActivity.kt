@@ -3,7 +3,6 @@ package gamer.app
 import android.app.Activity
 import android.content.Intent
 import android.graphics.Typeface
-import android.os.Build
 import android.os.Bundle
 import android.view.View
 import android.widget.AdapterView
@@ -17,7 +16,7 @@ import android.widget.TextView
 import gamer.common.oneLine
 import java.util.concurrent.Executors
 
-/** Measures every layer of a search over N rounds, shows p50 and p90, and shares them as JSON. */
+/** Measures every layer of a search and every component over N rounds, shows p50 and p90, and shares them as JSON. */
 class BenchActivity : Activity() {
     private val work = Executors.newSingleThreadExecutor()
     private lateinit var report: TextView
@@ -64,11 +63,13 @@ class BenchActivity : Activity() {
         report.setText(R.string.measuring)
         work.execute {
             val text = try {
-                val before = Thermal.now(this)
-                val measured = Cores.search(this).use { finder -> finder.measure(QUERIES, count) { runOnUiThread { report.text = getString(R.string.round_of, it, count) } } }
-                val made = Measurement(measured, "${Build.MANUFACTURER} ${Build.MODEL}", "Android ${Build.VERSION.RELEASE}", Thermal(before, Thermal.now(this)))
+                val (files, runner) = Files(this) to Runner.chosen(this)
+                val made = Cores.measure(this, Cores.searched(files), files.album, runner, count, ops = false) { said ->
+                    if (Thread.interrupted()) throw InterruptedException("the measurement was left")
+                    runOnUiThread { report.text = said }
+                }
                 json = made.json().toString(1)
-                (made.lines() + "thermal $before" + "backend ${measured.backend}" + "bundle ${measured.bundleSha256.take(12)}").joinToString("\n")
+                made.lines().joinToString("\n")
             } catch (error: Throwable) { // a library that cannot be loaded is an Error
                 oneLine(error)
             }
@@ -79,9 +80,5 @@ class BenchActivity : Activity() {
     private fun send() {
         val intent = Intent(Intent.ACTION_SEND).setType("application/json").putExtra(Intent.EXTRA_SUBJECT, "gamer-latency.json").putExtra(Intent.EXTRA_TEXT, json)
         startActivity(Intent.createChooser(intent, getString(R.string.share_measurement)))
-    }
-
-    private companion object {
-        val QUERIES = listOf("coffee I photographed last spring", "a dog on the beach", "dinner with friends at night")
     }
 }

@@ -5,19 +5,25 @@ import android.system.Os
 import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWriter
+import gamer.bench.Bench
+import gamer.bench.Measurement
+import gamer.bench.Ran
+import gamer.cues.CueTables
 import gamer.indexing.IndexReport
 import gamer.indexing.IndexRun
 import gamer.indexing.PhotoEncoder
 import gamer.indexing.PhotoSource
 import gamer.indexing.Renewal
 import gamer.indexing.SkipList
+import gamer.models.Backend
+import gamer.models.ByUnits
 import gamer.models.Models
 import gamer.search.Answer
 import gamer.search.Confidence
+import gamer.search.Engine
 import gamer.search.Hit
 import gamer.search.WarmEngine
 import java.io.File
-import java.security.MessageDigest
 import java.util.Locale
 
 /**
@@ -42,6 +48,29 @@ object Cores {
     fun index(context: Context): Indexing =
         Files(context).run { Indexing(Models.open(bundle, Runner.chosen(context).backend!!.resting, AndroidDatabase, threads(), cache = context.cacheDir), this) }
 
+    /**
+     * The times of every component of a bundle, and of the layers of searches in [album] if it is not null; with [ops] of the
+     * operators, too. [threads]: 0 for those of searches. [progress]: called on this thread; it may throw to end it.
+     */
+    fun measure(context: Context, bundle: File, album: File?, runner: Runner, rounds: Int, ops: Boolean, threads: Int = 0, progress: (String) -> Unit): Measurement {
+        val count = if (threads > 0) threads else threads()
+        fun open(backend: Backend): Models = Models.open(bundle, backend, AndroidDatabase, count, cache = context.cacheDir)
+        val before = Condition.now(context)
+        return open(runner.backend!!).use { models ->
+            val bench = Bench(models, progress)
+            val components = bench.components(rounds) // first, so that each one's first run opens it
+            val layers = album?.let { file ->
+                Album.open(file, AndroidDatabase).use { bench.layers(Engine.over(models, it, CueTables.read(rules(context))), QUERIES, rounds) }
+            }.orEmpty()
+            val after = Condition.now(context) // the profiler takes time of its own
+            val operators = if (ops && runner.units != null) {
+                Bench.operators({ open(ByUnits(it, runner.units)) }, true, File(context.cacheDir, "profiles"), progress)
+            } else emptyList()
+            val ran = Ran(runner.named, runner.backend!!.engine, count, bench.bundleSha256(), models.manifest.recipe)
+            Measurement(Condition.device(context), ran, before, after, layers + components, operators)
+        }
+    }
+
     private fun rules(context: Context): String = context.assets.open("cue_rules.json").use { it.readBytes().toString(Charsets.UTF_8) }
 
     /**
@@ -49,37 +78,15 @@ object Cores {
      * would help.
      */
     private fun threads(): Int = (Runtime.getRuntime().availableProcessors() / 2).coerceIn(1, 4)
+
+    private val QUERIES = listOf(Bench.QUERY, "a dog on the beach", "dinner with friends at night")
 }
 
-/** Runs and measures searches, by this runner. Not thread-safe. */
+/** Runs searches, by this runner. Not thread-safe. */
 class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner) : AutoCloseable {
     fun search(query: String): Found {
         val answer = warm.get().search(query, SHOWN)
         return Found(answer.hits.zip(Confidence.of(answer), ::shown), answer.presence, trace(answer))
-    }
-
-    /** Runs the queries [rounds] times after one uncounted round. Returns nanoseconds by layer. */
-    fun measure(queries: List<String>, rounds: Int, progress: (Int) -> Unit): Measured {
-        val engine = warm.get()
-        val samples = LAYERS.associateWith { ArrayList<Long>() }
-        val whole = ArrayList<Long>()
-        for (round in 0..rounds) {
-            if (Thread.interrupted()) throw InterruptedException("the measurement was left")
-            progress(round)
-            for (query in queries) {
-                val begin = System.nanoTime()
-                val spent = engine.search(query).trace.milliseconds
-                if (round == 0) continue
-                whole.add(System.nanoTime() - begin)
-                for ((layer, kept) in samples) kept.add((spent.getValue(layer) * 1e6).toLong())
-            }
-        }
-        val manifest = engine.models.manifest
-        val target = engine.models.target
-        val models = manifest.artifacts.filter { it.target == target }.associate { it.role to it.sha256 }
-        val all = samples.mapValues { it.value.toLongArray() } + ("all" to whole.toLongArray())
-        val backend = if (runner == Runner.PROCESSOR || runner == Runner.EXECUTORCH) target else "$target:${runner.name.lowercase(Locale.ROOT)}"
-        return Measured(backend, sha256(bundle.resolve("manifest.json").readBytes()), manifest.recipe, models, all)
     }
 
     /** Lets go of the album, until the next search. */
@@ -105,11 +112,8 @@ class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner)
         return said.map { (layer, text) -> "%s  %.1f ms\n%s".format(Locale.ROOT, layer, t.milliseconds[layer], text) } + t.models
     }
 
-    private fun sha256(bytes: ByteArray): String = MessageDigest.getInstance("SHA-256").digest(bytes).joinToString("") { "%02x".format(it) }
-
     private companion object {
         const val SHOWN = 60 // photos of the grid
-        val LAYERS = listOf("cube", "kdtree", "refine", "graph", "vectors")
     }
 }
 

@@ -1,6 +1,7 @@
 package gamer.app
 
 import android.app.Activity
+import android.content.ComponentCallbacks2
 import android.content.Intent
 import android.os.Bundle
 import android.os.Handler
@@ -79,9 +80,10 @@ class MainActivity : Activity() {
         super.onSaveInstanceState(kept)
     }
 
-    override fun onStop() {
-        work.execute { finder?.rest() }
-        super.onStop()
+    /** The whole app is out of sight; a photo that is opened from here is not that. */
+    override fun onTrimMemory(level: Int) {
+        super.onTrimMemory(level)
+        if (level >= ComponentCallbacks2.TRIM_MEMORY_UI_HIDDEN) work.execute { finder?.rest() }
     }
 
     override fun onResume() {

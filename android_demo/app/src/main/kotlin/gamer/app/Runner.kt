@@ -1,13 +1,14 @@
 package gamer.app
 
 import android.content.Context
+import gamer.bench.Bench
 import gamer.models.Backend
 import gamer.models.ByUnits
 import gamer.models.OrtBackend
 import gamer.models.Units
 
 /** What runs the encoders, of searches and of indexing, as the person chose it (BenchActivity). */
-enum class Runner(val said: Int, private val units: Units?) {
+enum class Runner(val said: Int, val units: Units?) {
     PROCESSOR(R.string.units_processor, Units.FUSED),
     XNNPACK(R.string.units_xnnpack, Units.XNNPACK),
     NNAPI(R.string.units_nnapi, Units.NNAPI),
@@ -19,6 +20,9 @@ enum class Runner(val said: Int, private val units: Units?) {
     } catch (error: ClassNotFoundException) {
         null
     }
+
+    /** As measurements name what ran. */
+    val named: String get() = units?.let { Bench.named("onnx", it) } ?: "executorch"
 
     companion object {
         private const val KEY = "runner"

@@ -1,0 +1,206 @@
+"""Android phones, by `adb`: the debug app is installed beside the user's own and started without a screen
+to touch.
+
+Files lie in FOLDER, which apps may read; the app writes its JSON to its own folder, which `run-as` reads of a
+debug build.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from gamer.runtime.bundle.manifest import digest
+from gamer.runtime.errors import RuntimeFailure
+
+from .connected import QUIET, File, Job, Tell, result, run, suits
+
+PACKAGE, ENTRY = "gamer.app.debug", "gamer.app.MeasureActivity"
+FOLDER = "/data/local/tmp/gamer-bench"
+ABI, LEAST_SDK = "arm64-v8a", 26
+SPARE = 200 << 20  # bytes that stay free on the phone
+POLL = 2.0  # seconds between two looks: each takes a little of the phone's processor
+GONE = ("not found", "offline", "no devices", "closed", "device still", "disconnected", "transport")
+REFUSALS = {
+    "INSTALL_FAILED_NO_MATCHING_ABIS": f"the phone has no {ABI} processor, for which the app is built",
+    "INSTALL_FAILED_OLDER_SDK": f"its Android is too old: {LEAST_SDK} (Android 8) is the least API level",
+    "INSTALL_FAILED_INSUFFICIENT_STORAGE": "it is full: free some space",
+    "INSTALL_FAILED_USER_RESTRICTED": "it did not allow the installation: confirm it on its screen",
+    "INSTALL_FAILED_UPDATE_INCOMPATIBLE": f"another key signed what is there: adb uninstall {PACKAGE}",
+    "No space left": "it is full: free some space",
+}
+
+
+@dataclass(frozen=True)
+class Android:
+    """A phone that `adb devices` lists."""
+
+    serial: str
+    properties: dict[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        read = self.properties.get
+        maker, model = read("ro.product.manufacturer", ""), read("ro.product.model", "")
+        return f"{maker} {model}".strip() or self.serial, model, read("ro.product.device", "")
+
+    def measure(self, job: Job, tell: Tell) -> Any:
+        suits(("onnx", "xnnpack", "nnapi", "executorch"), job.settings, self)
+        missing = self._missing(job)
+        tell(f"{self.names[0]}: installing the app")
+        installed = self._install(job)
+        self._push(missing, tell)
+        if not self._said(f"{job.number}.json"):
+            self._start(job)
+        made = result(self._wait(job, tell), self.names[0])
+        if not job.settings.keep:
+            self._remove(installed)
+        return made
+
+    def _missing(self, job: Job) -> tuple[File, ...]:
+        """The files that are not there yet, or differ. Raises RuntimeFailure for a phone that is too old, of
+        another processor, or full.
+        """
+        read = self.properties.get
+        sdk, abis = read("ro.build.version.sdk", ""), read("ro.product.cpu.abilist", "")
+        if not sdk.isdigit() or int(sdk) < LEAST_SDK:
+            raise self._failure(REFUSALS["INSTALL_FAILED_OLDER_SDK"])
+        if ABI not in abis.split(","):
+            raise self._failure(f"{REFUSALS['INSTALL_FAILED_NO_MATCHING_ABIS']} (it has {abis or 'none'})")
+        free = int(self.shell("df", "-k", "/data").splitlines()[-1].split()[3]) << 10
+        there = self._digests()
+        missing = tuple(file for file in job.files if there.get(file.name) != file.sha256)
+        needed = sum(file.path.stat().st_size for file in missing) + SPARE
+        if free < needed:
+            raise self._failure(f"it is full: {free >> 20} MB are free, and {needed >> 20} MB are needed")
+        return missing
+
+    def _install(self, job: Job) -> bool:
+        """Whether the app was not there before. The same file is not installed again."""
+        path = self.shell("pm", "path", PACKAGE, check=False).strip().removeprefix("package:").split("\n")[0]
+        if path:
+            there = self.shell("sha256sum", path, check=False).split(" ")[0]
+            if there == digest(job.app)[1]:
+                return False
+        self.adb("install", "-r", str(job.app), seconds=300)
+        if not self.shell("run-as", PACKAGE, "id", check=False):
+            raise self._failure(f"{job.app} is no debug build: nothing can be read of it")
+        return not path
+
+    def _digests(self) -> dict[str, str]:
+        """Name → SHA-256 of what is in the phone's folder."""
+        listed = self.shell(
+            "sh", "-c", f"cd {FOLDER} 2>/dev/null && find . -type f -exec sha256sum {{}} +", check=False
+        )
+        rows = (line.split(None, 1) for line in listed.splitlines() if "./" in line)
+        return {name.strip().removeprefix("./"): digest for digest, name in rows}
+
+    def _push(self, files: Sequence[File], tell: Tell) -> None:
+        if folders := sorted({str(PurePosixPath(FOLDER, file.name).parent) for file in files}):
+            self.shell("mkdir", "-p", *folders)
+        for at, file in enumerate(files):
+            tell(f"{self.names[0]}: file {at + 1} of {len(files)}, {file.name}")
+            self.adb("push", str(file.path), f"{FOLDER}/{file.name}", seconds=600)
+        if files:
+            self.shell("chmod", "-R", "a+rX", FOLDER)
+
+    def _start(self, job: Job) -> None:
+        kinds = {str: "--es", bool: "--ez", int: "--ei"}
+        extras = [
+            word
+            for key, value in job.request(FOLDER).items()
+            for word in (
+                kinds[type(value)],
+                key,
+                str(value).lower() if isinstance(value, bool) else str(value),
+            )
+        ]
+        started = self.shell("am", "start", "-S", "-W", "-n", f"{PACKAGE}/{ENTRY}", *extras)
+        if "Error" in started:
+            raise self._failure(f"the app does not start ({started.strip().splitlines()[-1][:200]})")
+
+    def _wait(self, job: Job, tell: Tell) -> str:
+        """What the app wrote. Raises RuntimeFailure if it ended or hangs."""
+        said, since, ended = "", time.monotonic(), False
+        while True:
+            if text := self._said(f"{job.number}.json"):
+                return text
+            if ended:
+                raise self._failure("the app ended before it had measured (out of memory?): see `adb logcat`")
+            ended = not self.shell("pidof", PACKAGE, check=False).strip()
+            now = self._said("progress.txt").strip()
+            if now != said:
+                said, since = now, time.monotonic()
+                tell(f"{self.names[0]}: {said}")
+            if time.monotonic() - since > QUIET:
+                raise self._failure(f"the app hangs at {said or 'its start'}")
+            time.sleep(POLL)
+
+    def _said(self, name: str) -> str:
+        return self.shell("run-as", PACKAGE, "cat", f"files/{name}", check=False)
+
+    def _remove(self, was_installed: bool) -> None:
+        self.shell("rm", "-rf", FOLDER)
+        if was_installed:
+            self.adb("uninstall", PACKAGE)
+        else:
+            self.shell("am", "force-stop", PACKAGE)
+            self.shell("run-as", PACKAGE, "sh", "-c", "rm -f files/*.json files/progress.txt", check=False)
+
+    def shell(self, *words: str, check: bool = True) -> str:
+        """The phone's shell splits what it is given once more, so the words are quoted for it."""
+        return self.adb("shell", shlex.join(words), check=check)
+
+    def adb(self, *words: str, seconds: float = 60, check: bool = True) -> str:
+        """What adb prints. Raises RuntimeFailure for a phone that is gone; with `check` for every failure."""
+        done = run(["adb", "-s", self.serial, *words], seconds)
+        failed = f"{done.stderr}\n{done.stdout}".strip()
+        if (
+            done.returncode
+            and done.stderr.startswith(("adb: ", "error: "))
+            and any(w in failed for w in GONE)
+        ):
+            raise self._failure(
+                f"the phone is gone ({failed.splitlines()[0][:120]}): connect it, and run the same "
+                f"command: it "
+                "goes on where it was"
+            )
+        if done.returncode and check:
+            known = next((why for sign, why in REFUSALS.items() if sign in failed), "")
+            raise self._failure(
+                known or f"adb {words[0]} failed ({(failed.splitlines() or ['?'])[-1][:200]})"
+            )
+        return "" if done.returncode else done.stdout
+
+    def _failure(self, why: str) -> RuntimeFailure:
+        return RuntimeFailure(f"{self.names[0]} ({self.serial}): {why}")
+
+
+def phones(serial: str = "") -> Sequence[Android]:
+    """Those that are connected, or the one of this serial.
+
+    Raises RuntimeFailure for one that does not trust this computer yet.
+    """
+    if shutil.which("adb") is None:
+        return ()
+    listed = [line.split() for line in run(["adb", "devices"], 30).stdout.splitlines()[1:] if line.strip()]
+    meant = [row for row in listed if serial in ("", row[0])]
+    for name, *state in meant:
+        if state[:1] != ["device"]:
+            raise RuntimeFailure(
+                f"phone {name} is {' '.join(state)}: unlock it, and allow USB debugging for this computer"
+            )
+    return tuple(Android(name, _properties(name)) for name, *_ in meant)
+
+
+def _properties(serial: str) -> dict[str, str]:
+    """All of them: "[ro.product.model]: [Pixel 8]", a line each."""
+    return dict(
+        re.findall(r"^\[([^\]\n]{1,200})\]: \[([^\]\n]{0,500})\]", Android(serial).shell("getprop"), re.M)
+    )
