@@ -24,7 +24,7 @@ from . import llm
 from .study.declaration import About, Run, Tell, Work
 from .tables import Sheet, sheet
 
-UNIFORM = ("int4/64", "int4/32", "int4/16", "int8")
+UNIFORM = ("int8", "int4/16", "int4/32", "int4/64")
 SENTENCES = 40
 PARTS = {"text": "text_tower", "llm": "llm_decoder"}
 
@@ -32,6 +32,7 @@ PARTS = {"text": "text_tower", "llm": "llm_decoder"}
 @dataclass(frozen=True)
 class Settings:
     recipe: Annotated[str, About("the recipe whose text tower and language model are exported")] = "pocket"
+    uniform: Annotated[tuple[str, ...], About("the uniform bits to compare with", quick=("int8",))] = UNIFORM
     parts: Annotated[tuple[str, ...], About("text, llm", choices=tuple(PARTS), quick=("text",))] = tuple(
         PARTS
     )
@@ -92,7 +93,7 @@ def _component(run: Run[Settings], part: str) -> tuple[list[Pair], float | None]
     settings, role = Export(run.settings.recipe, parts=(part,)), PARTS[part]
     inputs = _Inputs(settings, role)
     want, pairs = inputs.of_torch(), list[Pair]()
-    for quant in UNIFORM:
+    for quant in run.settings.uniform:
         run.tell(f"{role}: {quant} everywhere")
         head = ("head", "int8")  # as the exporter has it in int4, too
         uniform = _file(replace(settings, keep=(head, ("", quant))), inputs, want)

@@ -30,6 +30,7 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.cli.console import one_line
 
 from .budget.limits import Limits, parse_sizes
+from .budget.limits import check as check_sizes
 from .errors import ExportError
 from .glosses.sources import found, parse_dictionaries, parse_languages
 from .planning import devices, phone_memory
@@ -86,7 +87,7 @@ def table(manifest: mf.Manifest) -> Table:
         for artifact in (a for a in manifest.artifacts if a.role == component.role):
             parity = artifact.parity
             cosine = "not run" if parity.minimum is None else f"{parity.minimum:.5f} ({parity.threshold:g})"
-            tokens = "" if parity.top1 is None else f"{parity.top1:.1%} ({parity.top1_threshold:.0%})"
+            tokens = _top1(parity)
             out.add_row(
                 *left, artifact.target + _marks(parity), f"{artifact.bytes / 1e6:.1f}", cosine, tokens
             )
@@ -121,6 +122,12 @@ def _legend(manifest: mf.Manifest) -> str:
     return "\n".join(notes)
 
 
+def _top1(parity: mf.Parity) -> str:
+    """A decoder's top-1 agreement, with the least if one is wanted; "" for other components."""
+    wanted = "" if parity.top1_threshold is None else f" ({parity.top1_threshold:.0%})"
+    return "" if parity.top1 is None else f"{parity.top1:.1%}{wanted}"
+
+
 def parity_text(parity: mf.Parity) -> str:
     """One line: the worst cosine and a decoder's top-1 agreement, or the status if the artifact was not run.
 
@@ -129,7 +136,7 @@ def parity_text(parity: mf.Parity) -> str:
     if parity.minimum is None:
         return f"{parity.status}: {parity.executed_by}" if parity.executed_by else parity.status
     text = f"cosine ≥ {parity.minimum:.5f} ({parity.threshold:g})"
-    text += "" if parity.top1 is None else f", top-1 {parity.top1:.1%} ({parity.top1_threshold:.0%})"
+    text += f", top-1 {tokens}" if (tokens := _top1(parity)) else ""
     return f"{text}, {parity.executed_by}" if "MIL" in parity.executed_by or _marks(parity) else text
 
 
@@ -412,6 +419,7 @@ def export(
             _print_plan(settings, chosen_targets, phone, as_json)
             return
         manifest = export_with_bar(settings, chosen_targets, output_dir, jobs, budgets)
+        check_sizes(limits, manifest, chosen_targets)
     print_manifest(manifest, output_dir, as_json)
     if phone is not None:
         _print_fits(

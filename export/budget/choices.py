@@ -14,7 +14,8 @@ from ..recipe import LLM_ROLES
 from ..settings import Settings
 
 LEAST_SHARE = 0.01  # of the component's numbers, from which on a table is worth a choice
-_BLOCKS = ("int4/16", "int4/32", "int4/64", "int4/128")
+BLOCKS = ("/16", "/32", "/64", "/128")
+_BLOCKS = tuple(f"int4{size}" for size in BLOCKS)
 OF_TARGET = {
     "onnx": (*_BLOCKS, "int8", "int8/64", "int8/128", "fp16"),
     "executorch": ("8da4w/32", "8da4w/64", "8da4w/128", "int8", "fp32"),

@@ -204,22 +204,55 @@ def _within(
     options: dict[str, tuple[tuple[search.Option, ...], ...]],
     size: int,
 ) -> dict[str, tuple[int, ...]]:
-    """The best choice for these components together in `size` bytes."""
+    """The best choice for these components together in `size` bytes.
+
+    With blocks of one size only, too: matrices that differ in it share less of what a graph has once for all
+    of a size.
+    """
     together = [matrix for s in searched for matrix in options[s.role]]
-    points, room = search.curve(together), float(size - sum(s.least for s in searched))
-    chosen = points[0].choice
+    smallest = search.curve(together)[0]
+    tried = [_one_size(settings, searched, together, blocks, size) for blocks in ("", *choices.BLOCKS)]
+    best = min((p for p in tried if p is not None), key=lambda p: p.loss, default=smallest)
+    return _divided(best.choice, searched)
+
+
+def _one_size(
+    settings: Settings,
+    searched: tuple[Searched, ...],
+    options: list[tuple[search.Option, ...]],
+    blocks: str,
+    size: int,
+) -> search.Point | None:
+    """The best choice whose blocks have the size `blocks` ("" for any); None if none fits into `size` bytes."""
+    numbers = [_numbers(matrix, blocks) for matrix in options]
+    if not all(numbers):
+        return None
+    some = [[matrix[n] for n in own] for matrix, own in zip(options, numbers, strict=True)]
+    points, room = search.curve(some), float(size - sum(s.least for s in searched))
+    if blocks:  # `least` is of other blocks, so that the room is found from what the smallest takes
+        room = size - _whole(settings, searched, _back(points[0], numbers)) + points[0].bytes
     for _ in range(8):  # what matrices share, such as ONNX's sums of blocks, counts only in the whole
-        point = search.under(together, points, room)
+        point = search.under(some, points, room)
         if point is None:
-            break
-        parts = _divided(point.choice, searched)
-        whole = sum(
-            choices.size(settings, s.role, s.target, s.network, s.keep(parts[s.role])) for s in searched
-        )
-        if whole <= size:
-            return parts
-        room -= whole - size
-    return _divided(chosen, searched)
+            return None
+        excess = _whole(settings, searched, _back(point, numbers)) - size
+        if excess <= 0:
+            return replace(point, choice=_back(point, numbers))
+        room -= excess
+    return None
+
+
+def _numbers(matrix: Sequence[search.Option], blocks: str) -> list[int]:
+    return [n for n, o in enumerate(matrix) if not blocks or "/" not in o.quant or o.quant.endswith(blocks)]
+
+
+def _back(point: search.Point, numbers: list[list[int]]) -> tuple[int, ...]:
+    return tuple(own[n] for own, n in zip(numbers, point.choice, strict=True))
+
+
+def _whole(settings: Settings, searched: tuple[Searched, ...], choice: tuple[int, ...]) -> int:
+    parts = _divided(choice, searched)
+    return sum(choices.size(settings, s.role, s.target, s.network, s.keep(parts[s.role])) for s in searched)
 
 
 def _divided(choice: tuple[int, ...], searched: tuple[Searched, ...]) -> dict[str, tuple[int, ...]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from gamer.runtime.bundle.manifest import Manifest
+
 from ..errors import ExportError
 from ..recipe import ROLES, Threshold
 
@@ -26,6 +28,27 @@ class Limits:
     def given(self) -> bool:
         """Whether bits are to be chosen."""
         return self.total is not None or bool(self.sizes) or self.parity is not None
+
+
+def check(limits: Limits, manifest: Manifest, targets: tuple[str, ...]) -> None:
+    """Raises ExportError for a file, or for all that a target needs, that became larger than its limit."""
+    for artifact in manifest.artifacts:
+        most = dict(limits.sizes).get(artifact.role)
+        if most is not None and artifact.target in targets and artifact.bytes > most:
+            raise ExportError(
+                f"{artifact.role} for {artifact.target} became {artifact.bytes / 1e6:.2f} MB: ask for "
+                f"--max-size {artifact.role}={(2 * most - artifact.bytes) / 1e6:.2f}MB, to stay within "
+                f"{most / 1e6:g} MB"
+            )
+    aside = sum(file.bytes for file in manifest.files)
+    for target in targets if limits.total is not None else ():
+        size = aside + sum(artifact.bytes for artifact in manifest.artifacts if artifact.target == target)
+        size += sum(prefix.bytes for prefix in manifest.prefixes if prefix.target == target)
+        if limits.total is not None and size > limits.total:
+            raise ExportError(
+                f"{target} takes {size / 1e6:.1f} MB: ask for --max-size "
+                f"{(2 * limits.total - size) / 1e6:.1f}MB, to stay within {limits.total / 1e6:g} MB"
+            )
 
 
 def parse_sizes(items: tuple[str, ...]) -> tuple[int | None, tuple[tuple[str, int], ...]]:
