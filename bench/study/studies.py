@@ -56,8 +56,8 @@ STUDIES = {
         Study(
             "bits",
             "bits chosen by matrix beside uniform bits in the same bytes, for MiniLM and SmolLM2 on ONNX",
-            "bits",
-            ("bench/bits.py", "export/budget", "export/quantize", "export/onnx"),
+            "cost.bits",
+            ("bench/cost/bits.py", "export/budget", "export/quantize", "export/onnx"),
             bundles="",
             extra="export",
         ),

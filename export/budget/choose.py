@@ -223,7 +223,7 @@ def _one_size(
     blocks: str,
     size: int,
 ) -> search.Point | None:
-    """The best choice whose blocks have the size `blocks` ("" for any); None if none fits into `size` bytes."""
+    """The best choice with blocks of the size `blocks` ("" for any); None if none fits into `size` bytes."""
     numbers = [_numbers(matrix, blocks) for matrix in options]
     if not all(numbers):
         return None

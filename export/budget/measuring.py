@@ -39,7 +39,7 @@ class Losses:
     def __init__(self, settings: Settings, item: ExportModule) -> None:
         self.module, self._decodes = item.module, isinstance(item.module, DecoderStep)
         if self._decodes:
-            self._inputs: list[Any] = [torch.from_numpy(measure.prose(settings, measure.PROSE_TOKENS))]
+            self._inputs: list[Any] = [measure.prose(settings, measure.PROSE_TOKENS)]
         else:
             self._inputs = fixtures.samples(settings, item, False)
         self._want = [self._outputs(x) for x in self._inputs]
@@ -66,14 +66,20 @@ class Losses:
 
     def _outputs(self, x: Any) -> tuple[FloatArray, ...]:
         """The embedding [n, D]; of a decoder the states [S, H] and the centred logits [S, V]."""
-        with torch.no_grad():
-            if not self._decodes:
-                out = self.module(*(torch.from_numpy(np.ascontiguousarray(part)) for part in x))
-                return (_rows(out[0] if isinstance(out, tuple) else out),)
+        if self._decodes:
             step: Any = self.module
-            states = hidden_states(step, x[None], torch.tensor([len(x)]))[0]
-            logits = step.head(states)
-            return _rows(states), _rows(logits - logits.mean(-1, keepdim=True))
+            states, logits = states_and_logits(step, x)
+            return states, logits - logits.mean(-1, keepdims=True)
+        with torch.no_grad():
+            out = self.module(*(torch.from_numpy(np.ascontiguousarray(part)) for part in x))
+            return (_rows(out[0] if isinstance(out, tuple) else out),)
+
+
+def states_and_logits(step: DecoderStep, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The decoder's states [S, H] and logits [S, V] after each of `embeds` float32 [S, H]."""
+    with torch.no_grad():
+        states = hidden_states(step, torch.from_numpy(embeds)[None], torch.tensor([len(embeds)]))[0]
+        return _rows(states), _rows(step.head(states))
 
 
 def _rows(x: Tensor) -> FloatArray:

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from gamer.index.records import FloatArray
 
-from . import llm
-from .study.declaration import About, Run, Tell, Work
-from .tables import Sheet, sheet
+from ..study.declaration import About, Run, Tell, Work
+from ..tables import Sheet, sheet
 
 UNIFORM = ("int8", "int4/16", "int4/32", "int4/64")
 SENTENCES = 40
+PROSE = Path(__file__).parents[1] / "llm_prose.txt"
 PARTS = {"text": "text_tower", "llm": "llm_decoder"}
 
 
@@ -133,7 +133,7 @@ class _Inputs:
         from gamer.export.components import components
 
         tokenizer = Tokenizer.from_str(components.llm_tokenizer(self.settings)[0])
-        return np.array(tokenizer.encode(llm.prose()).ids)[: self.settings.slots - 64]
+        return np.array(tokenizer.encode(PROSE.read_text(encoding="utf-8")).ids)[: self.settings.slots - 64]
 
     def _sentences(self) -> list[tuple[NDArray[Any], ...]]:
         from tokenizers import Tokenizer
@@ -142,25 +142,18 @@ class _Inputs:
 
         tokenizer = Tokenizer.from_str(components.text_tokenizer(self.settings))
         none = np.zeros_like(fixtures.samples(self.settings, self.item, False)[0][2])
-        texts = re.split(r"(?<=[.!?]) ", " ".join(llm.prose().split()))[:SENTENCES]
+        texts = re.split(r"(?<=[.!?]) ", " ".join(PROSE.read_text(encoding="utf-8").split()))[:SENTENCES]
         rows = (np.array([tokenizer.encode(text).ids], np.int64) for text in texts)
         return [(ids, np.ones_like(ids), none) for ids in rows]
 
     def of_torch(self) -> Outputs:
-        import torch
-
+        from gamer.export.budget.measuring import states_and_logits
         from gamer.export.components.components import reference
-        from gamer.export.networks.sequence import hidden_states
 
         if self.role == "llm_decoder":
             step: Any = self.item.module
-            calibration, unseen = self._embeds()
-            with torch.no_grad():
-                states = [
-                    hidden_states(step, torch.from_numpy(x)[None], torch.tensor([len(x)]))[0]
-                    for x in (calibration, unseen)
-                ]
-                return states[0].numpy(), states[1].numpy(), step.head(states[1]).numpy()
+            (calibration, _), (unseen, logits) = (states_and_logits(step, x) for x in self._embeds())
+            return calibration, unseen, logits
         rows = [[reference(self.item.module, x)[0] for x in inputs] for inputs in self._texts()]
         return np.concatenate(rows[0]), np.concatenate(rows[1]), None
 
