@@ -187,18 +187,18 @@ def _decide(settings: Settings, limits: Limits, searched: tuple[Searched, ...], 
     chosen = {s.role: curves[s.role][-1].choice for s in searched}
     for s in searched:
         if (asked := dict(limits.sizes).get(s.role)) is not None:
-            chosen |= _within(settings, (s,), options, asked)
+            chosen |= within(settings, (s,), options, asked)
     if limits.total is not None:
         free = tuple(s for s in searched if s.role not in dict(limits.sizes))
         bound = (s for s in searched if s.role in dict(limits.sizes))
         taken = sum(
             choices.size(settings, s.role, s.target, s.network, s.keep(chosen[s.role])) for s in bound
         )
-        chosen |= _within(settings, free, options, limits.total - fixed - taken)
+        chosen |= within(settings, free, options, limits.total - fixed - taken)
     return [Decided(s, options[s.role], curves[s.role], chosen[s.role]) for s in searched]
 
 
-def _within(
+def within(
     settings: Settings,
     searched: tuple[Searched, ...],
     options: dict[str, tuple[tuple[search.Option, ...], ...]],

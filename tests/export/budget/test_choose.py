@@ -16,6 +16,8 @@ pytest.importorskip("transformers", reason="needs the export extra")
 from click.testing import CliRunner, Result
 from torch import nn
 
+from gamer.export.budget import choices, choose, search
+from gamer.export.budget.measuring import states_and_logits
 from gamer.export.budget.simulation import simulated
 from gamer.export.bundle import workers
 from gamer.export.cli import export
@@ -23,6 +25,7 @@ from gamer.export.components import components, fixtures
 from gamer.export.components.components import reference
 from gamer.export.onnx import to_onnx
 from gamer.export.parity import measure
+from gamer.export.planning import networks
 from gamer.export.settings import Settings
 from gamer.export.target_options import TargetOptions
 from gamer.runtime.backends import open_session
@@ -83,23 +86,15 @@ def test_a_simulated_decoder_computes_what_the_file_does(quant: str, tmp_path: P
     source = str(tiny.TINY["qwen2"](tmp_path / "model"))
     settings = Settings("llm", sources=(("llm", source),))
     item = components.build(settings, "llm_decoder", "fp32")
-    embeds, states = measure.prose(settings, 40), []
-    driver: Any = open_decoder(written(item, settings, quant, tmp_path), components.language(settings))
+    embeds, language = measure.prose(settings, 40), components.language(settings)
+    assert language is not None
+    driver: Any = open_decoder(written(item, settings, quant, tmp_path), language)
     driver.reset()
-    states.append(driver.forward(embeds)[1])
-    for change in (lambda: None, lambda: simulate(item, quant)):
-        change()
-        states.append(of_torch(item.module, embeds))
-    got, exact, want = states
+    got = driver.forward(embeds)[1]
+    exact, _ = states_and_logits(item.module, embeds)
+    simulate(item, quant)
+    want, _ = states_and_logits(item.module, embeds)
     assert np.linalg.norm(got - want) < 0.2 * np.linalg.norm(got - exact) + 1e-4
-
-
-def of_torch(module: Any, embeds: Any) -> Any:
-    from gamer.export.networks.sequence import hidden_states
-
-    with torch.no_grad():
-        x = torch.from_numpy(embeds)
-        return hidden_states(module, x[None], torch.tensor([len(x)]))[0].numpy()
 
 
 @pytest.fixture
@@ -159,3 +154,29 @@ def test_what_cannot_be_met_is_one_line_with_the_nearest(
     assert done.exit_code == 1
     assert re.search(line, done.output), done.output
     assert not (tmp_path / "out").exists()
+
+
+def test_a_choice_never_loses_to_uniform_bits_of_as_many_bytes(tmp_path: Path) -> None:
+    """Of weights that lie on a grid of blocks of 32, other blocks lose more, and cost what all share once."""
+    settings = Settings("llm", sources=(("llm", str(tiny.TINY["qwen2"](tmp_path / "model"))),))
+    network = dict(networks.networks(settings))["llm_decoder"]()
+    tensors = choices.tensors(settings, "llm_decoder", "onnx", network)
+    losses = {"int4/32": 1e-6, "int8": 2e-6, "fp16": 1e-9}
+    options = tuple(
+        tuple(
+            search.Option(q, b - t.bytes[0], losses.get(q, 1e-4))
+            for q, b in zip(t.quants, t.bytes, strict=True)
+        )
+        for t in tensors
+    )
+
+    def size(choice: tuple[int, ...]) -> int:
+        keep = tuple((t.name, t.quants[n]) for t, n in zip(tensors, choice, strict=True))
+        return choices.size(settings, "llm_decoder", "onnx", network, keep)
+
+    searched = choose.Searched("llm_decoder", "onnx", network, tensors, size((0,) * len(tensors)), None)
+    uniform = tuple(t.quants.index("int4/32") for t in tensors)
+    chosen = choose.within(settings, (searched,), {"llm_decoder": options}, size(uniform))["llm_decoder"]
+    assert size(chosen) <= size(uniform)
+    lost = (sum(o[n].loss for o, n in zip(options, c, strict=True)) for c in (chosen, uniform))
+    assert next(lost) <= next(lost)
