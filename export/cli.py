@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import (
@@ -28,6 +29,8 @@ from rich.table import Table
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.cli.console import one_line
 
+from .budget.limits import Limits, parse_sizes
+from .budget.limits import check as check_sizes
 from .errors import ExportError
 from .glosses.sources import found, parse_dictionaries, parse_languages
 from .graphs.files import WHY
@@ -41,6 +44,7 @@ from .settings import (
     ONNX_FORMATS,
     Settings,
     parse_bars,
+    parse_common,
     parse_keep,
     parse_parts,
     parse_sources,
@@ -85,7 +89,7 @@ def table(manifest: mf.Manifest) -> Table:
         for artifact in (a for a in manifest.artifacts if a.role == component.role):
             parity = artifact.parity
             cosine = "not run" if parity.minimum is None else f"{parity.minimum:.5f} ({parity.threshold:g})"
-            tokens = "" if parity.top1 is None else f"{parity.top1:.1%} ({parity.top1_threshold:.0%})"
+            tokens = _top1(parity)
             out.add_row(
                 *left, artifact.target + _marks(parity), f"{artifact.bytes / 1e6:.1f}", cosine, tokens
             )
@@ -122,6 +126,12 @@ def _legend(manifest: mf.Manifest) -> str:
     return "\n".join(notes)
 
 
+def _top1(parity: mf.Parity) -> str:
+    """A decoder's top-1 agreement, with the least if one is wanted; "" for other components."""
+    wanted = "" if parity.top1_threshold is None else f" ({parity.top1_threshold:.0%})"
+    return "" if parity.top1 is None else f"{parity.top1:.1%}{wanted}"
+
+
 def parity_text(parity: mf.Parity) -> str:
     """One line: the worst cosine and a decoder's top-1 agreement, or the status if the artifact was not run.
 
@@ -130,7 +140,7 @@ def parity_text(parity: mf.Parity) -> str:
     if parity.minimum is None:
         return f"{parity.status}: {parity.executed_by}" if parity.executed_by else parity.status
     text = f"cosine ≥ {parity.minimum:.5f} ({parity.threshold:g})"
-    text += "" if parity.top1 is None else f", top-1 {parity.top1:.1%} ({parity.top1_threshold:.0%})"
+    text += f", top-1 {tokens}" if (tokens := _top1(parity)) else ""
     return f"{text}, {parity.executed_by}" if "MIL" in parity.executed_by or _marks(parity) else text
 
 
@@ -192,14 +202,14 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     type=click.Choice(("none", *QUANTS)),
     default="int8",
     show_default=True,
-    help="none: as --dtype says.",
+    help="none: fp32.",
 )
 @click.option(
-    "--dtype",
-    type=click.Choice(("fp32", "fp16")),
-    default="fp32",
-    show_default=True,
-    help="Weights that --quant none leaves.",
+    "--max-size",
+    multiple=True,
+    metavar="[ROLE=]SIZE",
+    help="Choose each matrix's bits for the best parity in so many bytes: 300MB for all that one target "
+    "needs, ROLE=90MB for a component; repeat for more.",
 )
 @click.option(
     "--group-size", type=int, default=32, show_default=True, help="Weights that share a scale in int4."
@@ -208,14 +218,16 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     "--keep",
     default="",
     metavar="NAMES=QUANT",
-    help="Tensors that get another quantization, e.g. qkv,head=int8.",
+    help="Tensors that get another quantization, e.g. qkv,head=int8,text_tower/up=int4/64.",
 )
 @click.option(
+    "--min-parity",
     "--threshold",
     "bars",
     multiple=True,
-    metavar="ROLE=COSINE[/TOP1]",
-    help="The least parity of a component, instead of the one for its quantization; repeat for more.",
+    metavar="[ROLE=]COSINE[/TOP1]",
+    help="The least parity: of a component, instead of the one for its quantization; without ROLE, choose "
+    "each matrix's bits to reach it in the fewest bytes; repeat for more.",
 )
 @click.option(
     "--max-seq-len",
@@ -325,7 +337,7 @@ def export(
     targets: str,
     parts: str,
     quant: str,
-    dtype: str,
+    max_size: tuple[str, ...],
     group_size: int,
     keep: str,
     bars: tuple[str, ...],
@@ -358,6 +370,7 @@ def export(
     \b
     gamer export pocket -o out/pocket
     gamer export -m ./my-clip --quant int4 --targets onnx,coreml -o out/clip
+    gamer export pocket --max-size 160MB --targets onnx -o out/small
     gamer export gamer-qwen2-1.5b --weights random:0 --quant int4 --dry-run -o out/full
     """
     from .bundle import write
@@ -374,9 +387,11 @@ def export(
     with one_line("export", extra="export", interrupted=on_interrupt):
         name = _recipe(recipe, model, trust_pickle)
         dictionaries = parse_dictionaries(dictionary_files)
+        total, sizes = parse_sizes(max_size)
+        limits = Limits(total, sizes, parse_common(bars))
         settings = Settings(
             recipe=name,
-            quant=dtype if quant == "none" else quant,
+            quant="fp32" if quant == "none" else quant,
             sources=parse_sources(name, model, weights),
             keep=parse_keep(keep),
             group_size=group_size,
@@ -390,17 +405,25 @@ def export(
             calibrate=calibrate,
             executorch_backend=executorch_backend,
             parts=parse_parts(parts),
-            bars=parse_bars(bars),
+            bars=parse_bars(tuple(bar for bar in bars if "=" in bar)),
             languages=parse_languages(languages, dictionaries),
             dictionaries=dictionaries,
         )
         if languages.strip() == "installed":
             ERR.print(found(settings.languages), highlight=False, soft_wrap=True)
+        budgets: tuple[mf.Budget, ...] = ()
+        if limits.given:
+            if click.get_current_context().get_parameter_source("quant") is ParameterSource.COMMANDLINE:
+                raise ExportError(
+                    f"--quant {quant}: --max-size and --min-parity choose the bits: leave it out"
+                )
+            settings, budgets = _choose_bits(settings, chosen_targets, limits, jobs)
         phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         if dry_run:
             _print_plan(settings, chosen_targets, phone, as_json)
             return
-        manifest = export_with_bar(settings, chosen_targets, output_dir, jobs)
+        manifest = export_with_bar(settings, chosen_targets, output_dir, jobs, budgets)
+        check_sizes(limits, manifest, chosen_targets)
     print_manifest(manifest, output_dir, as_json)
     if phone is not None:
         _print_fits(
@@ -410,7 +433,13 @@ def export(
         )
 
 
-def export_with_bar(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int) -> mf.Manifest:
+def export_with_bar(
+    settings: Settings,
+    targets: tuple[str, ...],
+    out: Path,
+    jobs: int,
+    budgets: tuple[mf.Budget, ...] = (),
+) -> mf.Manifest:
     """write.export with a progress bar, and a line for each finished artifact, on stderr."""
     from .bundle import write
 
@@ -432,7 +461,39 @@ def export_with_bar(settings: Settings, targets: tuple[str, ...], out: Path, job
                     soft_wrap=True,
                 )
 
-        return write.export(settings, targets, out, jobs, report)
+        return write.export(settings, targets, out, jobs, report, budgets)
+
+
+def _choose_bits(
+    settings: Settings, targets: tuple[str, ...], limits: Limits, jobs: int
+) -> tuple[Settings, tuple[mf.Budget, ...]]:
+    """Searches for the bits within the limits, and prints what they were chosen from, and the choice."""
+    from .budget import keeping
+    from .budget.choose import choose
+
+    with bar() as progress:
+        task = progress.add_task("bits of each matrix", total=None)
+
+        def tell(text: str) -> None:
+            progress.update(task, description=text)
+            if not progress.console.is_terminal:
+                progress.console.print(f"  {text}", highlight=False, soft_wrap=True)
+
+        settings, budgets = choose(settings, targets, limits, jobs, tell)
+    for budget in budgets:
+        ERR.print(_curve(budget))
+    ERR.print(f"the same bits again: --keep {keeping.text(settings.keep)}", highlight=False, soft_wrap=True)
+    return settings, budgets
+
+
+def _curve(budget: mf.Budget) -> Table:
+    """The Pareto curve of a component, its choice and uniform bits, by bytes."""
+    out = _narrow(f"{budget.role} for {budget.target}: bits by matrix", "quantization", "MB", "1 - cosine")
+    points = sorted((*budget.curve[::4], *budget.uniform, budget.chosen), key=lambda p: (p.bytes, -p.loss))
+    for p in points:
+        name = "chosen, simulated" if p is budget.chosen else p.quant or "by matrix"
+        out.add_row(name, f"{p.bytes / 1e6:.1f}", f"{p.loss:.2g}")
+    return out
 
 
 def _recipe(recipe: str | None, model: str | None, trust_pickle: bool) -> str:

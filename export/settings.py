@@ -19,6 +19,7 @@ from .recipe import (
     PARTS,
     QUANTS,
     ROLES,
+    TARGETS,
     Recipe,
     Threshold,
     WeightsRules,
@@ -40,17 +41,17 @@ class Settings:
 
     `quant`: the requested quantization; a recipe may replace it for a role (`quant_of`). `sources`: (part,
     source) pairs, see checkpoints/checkpoint.py. `keep`: (part of a tensor's name, quantization) pairs that
-    override `quant`. `group_size`: weights that share a scale in int4. `max_seq`: cache slots of the decoder,
-    0 for the recipe's. `image_input`: "prepared" (float pixels of the tower's size) or "any" (uint8 RGB of
-    any size, resized in the graph; ONNX only). `coreml_cache`: how the Core ML decoder passes its cache, as
-    "tensors" (inputs and outputs) or as "state" (see coreml/stateful.py). `onnx_format`: the file format of
-    the target "onnx"; "ort" is ONNX Runtime's flatbuffer. `opset`: the ONNX operator set.
+    override `quant`; see parse_keep. `group_size`: weights that share a scale in int4. `max_seq`: cache slots
+    of the decoder, 0 for the recipe's. `image_input`: "prepared" (float pixels of the tower's size) or "any"
+    (uint8 RGB of any size, resized in the graph; ONNX only). `coreml_cache`: how the Core ML decoder passes
+    its cache, as "tensors" (inputs and outputs) or as "state" (see coreml/stateful.py). `onnx_format`: the
+    file format of the target "onnx"; "ort" is ONNX Runtime's flatbuffer. `opset`: the ONNX operator set.
     `deployment_target`: the oldest system that Core ML programs run on. `calibrate`: a folder of photographs
     for static int8, "" for those that packages contain. `executorch_backend`: the backend that ExecuTorch
-    lowers to. `parts`: the requested parts of the recipe; empty for the usual ones. `bars`: (role,
-    its least parity) pairs that override the thresholds of recipe and quantization. `languages`: the codes of
-    those whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that
-    replace the installed ones (glosses/sources.py).
+    lowers to. `parts`: the requested parts of the recipe; empty for the usual ones. `bars`: (role, its least
+    parity) pairs that override the thresholds of recipe and quantization. `languages`: the codes of those
+    whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that replace
+    the installed ones (glosses/sources.py).
     """
 
     recipe: str
@@ -157,10 +158,14 @@ class Settings:
         packaged = None if self.source("llm") else self.model("llm")
         return PACKAGED.get(packaged or "", NO_RULES)
 
-    @property
-    def overrides(self) -> tuple[tuple[str, str], ...]:
-        """(part of a tensor's name, quantization) pairs: the command's first, then the recipe's."""
-        return *self.keep, *self.weights_rules.keep.get(self.quant, ())
+    def overrides_of(self, role: str, target: str) -> tuple[tuple[str, str], ...]:
+        """(part of a tensor's name, quantization) pairs of a component: the command's, then the recipe's.
+
+        Those of the command that name another component or target are left out, and the names of this one
+        are taken off.
+        """
+        own = ((without_place(name), quant) for name, quant in self.keep if concerns(name, role, target))
+        return *own, *self.weights_rules.keep.get(self.quant, ())
 
     def threshold(self, quant: str, role: str) -> Threshold:
         """The parity that `role` must reach in `quant`: the user's, else that of weights, recipe or `quant`.
@@ -265,13 +270,42 @@ def parse_parts(text: str) -> tuple[str, ...]:
 
 
 def parse_keep(text: str) -> tuple[tuple[str, str], ...]:
-    """ "qkv,head=int8" → (("qkv", "int8"), ("head", "int8")). Raises ExportError."""
-    if not text:
-        return ()
-    names, equals, quant = text.rpartition("=")
-    if not equals or quant not in QUANTS or not all(n.isidentifier() for n in names.split(",")):
+    """ "qkv,head=int8,down=int4/64" → (("qkv", "int8"), ("head", "int8"), ("down", "int4/64")).
+
+    A name may have the component, and before it the target, that it is meant for: "onnx/text_tower/up".
+    Raises ExportError.
+    """
+    pairs, waiting = list[tuple[str, str]](), list[str]()
+    for item in text.split(",") if text else ():
+        name, equals, quant = item.partition("=")
+        waiting.append(name)
+        if equals:
+            pairs += [(each, quant) for each in waiting]
+            waiting = []
+    if waiting or not all(_is_name(name) and _is_quant(quant) for name, quant in pairs):
         raise ExportError(f"{text!r}: say which tensors keep which quantization, as in --keep qkv,head=int8")
-    return tuple((name, quant) for name in names.split(","))
+    return tuple(pairs)
+
+
+def _is_name(name: str) -> bool:
+    *place, last = name.split("/")
+    inside = all(part.isidentifier() or part.isdecimal() for part in last.split("."))
+    return inside and all(part in (*TARGETS, *ROLES) for part in place)
+
+
+def _is_quant(quant: str) -> bool:
+    name, slash, size = quant.partition("/")
+    return name in (*QUANTS, "8da4w") and (not slash or size in map(str, GROUP_SIZES))
+
+
+def concerns(name: str, role: str, target: str) -> bool:
+    """Whether a name of --keep is meant for a component, of which it may say role and target."""
+    return set(name.split("/")[:-1]) <= {role, target}
+
+
+def without_place(name: str) -> str:
+    """A name of --keep without the component and the target before it: "text_tower/up" → "up"."""
+    return name.rpartition("/")[2]
 
 
 def parse_bars(items: tuple[str, ...]) -> tuple[tuple[str, Threshold], ...]:
@@ -281,17 +315,27 @@ def parse_bars(items: tuple[str, ...]) -> tuple[tuple[str, Threshold], ...]:
         role, _, text = item.partition("=")
         if role not in ROLES:
             raise ExportError(f"--threshold {item}: no component {role!r}; choose from: {', '.join(ROLES)}")
-        try:
-            numbers = [float(part) for part in text.split("/")]
-        except ValueError:
-            numbers = []
-        if not 1 <= len(numbers) <= 2 or not all(0 < x <= 1 for x in numbers):
-            raise ExportError(
-                f"--threshold {item}: must be a cosine above 0 and at most 1, for a decoder also a share "
-                "of likeliest tokens, as in llm_decoder=0.9/0.8"
-            )
-        bars[role] = Threshold(*numbers)
+        bars[role] = _bar(item, text)
     return tuple(bars.items())
+
+
+def parse_common(items: tuple[str, ...]) -> Threshold | None:
+    """The last of `items` that names no component, "0.995" or "0.9/0.8"; None without one."""
+    common = [item for item in items if "=" not in item]
+    return _bar(common[-1], common[-1]) if common else None
+
+
+def _bar(item: str, text: str) -> Threshold:
+    try:
+        numbers = [float(part) for part in text.split("/")]
+    except ValueError:
+        numbers = []
+    if not 1 <= len(numbers) <= 2 or not all(0 < x <= 1 for x in numbers):
+        raise ExportError(
+            f"--threshold {item}: must be a cosine above 0 and at most 1, for a decoder also a share "
+            "of likeliest tokens, as in llm_decoder=0.9/0.8"
+        )
+    return Threshold(*numbers)
 
 
 def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

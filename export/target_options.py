@@ -13,10 +13,11 @@ from .settings import Settings
 class TargetOptions:
     """The options that every writer takes; some concern a single target.
 
-    `keep`: (part of a tensor's name, its quantization) pairs. `group`: weights that share a scale in 4 bits.
-    `resize`: if given, the image tower takes uint8 RGB of any size and applies this preprocessing in its own
-    graph; ONNX only. `cache`: how a Core ML decoder passes its cache, "tensors" or "state". `opset`: the ONNX
-    operator set. `ios`: the oldest system that Core ML programs run on. `backend`: the ExecuTorch backend.
+    `keep`: (part of a tensor's name, its quantization) pairs, those of this component. `group`: weights that
+    share a scale in 4 bits. `resize`: if given, the image tower takes uint8 RGB of any size and applies this
+    preprocessing in its own graph; ONNX only. `cache`: how a Core ML decoder passes its cache, "tensors" or
+    "state". `opset`: the ONNX operator set. `ios`: the oldest system that Core ML programs run on. `backend`:
+    the ExecuTorch backend.
     """
 
     keep: tuple[tuple[str, str], ...] = ()
@@ -31,11 +32,13 @@ class TargetOptions:
 DEFAULT = TargetOptions()
 
 
-def target_options(settings: Settings, preprocessing: Preprocessing | None) -> TargetOptions:
-    """The writers' options of these settings; `preprocessing`: of the image tower, if there is one."""
+def target_options(
+    settings: Settings, preprocessing: Preprocessing | None, role: str, target: str
+) -> TargetOptions:
+    """The writers' options of a component; `preprocessing`: of the image tower, if there is one."""
     resize = preprocessing if settings.image_input == "any" else None
     return TargetOptions(
-        keep=settings.overrides,
+        keep=settings.overrides_of(role, target),
         group=settings.group_size,
         resize=resize,
         cache=settings.coreml_cache,

@@ -21,7 +21,7 @@ from gamer.runtime.search.explain import day
 
 from ..files import write_atomically
 from ..published import LATENCY_NOTE, beside
-from .result_plots import Document, draw
+from .result_plots import Document, bits, draw
 
 THUMB = 240
 MAX_BYTES = 256 << 20
@@ -104,6 +104,7 @@ def write(
             manifests=manifests,
             docs=by_kind,
             plots=draw(by_kind),
+            bits=bits,
             searches=[shown(a) for a in answers],
             layers=LAYERS,
             beside=beside,

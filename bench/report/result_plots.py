@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gamer.runtime.bundle.manifest import Budget
 from gamer.runtime.search.answer import LAYERS
 
 from .plots import Series, axis, bars, chart
@@ -156,3 +157,18 @@ def _phones(d: Document) -> str:
             )
             rows.append((f"{t['device']}, {t['bundle']}", [rules, max(float(t["cpu_ms"]) - rules, 0.0)]))
     return bars("Predicted milliseconds of a query on phones", rows, ("text tower", "language model"), "ms")
+
+
+def bits(budget: Budget) -> str:
+    """The Pareto curve that a component's bits were chosen from, with uniform bits and the choice."""
+    curve = tuple((p.bytes / 1e6, p.loss) for p in budget.curve)
+    uniform = tuple((p.bytes / 1e6, p.loss) for p in budget.uniform)
+    names = tuple(p.quant for p in budget.uniform)
+    chosen = ((budget.chosen.bytes / 1e6, budget.chosen.loss),)
+    every = (*curve, *uniform, *chosen)
+    x = axis("MB", [megabytes for megabytes, _ in every], False)
+    y = axis("1 - cosine", [loss for _, loss in every], True)
+    clouds = [Series("uniform bits", uniform, names), Series("chosen", chosen)]
+    return chart(
+        f"{budget.role} for {budget.target}: bits by matrix", x, y, [Series("by matrix", curve)], clouds
+    )

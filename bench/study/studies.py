@@ -54,6 +54,14 @@ STUDIES = {
             data="?",
         ),
         Study(
+            "bits",
+            "bits chosen by matrix beside uniform bits in the same bytes, for MiniLM and SmolLM2 on ONNX",
+            "cost.bits",
+            ("bench/cost/bits.py", "export/budget", "export/quantize", "export/onnx"),
+            bundles="",
+            extra="export",
+        ),
+        Study(
             "calibrate",
             "calibrates δ and the ranking's weights of a bundle, and writes them if other users gain",
             "retrieval.calibrate",

@@ -88,11 +88,19 @@ def parse_targets(text: str) -> tuple[str, ...]:
     return tuple(t for t in TARGETS if t in wanted)
 
 
-def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, report: Report) -> mf.Manifest:
+def export(
+    settings: Settings,
+    targets: tuple[str, ...],
+    out: Path,
+    jobs: int,
+    report: Report,
+    budgets: tuple[mf.Budget, ...] = (),
+) -> mf.Manifest:
     """Exports to the directory `out` and returns the manifest. An up-to-date bundle is only checked.
 
-    `report` is called with a line of progress, and with the artifact when one is finished. Raises ExportError
-    for missing weights, parity below its threshold and an `out` that is not a bundle, and BundleError.
+    `budgets`: what the bits of `settings` were chosen from, for the manifest. `report` is called with a line
+    of progress, and with the artifact when one is finished. Raises ExportError for missing weights, parity
+    below its threshold and an `out` that is not a bundle, and BundleError.
     """
     from ..planning import limits
 
@@ -100,7 +108,7 @@ def export(settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, r
         report(f"{NOTE}{line}", None)
     out = out.resolve()
     with _only_one(out):
-        return _export(settings, targets, out, jobs, report)
+        return _export(settings, targets, out, jobs, report, budgets)
 
 
 @contextlib.contextmanager
@@ -124,7 +132,12 @@ def _only_one(out: Path) -> Iterator[None]:
 
 
 def _export(
-    settings: Settings, targets: tuple[str, ...], out: Path, jobs: int, report: Report
+    settings: Settings,
+    targets: tuple[str, ...],
+    out: Path,
+    jobs: int,
+    report: Report,
+    budgets: tuple[mf.Budget, ...],
 ) -> mf.Manifest:
     from ..glosses import tables
 
@@ -159,6 +172,7 @@ def _export(
             artifacts = tuple(m.artifact for m in exported)
             told, step = partial(_note, report), partial(_step, report)
             manifest = contents.finish(settings, parts, artifacts, stage, tools, told, step)
+        manifest = replace(manifest, budgets=budgets or (existing.budgets if existing else ()))
         (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
         _remove_unlisted(stage, manifest)
         mf.check(stage, manifest)
@@ -406,7 +420,7 @@ def run_task(task: Task) -> ExportedArtifact:
                 components.language(settings),
                 samples,
                 aside,
-                target_options(settings, components.preprocessing(settings)),
+                target_options(settings, components.preprocessing(settings), task.role, task.target),
             )
             inputs, outputs = writer.write(*arguments)
             del arguments

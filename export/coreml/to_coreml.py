@@ -215,20 +215,23 @@ def _pipeline(policy: QuantizationPolicy, parameters: dict[str, str]) -> Any:
     block_weights.register()
     pipeline = ct.PassPipeline.DEFAULT
     overrides = {
-        constant: quant
+        constant: (quant, group)
         for name, path in parameters.items()
-        if (quant := policy.of(path)) != policy.quant
+        for quant, group in [(policy.of(path), policy.group_of(path))]
+        if (quant, group) != (policy.quant, policy.group)
         for constant in (name, f"{name}_to_fp16")
     }
     table = "int8" if policy.quant == "int4" else policy.quant
     for name in dict.fromkeys(
-        PASSES[quant][0] for quant in (policy.quant, table, *overrides.values()) if quant in PASSES
+        PASSES[quant][0]
+        for quant in (policy.quant, table, *(quant for quant, _ in overrides.values()))
+        if quant in PASSES
     ):
         everywhere, tables = (_config(name, quant, policy.group) for quant in (policy.quant, table))
         config = OptimizationConfig(
             everywhere,
             {"gather": tables},
-            {constant: _config(name, quant, policy.group) for constant, quant in overrides.items()},
+            {constant: _config(name, quant, group) for constant, (quant, group) in overrides.items()},
         )
         pipeline.append_pass(name)
         pipeline.set_options(name, {"config": config})

@@ -137,7 +137,7 @@ def quantized(
     )
     for name, linear in module.named_modules():
         if isinstance(linear, nn.Linear) and (chosen := policy.of(f"{name}.weight")) in ("int8", "8da4w"):
-            _quantize(linear, name, chosen, options.group)
+            quantize_linear(linear, name, chosen, policy.group_of(f"{name}.weight"))
     return module
 
 
@@ -146,7 +146,7 @@ def _shared_copy(module: nn.Module) -> nn.Module:
     return copy.deepcopy(module, {id(t): t for t in (*module.parameters(), *module.buffers())})
 
 
-def _quantize(linear: nn.Linear, name: str, quant: str, group: int) -> None:
+def quantize_linear(linear: nn.Linear, name: str, quant: str, group: int) -> None:
     """Quantizes the matrix in place. Raises ExportError for an unsuitable group size."""
     from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
     from torchao.quantization.granularity import PerAxis, PerGroup

@@ -93,7 +93,7 @@ def head(g: GraphWriter, normed: str, weight: Tensor) -> None:
         return
     blocks = g.node(
         "Reshape",
-        [rows, g.constant("in_blocks", np.array([0, 0, -1, g.scheme.group], np.int64))],
+        [rows, g.constant("in_blocks", np.array([0, 0, -1, g.scheme.group_of("head")], np.int64))],
         ["last_blocks"],
     )
     peak = g.node(

@@ -27,8 +27,8 @@ from gamer.index.records import FloatArray
 from gamer.runtime.bundle.manifest import TensorSpec
 
 from ..errors import ExportError
-from ..quantize.block_codes import affine_blocks, nearest_blocks, pack_nibbles, quantize_blocks
-from ..quantize.quantization_policy import override_for
+from ..quantize.block_codes import Blocks4, affine_blocks, nearest_blocks, pack_nibbles, quantize_blocks
+from ..quantize.quantization_policy import group_for, override_for, split
 
 MS = "com.microsoft"
 QUANTS = ("fp32", "fp16", "int8", "int4")
@@ -46,9 +46,10 @@ class Scheme:
     """How matrices are quantized.
 
     `group`: the number of weights that share a scale (int8, int4). `keep`: pairs (part of a matrix's name,
-    quantization), of which the first that matches a name applies; the output matrix "head" is int8 in int4
-    models unless a pair matches it. `opset`: the graph's opset version. From OPSET on, the operators used
-    here have changed only in the types that they accept; parity runs the graph that was written.
+    quantization, "int4/64" with a number of its own), of which the first that matches a name applies; the
+    output matrix "head" is int8 in int4 models unless a pair matches it. `opset`: the graph's opset version.
+    From OPSET on, the operators used here have changed only in the types that they accept; parity runs the
+    graph that was written.
     """
 
     quant: str
@@ -57,19 +58,24 @@ class Scheme:
     opset: int = OPSET
 
     def __post_init__(self) -> None:
-        for quant in (self.quant, *(quant for _, quant in self.keep)):
+        pairs = (split(quant, self.group) for _, quant in self.keep)
+        for quant, group in ((self.quant, self.group), *pairs):
             if quant not in QUANTS:
                 raise ExportError(
                     f"unknown quantization {quant!r} of a language model; choose one of: {', '.join(QUANTS)}"
                 )
-        if self.group not in GROUPS:
-            raise ExportError(f"group size {self.group}: ONNX Runtime knows {', '.join(map(str, GROUPS))}")
+            if group not in GROUPS:
+                raise ExportError(f"group size {group}: ONNX Runtime knows {', '.join(map(str, GROUPS))}")
 
     def of(self, name: str) -> str:
         """The quantization of the matrix called `name`."""
         if override := override_for(self.keep, name):
-            return override
+            return split(override, self.group)[0]
         return "int8" if (name, self.quant) == ("head", "int4") else self.quant
+
+    def group_of(self, name: str) -> int:
+        """The number of weights that share a scale in the matrix called `name`."""
+        return group_for(self.keep, name, self.group)
 
 
 class GraphWriter:
@@ -143,14 +149,15 @@ class GraphWriter:
         matrix, quant = weight.detach().numpy(), self.scheme.of(name)
         if quant in ("fp32", "fp16"):
             return self._plain(x, matrix, name, quant, bias)
-        if matrix.shape[1] % self.scheme.group:
+        group = self.scheme.group_of(name)
+        if matrix.shape[1] % group:
             raise ExportError(
-                f"{name}: {matrix.shape[1]} columns must be a multiple of group size {self.scheme.group}: "
+                f"{name}: {matrix.shape[1]} columns must be a multiple of group size {group}: "
                 "choose a smaller group"
             )
         if quant == "int4":
             return self._linear4(x, matrix, name, bias)
-        parts = [quantize_blocks(rows, self.scheme.group) for rows in _chunks(matrix)]
+        parts = [quantize_blocks(rows, group) for rows in _chunks(matrix)]
         codes, scales = (np.concatenate([part[i] for part in parts]) for i in range(2))
         return self._product(
             x, name, 8, np.asarray(codes, np.uint8), np.asarray(scales, np.float32), None, bias
@@ -168,9 +175,10 @@ class GraphWriter:
         return self.node("Add", [product, self.constant(f"{name}.bias", bias.detach().numpy())], [name])
 
     def _linear4(self, x: str, matrix: FloatArray, name: str, bias: Tensor | None) -> str:
-        parts = [self._blocks4(rows) for rows in _chunks(matrix)]
+        group = self.scheme.group_of(name)
+        parts = [_packed(corrected_blocks(rows, group)) for rows in _chunks(matrix)]
         codes, scales, zeros = (np.concatenate(column) for column in zip(*parts, strict=True))
-        x = self._with_sums(x, matrix.shape[1])
+        x = self._with_sums(x, matrix.shape[1], group)
         return self._product(
             x,
             name,
@@ -181,36 +189,24 @@ class GraphWriter:
             bias,
         )
 
-    def _blocks4(self, matrix: FloatArray) -> tuple[NDArray[np.uint8], FloatArray, NDArray[np.uint8]]:
-        group = self.scheme.group
-        main = affine_blocks(matrix, group)
-        constants = np.zeros((len(matrix), sum_columns(matrix.shape[1], group)), np.float32)
-        constants[:, : main.rest.shape[1]] = main.rest
-        # Constants in 4 bits would account for half of the model's total error. So a second set of 4-bit
-        # constants holds the rounding error of the first.
-        coarse = nearest_blocks(constants, group)
-        fine = nearest_blocks(constants - coarse.dequantize(), group)
-        parts = (main, coarse, fine)
-        codes = np.concatenate([part.codes for part in parts], axis=1)
-        scales = np.concatenate([part.scales for part in parts], axis=1)
-        zeros = np.concatenate([part.zeros for part in parts], axis=1)
-        return pack_nibbles(codes), scales, pack_nibbles(zeros)
-
-    def _with_sums(self, x: str, width: int) -> str:
+    def _with_sums(self, x: str, width: int, group: int) -> str:
         """x [..., K] with its block sums appended twice: [..., K + 2 · sum_columns(K, group)].
 
-        Twice, because `_blocks4` appends two sets of constants to the weights. Zeros pad the sums to a
+        Twice, because `corrected_blocks` has two sets of constants for the weights. Zeros pad the sums to a
         multiple of the group size.
         """
-        group, extended = self.scheme.group, f"{x}.both"
+        own = "" if group == self.scheme.group else f".{group}"
+        extended = f"{x}.both{own}"
         if extended in self._names:  # written for another matrix with the same input
             return extended
         self._names.add(extended)
         is_in_block = np.arange(width)[:, None] // group == np.arange(sum_columns(width, group))
         ones = self.constant(
-            f"sums.{width}", np.concatenate([is_in_block, is_in_block], axis=1).astype(np.float32)
+            f"sums.{width}{own}", np.concatenate([is_in_block, is_in_block], axis=1).astype(np.float32)
         )
-        return self.node("Concat", [x, self.node("MatMul", [x, ones], [f"{x}.sums"])], [extended], axis=-1)
+        return self.node(
+            "Concat", [x, self.node("MatMul", [x, ones], [f"{x}.sums{own}"])], [extended], axis=-1
+        )
 
     def _product(
         self,
@@ -232,7 +228,7 @@ class GraphWriter:
         inputs += ["", ""] if bias is None else ["", self.constant(f"{name}.bias", bias.detach().numpy())]
         while not inputs[-1]:
             inputs.pop()
-        group = self.scheme.group
+        group = self.scheme.group_of(name)
         size = {
             "K": codes.shape[1] * group,
             "N": len(codes),
@@ -295,6 +291,24 @@ def set_opset(model: Any, opset: int) -> None:
 def _chunks(matrix: FloatArray) -> list[FloatArray]:
     rows = max(1, CHUNK // matrix.shape[1])
     return [matrix[at : at + rows] for at in range(0, len(matrix), rows)]
+
+
+def corrected_blocks(matrix: FloatArray, group: int) -> tuple[Blocks4, Blocks4, Blocks4]:
+    """[N, K] → its blocks, and two sets of blocks of what these leave of each block, [N, sum_columns].
+
+    Constants in 4 bits would account for half of the model's total error. So a second set of 4-bit constants
+    holds the rounding error of the first.
+    """
+    main = affine_blocks(matrix, group)
+    constants = np.zeros((len(matrix), sum_columns(matrix.shape[1], group)), np.float32)
+    constants[:, : main.rest.shape[1]] = main.rest
+    coarse = nearest_blocks(constants, group)
+    return main, coarse, nearest_blocks(constants - coarse.dequantize(), group)
+
+
+def _packed(parts: tuple[Blocks4, ...]) -> tuple[NDArray[np.uint8], FloatArray, NDArray[np.uint8]]:
+    codes, scales, zeros = (np.concatenate([part[i] for part in parts], axis=1) for i in range(3))
+    return pack_nibbles(np.asarray(codes, np.uint8)), scales, pack_nibbles(np.asarray(zeros, np.uint8))
 
 
 def sum_columns(width: int, group: int) -> int:

@@ -6,7 +6,8 @@ never holds a second copy of a model.
 fp16: the whole graph computes in fp16, its inputs and outputs stay fp32. int8: matrices are symmetric with a
 scale per output channel, activations are quantized dynamically with a scale and a zero point per call, and
 tables have a scale per row. int4: matrices are in blocks with a scale and an integer zero point per
-block, activations are in 8 bits, and tables in int8.
+block, activations are in 8 bits, and tables in int8. --keep NAME=int8/64 has int8 in such blocks, without
+zero points: activations have a scale per block, too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from torch import Tensor
 from gamer.index.records import FloatArray
 
 from ..errors import ExportError
-from ..quantize.block_codes import nearest_blocks, pack_nibbles
+from ..quantize.block_codes import nearest_blocks, pack_nibbles, quantize_blocks
 from ..quantize.quantization_policy import QuantizationPolicy
 from .graph import MS, GraphWriter
 
@@ -92,7 +93,9 @@ class Lowering:
         matrix, quant = self._array(name), self.policy.of(name)
         match quant:
             case "int8" | "int4":
-                write = self._product8 if quant == "int8" else self._product4
+                write = {"int8": self._product8, "int4": self._product4}[quant]
+                if quant == "int8" and self.policy.size_of(name):
+                    write = self._product8_blocks
                 if self.half:
                     x = self.graph.node("Cast", [x], [f"{out}/input"], to=1)
                 write(x, matrix, name, self._in_floats(out))
@@ -121,7 +124,7 @@ class Lowering:
             self.graph.node("Cast", [self._in_floats(out)], [out], to=10)
 
     def _product8(self, x: str, matrix: FloatArray, name: str, out: str) -> None:
-        codes, scales = _by_row(matrix)
+        codes, scales = by_row(matrix)
         parts = [f"{x}/codes", f"{x}/scale", f"{x}/zero"]
         # Matrices with the same input (queries, keys, values) share its codes.
         if x not in self._quantized:
@@ -134,28 +137,42 @@ class Lowering:
         self.graph.node("Mul", [f"{out}/floats", f"{out}/scales"], [out])
 
     def _product4(self, x: str, matrix: FloatArray, name: str, out: str) -> None:
-        group, (rows, columns) = self.policy.group, matrix.shape
-        if columns % group:
-            raise ExportError(
-                f"{name}: {columns} columns must be a multiple of group size {group}: choose a smaller "
-                "--group-size, or --keep it in int8"
-            )
+        group, (_, columns) = self.policy.group_of(name), matrix.shape
+        _check_group(name, columns, group)
         blocks = nearest_blocks(matrix, group)
-        codes, scales, zeros = pack_nibbles(blocks.codes), blocks.scales, pack_nibbles(blocks.zeros)
+        self._n_bits(x, name, out, 4, pack_nibbles(blocks.codes), blocks.scales, columns)
+        zeros = self.graph.constant(f"{name}/zeros", pack_nibbles(blocks.zeros).reshape(-1))
+        self.graph.nodes[-1].input.append(zeros)
+
+    def _product8_blocks(self, x: str, matrix: FloatArray, name: str, out: str) -> None:
+        group, (_, columns) = self.policy.group_of(name), matrix.shape
+        _check_group(name, columns, group)
+        codes, scales = quantize_blocks(matrix, group)
+        self._n_bits(x, name, out, 8, codes, scales, columns)
+
+    def _n_bits(
+        self,
+        x: str,
+        name: str,
+        out: str,
+        bits: int,
+        codes: NDArray[np.uint8],
+        scales: FloatArray,
+        columns: int,
+    ) -> None:
+        """Writes a MatMulNBits of codes [N, blocks, bytes] and scales [N, blocks]."""
         inputs = [
             x,
             self.graph.constant(f"{name}/codes", codes),
             self.graph.constant(f"{name}/scales", scales.reshape(-1)),
         ]
-        inputs.append(self.graph.constant(f"{name}/zeros", zeros.reshape(-1)))
-        self.graph.node(
-            "MatMulNBits", inputs, [out], MS, K=columns, N=rows, bits=4, block_size=group, accuracy_level=4
-        )
+        sizes = {"K": columns, "N": len(codes), "bits": bits, "block_size": columns // codes.shape[1]}
+        self.graph.node("MatMulNBits", inputs, [out], MS, **sizes, accuracy_level=4)
 
     def _lookup(self, name: str, ids: str, out: str) -> None:
         quant = self.policy.of(name)
         if quant in ("int8", "int4"):
-            codes, scales = _by_row(self._array(name))
+            codes, scales = by_row(self._array(name))
             self.graph.node("Gather", [self.graph.constant(f"{name}/codes", codes), ids], [f"{out}/codes"])
             self.graph.node(
                 "Gather", [self.graph.constant(f"{name}/scales", scales[:, None]), ids], [f"{out}/scales"]
@@ -170,7 +187,7 @@ class Lowering:
             self.graph.node("Gather", [self._constant(name), ids], [out])
 
 
-def _by_row(matrix: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
+def by_row(matrix: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
     """Quantizes [N, K] symmetrically by row: int8 codes [N, K] and scales [N], matrix ≈ codes · scales."""
     codes, scales = np.empty(matrix.shape, np.int8), np.empty(len(matrix), np.float32)
     for at in range(0, len(matrix), ROWS):
@@ -178,6 +195,14 @@ def _by_row(matrix: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
         scale = np.maximum(np.abs(rows).max(axis=1), 1e-12) / 127.0
         codes[at : at + ROWS], scales[at : at + ROWS] = np.rint(rows / scale[:, None]), scale
     return codes, scales
+
+
+def _check_group(name: str, columns: int, group: int) -> None:
+    if columns % group:
+        raise ExportError(
+            f"{name}: {columns} columns must be a multiple of group size {group}: choose a smaller "
+            "--group-size, or --keep it in int8"
+        )
 
 
 def _is_linear(node: Any) -> bool:

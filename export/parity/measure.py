@@ -162,7 +162,9 @@ def _describe_unexecuted(
 
     item_before = build(settings, artifact.role, artifact.quant)
     session = TorchSession(
-        to_executorch.before_delegation(item_before, artifact.quant, target_options(settings, None))
+        to_executorch.before_delegation(
+            item_before, artifact.quant, target_options(settings, None, artifact.role, artifact.target)
+        )
     )
     session.artifact = artifact
     parity = _measure(settings, item, artifact, session, threshold, "")

@@ -10,7 +10,7 @@ from ..errors import ExportError
 from ..quantize.calibration import TARGETS as CALIBRATED
 from ..quantize.calibration import convolves
 from ..recipe import TARGETS
-from ..settings import Settings
+from ..settings import Settings, concerns, without_place
 from .networks import TABLE, networks
 
 SHOWN = 4  # names of a component in the message
@@ -31,11 +31,15 @@ def check(settings: Settings, targets: tuple[str, ...] = TARGETS) -> tuple[str, 
         have[role], deaf[role] = matrices(network), _deaf(settings, role, convolves(network), targets)
     lines = []
     for name, _ in settings.keep:
-        found = [role for role, names in have.items() if any(name in matrix for matrix in names)]
+        part = without_place(name)
+        follow = {role: [t for t in targets if concerns(name, role, t)] for role in have}
+        found = [r for r, names in have.items() if follow[r] and any(part in matrix for matrix in names)]
         if not found:
             raise ExportError(f"--keep {name}: {_missing(name, settings, have)}")
-        without = [f"{role} for {target} ({why})" for role in found for target, why in deaf[role].items()]
-        if without and all(len(deaf[role]) == len(targets) for role in found):
+        without = [
+            f"{role} for {t} ({why})" for role in found for t, why in deaf[role].items() if t in follow[role]
+        ]
+        if without and all(set(follow[role]) <= set(deaf[role]) for role in found):
             raise ExportError(f"--keep {name}: nothing follows it, not {', '.join(without)}: leave it out")
         lines += [f"--keep {name} has no effect on {', '.join(without)}"] if without else []
     return tuple(lines)

@@ -258,6 +258,30 @@ class PrefixFile:
 
 
 @dataclass(frozen=True)
+class BudgetPoint:
+    """A choice of bits for a component's matrices: predicted `bytes`, and `loss`, 1 - the mean cosine.
+
+    The loss is the sum of each matrix's own; of the choice that was made, it is that of all together.
+    `quant`: the one of all matrices; "" for a choice by matrix.
+    """
+
+    bytes: int
+    loss: float
+    quant: str = ""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a component's bits were chosen from: the Pareto `curve`, `uniform` bits, and what was `chosen`."""
+
+    role: str
+    target: str
+    curve: tuple[BudgetPoint, ...]
+    uniform: tuple[BudgetPoint, ...]
+    chosen: BudgetPoint
+
+
+@dataclass(frozen=True)
 class Manifest:
     """The content of `manifest.json`, with the fields in the order of the JSON.
 
@@ -265,6 +289,7 @@ class Manifest:
     settings of the export, as text. `random_parts`: the parts that were given random weights on request; such
     a bundle finds nothing, and searches refuse it unless random weights are allowed. `channels`: those that
     trained experts add to "text" and "image". `text_prompts`: None if the text tower gets texts as they are.
+    `budgets`: of components whose bits were chosen for a size or a parity.
     """
 
     schema_version: int
@@ -288,6 +313,7 @@ class Manifest:
     random_parts: tuple[str, ...] = ()
     channels: tuple[Channel, ...] = ()
     text_prompts: TextPrompts | None = None
+    budgets: tuple[Budget, ...] = ()
 
     @property
     def entries(self) -> tuple[DataFile | Artifact | PrefixFile, ...]:
@@ -362,7 +388,7 @@ def _only(entries: list[Any], what: str) -> Any:
 def to_json(manifest: Manifest) -> str:
     """The manifest as stable JSON text: 2-space indent, fields in order, newline at the end."""
     raw = dataclasses.asdict(manifest)
-    for name in ("prefixes", "ranking", "settings", "random_parts", "channels", "text_prompts"):
+    for name in ("prefixes", "ranking", "settings", "random_parts", "channels", "text_prompts", "budgets"):
         if not raw[name]:
             del raw[name]  # so that a bundle of an older version is written as it was read
     if manifest.ranking is not None and not manifest.channels:

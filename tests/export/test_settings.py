@@ -91,10 +91,24 @@ def test_a_manifest_stores_only_the_last_part_of_a_local_path(tmp_path: Path) ->
 
 def test_keep_rules_are_parsed_and_malformed_ones_are_refused() -> None:
     assert parse_keep("qkv,head=int8") == (("qkv", "int8"), ("head", "int8"))
+    assert parse_keep("a,b=int8,onnx/text_tower/layers.3.up=int4/64") == (
+        ("a", "int8"),
+        ("b", "int8"),
+        ("onnx/text_tower/layers.3.up", "int4/64"),
+    )
     assert parse_keep("") == ()
-    for wrong in ("embed", "embed=int5", "=int8", "a b=int8"):
+    for wrong in ("embed", "embed=int5", "=int8", "a b=int8", "up=int4/48", "web/up=int8", "a=int8,b"):
         with pytest.raises(ExportError, match="--keep qkv,head=int8"):
             parse_keep(wrong)
+
+
+def test_a_keep_rule_of_a_component_or_target_leaves_the_others_alone() -> None:
+    keep = parse_keep("onnx/text_tower/up=int4/64,image_tower/up=fp16,down=int8")
+    settings = Settings("pocket", keep=keep)
+    assert settings.overrides_of("text_tower", "onnx") == (("up", "int4/64"), ("down", "int8"))
+    assert settings.overrides_of("text_tower", "coreml") == (("down", "int8"),)
+    assert settings.overrides_of("image_tower", "coreml") == (("up", "fp16"), ("down", "int8"))
+    assert from_strings(settings.to_strings()) == settings
 
 
 def test_every_quantization_that_a_recipe_can_give_has_a_threshold() -> None:

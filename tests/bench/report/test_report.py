@@ -23,7 +23,8 @@ from gamer.bench.cost import ops
 from gamer.bench.cost.ceilings import Ceilings, Rate
 from gamer.bench.cost.fallbacks import ExecutedNode
 from gamer.bench.latency import samples
-from gamer.bench.report import plots, report
+from gamer.bench.report import plots, report, result_plots
+from gamer.runtime.bundle.manifest import Budget, BudgetPoint
 from gamer.runtime.errors import RuntimeFailure
 
 pytest.importorskip("jinja2", reason="needs the bench extra")
@@ -278,3 +279,16 @@ def test_an_axis_covers_its_values_with_1_to_16_ticks(values: list[float], log: 
         axis.low - 1e-9 <= t * (1 + 1e-9) and t <= axis.high * (1 + 1e-9) for t in axis.ticks()
     )
     assert all(0 <= axis.at(v, 0, 100) <= 100 for v in values)
+
+
+def test_chosen_bits_are_drawn_over_their_curve_with_uniform_bits_named() -> None:
+    curve = (BudgetPoint(18_000_000, 0.04), BudgetPoint(23_000_000, 0.0009), BudgetPoint(45_000_000, 0.0))
+    uniform = (BudgetPoint(23_100_000, 0.006, "int8"), BudgetPoint(19_000_000, 0.02, "int4/32"))
+    budget = Budget("text_tower", "onnx", curve, uniform, BudgetPoint(23_000_000, 0.001))
+    drawn = result_plots.bits(budget)
+    assert "int8</text>" in drawn
+    assert "int4/32</text>" in drawn
+    across = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
+    assert across[:3] == sorted(across[:3])
+    assert across[3] == pytest.approx(across[5], abs=5)  # int8 and the choice have nearly the same bytes
+    assert "nan" not in drawn

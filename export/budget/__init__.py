@@ -1,0 +1,6 @@
+"""Bits under a budget: each matrix gets the quantization that its loss and its bytes are worth.
+
+`limits` is what the user asks for, `choices` what a target has for each matrix, `simulation` a quantized
+matrix in torch, `measuring` and `sensitivity` what one of them alone costs, `search` the choice, `keeping`
+the choice as --keep, `choose` all of it for an export.
+"""

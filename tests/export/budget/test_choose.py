@@ -1,0 +1,182 @@
+"""Bits chosen for a tiny model: a simulated matrix computes what the file does, sizes hold, and an error says
+what can be met.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+from click.testing import CliRunner, Result
+from torch import nn
+
+from gamer.export.budget import choices, choose, search
+from gamer.export.budget.measuring import states_and_logits
+from gamer.export.budget.simulation import simulated
+from gamer.export.bundle import workers
+from gamer.export.cli import export
+from gamer.export.components import components, fixtures
+from gamer.export.components.components import reference
+from gamer.export.onnx import to_onnx
+from gamer.export.parity import measure
+from gamer.export.planning import networks
+from gamer.export.settings import Settings
+from gamer.export.target_options import TargetOptions
+from gamer.runtime.backends import open_session
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.models.language.decoder import open_decoder
+from tests.export import tiny
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs the tasks of workers in this process, which need not import torch again."""
+
+    def run(make: Any, tasks: Any, jobs: int, log: str) -> Any:
+        return ((task, make(task)) for task in tasks)
+
+    monkeypatch.setattr(workers, "run", run)
+
+
+def written(item: Any, settings: Settings, quant: str, folder: Path) -> Any:
+    """A session of the component's file with its layers' matrices in `quant`, all else in fp32."""
+    path, language = folder / "model.onnx", components.language(settings)
+    options = TargetOptions(keep=(("layers", quant), ("", "fp32")))
+    specs = to_onnx.write(item, "fp32", language, [], path, options)  # type: ignore[arg-type]
+    artifact = mf.Artifact(item.role, "onnx", quant, "", 0, "", *specs, mf.Parity("", "", 0.0), 0.0)
+    return open_session("onnx", path, artifact, threads=1)
+
+
+def simulate(item: Any, quant: str) -> None:
+    """Puts simulated matrices in the place of the layers' own."""
+    for name, part in list(item.module.named_modules()):
+        if isinstance(part, nn.Linear) and "layers" in name:
+            parent, _, last = name.rpartition(".")
+            new = simulated(part, name, item.role, "onnx", quant, 32)
+            setattr(item.module.get_submodule(parent), last, new)
+
+
+@pytest.mark.parametrize("quant", ["int4/16", "int4/32", "int8/32", "int8", "fp16"])
+def test_a_simulated_tower_computes_what_the_file_does(quant: str, tmp_path: Path) -> None:
+    source = str(tiny.TINY["clip"](tmp_path / "clip"))
+    settings = Settings("towers", sources=(("text", source),), parts=("text",))
+    item = components.build(settings, "text_tower", "fp32")
+    session, sample = written(item, settings, quant, tmp_path), fixtures.samples(settings, item, False)[2]
+    names = [t.name for t in session.artifact.inputs]
+    (got,) = session.run(dict(zip(names, sample, strict=True))).values()
+    (exact,) = reference(item.module, sample)
+    simulate(item, quant)
+    (want,) = reference(item.module, sample)
+    assert np.linalg.norm(got - want) < 0.2 * np.linalg.norm(got - exact) + 1e-5
+
+
+@pytest.mark.parametrize("quant", ["int4/16", "int4/32", "int8"])
+def test_a_simulated_decoder_computes_what_the_file_does(quant: str, tmp_path: Path) -> None:
+    source = str(tiny.TINY["qwen2"](tmp_path / "model"))
+    settings = Settings("llm", sources=(("llm", source),))
+    item = components.build(settings, "llm_decoder", "fp32")
+    embeds, language = measure.prose(settings, 40), components.language(settings)
+    assert language is not None
+    driver: Any = open_decoder(written(item, settings, quant, tmp_path), language)
+    driver.reset()
+    got = driver.forward(embeds)[1]
+    exact, _ = states_and_logits(item.module, embeds)
+    simulate(item, quant)
+    want, _ = states_and_logits(item.module, embeds)
+    assert np.linalg.norm(got - want) < 0.2 * np.linalg.norm(got - exact) + 1e-4
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    return str(tiny.TINY["clip"](tmp_path / "clip"))
+
+
+def gamer(source: str, out: Path, *more: str) -> Result:
+    words = ["-m", source, "--parts", "image", "--targets", "onnx", "--jobs", "1", "-o", str(out), *more]
+    return CliRunner().invoke(export, words)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_size_and_a_parity_hold_are_stored_and_can_be_given_back(source: str, tmp_path: Path) -> None:
+    done = gamer(source, tmp_path / "small", "--max-size", "image_tower=85KB")
+    assert done.exit_code == 0, done.output
+    small = mf.read(tmp_path / "small")
+    assert small.artifacts[0].bytes <= 85_000
+    (budget,) = small.budgets
+    assert budget.chosen.bytes <= 85_000
+    assert [p.bytes for p in budget.curve] == sorted(p.bytes for p in budget.curve)
+    again = gamer(
+        source, tmp_path / "again", "--keep", (small.settings or {})["keep"], "--threshold", "image_tower=0.9"
+    )
+    assert again.exit_code == 0, again.output
+    assert mf.read(tmp_path / "again").artifacts[0].sha256 == small.artifacts[0].sha256
+
+    done = gamer(source, tmp_path / "close", "--min-parity", "0.999")
+    assert done.exit_code == 0, done.output
+    assert "measures" not in done.output  # the losses of the first search are used again
+    close = mf.read(tmp_path / "close")
+    parity = close.artifacts[0].parity
+    assert parity.threshold == 0.999
+    assert parity.minimum is not None
+    assert parity.minimum >= 0.999
+    (budget,) = close.budgets
+    assert budget.chosen.bytes < budget.curve[-1].bytes  # and not with the finest bits alone
+    assert mf.from_json(mf.to_json(close), "") == close
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        (("--max-size", "1KB"), r"--max-size 0.1MB: onnx takes \d+\.?\d*MB at the least"),
+        (("--max-size", "image_tower=1KB"), "image_tower for onnx takes 0.1MB at the least: ask for that"),
+        (("--min-parity", "0.9", "--quant", "int8"), "--quant int8: .* leave it out"),
+        (("--max-size", "1MB", "--keep", "mlp=int8"), "--keep: .* leave it out"),
+        (("--min-parity", "1"), r"image_tower for onnx reaches at most cosine [01]\.\d+"),
+        (("--max-size", "image_tower=78KB", "--min-parity", "0.9999"), r"allow image_tower=\d\.\d+MB"),
+    ],
+)
+def test_what_cannot_be_met_is_one_line_with_the_nearest(
+    more: tuple[str, ...], line: str, source: str, tmp_path: Path
+) -> None:
+    done = gamer(source, tmp_path / "out", *more)
+    assert done.exit_code == 1
+    assert re.search(line, done.output), done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_choice_never_loses_to_uniform_bits_of_as_many_bytes(tmp_path: Path) -> None:
+    """Of weights that lie on a grid of blocks of 32, other blocks lose more, and cost what all share once."""
+    settings = Settings("llm", sources=(("llm", str(tiny.TINY["qwen2"](tmp_path / "model"))),))
+    network = dict(networks.networks(settings))["llm_decoder"]()
+    tensors = choices.tensors(settings, "llm_decoder", "onnx", network)
+    losses = {"int4/32": 1e-6, "int8": 2e-6, "fp16": 1e-9}
+    options = tuple(
+        tuple(
+            search.Option(q, b - t.bytes[0], losses.get(q, 1e-4))
+            for q, b in zip(t.quants, t.bytes, strict=True)
+        )
+        for t in tensors
+    )
+
+    def size(choice: tuple[int, ...]) -> int:
+        keep = tuple((t.name, t.quants[n]) for t, n in zip(tensors, choice, strict=True))
+        return choices.size(settings, "llm_decoder", "onnx", network, keep)
+
+    searched = choose.Searched("llm_decoder", "onnx", network, tensors, size((0,) * len(tensors)), None)
+    uniform = tuple(t.quants.index("int4/32") for t in tensors)
+    chosen = choose.within(settings, (searched,), {"llm_decoder": options}, size(uniform))["llm_decoder"]
+    assert size(chosen) <= size(uniform)
+    lost = (sum(o[n].loss for o, n in zip(options, c, strict=True)) for c in (chosen, uniform))
+    assert next(lost) <= next(lost)
