@@ -57,6 +57,14 @@ if TYPE_CHECKING:
 
 ERR = Console(stderr=True)
 _WORDS = ("component", "target", "quantization", "layer", "operator")  # columns that are no numbers
+_DTYPE = "gamer.export.dtype"
+
+
+def _old_dtype(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    """Takes what --quant fp16 was called: --quant none --dtype fp16."""
+    if value is not None:
+        ERR.print(f"gamer export: --quant none --dtype {value} is called --quant {value} now")
+        context.meta[_DTYPE] = value
 
 
 def _own_stderr() -> Console:
@@ -203,6 +211,9 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     default="int8",
     show_default=True,
     help="none: fp32.",
+)
+@click.option(
+    "--dtype", hidden=True, expose_value=False, type=click.Choice(("fp32", "fp16")), callback=_old_dtype
 )
 @click.option(
     "--max-size",
@@ -391,7 +402,7 @@ def export(
         limits = Limits(total, sizes, parse_common(bars))
         settings = Settings(
             recipe=name,
-            quant="fp32" if quant == "none" else quant,
+            quant=click.get_current_context().meta.get(_DTYPE, "fp32") if quant == "none" else quant,
             sources=parse_sources(name, model, weights),
             keep=parse_keep(keep),
             group_size=group_size,

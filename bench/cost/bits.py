@@ -189,7 +189,7 @@ class _Inputs:
 
     def _embeds(self) -> tuple[FloatArray, FloatArray]:
         from gamer.export.components import components
-        from gamer.export.parity import measure as parity
+        from gamer.export.parity import reference as parity
 
         table = components.build(self.settings, "llm_embed", "fp32").module.get_buffer("rows").numpy()
         return parity.prose(self.settings, parity.PROSE_TOKENS), np.asarray(table[self.unseen])

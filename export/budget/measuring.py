@@ -16,7 +16,7 @@ from ..components import fixtures
 from ..components.export_module import ExportModule
 from ..networks.decoder import DecoderStep
 from ..networks.sequence import hidden_states
-from ..parity import measure
+from ..parity import reference
 from ..settings import Settings
 
 
@@ -39,7 +39,7 @@ class Losses:
     def __init__(self, settings: Settings, item: ExportModule) -> None:
         self.module, self._decodes = item.module, isinstance(item.module, DecoderStep)
         if self._decodes:
-            self._inputs: list[Any] = [measure.prose(settings, measure.PROSE_TOKENS)]
+            self._inputs: list[Any] = [reference.prose(settings, reference.PROSE_TOKENS)]
         else:
             self._inputs = fixtures.samples(settings, item, False)
         self._want = [self._outputs(x) for x in self._inputs]

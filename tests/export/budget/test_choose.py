@@ -24,7 +24,7 @@ from gamer.export.cli import export
 from gamer.export.components import components, fixtures
 from gamer.export.components.components import reference
 from gamer.export.onnx import to_onnx
-from gamer.export.parity import measure
+from gamer.export.parity import reference as parity
 from gamer.export.planning import networks
 from gamer.export.settings import Settings
 from gamer.export.target_options import TargetOptions
@@ -86,7 +86,7 @@ def test_a_simulated_decoder_computes_what_the_file_does(quant: str, tmp_path: P
     source = str(tiny.TINY["qwen2"](tmp_path / "model"))
     settings = Settings("llm", sources=(("llm", source),))
     item = components.build(settings, "llm_decoder", "fp32")
-    embeds, language = measure.prose(settings, 40), components.language(settings)
+    embeds, language = parity.prose(settings, 40), components.language(settings)
     assert language is not None
     driver: Any = open_decoder(written(item, settings, quant, tmp_path), language)
     driver.reset()
