@@ -405,7 +405,11 @@ def main() -> None:
         sys.exit("usage: python -m tools.kills OUT.json BUNDLE PHOTOS.jsonl [KILLS [SEED [COMMAND…]]]")
     out, bundle, photos = (Path(word).resolve() for word in sys.argv[1:4])
     kills, seed = (int(word) for word in (numbers + ["500", "4"][len(numbers) :]))
-    rows = {row["command"]: row for row in json.loads(out.read_text())["commands"]} if names else {}
+    rows = (
+        {row["command"]: row for row in json.loads(out.read_text())["commands"]}
+        if names and out.is_file()
+        else {}
+    )
     with tempfile.TemporaryDirectory(prefix="kills") as scratch:
         case = prepared(bundle, photos, Path(scratch) / "case")
         for name in names or COMMANDS:

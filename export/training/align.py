@@ -76,9 +76,10 @@ def align(
 ) -> Aligned:
     """Trains an adapter for `album`, and writes it beside it if the album's later searches find more with it.
 
-    `file`: a JSONL of {"query", "photos"} in order of time, which are then kept beside the album; None for
-    what was opened. `bundle`: what searches; None for the album's own. Raises AlbumError, RuntimeFailure,
-    and ExportError for too few searches and for an album whose texts another encoder has read.
+    `file`: a JSONL of {"query", "photos"} in order of time, which join what the album keeps of searches, if
+    it keeps them; None for what was opened. `bundle`: what searches; None for the album's own. Raises
+    AlbumError, RuntimeFailure, and ExportError for too few searches and for an album whose texts another
+    encoder has read.
     """
     shape = query_adapter.shape(settings)
     tower = components.build(settings, "text_tower", "fp32").source
@@ -96,11 +97,16 @@ def align(
         start = np.zeros(shape, np.float32) if general is None else general
         taught = replace(library, queries=tuple((one.query, rows) for one, rows in learned))
         adapter = queries.train(reader, shape, [taught], epochs, rate, seed, general, report)
-        measured = Searches(engine, stage)
-        weight = measured.weight([one for one, _ in learned], adapter)
-        opened = measured.opened([one for one, _ in learned], weight)
-        before = measured.recall([one for one, _ in later], start, None, "before")
-        after = measured.recall([one for one, _ in later], adapter, opened, "after")
+        measured, asked_later = Searches(engine, stage), [one for one, _ in later]
+        before = measured.recall(asked_later, start, None, "before")
+        after = measured.recall(asked_later, adapter, None, "with the adapter")
+        if after <= before:  # a phone reads the adapter alone
+            adapter, after = start, before
+        weight = measured.weight([one for one, _ in learned], adapter) if OpenedLog(album).kept else 0.0
+        if weight:
+            opened = measured.opened([one for one, _ in learned], weight)
+            together = measured.recall(asked_later, adapter, opened, "with earlier searches")
+            weight, after = (weight, together) if together > after else (0.0, after)
     path, better = files.path_beside(album), after > before
     if better:
         made = f"{len(learned)} of the owner's searches"
@@ -118,11 +124,11 @@ def library_of(
     row_of = {photo: row for row, photo in enumerate(album.ids())}
     owners, vectors = album.vectors("text")
     with_memory = set(owners.tolist())
-    known = [
-        (one, rows)
-        for one in asked
-        if (rows := tuple(row_of[p] for p in one.photos if p in row_of and row_of[p] in with_memory))
-    ]
+    known = []
+    for one in asked:
+        there = tuple(photo for photo in one.photos if row_of.get(photo) in with_memory)
+        if there:
+            known.append((Search(one.query, there), tuple(row_of[photo] for photo in there)))
     return queries.Library(vectors, owners, len(row_of), ()), known
 
 
@@ -176,9 +182,8 @@ class Searches:
 
 
 def _keep(album: Path, asked: Sequence[Search]) -> None:
-    """Keeps the searches of a file beside the album, as if they had been made; none twice."""
+    """Adds the searches of a file to those that are kept beside the album; none twice."""
     log = OpenedLog(album)
-    log.keep()
     there = {(entry.query, entry.photo) for entry in log.read()}
     for one in asked:
         for photo in one.photos:

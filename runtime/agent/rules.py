@@ -11,11 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..questions.facets import fact_of
 from ..questions.question import Question
 from ..questions.reader import MAX_READ, read
 from ..search.answer import photos
-from ..search.facets import known
+from ..search.facets import fact_without, known
 from ..search.membership import PRESENT
 from ..search.unpictured import not_searched, unpictured
 from . import sentences
@@ -106,7 +105,7 @@ class RulesMind:
 
     def _without(self, asked: Question, found: Result) -> Calls:
         for thing in asked.without:
-            if fact := fact_of(thing):
+            if fact := fact_without(self.toolbox.engine.facts, thing):
                 found = self._only(found, self.toolbox.lacking(fact, found.rows))
                 continue
             shown = yield from _do(

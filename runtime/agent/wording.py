@@ -22,7 +22,7 @@ def in_words(call: calls.Call) -> str:
     given = calls.arguments_of(call)
     parts = [_SAID[calls.name_of(call)](given), f"within “{given['within']}”" if given.get("within") else ""]
     parts.append(f"kept as “{given['save_as']}”" if given.get("save_as") else "")
-    return ", ".join(part for part in parts if part)
+    return " ".join(", ".join(part for part in parts if part).split())
 
 
 def condition_in_words(where: str) -> str:
@@ -36,7 +36,7 @@ def _said(condition: Condition, inner: bool = False) -> str:
     if isinstance(condition, Not):
         return f"not {_said(condition.of, True)}"
     if (between := _between(condition)) is not None:
-        return between
+        return f"({between})" if inner and " and " in between else between
     said = f" {condition.how} ".join(_said(part, True) for part in condition.parts)
     return f"({said})" if inner else said
 
@@ -52,7 +52,7 @@ def _between(condition: Joined) -> str | None:
 
 
 def _comparison(one: Comparison) -> str:
-    if one.field in _TIMES:
+    if one.field in _TIMES and (one.field == "year" or not one.value.isdecimal()):  # "month 5"
         value = one.value.replace("T", " ")
         if one.operator in (">=", "<"):
             value = _date(one.value, _BEGINS)

@@ -37,8 +37,8 @@ class Header:
     """`tower`: the source of the text tower's weights. `shape`: [layers, 2, rank, H].
 
     `made`: how, for people. `before`, `after`: recall@5 of queries that were not learned from, without and
-    with it; 0 where nothing was measured. `earlier`: what the owner's earlier searches weigh beside it
-    (search/stages/earlier.py), in log-odds.
+    with it and earlier searches; 0 where nothing was measured. `earlier`: what the owner's earlier searches
+    weigh beside it (search/stages/earlier.py), in log-odds.
     """
 
     format: Annotated[int, Between(FORMAT, FORMAT)]

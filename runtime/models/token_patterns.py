@@ -15,13 +15,14 @@ MOST_CHOICES = 64  # ways of one alternative, beside its one repetition without 
 MOST_LETTERS = 20_000  # of a pattern; the longest of a published tokenizer has some 2,000
 MOST_DEPTH = 20  # groups in groups
 
-_GROUP = re.compile(r"\((?:\?(?:[imx]*(?:-[imx]+)?:|<?[=!]|>)|(?!\?))")
+# Without x, by which a pattern may hold comments.
+_GROUP = re.compile(r"\((?:\?(?:[im]*(?:-[imx]+)?:|<?[=!]|>)|(?!\?))")
 _REPEATED = re.compile(r"(?:([*+?])|\{(\d{1,4})(,?)(\d{0,4})\})([?+]?)")
 # One character: an escape (no reference to a group), or any that means itself.
 _ATOM = re.compile(
-    r"\\(?:[pPxo]\{[^{}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{1,2}|[^1-9gkxuoK])|[^\\()\[|*+?]", re.DOTALL
+    r"\\(?:[pPxo]\{[^{}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{1,2}|[^1-9gkxuoK])|[^\\()\[|*+?{]", re.DOTALL
 )
-_FLAGS = re.compile(r"\(\?[imx]+\)")
+_FLAGS = re.compile(r"\(\?[im]+\)")
 _IN_CLASS = re.compile(r"\\.|[^\\\[\]]", re.DOTALL)
 
 
@@ -98,6 +99,8 @@ class _Parts:
 
     def _group(self, depth: int) -> _Cost:
         if flags := _FLAGS.match(self._pattern, self.at):
+            if self.at:  # the rest of the pattern, its alternatives included, would be a group of its own
+                raise SlowPattern(f"regular expression {self._pattern[:40]!r} sets flags within")
             self.at = flags.end()
             return _Cost(fits=True)
         looks = self._take(_GROUP)[0].endswith(("=", "!"))

@@ -12,20 +12,19 @@ from typing import Literal
 
 from .words import Word, Words, text_of, words_of
 
-# medium: "video" or "screenshot"; fact: what is known of a photo (the role "fact" of en.txt); alone: one
-# face; together: the names of people whose faces are there.
+# medium: "video" or "screenshot"; fact: what is known of a photo (the role "fact" of en.txt); alone: the name
+# of somebody whose face alone is there; together: the names of people whose faces are there.
 Kind = Literal["medium", "orientation", "camera", "fact", "alone", "together"]
-_TIED = frozenset({"at", "by", "from", "in", "of", "on", "with"})  # "video of the cat"; "the video shop"
+_TIED = frozenset({"at", "from", "in", "of", "with"})  # "video of the cat"; "the video shop" is a shop
 _BY = frozenset({"by", "on", "using", "with"})
 _WITH = frozenset({"with", "using", "have", "has", "contain", "containing"})
 _OWNED = frozenset({"my", "our", "the"})
-_SELF = frozenset({"me", "him", "her", "i", "he", "she"})
 _CAMERA = 5  # words of a camera's name
 
 
 @dataclass(frozen=True)
 class Facet:
-    """`value`: "portrait", "video", a camera's name as it is written, a fact, names; "" for `alone`."""
+    """`value`: "portrait", "video", a camera's name as it is written, a fact, names."""
 
     kind: Kind
     value: str = ""
@@ -71,7 +70,7 @@ def _medium(words: list[Word], has: Has) -> Taken:
     """It is asked for only where nothing is said before it: "kids watching a video" is a scene."""
     for at, word in enumerate(words):
         facet = Facet("medium", word.values.get("medium", ""))
-        several = word.key.endswith("s") or _ends(words, at + 1)
+        several = word.key.endswith("s") or _ends(words, at + 1, _TIED)
         first = all(before.values and not before.has("picture", "pictured") for before in words[:at])
         if facet.value and several and first and has(facet):
             photos = replace(word, text="photos", key="photos", values={"picture": ""})
@@ -80,7 +79,7 @@ def _medium(words: list[Word], has: Has) -> Taken:
 
 
 def _fact(words: list[Word], has: Has) -> Taken:
-    """ "with flash", "with text in it"; of dates and places only right behind the photos: "with a date"."""
+    """ "With flash"; other facts only right behind the photos: "with a date", "with text in them"."""
     for at, word in enumerate(words):
         facet = Facet("fact", word.values.get("fact", ""))
         article = at > 0 and words[at - 1].key in ("a", "an", "the")
@@ -91,7 +90,7 @@ def _fact(words: list[Word], has: Has) -> Taken:
         end = at + 1
         if end + 1 < len(words) and words[end].key in ("in", "on") and words[end + 1].key in ("it", "them"):
             end += 2
-        bare = facet.value in ("flash", "text") and (not article or words[at - 1].key == "the")
+        bare = facet.value == "flash" and (not article or words[at - 1].key == "the")
         if (bare or of_photos) and _ends(words, end) and has(facet):
             begin -= begin > 0 and words[begin - 1].has("made")  # "taken with flash"
             return [*words[:begin], *words[end:]], facet
@@ -99,14 +98,14 @@ def _fact(words: list[Word], has: Has) -> Taken:
 
 
 def _alone(words: list[Word], has: Has) -> Taken:
-    """ "Anna alone", "me by myself"; "the tree alone" is a scene: somebody is named before it."""
+    """ "Anna alone", "Anna by herself": of somebody whom the album knows; "the tree alone" is a scene."""
     for at, word in enumerate(words):
-        if not word.has("alone") or not at or not _ends(words, at + 1):
-            continue
-        before = words[at - 1]
-        owned = at > 1 and words[at - 2].key in ("my", "our")
-        if (_is_name(before, at - 1) or before.key in _SELF or owned) and has(Facet("alone")):
-            return [*words[:at], *words[at + 1 :]], Facet("alone")
+        begin = at
+        while begin and _is_name(words[begin - 1], begin - 1):
+            begin -= 1
+        facet = Facet("alone", text_of(words[begin:at]))
+        if word.has("alone") and begin < at and _ends(words, at + 1) and has(facet):
+            return [*words[:at], *words[at + 1 :]], facet
     return words, None
 
 
@@ -140,9 +139,9 @@ def _camera(words: list[Word], has: Has) -> Taken:
     return words, None
 
 
-def _ends(words: Words, at: int) -> bool:
+def _ends(words: Words, at: int, tied: frozenset[str] = _TIED | {"by", "on"}) -> bool:
     """Whether a phrase ends before `at`: at the question's end, a mark, or a word that ties it to others."""
-    return at >= len(words) or words[at].is_mark or words[at].key in _TIED
+    return at >= len(words) or words[at].is_mark or words[at].key in tied
 
 
 def _is_name(word: Word, at: int) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from gamer.index import Album, RowSet
 from gamer.index.people import reading
 
-from ..questions.facets import Facet, Has
+from ..questions.facets import Facet, Has, fact_of
 from .album_facts import AlbumFacts
 
 _BETWEEN_NAMES = re.compile(r",|&|\band\b")
@@ -24,10 +24,8 @@ def having(album: Album, facts: AlbumFacts, facet: Facet) -> RowSet:
         return _with_ids(album, album.clips(album.ids()))
     if facet.kind == "fact":
         return facts.knowing(value)
-    if facet.kind == "alone":
-        return _with_ids(album, (photo for photo, faces in _faces(album).items() if faces == 1))
-    if facet.kind == "together":
-        return _with_ids(album, _together(album, _BETWEEN_NAMES.split(value)))
+    if facet.kind in ("alone", "together"):
+        return _with_ids(album, _with_faces(album, _BETWEEN_NAMES.split(value), facet.kind == "alone"))
     if facet.kind == "camera":
         words = _words(value)
         return _of(album, facet.kind, lambda camera: words <= _words(camera))
@@ -44,35 +42,37 @@ def named(album: Album, facts: AlbumFacts, facets: Sequence[Facet]) -> dict[str,
     return {_said(facet): having(album, facts, facet) for facet in facets}
 
 
+def fact_without(facts: AlbumFacts, phrase: str) -> str:
+    """The fact that "without `phrase`" leaves out; "" where it is a thing, or the album knows it of none."""
+    fact = fact_of(phrase)
+    return fact if fact in ("date", "place") or (fact and len(facts.knowing(fact))) else ""
+
+
 def _said(facet: Facet) -> str:
     forms = {
         "medium": "{}s",
         "orientation": "in {}",
         "camera": "by {}",
         "fact": "with {}",
-        "alone": "one face",
+        "alone": "{} alone",
         "together": "{} together",
     }
     return forms[facet.kind].format(facet.value)
 
 
-def _faces(album: Album) -> Counter[str]:
-    """Photo → how many faces it shows."""
-    people = reading.read(album.path)
-    return Counter(() if people is None else (face.photo for face in people.faces))
-
-
-def _together(album: Album, names: Sequence[str]) -> Iterable[str]:
-    """The photos that show the faces of all of them, by the name or its first word."""
+def _with_faces(album: Album, names: Sequence[str], alone: bool) -> Iterable[str]:
+    """The photos that show the faces of all of them, by the name or its first word; `alone`: and no other."""
     people, wanted = reading.read(album.path), [name.strip().casefold() for name in names if name.strip()]
     if people is None:
         return ()
+    faces = Counter(face.photo for face in people.faces)
     return (
         photo
         for photo, shown in people.named_in().items()
         if all(
             any(name in (other.casefold(), other.casefold().split()[0]) for other in shown) for name in wanted
         )
+        and (not alone or faces[photo] == 1)
     )
 
 

@@ -34,7 +34,7 @@ def _presence(ranked: Ranked, weights: Ranking) -> float:
         return 0.0
     first = {name: float(values[ranked.best[0]]) for name, values in ranked.features.items()}
     cosine = max(first.get(name, 0.0) for name in SHARED)
-    coverage = max(first.get("coverage", 0.0), first.get("context_coverage", 0.0))
+    coverage = max(first.get(name, 0.0) for name in ("coverage", "context_coverage", "earlier"))
     return presence(weights, cosine, coverage, first.get("cue", 0.0))
 
 

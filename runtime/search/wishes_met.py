@@ -215,7 +215,7 @@ class _Search:
             allowed = allowed.among(self._engine.facts.favourites)
             self._lines.append(f"favourites only: {len(allowed)}")
         for phrase in question.without:
-            fact = fact_of(phrase)
+            fact = facets.fact_without(self._engine.facts, phrase)
             unwanted = self._engine.facts.knowing(fact) if fact else self._unwanted(phrase)
             self._lines.append(f"without {phrase!r}: {len(unwanted)} left out")
             allowed = allowed.without(unwanted)

@@ -136,7 +136,7 @@ class Reward:
         None: as the runtime searches without a language model.
         """
         if (asked.query, text) not in self._recalls:
-            options = SearchOptions(refined=text, timed=False)
+            options = SearchOptions(refined=text, earlier=False, timed=False)
             by = "fast" if text is None else "llm"
             hits = self._engine.search(asked.query, K, refined_by=by, now=self._now, options=options).hits
             share = len({hit.id for hit in hits} & set(asked.photos)) / min(K, len(asked.photos))

@@ -53,7 +53,8 @@ def rank(parts: Parts, state: State) -> Ranked:
         if not known.told.all():
             summands["unknown"] = unknown.expected(known, _typical(parts, state, query, known))
         if query.earlier is not None:
-            summands["earlier"] = query.earlier.feature(words, rows) * np.float32(query.earlier.weight)
+            features["earlier"] = query.earlier.feature(words, rows)
+            summands["earlier"] = features["earlier"] * np.float32(query.earlier.weight)
         if target is not None:
             summands["thing"] = thing["thing"] * np.float32(target.weight)
         if query.clues and refine.says_nothing(refined.text):

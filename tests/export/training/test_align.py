@@ -64,23 +64,28 @@ def test_photos_that_the_album_has_not_are_passed_over(engine: Engine) -> None:
 
 
 @pytest.mark.slow
-def test_a_training_is_adopted_if_later_searches_find_more(bundle: Path, tmp_path: Path) -> None:
-    album, file = tmp_path / "walks.gamer", tmp_path / "searches.jsonl"
-    built_by = CliRunner()
-    lines = tmp_path / "rows.jsonl"
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_training_is_adopted_if_later_searches_find_more(bundle: Path, tmp_path: Path, keeps: bool) -> None:
+    album, file, lines = tmp_path / "walks.gamer", tmp_path / "searches.jsonl", tmp_path / "rows.jsonl"
     lines.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    built_by.invoke(main, ["index", "build", str(lines), "-b", str(bundle), "-o", str(album)])
-    asked = [{"query": one.query, "photos": list(one.photos)} for one in of_walks(0, 1, 2)]
+    asked = [{"query": one.query, "photos": [*one.photos, "gone"]} for one in of_walks(0, 1, 2)]
     file.write_text("".join(json.dumps(row) + "\n" for row in asked))
-    told = built_by.invoke(
+    commands = CliRunner()
+    built = commands.invoke(main, ["index", "build", str(lines), "-b", str(bundle), "-o", str(album)])
+    assert built.exit_code == 0
+    if keeps:
+        OpenedLog(album).keep()
+    result = commands.invoke(
         main,
         ["train", "pocket", "-a", str(album), "--align", "--queries", str(file), "-b", str(bundle), "--json"],
     )
-    result = json.loads(told.stdout[told.stdout.index("{") :])
-    adapter = files.path_beside(album)
-    assert result["installed"] is adapter.is_file() is (result["after"] > result["before"])
-    kept = {(entry.query, entry.photo) for entry in OpenedLog(album).read()}
-    expected = {(row["query"], photo) for row in asked for photo in row["photos"]}
-    assert kept == (expected if result["installed"] and result["earlier"] else set())
-    if adapter.is_file():
-        assert files.read(adapter).header.earlier == result["earlier"]
+    figures = json.loads(result.stdout[result.stdout.index("{") :])
+    adapter, log = files.path_beside(album), OpenedLog(album)
+    assert figures["installed"] is adapter.is_file() is (figures["after"] > figures["before"])
+    assert log.kept is keeps
+    if keeps:
+        assert figures["installed"]
+        assert files.read(adapter).header.earlier == figures["earlier"] > 0
+        assert ("bear bearmorning", "bear-0") in {(entry.query, entry.photo) for entry in log.read()}
+    else:
+        assert figures["earlier"] == 0

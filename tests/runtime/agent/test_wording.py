@@ -21,6 +21,11 @@ from gamer.runtime.agent.wording import condition_in_words, in_words
             "(time >= 2026-01-01 and time <= 2026-02-01) and (place = Oslo or place = Rome)",
             "from 2026-01-01 to 2026-02-01 and (in Oslo or in Rome)",
         ),
+        ("month = 5", "month 5"),
+        (
+            "not (place = Oslo and time >= 2026-01-01 and time <= 2026-02-01)",
+            "not (in Oslo and from 2026-01-01 to 2026-02-01)",
+        ),
     ],
 )
 def test_a_condition_is_said_in_words(where: str, said: str) -> None:
