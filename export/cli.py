@@ -110,7 +110,8 @@ def _narrow(title: str, *columns: str) -> Table:
     """A table whose cells are whole in 80 columns: numbers to the right, no lines between."""
     out = Table(title=title, box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), caption_justify="left")
     for name in columns:
-        out.add_column(name, justify="left" if name in _WORDS else "right", no_wrap=True)
+        words = name in _WORDS
+        out.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     return out
 
 
