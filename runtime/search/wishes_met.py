@@ -101,15 +101,18 @@ class _Search:
         count = self._count(answer, asked) if question.counts else None
         answer = self._by_facts(text, calibrated(answer), asked)
         answer, count = self._unpictured(answer, count)
-        present = answer.presence
         literal = self._is_literal() and answer.hits and not answer.note
         if literal and refine.says_nothing(refine.fast(answer.trace.refined)):
-            present = 1.0  # they are there, and nothing else was asked
+            # They are there, and nothing else was asked but times and places, which have been judged.
+            hits = answer.hits
+            if not (answer.trace.cues or answer.trace.cube_lines):
+                hits = tuple(replace(hit, probability=1.0) for hit in hits)
+            answer = replace(answer, hits=hits, presence=1.0)
         lines = (*answer.trace.cues, *self._lines)
         trace = replace(answer.trace, query=self._request.query, cues=lines)
         hits = copies.together(self._engine.album, answer.hits)[:most]
         note = answer.note if len(self._engine.album) else EMPTY
-        return replace(answer, hits=hits, trace=trace, presence=present, count=count, note=note)
+        return replace(answer, hits=hits, trace=trace, count=count, note=note)
 
     def _search(self, text: str, k: int, options: SearchOptions) -> Answer:
         return self._engine.search(

@@ -86,6 +86,8 @@ def test_words_that_are_no_facet_stay_in_the_query(engine: Engine, query: str) -
 def test_facets_alone_are_certain_and_counted(engine: Engine) -> None:
     answer = engine.search("how many photos without a date", now=NOW, options=AS_ASKED)
     assert (answer.count, answer.presence) == (2, 1.0)
+    answer = engine.search("vertical photos", now=NOW, options=AS_ASKED)
+    assert [hit.probability for hit in answer.hits] == [1.0]
 
 
 @pytest.mark.parametrize(
