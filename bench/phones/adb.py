@@ -54,8 +54,6 @@ class Android:
 
     def measure(self, job: Job, tell: Tell) -> Any:
         suits(("onnx", "xnnpack", "nnapi", "executorch"), job.settings, self)
-        if job.settings.ops and job.settings.runner == "executorch":
-            raise self._failure("the app has no operators of executorch: leave out ops=true")
         missing = self._missing(job)
         tell(f"{self.names[0]}: installing the app")
         self._install(job)

@@ -136,7 +136,7 @@ def suits(runners: Sequence[str], settings: Settings, phone: Phone) -> None:
 
 def job(bundle: Path, settings: Settings, app: Path) -> Job:
     """Raises BundleError for a bundle that is not whole or lacks the runner's target, RuntimeFailure for no
-    app.
+    app or album, and for operators of ExecuTorch.
     """
     if not app.exists():
         raise RuntimeFailure(
@@ -144,6 +144,8 @@ def job(bundle: Path, settings: Settings, app: Path) -> Job:
             f"build in Xcode; "
             "or name it with --set app=PATH"
         )
+    if settings.ops and settings.runner == "executorch":
+        raise RuntimeFailure("runner=executorch: the app has no operators of executorch: leave out ops")
     if settings.album and not settings.album.is_file():
         raise RuntimeFailure(f"{settings.album}: no such album; name one with --set album=FILE")
     manifest = packed.chosen(mf.read(bundle), [TARGETS[settings.runner]], ())

@@ -272,8 +272,9 @@ def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_result_of_several_threads_is_a_run_for_each(tmp_path: Path) -> None:
-    (path := tmp_path / "x.json").write_text(json.dumps({"runs": [latency(), latency()]}))
-    assert report.read(path) == (latency(), latency())
+    two = [latency(), latency() | {"n_threads": 1}]
+    (path := tmp_path / "x.json").write_text(json.dumps({"runs": two}))
+    assert [one["n_threads"] for one in report.read(path)] == [2, 1]
 
 
 @pytest.mark.parametrize("threads", ["00641234", "1,01", "65", "0", "1,1", "", "²"])
