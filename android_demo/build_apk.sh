@@ -10,6 +10,7 @@ TOOLS="${GAMER_TOOLS:-$HOME/.cache/gamer-tools}"
 HOME_DIR="$TOOLS/android"
 ROOT="$HOME_DIR/root"
 VARIANT="${VARIANT:-release}"
+[[ "$VARIANT" =~ ^(release|debug)$ ]] || { echo "VARIANT=$VARIANT: no such build; release or debug" >&2; exit 2; }
 OUT="${1:-$TOOLS/gamer$([ "$VARIANT" = release ] || echo "-$VARIANT").apk}"
 # By default the mirror that the system's apt uses.
 MIRROR="${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n 's#/debian/*$#/debian#p' | sort -u | head -n 1 || true)}"

@@ -173,7 +173,7 @@ def report(files: tuple[Path, ...], html: Path | None, bundles: tuple[Path, ...]
 
     with one_line("bench report", extra="bench"):
         if html is not None:
-            results = [page.read(path) for path in files]
+            results = [one for path in files for one in page.read(path)]
             page.write(html, [mf.read(path) for path in bundles], results, [])
             out.save(results)
             out.show(results, lambda: click.echo(f"{html.resolve()}"))
@@ -186,7 +186,7 @@ def report(files: tuple[Path, ...], html: Path | None, bundles: tuple[Path, ...]
             out.save(drawn)
             out.show(drawn, lambda: click.echo("\n\n".join(drawn.values())))
         else:
-            result = readme_tables.make([page.read(path) for path in files])
+            result = readme_tables.make([one for path in files for one in page.read(path)])
             as_dict = asdict(result)
             out.save(as_dict)
             sheets, notes = readme_tables.sheets(result), readme_tables.notes(result)

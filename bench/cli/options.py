@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -37,7 +38,8 @@ threads_option = click.option(
 def _counts(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
     """ "1,2,4" → (1, 2, 4)."""
     words = text.split(",")
-    if not all(word.isdecimal() and 0 < int(word[:4]) <= 64 for word in words) or len({*words}) < len(words):
+    fit = all(re.fullmatch(r"[1-9][0-9]?", word) and int(word) <= 64 for word in words)
+    if not fit or len({*words}) < len(words):
         raise click.BadParameter(f"{text[:40]!r}: one number from 1 to 64, or several, as in 1,2,4")
     return tuple(map(int, words))
 

@@ -1,8 +1,8 @@
 """Android phones, by `adb`: the debug app is installed beside the user's own and started without a screen
 to touch.
 
-Files lie in FOLDER, which apps may read; the app writes its JSON to its own folder, which `run-as` reads of a
-debug build.
+The bundle lies in FOLDER, which every app may read; an album goes through `run-as` into the debug build's own
+folder, which no other app reads. There the app writes its JSON, too.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gamer.runtime.bundle.manifest import digest
 from gamer.runtime.errors import RuntimeFailure
 
-from .connected import QUIET, File, Job, Tell, result, run, suits
+from .connected import ALBUM, QUIET, File, Job, Tell, result, run, suits
 
 PACKAGE, ENTRY = "gamer.app.debug", "gamer.app.MeasureActivity"
 FOLDER = "/data/local/tmp/gamer-bench"
+OWN = f"/data/data/{PACKAGE}"  # where `run-as` begins
+BROUGHT = f"{FOLDER}/brought"  # is there while the app is one that a measurement brought
 ABI, LEAST_SDK = "arm64-v8a", 26
 SPARE = 200 << 20  # bytes that stay free on the phone
 POLL = 2.0  # seconds between two looks: each takes a little of the phone's processor
@@ -54,14 +56,23 @@ class Android:
         suits(("onnx", "xnnpack", "nnapi", "executorch"), job.settings, self)
         missing = self._missing(job)
         tell(f"{self.names[0]}: installing the app")
-        installed = self._install(job)
+        self._install(job)
         self._push(missing, tell)
-        if not self._said(f"{job.number}.json"):
-            self._start(job)
-        made = result(self._wait(job, tell), self.names[0])
-        if not job.settings.keep:
-            self._remove(installed)
+        made = result(self._measured(job, tell), self.names[0])
+        self._leave() if job.settings.keep else self._remove()
         return made
+
+    def _measured(self, job: Job, tell: Tell) -> str:
+        """What the app wrote, which is then removed: it is one measurement's, an error no less."""
+        try:
+            if not self._said(f"{job.number}.json"):
+                self._bring(job)
+                self._start(job)
+            text = self._wait(job, tell)
+        finally:  # an album is nobody's, whatever became of its measurement
+            self._own(f"rm -f files/{ALBUM} files/{ALBUM}-* cache/measured.gamer*", check=False)
+        self._own(f"rm -f files/{job.number}.json files/progress.txt")
+        return text
 
     def _missing(self, job: Job) -> tuple[File, ...]:
         """The files that are not there yet, or differ. Raises RuntimeFailure for a phone that is too old, of
@@ -73,25 +84,35 @@ class Android:
             raise self._failure(REFUSALS["INSTALL_FAILED_OLDER_SDK"])
         if ABI not in abis.split(","):
             raise self._failure(f"{REFUSALS['INSTALL_FAILED_NO_MATCHING_ABIS']} (it has {abis or 'none'})")
-        free = int(self.shell("df", "-k", "/data").splitlines()[-1].split()[3]) << 10
         there = self._digests()
-        missing = tuple(file for file in job.files if there.get(file.name) != file.sha256)
-        needed = sum(file.path.stat().st_size for file in missing) + SPARE
-        if free < needed:
+        missing = tuple(f for f in job.files if f.name != ALBUM and there.get(f.name) != f.sha256)
+        album = [file for file in job.files if file.name == ALBUM] * 2  # the app copies it
+        needed = sum(f.path.stat().st_size for f in (*missing, *album)) + SPARE
+        free = self._free()
+        if free is not None and free < needed:
             raise self._failure(f"it is full: {free >> 20} MB are free, and {needed >> 20} MB are needed")
         return missing
 
-    def _install(self, job: Job) -> bool:
-        """Whether the app was not there before. The same file is not installed again."""
+    def _free(self) -> int | None:
+        """Bytes; None where `df` does not tell."""
+        cells = self.shell("df", "-k", "/data").strip().split("\n")[-1].split()[3:4]
+        return int(cells[0]) << 10 if cells and cells[0].isdecimal() else None
+
+    def _install(self, job: Job) -> None:
+        """The same file is not installed again. An app that was not there is marked as BROUGHT before, so
+        that a later run knows it.
+        """
         path = self.shell("pm", "path", PACKAGE, check=False).strip().removeprefix("package:").split("\n")[0]
         if path:
             there = self.shell("sha256sum", path, check=False).split(" ")[0]
             if there == digest(job.app)[1]:
-                return False
+                return
+        else:
+            self.shell("mkdir", "-p", FOLDER)
+            self.shell("touch", BROUGHT)
         self.adb("install", "-r", str(job.app), seconds=300)
         if not self.shell("run-as", PACKAGE, "id", check=False):
             raise self._failure(f"{job.app} is no debug build: nothing can be read of it")
-        return not path
 
     def _digests(self) -> dict[str, str]:
         """Name → SHA-256 of what is in the phone's folder."""
@@ -110,11 +131,15 @@ class Android:
         if files:
             self.shell("chmod", "-R", "a+rX", FOLDER)
 
+    def _bring(self, job: Job) -> None:
+        for album in (file.path for file in job.files if file.name == ALBUM):
+            self._own(f"mkdir -p files && cat > files/{ALBUM}", album)
+
     def _start(self, job: Job) -> None:
         kinds = {str: "--es", bool: "--ez", int: "--ei"}
         extras = [
             word
-            for key, value in job.request(FOLDER).items()
+            for key, value in job.request(FOLDER, f"{OWN}/files").items()
             for word in (
                 kinds[type(value)],
                 key,
@@ -145,21 +170,32 @@ class Android:
     def _said(self, name: str) -> str:
         return self.shell("run-as", PACKAGE, "cat", f"files/{name}", check=False)
 
-    def _remove(self, was_installed: bool) -> None:
-        self.shell("rm", "-rf", FOLDER)
-        if was_installed:
+    def _own(self, script: str, given: Path | None = None, check: bool = True) -> None:
+        """Runs a script in the app's own folder; it reads the file `given`."""
+        command = shlex.join(["run-as", PACKAGE, "sh", "-c", script])
+        self.adb("shell", command, seconds=600, check=check, given=given)
+
+    def _leave(self) -> None:
+        """What is kept is the phone's own from now on."""
+        self.shell("rm", "-f", BROUGHT)
+
+    def _remove(self) -> None:
+        if self.shell("ls", BROUGHT, check=False):
             self.adb("uninstall", PACKAGE)
         else:
             self.shell("am", "force-stop", PACKAGE)
-            self.shell("run-as", PACKAGE, "sh", "-c", "rm -f files/*.json files/progress.txt", check=False)
+            self._own("rm -f files/*.json", check=False)
+        self.shell("rm", "-rf", FOLDER)
 
     def shell(self, *words: str, check: bool = True) -> str:
         """The phone's shell splits what it is given once more, so the words are quoted for it."""
         return self.adb("shell", shlex.join(words), check=check)
 
-    def adb(self, *words: str, seconds: float = 60, check: bool = True) -> str:
-        """What adb prints. Raises RuntimeFailure for a phone that is gone; with `check` for every failure."""
-        done = run(["adb", "-s", self.serial, *words], seconds)
+    def adb(self, *words: str, seconds: float = 60, check: bool = True, given: Path | None = None) -> str:
+        """What adb prints; it reads the file `given`. Raises RuntimeFailure for a phone that is gone; with
+        `check` for every failure.
+        """
+        done = run(["adb", "-s", self.serial, *words], seconds, given)
         failed = f"{done.stderr}\n{done.stdout}".strip()
         if (
             done.returncode

@@ -2,8 +2,9 @@
 
 A cable (adb.py, devicectl.py) finds its phones and carries out a `Job`. What it pushes stays on the phone
 until the measurement is here, so that the same command goes on where one ended; then all of it is removed
-again, unless `keep` says otherwise. The user's own app, its model and its album have another package and
-are not touched.
+again, unless `keep` says otherwise. On Android the user's own app, its model and its album have another
+package and are not touched; on an iPhone the debug build takes the place of an app `org.example.gamer`, which
+keeps its model and its album.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from gamer.runtime.errors import RuntimeFailure
 from ..study.declaration import About
 
 Tell = Callable[[str], None]
+ALBUM = "album.gamer"  # an album's name on the phone
 CONNECTED = "connected"  # as the name of a device: the one on the cable
 TARGETS = {
     "onnx": "onnx",
@@ -73,10 +75,10 @@ class Job:
     def bytes(self) -> int:
         return sum(file.path.stat().st_size for file in self.files)
 
-    def request(self, folder: str) -> dict[str, str | int | bool]:
-        """What the app is told; `folder`: where it finds the files."""
+    def request(self, folder: str, own: str) -> dict[str, str | int | bool]:
+        """What the app is told; `folder`: where it finds the files, `own`: where the album."""
         s = self.settings
-        album = {"album": f"{folder}/album.gamer"} if s.album else {}
+        album = {"album": f"{own}/{ALBUM}"} if s.album else {}
         return {"id": self.number, "bundle": f"{folder}/bundle", **album, "runner": s.runner,
                 "rounds": s.rounds, "threads": s.threads, "ops": s.ops}  # fmt: skip
 
@@ -134,7 +136,7 @@ def suits(runners: Sequence[str], settings: Settings, phone: Phone) -> None:
 
 def job(bundle: Path, settings: Settings, app: Path) -> Job:
     """Raises BundleError for a bundle that is not whole or lacks the runner's target, RuntimeFailure for no
-    app.
+    app or album, and for operators of ExecuTorch.
     """
     if not app.exists():
         raise RuntimeFailure(
@@ -142,11 +144,15 @@ def job(bundle: Path, settings: Settings, app: Path) -> Job:
             f"build in Xcode; "
             "or name it with --set app=PATH"
         )
+    if settings.ops and settings.runner == "executorch":
+        raise RuntimeFailure("runner=executorch: the app has no operators of executorch: leave out ops")
+    if settings.album and not settings.album.is_file():
+        raise RuntimeFailure(f"{settings.album}: no such album; name one with --set album=FILE")
     manifest = packed.chosen(mf.read(bundle), [TARGETS[settings.runner]], ())
     mf.check(bundle, manifest)
     files = [_file(f"bundle/{name}", bundle / name) for name in sorted(packed.names(bundle, manifest))]
     if settings.album:
-        files.append(_file("album.gamer", settings.album))
+        files.append(_file(ALBUM, settings.album))
     files.append(_file(f"bundle/{mf.MANIFEST_NAME}", bundle / mf.MANIFEST_NAME))
     parts = [file.sha256 for file in files] + [repr(settings), _digest(app)]
     number = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -158,8 +164,14 @@ def _file(name: str, path: Path) -> File:
 
 
 def _digest(app: Path) -> str:
-    """Of an .apk; an .app is a folder, of which the program is what a build changes."""
-    return mf.digest(app)[1] if app.is_file() else mf.digest(app / app.stem)[1]
+    """Of an .apk; an .app is a folder, of which the program is what a build changes.
+
+    Raises RuntimeFailure for another folder.
+    """
+    program = app if app.is_file() else app / app.stem
+    if not program.is_file():
+        raise RuntimeFailure(f"{app}: is no app; name an .apk, or an .app of Xcode, with --set app=PATH")
+    return mf.digest(program)[1]
 
 
 def default_app(name: str) -> Path:
@@ -167,10 +179,21 @@ def default_app(name: str) -> Path:
     return Path(os.environ.get("GAMER_TOOLS", Path.home() / ".cache/gamer-tools")) / name
 
 
-def run(command: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:
-    """A cable's command. Raises RuntimeFailure if it does not end."""
+def run(
+    command: Sequence[str], seconds: float, given: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """A cable's command, which reads the file `given`. Raises RuntimeFailure if it does not end."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        with (given or Path(os.devnull)).open("rb") as file:
+            return subprocess.run(
+                command,
+                stdin=file,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=seconds,
+                check=False,
+            )
     except subprocess.TimeoutExpired:
         raise RuntimeFailure(
             f"{' '.join(command[:4])} … did not end within {seconds:.0f} s: connect the phone again, and run "

@@ -23,6 +23,7 @@ from gamer.runtime.errors import RuntimeFailure
 from .connected import QUIET, Job, Tell, result, run, suits
 
 BUNDLE_ID, BENCH = "org.example.gamer", "Documents/bench"
+PUSHED = "bundle/pushed.txt"  # names and SHA-256 of the files that are there; it goes when the bundle goes
 POLL = 5.0  # seconds between two looks
 GONE = ("not connected", "unavailable", "disconnected", "was not found", "timed out", "connection")
 
@@ -90,6 +91,7 @@ class IPhone:
             self._push(job, tell)
             self._launch(job)
             text = self._wait(job, tell)
+        self._write(f"{job.number}.json", "")  # one measurement's, an error no less
         made = result(text, self.names[0])
         if not (job.settings.keep or was_there):
             self._call("uninstall", "app", BUNDLE_ID)
@@ -105,24 +107,34 @@ class IPhone:
                 return False
 
     def _push(self, job: Job, tell: Tell) -> None:
-        """One copy of a folder; the manifest there is the last file of a whole one."""
-        manifest = job.files[-1]
-        if self._read(manifest.name) == manifest.path.read_text(encoding="utf-8"):
+        """One copy of a folder; PUSHED is the last file of a whole one."""
+        whole = "".join(f"{file.sha256}  {file.name}\n" for file in job.files)
+        there = self._read(PUSHED)
+        if there == whole:
             return
+        if there:  # a copy that ends halfway is not taken for what was there
+            self._write(PUSHED, "")
         with tempfile.TemporaryDirectory() as folder:
             tell(f"{self.names[0]}: copying {job.bytes >> 20} MB")
-            for file in job.files[:-1]:
+            for file in job.files:
                 place = Path(folder, "bench", file.name)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(file.path, place)
             self._copy_to(Path(folder, "bench"), BENCH)
-        self._copy_to(manifest.path, f"{BENCH}/{manifest.name}")
+        self._write(PUSHED, whole)
+
+    def _write(self, name: str, text: str) -> None:
+        """devicectl deletes nothing: an empty file is one that is not there, to `_read`."""
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder, "file")
+            place.write_text(text, encoding="utf-8")
+            self._copy_to(place, f"{BENCH}/{name}")
 
     def _copy_to(self, here: Path, there: str) -> None:
         self._call("copy", "to", *_CONTAINER, "--source", str(here), "--destination", there, seconds=1800)
 
     def _launch(self, job: Job) -> None:
-        request = json.dumps(job.request("bench") | {"keep": job.settings.keep})
+        request = json.dumps(job.request("bench", "bench") | {"keep": job.settings.keep})
         self._call("process", "launch", "--terminate-existing", BUNDLE_ID, "--", "-bench", request)
 
     def _wait(self, job: Job, tell: Tell) -> str:
@@ -142,7 +154,7 @@ class IPhone:
         )
 
     def _read(self, name: str) -> str:
-        """The text of a file of the app; "" if it is not there."""
+        """The text of a file of the app; "" if it is empty or not there."""
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder, "file")
             self._call(

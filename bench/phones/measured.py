@@ -36,8 +36,13 @@ def matched(
     runs: Sequence[Imported], profiles: Sequence[Profile], digests: Mapping[str, str]
 ) -> tuple[Measured, ...]:
     """Raises RuntimeFailure for a phone without a profile, or a bundle that is none of `digests` (SHA-256
-    of the manifest → name); it names the nearest phone, and the bundles.
+    of the manifest → name); it names the nearest phone, and the bundles. Also for a component that took no
+    time, of which there is no ratio.
     """
+    for run in runs:
+        for row in run.rows:
+            if row.layer == "component" and row.p50_ns <= 0:
+                raise RuntimeFailure(f"{run.device}: {row.step} has p50_ns 0, not above it: measure again")
     return tuple(Measured(profile_of(run, profiles), _bundle(run, digests), run) for run in runs)
 
 

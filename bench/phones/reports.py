@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -113,13 +114,20 @@ def read(given: Source) -> tuple[Imported, ...]:
         if path.suffix in (".csv", ".tsv"):
             return (_named(_etdump(_table(path), given), given),)
         raw = _lines(path) if path.suffix == ".jsonl" else json_checked.read(path, MAX_BYTES)
-        if isinstance(raw, dict) and "measurements" in raw:  # of `bench device -o`
-            return tuple(imported.checked(one, f"{path}.measurements") for one in raw["measurements"])
+        for key in ("measurements", "runs"):  # of `bench device -o`; of `bench latency` by several --threads
+            if isinstance(raw, dict) and key in raw:
+                return _several(raw[key], f"{path}.{key}")
         if isinstance(raw, dict) and "rows" in raw:
             return (imported.checked(raw, str(path)),)
         return (_named(_foreign(raw, given, str(path)), given),)
     except JsonError as error:
         raise RuntimeFailure(f"{error}: export the report again") from None
+
+
+def _several(raw: Any, at: str) -> tuple[Imported, ...]:
+    if not isinstance(raw, list) or not raw:
+        raise RuntimeFailure(f"{at}: must be a list of measurements that is not empty: measure again")
+    return tuple(imported.checked(one, f"{at}[{number}]") for number, one in enumerate(raw))
 
 
 def _foreign(raw: Any, given: Source, at: str) -> Imported:
@@ -140,7 +148,14 @@ def _foreign(raw: Any, given: Source, at: str) -> Imported:
 
 
 def _named(made: Imported, given: Source) -> Imported:
-    """With the phone that the caller named. Raises RuntimeFailure if phone or component are not known."""
+    """With the phone that the caller named. Raises RuntimeFailure if phone or component are not known, and
+    for no row.
+    """
+    if not made.rows:
+        raise RuntimeFailure(
+            f"{given.path}: none of its rows is of a prompt alone or of generated tokens alone: run "
+            "llama-bench with -p and -n, without -pg"
+        )
     device = given.phone or made.device
     if not device or any(not row.step for row in made.rows):
         raise RuntimeFailure(
@@ -186,6 +201,8 @@ def _xcode(report: _Xcode, given: Source) -> Imported:
 
 def _etdump(events: Sequence[dict[str, Any]], given: Source) -> Imported:
     """Raises RuntimeFailure without the event of a whole run, or for a time that is none."""
+    if not all(isinstance(event, dict) for event in events):
+        raise RuntimeFailure(f"{given.path}: a row of an ETDump must be an object: export the report again")
     columns = {re.sub(r" \(.*\)$", "", name): name for event in events[:1] for name in event}
     unit = re.search(r"\((\w+)\)$", columns.get("p50", ""))
     scale = UNITS.get(unit[1], 1e6) if unit else 1e6
@@ -196,8 +213,13 @@ def _etdump(events: Sequence[dict[str, Any]], given: Source) -> Imported:
         kept = [e for e in events if e.get("event_name") not in (EXECUTE, "OPERATOR_CALL", "DELEGATE_CALL")]
         inside = [e for e in kept if e.get("event_block_name", "Execute") == "Execute"]
         nodes = [(str(event["event_name"]), float(event[p50] or 0) * scale) for event in inside]
+        times = [middle, high, *(ns for _, ns in nodes)]
+        if middle <= 0 or not all(0 <= ns < math.inf for ns in times):
+            raise ValueError
     except (StopIteration, KeyError, TypeError, ValueError):
-        raise RuntimeFailure(f"{given.path}: an ETDump needs {EXECUTE} with a time in p50") from None
+        raise RuntimeFailure(
+            f"{given.path}: an ETDump needs {EXECUTE} with a time above 0 in p50, and no time below 0"
+        ) from None
     row = replace(component_row(given.component, [middle]), p90_ns=high)
     return _made("executorch", [row], _operators(given.component, nodes))
 
@@ -211,7 +233,11 @@ def _operators(step: str, nodes: Any) -> list[Operator]:
 
 def _table(path: Path) -> list[dict[str, Any]]:
     text = _text(path)
-    return list(csv.DictReader(io.StringIO(text), delimiter="\t" if path.suffix == ".tsv" else ","))
+    delimiter = "\t" if path.suffix == ".tsv" else ","
+    rows: list[dict[Any, Any]] = list(csv.DictReader(io.StringIO(text), delimiter=delimiter))
+    if number := next((n for n, row in enumerate(rows, 2) if None in row), 0):
+        raise RuntimeFailure(f"{path}: row {number} has more cells than the first: export the report again")
+    return rows
 
 
 def _lines(path: Path) -> list[Any]:

@@ -126,8 +126,11 @@ def write(
     write_atomically(out, text)
 
 
-def read(path: Path) -> Document:
-    """A result file of a bench command. Raises RuntimeFailure for a file of an unknown kind."""
+def read(path: Path) -> tuple[Document, ...]:
+    """The result in a file of a bench command; of `bench latency` by several --threads, one for each number.
+
+    Raises RuntimeFailure for a file of an unknown kind.
+    """
     try:
         if path.stat().st_size > MAX_BYTES:
             raise RuntimeFailure(f"{path}: {path.stat().st_size} bytes are no result: at most {MAX_BYTES}")
@@ -136,9 +139,11 @@ def read(path: Path) -> Document:
         raise RuntimeFailure(
             f"{path}: not JSON ({str(error)[:80]}): give files that the bench commands wrote with -o"
         ) from None
-    if not isinstance(document, dict) or kind_of(document) not in KINDS:
+    runs = document.get("runs") if isinstance(document, dict) else None
+    documents = tuple(runs) if isinstance(runs, list) and runs else (document,)
+    if not all(isinstance(one, dict) and kind_of(one) in KINDS for one in documents):
         raise RuntimeFailure(f"{path}: no result that the report draws: {', '.join(KINDS)}")
-    return document
+    return documents
 
 
 def kind_of(document: Document) -> str:

@@ -2,9 +2,10 @@
 it.
 
 $FAKE_PHONES has a folder for each phone: `phone.json` (state, properties, free_kb, installed, gone_after),
-`files` (what /data/local/tmp is), `app` (the app's files). `am start` writes the JSON of
-`measurement.json`, or runs $FAKE_RUNNER with the bundle, the album ("" for none) and the rounds, and takes
-what it prints.
+`files` (what /data/local/tmp is), `app` (the app's files). What `run-as` is given runs in `own`,
+whose `files` those are. `album`: what the app saw of the album when it was started. `am start` writes
+the JSON of `measurement.json`, or runs $FAKE_RUNNER with the bundle, the album ("" for none) and the rounds,
+and takes what it prints.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 PHONES = Path(os.environ["FAKE_PHONES"])
-PREFIX = "/data/local/tmp/"
+PREFIX, OWN = "/data/local/tmp/", "/data/data/gamer.app.debug/files/"
 
 
 class Phone:
@@ -35,6 +36,8 @@ class Phone:
         (self.folder / "phone.json").write_text(json.dumps(self.state))
 
     def at(self, path: str) -> Path:
+        if path.startswith(OWN):
+            return self.app / path.removeprefix(OWN)
         assert path.startswith(PREFIX), path  # nothing else of the phone is touched
         return self.folder / "files" / path.removeprefix(PREFIX)
 
@@ -43,6 +46,9 @@ class Phone:
             return fail(f"adb: failed to install {words[-1]}: Failure [{refusal}]")
         self.state["installed"] = hashlib.sha256(Path(words[-1]).read_bytes()).hexdigest()
         self.app.mkdir(exist_ok=True)
+        (self.folder / "own").mkdir(exist_ok=True)
+        if not (self.folder / "own/files").is_symlink():
+            (self.folder / "own/files").symlink_to(self.app)
         self.save()
         return 0
 
@@ -73,7 +79,7 @@ class Phone:
 
     def do_df(self, words: list[str]) -> None:
         print("Filesystem 1K-blocks Used Available Use% Mounted on")
-        print(f"/dev/block/dm-9 110000000 1 {self.state['free_kb']} 1% /data")
+        print(f"/dev/block/dm-9 110000000 1 {self.state['free_kb']} 1% {self.state.get('mount', '/data')}")
 
     def do_pm(self, words: list[str]) -> int:
         if not self.state.get("installed"):
@@ -100,7 +106,15 @@ class Phone:
         assert words == ["-R", "a+rX", PREFIX + "gamer-bench"]
 
     def do_rm(self, words: list[str]) -> None:
-        shutil.rmtree(self.at(words[1]))
+        place = self.at(words[1])
+        shutil.rmtree(place) if words[0] == "-rf" else place.unlink(missing_ok=True)
+
+    def do_touch(self, words: list[str]) -> None:
+        self.at(words[0]).touch()
+
+    def do_ls(self, words: list[str]) -> int:
+        print(words[0] if (there := self.at(words[0]).exists()) else "")
+        return 0 if there else 1
 
     def do_pidof(self, words: list[str]) -> int:
         print("123" if self.state.get("runs") else "")
@@ -112,6 +126,7 @@ class Phone:
         at = words.index("-n") + 2
         extras = {words[n + 1]: words[n + 2] for n in range(at, len(words), 3)}
         self.state["started"] = extras
+        self.state["album"] = self.at(extras["album"]).read_text("latin-1") if "album" in extras else None
         self.save()
         print("Status: ok")
         if self.state.get("crashes"):
@@ -131,18 +146,7 @@ class Phone:
         assert words[0] == "gamer.app.debug"
         if self.state.get("release"):
             return fail("run-as: package not debuggable: gamer.app.debug")
-        if words[1] == "id":
-            print("uid=10123(u0_a123)")
-            return 0
-        if words[1] == "sh":
-            for path in [*self.app.glob("*.json"), *self.app.glob("progress.txt")]:
-                path.unlink()
-            return 0
-        path = self.app / words[2].removeprefix("files/")
-        if words[1] != "cat" or not path.is_file():
-            return fail(f"cat: {words[2]}: No such file or directory")
-        print(path.read_text())
-        return 0
+        return subprocess.run(words[1:], cwd=self.folder / "own", check=False).returncode
 
 
 def fail(line: str) -> int:
@@ -158,6 +162,7 @@ def main(words: list[str]) -> int:
             print(f"{folder.name}\t{state}")
         return 0
     assert words[0] == "-s"
+    sys.stdout.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
     phone = Phone(words[1])
     return int(getattr(phone, words[2])(words[3:]))
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -144,14 +146,49 @@ def test_a_phone_that_disappears_goes_on_where_it_was(desk: Desk) -> None:
     assert len(pushed) == len(set(pushed))
 
 
-def test_a_measurement_that_ended_while_the_phone_was_gone_is_not_made_again(desk: Desk) -> None:
+def test_a_measurement_that_ended_while_the_phone_was_gone_is_taken_once(desk: Desk) -> None:
     phone = desk.connect()
     desk.measure("keep=true")
     number = desk.state()["started"]["id"]
     desk.change(started=None)
-    assert (phone / "app" / f"{number}.json").is_file()
+    shutil.copy(desk.phones / "measurement.json", phone / "app" / f"{number}.json")
     desk.measure("keep=true")
     assert desk.state()["started"] is None
+    desk.measure("keep=true")
+    assert desk.state()["started"]["id"] == number
+
+
+def test_an_album_lies_in_the_apps_own_folder_and_only_while_it_is_measured(desk: Desk) -> None:
+    phone, album = desk.connect(), desk.phones.parent / "holidays.gamer"
+    album.write_bytes(b"places\xff")
+    for settings in (["keep=true"], ["keep=true"], []):
+        desk.change(album=None)
+        desk.measure(f"album={album}", *settings)
+        assert desk.state()["album"] == "places\xff"
+        assert not [path for path in phone.rglob("*") if "album" in path.name]
+    assert not any("album" in name for name in desk.state()["pushed"])
+    desk.answer({"error": "out of time"})
+    with pytest.raises(RuntimeFailure, match="out of time"):
+        desk.measure(f"album={album}")
+    desk.change(crashes=True)
+    with pytest.raises(RuntimeFailure, match="ended before it had measured"):
+        desk.measure(f"album={album}")
+    assert not [path for path in phone.rglob("*") if "album" in path.name]
+
+
+def test_a_run_that_goes_on_removes_the_app_that_the_first_one_brought(desk: Desk) -> None:
+    phone = desk.connect(gone_after=1)
+    with pytest.raises(RuntimeFailure, match="the phone is gone"):
+        desk.measure()
+    assert desk.state()["installed"]
+    desk.change(gone_after=None)
+    desk.measure()
+    assert not desk.state()["installed"] and not list((phone / "files").iterdir())
+
+
+def test_what_a_phone_prints_strangely_is_no_traceback(desk: Desk) -> None:
+    desk.connect(free_kb="-", mount="\udcff")
+    assert desk.measure().measured
 
 
 @pytest.mark.parametrize(
@@ -181,6 +218,9 @@ def test_what_the_app_could_not_measure_is_said(desk: Desk) -> None:
     desk.answer({"error": "no manifest.json"})
     with pytest.raises(RuntimeFailure, match=r"could not measure: no manifest\.json"):
         desk.measure()
+    desk.answer({"error": "no processor"})
+    with pytest.raises(RuntimeFailure, match="could not measure: no processor"):  # measured anew
+        desk.measure()
 
 
 def test_of_two_phones_one_is_named(desk: Desk) -> None:
@@ -203,6 +243,12 @@ def test_without_a_phone_an_app_or_a_right_setting_nothing_begins(desk: Desk) ->
     desk.connect()
     with pytest.raises(RuntimeFailure, match=r"gone\.apk: no such app; build it"):
         desk.measure("app=gone.apk")
+    with pytest.raises(RuntimeFailure, match=r"gone\.gamer: no such album"):
+        desk.measure("album=gone.gamer")
+    with pytest.raises(RuntimeFailure, match=r"small: is no app; name an \.apk"):
+        desk.measure(f"app={desk.bundle}")
+    with pytest.raises(RuntimeFailure, match="no operators of executorch"):
+        desk.measure("runner=executorch", "ops=true")
     with pytest.raises(RuntimeFailure, match="Pixel 8: its app has no coreml; one of onnx, xnnpack"):
         desk.measure("runner=coreml")
     with pytest.raises(SettingError, match="one of onnx"):
@@ -232,6 +278,47 @@ def test_an_iphone_is_measured_by_a_launch_argument(desk: Desk, tmp_path: Path) 
         "keep": False,
     }  # fmt: skip
     assert state["installed"]  # the first try had installed it
+
+
+def test_an_iphone_that_has_the_app_measures_anew_and_gets_what_it_lacks(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "iphone").rename(desk.phones / "iphone")
+    (tmp_path / "bin/xcrun.off").rename(tmp_path / "bin/xcrun")
+    (tmp_path / "bin/adb").unlink()
+    there, album = desk.phones / "iphone/Documents/bench", tmp_path / "a.gamer"
+    album.write_bytes(b"an album")
+    answer = json.loads((desk.phones / "measurement.json").read_text())
+    answer |= {"device": "iPhone", "model": "iPhone16,1"}
+    for os_name in ("iOS 1", "iOS 2"):
+        desk.answer(answer | {"os": os_name})
+        assert desk.measure("keep=true").measured[0].run.os == os_name
+    assert not any("mlpackage" in str(path) or "album" in path.name for path in there.rglob("*"))
+    desk.measure("keep=true", "runner=coreml", f"album={album}")
+    assert any("mlpackage" in str(path) for path in there.rglob("*"))
+    assert (there / "album.gamer").read_bytes() == b"an album"
+    for error in ("one", "two"):
+        desk.answer({"error": error})
+        with pytest.raises(RuntimeFailure, match=f"could not measure: {error}"):
+            desk.measure("keep=true")
+
+
+def test_only_the_cable_starts_the_screen_that_measures() -> None:
+    name = "{http://schemas.android.com/apk/res/android}"
+    root = ElementTree.parse(ROOT / "android_demo/app/src/debug/AndroidManifest.xml").getroot()
+    exported = [a for a in root.iter("activity") if a.get(f"{name}exported") == "true"]
+    assert [a.get(f"{name}permission") for a in exported] == ["android.permission.DUMP"]
+    assert [a.get(f"{name}dataExtractionRules") for a in root.iter("application")] == ["@xml/data_extraction"]
+
+
+def test_an_unknown_variant_of_the_app_is_refused() -> None:
+    done = subprocess.run(
+        ["bash", str(ROOT / "android_demo/build_apk.sh")],
+        env=os.environ | {"VARIANT": "debgu"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, "") and "VARIANT=debgu" in done.stderr
 
 
 def test_the_profiles_of_a_file_come_before_those_of_the_project(desk: Desk, tmp_path: Path) -> None:

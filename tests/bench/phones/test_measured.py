@@ -59,6 +59,11 @@ def test_a_bundle_that_did_not_run_is_named() -> None:
     assert measured.matched([run({}, bundle_sha256="")], PHONES, DIGESTS)[0].bundle == "pocket"
 
 
+def test_a_component_that_took_no_time_is_refused() -> None:
+    with pytest.raises(RuntimeFailure, match="text_tower has p50_ns 0"):
+        measured.matched([run({"text_tower": 0.0})], PHONES, DIGESTS)
+
+
 def test_what_was_not_measured_is_refined_by_the_others_of_its_chip() -> None:
     out, notes = refine(run({"text_tower": 20.0, "image_tower": 80.0}))
     unmeasured, sister = out["Pixel 8", "llm_prefill"], out["Pixel 8a", "text_tower"]

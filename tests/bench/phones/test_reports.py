@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -106,8 +107,9 @@ def test_a_result_of_bench_device_is_read_again(tmp_path: Path) -> None:
     row = {"layer": "component", "step": "a", "n": 1, "avg_ns": 1, "stddev_ns": 0, "p50_ns": 1, "p90_ns": 1,
            "samples_ns": [1]}  # fmt: skip
     run = {"device": "Pixel 8", "os": "x", "backend": "onnx", "bundle_sha256": "ab", "rows": [row]}
-    path = written(tmp_path / "o.json", {"outlooks": [], "measurements": [run, run]})
-    assert [m.device for m in reports.read(reports.source(str(path)))] == ["Pixel 8"] * 2
+    for whole in ({"outlooks": [], "measurements": [run, run]}, {"runs": [run, run]}):
+        path = written(tmp_path / "o.json", whole)
+        assert [m.device for m in reports.read(reports.source(str(path)))] == ["Pixel 8"] * 2
 
 
 @pytest.mark.parametrize(
@@ -120,6 +122,14 @@ def test_a_result_of_bench_device_is_read_again(tmp_path: Path) -> None:
         ("Pixel 8:a", "{", "must be JSON"),
         ("Pixel 8:a", [LLAMA[0] | {"samples_ns": []}], "samples_ns"),
         ("Pixel 8:a", XCODE | {"computeUnit": 9}, "computeUnit"),
+        ("", {"measurements": None}, r"measurements: must be a list"),
+        ("", {"measurements": []}, r"measurements: must be a list .* not empty"),
+        ("", {"runs": [7]}, r"runs\[0\]: must be an object"),
+        ("Pixel 8:llm", LLAMA[2:], "none of its rows is of a prompt alone"),
+        ("Pixel 8:a", [{"event_name": "Method::execute", "p50": math.nan}], "time above 0"),
+        ("Pixel 8:a", [{"event_name": "Method::execute", "p50": math.inf}], "time above 0"),
+        ("Pixel 8:a", [{"event_name": "Method::execute", "p50": -1}], "time above 0"),
+        ("Pixel 8:a", [{"event_name": "Method::execute", "p50": 1}, 7], "must be an object"),
     ],
 )
 def test_what_is_no_report_is_refused_in_a_line(
@@ -129,6 +139,12 @@ def test_what_is_no_report_is_refused_in_a_line(
     with pytest.raises(RuntimeFailure, match=message) as refused:
         reports.read(reports.source(f"{head}={path}" if head else str(path)))
     assert "\n" not in str(refused.value)
+
+
+def test_a_table_with_a_row_too_long_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", "event_name,p50\nMethod::execute,1,2\n")
+    with pytest.raises(RuntimeFailure, match="row 2 has more cells"):
+        read(path)
 
 
 def test_a_head_needs_a_component() -> None:

@@ -260,7 +260,7 @@ def test_a_report_fits_the_width_of_a_phone_in_light_and_in_dark(tmp_path: Path)
 
 def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    for text in ("", "[]", "{}", '{"a": 1}', "[" * 100_000):
+    for text in ("", "[]", "{}", '{"a": 1}', '{"runs": []}', '{"runs": [1]}', "[" * 100_000):
         path.write_text(text)
         with pytest.raises(RuntimeFailure, match=r"x\.json"):
             report.read(path)
@@ -269,6 +269,18 @@ def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(broken))
     done = CliRunner().invoke(bench, ["report", str(path), "--html", str(tmp_path / "r.html")])
     assert done.exit_code == 1 and "measure it again" in done.output and not (tmp_path / "r.html").exists()
+
+
+def test_a_result_of_several_threads_is_a_run_for_each(tmp_path: Path) -> None:
+    two = [latency(), latency() | {"n_threads": 1}]
+    (path := tmp_path / "x.json").write_text(json.dumps({"runs": two}))
+    assert [one["n_threads"] for one in report.read(path)] == [2, 1]
+
+
+@pytest.mark.parametrize("threads", ["00641234", "1,01", "65", "0", "1,1", "", "²"])
+def test_numbers_of_threads_are_from_1_to_64_and_differ(tmp_path: Path, threads: str) -> None:
+    done = CliRunner().invoke(bench, ["latency", "-b", str(tmp_path), "--threads", threads])
+    assert done.exit_code == 2 and "one number from 1 to 64" in done.output
 
 
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=20), st.booleans())

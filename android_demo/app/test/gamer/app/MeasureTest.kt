@@ -65,6 +65,16 @@ class MeasureTest : AppTest() {
     }
 
     @Test
+    fun `a measurement that is left is an error in the file`() {
+        haveModel()
+        phone.open(started("rounds" to 1000))
+        phone.until("it measures") { File(Here.filesDir, "progress.txt").isFile }
+        phone.back()
+        phone.until("it has ended") { result.isFile }
+        assertContains(JSONObject(result.readText()).getString("error"), "left")
+    }
+
+    @Test
     fun `an id that is no id writes nothing`() {
         haveModel()
         phone.open(started("id" to "../../x"))

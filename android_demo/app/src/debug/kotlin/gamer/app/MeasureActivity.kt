@@ -11,7 +11,7 @@ import org.json.JSONObject
 
 /**
  * What `gamer bench device --device connected` starts: measures a bundle that the cable brought, without a finger on the screen,
- * and ends. It writes [ID].json into the app's files, `{"error": …}` if it cannot measure, and tells how far it is in progress.txt.
+ * and ends. It writes [ID].json into the app's files, `{"error": …}` if it cannot measure or is left, and tells how far it is in progress.txt.
  */
 class MeasureActivity : Activity() {
     @Volatile private var isLeft = false
@@ -37,7 +37,6 @@ class MeasureActivity : Activity() {
         } catch (error: Throwable) { // a library that cannot be loaded is an Error
             JSONObject().put("error", oneLine(error))
         }
-        if (isLeft) return
         val aside = File(filesDir, "$id.part")
         aside.writeText(made.toString())
         aside.renameTo(File(filesDir, "$id.json"))
@@ -45,7 +44,7 @@ class MeasureActivity : Activity() {
     }
 
     private fun measured() = intent.run {
-        // SQLite writes beside a file that it opens, and the cable's folder belongs to the cable.
+        // SQLite writes beside a file that it opens, and what was brought belongs to the cable.
         val album = getStringExtra("album")?.let { File(it).copyTo(File(cacheDir, "measured.gamer"), overwrite = true) }
         val runner = Runner.valueOf(getStringExtra("runner").orEmpty().uppercase(Locale.ROOT).replace("ONNX", "PROCESSOR"))
         if (runner.backend == null) throw IllegalArgumentException("this build has no ${getStringExtra("runner")}")
