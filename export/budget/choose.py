@@ -73,6 +73,7 @@ def choose(
     from_graphs.refuse(settings, "--max-size, --min-parity")
     built = {role: build() for role, build in networks(settings)}
     asked = [_searched(settings, limits, target, built) for target in targets]
+    _check_roles(settings, limits, asked)
     if not any(asked):
         raise ExportError(
             "--max-size, --min-parity: no component here has matrices to choose bits for (convolutions, "
@@ -81,7 +82,6 @@ def choose(
     fixed = {
         target: _fixed(settings, target, built, part) for target, part in zip(targets, asked, strict=True)
     }
-    _check_roles(settings, limits, asked)
     for target, part in zip(targets, asked, strict=True):
         _check_least(limits, target, part, fixed[target])
     losses = _measure(settings, [s for part in asked for s in part], jobs, tell)

@@ -77,9 +77,8 @@ def measured(settings: Settings, role: str, target: str) -> dict[str, float]:
 
 def _folder(settings: Settings, role: str, target: str) -> Path:
     """Its name holds all that a figure depends on."""
-    alone = replace(settings, keep=(), bars=(), parts=())
     code = [meaning(file.read_text(encoding="utf-8")) for file in CODE]
-    key = repr((code, fingerprint(alone), role, target)).encode()
+    key = repr((code, fingerprint(replace(settings, keep=())), role, target)).encode()
     return cache.folder() / FOLDER / hashlib.sha256(key).hexdigest()[:16]
 
 
