@@ -45,7 +45,7 @@ class TorchSession:
         return dict(zip([t.name for t in self.item.outputs], out, strict=True))
 
 
-def cosines(got: FloatArray, want: FloatArray) -> NDArray[np.float64]:
+def cosines(got: NDArray[np.floating[Any]], want: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Cosine of each row (all axes but the last flattened): got, want [..., D] → float64 [n].
 
     0 for a row of zeros.
