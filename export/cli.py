@@ -9,8 +9,9 @@ import json
 import os
 import sys
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -29,13 +30,13 @@ from rich.table import Table
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.cli.console import one_line
 
-from .budget.limits import Limits, parse_sizes
-from .budget.limits import check as check_sizes
+from .budget.limits import UNLIMITED, Limits, parse_sizes
+from .bundle.card import top1
 from .errors import ExportError
 from .glosses.sources import found, parse_dictionaries, parse_languages
 from .graphs.files import WHY
 from .planning import devices, phone_memory
-from .recipe import QUANTS, RECIPES, TARGETS
+from .recipe import QUANTS, RECIPES, ROLES, TARGETS
 from .settings import (
     COREML_CACHES,
     DEPLOYMENT_TARGETS,
@@ -97,7 +98,7 @@ def table(manifest: mf.Manifest) -> Table:
         for artifact in (a for a in manifest.artifacts if a.role == component.role):
             parity = artifact.parity
             cosine = "not run" if parity.minimum is None else f"{parity.minimum:.5f} ({parity.threshold:g})"
-            tokens = _top1(parity)
+            tokens = top1(parity)
             out.add_row(
                 *left, artifact.target + _marks(parity), f"{artifact.bytes / 1e6:.1f}", cosine, tokens
             )
@@ -135,12 +136,6 @@ def _legend(manifest: mf.Manifest) -> str:
     return "\n".join(notes)
 
 
-def _top1(parity: mf.Parity) -> str:
-    """A decoder's top-1 agreement, with the least if one is wanted; "" for other components."""
-    wanted = "" if parity.top1_threshold is None else f" ({parity.top1_threshold:.0%})"
-    return "" if parity.top1 is None else f"{parity.top1:.1%}{wanted}"
-
-
 def parity_text(parity: mf.Parity) -> str:
     """One line: the worst cosine and a decoder's top-1 agreement, or the status if the artifact was not run.
 
@@ -149,7 +144,7 @@ def parity_text(parity: mf.Parity) -> str:
     if parity.minimum is None:
         return f"{parity.status}: {parity.executed_by}" if parity.executed_by else parity.status
     text = f"cosine ≥ {parity.minimum:.5f} ({parity.threshold:g})"
-    text += f", top-1 {tokens}" if (tokens := _top1(parity)) else ""
+    text += f", top-1 {tokens}" if (tokens := top1(parity)) else ""
     return f"{text}, {parity.executed_by}" if "MIL" in parity.executed_by or _marks(parity) else text
 
 
@@ -425,7 +420,7 @@ def export(
             ERR.print(found(settings.languages), highlight=False, soft_wrap=True)
         budgets: tuple[mf.Budget, ...] = ()
         if limits.given:
-            if click.get_current_context().get_parameter_source("quant") is ParameterSource.COMMANDLINE:
+            if click.get_current_context().get_parameter_source("quant") is not ParameterSource.DEFAULT:
                 raise ExportError(
                     f"--quant {quant}: --max-size and --min-parity choose the bits: leave it out"
                 )
@@ -434,8 +429,7 @@ def export(
         if dry_run:
             _print_plan(settings, chosen_targets, phone, as_json)
             return
-        manifest = export_with_bar(settings, chosen_targets, output_dir, jobs, budgets)
-        check_sizes(limits, manifest, chosen_targets)
+        manifest = export_with_bar(settings, chosen_targets, output_dir, jobs, budgets, limits)
     print_manifest(manifest, output_dir, as_json)
     if phone is not None:
         _print_fits(
@@ -451,6 +445,7 @@ def export_with_bar(
     out: Path,
     jobs: int,
     budgets: tuple[mf.Budget, ...] = (),
+    limits: Limits = UNLIMITED,
 ) -> mf.Manifest:
     """write.export with a progress bar, and a line for each finished artifact, on stderr."""
     from .bundle import write
@@ -473,7 +468,7 @@ def export_with_bar(
                     soft_wrap=True,
                 )
 
-        return write.export(settings, targets, out, jobs, report, budgets)
+        return write.export(settings, targets, out, jobs, report, budgets, limits)
 
 
 def _choose_bits(
@@ -584,6 +579,13 @@ def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
         click.echo(f"note: {note}")
 
 
+def _role(context: click.Context, parameter: click.Parameter, role: str | None) -> str | None:
+    """Refuses what is no component: most likely BUNDLE, which --layers takes for its ROLE."""
+    if role is not None and role not in ("all", *ROLES):
+        raise click.BadParameter(f"{role!r} is no component: write BUNDLE first, or a role of it")
+    return role
+
+
 @click.command()
 @click.argument("bundle_dir", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.option("--hashes-only", is_flag=True, help="Check files only, run nothing.")
@@ -598,6 +600,7 @@ def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
     "role",
     is_flag=False,
     flag_value="all",
+    callback=_role,
     metavar="[ROLE]",
     help="Compare each layer of ROLE, or of all, with torch's: where parity is lost (ONNX, Core ML).",
 )
@@ -607,6 +610,8 @@ def verify(
 ) -> None:
     """Check every hash and size of BUNDLE, then run every artifact that this platform can execute against
     torch again and hold it to its threshold."""
+    if role is not None and hashes_only:
+        raise click.UsageError("--hashes-only runs nothing, --layers does: leave one out")
     compared: tuple[Layers, ...] = ()
     with one_line("verify", extra="export"):
         manifest = mf.read(bundle_dir)
@@ -625,7 +630,7 @@ def verify(
                     compared = proof.layers_of(bundle_dir, manifest, report, sources, role)
                 else:
                     manifest = proof.verify(bundle_dir, manifest, report, sources)
-    if role is None or hashes_only:
+    if role is None:
         print_manifest(manifest, bundle_dir, as_json)
     else:
         print_layers(compared, as_json)
@@ -635,7 +640,13 @@ def print_layers(compared: tuple[Layers, ...], as_json: bool) -> None:
     """A table for each artifact; in JSON, also the first layer below the threshold, and what loses most."""
     if as_json:
         rows = [
-            {**asdict(c), "first": c.first and c.first.name, "most": c.most and c.most.name} for c in compared
+            {
+                **asdict(c),
+                "rows": [_finite(asdict(row)) for row in c.rows],
+                "first": c.first and c.first.name,
+                "most": c.most and c.most.name,
+            }
+            for c in compared
         ]
         click.echo(json.dumps({"layers": rows}, ensure_ascii=False))
         return
@@ -648,6 +659,14 @@ def print_layers(compared: tuple[Layers, ...], as_json: bool) -> None:
             out.add_row(row.name, row.operator, f"{row.cosine:.5f}", lost, f"{row.error:.3g}")
         out.caption = one.summary
         Console().print(out)
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN and no infinity: null."""
+    return {
+        name: None if isinstance(value, float) and not isfinite(value) else value
+        for name, value in row.items()
+    }
 
 
 def print_manifest(manifest: mf.Manifest, folder: Path, as_json: bool) -> None:

@@ -314,7 +314,7 @@ def parse_bars(items: tuple[str, ...]) -> tuple[tuple[str, Threshold], ...]:
     for item in items:
         role, _, text = item.partition("=")
         if role not in ROLES:
-            raise ExportError(f"--threshold {item}: no component {role!r}; choose from: {', '.join(ROLES)}")
+            raise ExportError(f"--min-parity {item}: no component {role!r}; choose from: {', '.join(ROLES)}")
         bars[role] = _bar(item, text)
     return tuple(bars.items())
 
@@ -332,7 +332,7 @@ def _bar(item: str, text: str) -> Threshold:
         numbers = []
     if not 1 <= len(numbers) <= 2 or not all(0 < x <= 1 for x in numbers):
         raise ExportError(
-            f"--threshold {item}: must be a cosine above 0 and at most 1, for a decoder also a share "
+            f"--min-parity {item}: must be a cosine above 0 and at most 1, for a decoder also a share "
             "of likeliest tokens, as in llm_decoder=0.9/0.8"
         )
     return Threshold(*numbers)

@@ -5,6 +5,7 @@ The sum of an operator's work without this is the model's own, as the closed for
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from .counting import ATTENTIONS, PRODUCTS
 from .nodes import Graph, Node
 
+# Blocks of another size than the graph's own have it in the name.
+_SUMS, _BOTH = re.compile(r"\.sums(\.\d+)?$"), re.compile(r"\.both(\.\d+)?$")
 SUMS = "int4: sums of the activations' blocks, and weights for them: what a whole zero point rounds away"
 HEAD = "head in two parts: what 8 bits of its input hold, and what they miss"
 SPARE = "a second query for a single token, so that its numbers do not depend on others of its call"
@@ -38,10 +41,10 @@ def beyond(graph: Graph, per: int = 1) -> tuple[Beyond, ...]:
 
 def _sums(node: Node, nodes: dict[str, Node], past: int) -> int:
     """All of the product that sums up blocks; of one whose input has the sums as columns, their share."""
-    if node.op == "MatMul" and node.output().name.endswith(".sums"):
+    if node.op == "MatMul" and _SUMS.search(node.output().name):
         return PRODUCTS[node.op](node)
     given = node.inputs[0] if node.inputs else None
-    if node.op not in PRODUCTS or given is None or not given.name.endswith(".both"):
+    if node.op not in PRODUCTS or given is None or not _BOTH.search(given.name):
         return 0
     sums = nodes[given.name].input(1).shape[-1] if given.name in nodes else 0
     return PRODUCTS[node.op](node) * sums // given.shape[-1]

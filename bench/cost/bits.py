@@ -222,9 +222,7 @@ def _file(settings: Any, inputs: _Inputs, want: Outputs) -> File:
 def _compared(size: int, got: Outputs, want: Outputs, inputs: _Inputs) -> File:
     from gamer.export.parity.measure import cosines
 
-    calibration, unseen = (
-        1 - cosines(a, b).astype(np.float64) for a, b in zip(got[:2], want[:2], strict=True)
-    )
+    calibration, unseen = (1 - cosines(a, b) for a, b in zip(got[:2], want[:2], strict=True))
     top1 = perplexity = None
     if got[2] is not None and want[2] is not None:
         top1 = round(float((got[2].argmax(1) == want[2].argmax(1)).mean()), 4)

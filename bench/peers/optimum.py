@@ -34,6 +34,7 @@ MODELS = {
     "smollm2-135m": ("text-generation-with-past", "llm"),
     "clip-vit-b32": ("zero-shot-image-classification", "towers"),
 }
+LONGEST = 3600.0  # seconds of a command
 CHECKPOINTS, EXPORTS = "checkpoints", "exports"
 
 
@@ -116,7 +117,18 @@ def _ours(model: str, source: Path) -> PeerRow:
 
 def _timed(*words: str) -> float:
     begin = time.perf_counter()
-    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    try:
+        done = subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        )
+    except subprocess.TimeoutExpired:
+        raise ExportError(
+            f"{Path(words[0]).name} {words[1]}: not done after {LONGEST:g} s: run it by hand"
+        ) from None
     if done.returncode:
         line = (done.stderr.strip() or "no message").splitlines()[-1][:200]
         raise ExportError(f"{Path(words[0]).name} {words[1]}: exit code {done.returncode} ({line})")

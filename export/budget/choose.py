@@ -17,7 +17,7 @@ from gamer.runtime.bundle.manifest import Budget, BudgetPoint
 from ..bundle import extras, workers
 from ..components import components
 from ..errors import ExportError
-from ..planning import sizes
+from ..planning import from_graphs, sizes
 from ..planning.networks import networks, parameters
 from ..quantize.quantization_policy import split
 from ..recipe import Threshold
@@ -30,6 +30,7 @@ from .measuring import Loss
 DRAWN = 24  # points of a curve that are kept
 _BASE = 0.9e9  # bytes of a worker beside its weights
 Tell = Callable[[str], None]
+Losses = dict[str, dict[str, float]]  # Searched.name → "MATRIX=QUANT" → loss
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,10 @@ def choose(
     """
     if settings.keep:
         raise ExportError("--keep: --max-size and --min-parity choose all bits: leave it out")
+    from_graphs.refuse(settings, "--max-size, --min-parity")
     built = {role: build() for role, build in networks(settings)}
     asked = [_searched(settings, limits, target, built) for target in targets]
+    _check_roles(settings, limits, asked)
     if not any(asked):
         raise ExportError(
             "--max-size, --min-parity: no component here has matrices to choose bits for (convolutions, "
@@ -81,11 +84,11 @@ def choose(
     }
     for target, part in zip(targets, asked, strict=True):
         _check_least(limits, target, part, fixed[target])
-    _measure(settings, [s for part in asked for s in part], jobs, tell)
+    losses = _measure(settings, [s for part in asked for s in part], jobs, tell)
     decided = [
         d
         for target, part in zip(targets, asked, strict=True)
-        for d in _decide(settings, limits, part, fixed[target])
+        for d in _decide(settings, limits, part, fixed[target], losses)
     ]
     reached = _reach(settings, decided, limits, jobs, tell)
     keep = tuple(
@@ -131,6 +134,15 @@ def _fixed(
     return parts + extras.predict(settings, (target,))
 
 
+def _check_roles(settings: Settings, limits: Limits, asked: Sequence[tuple[Searched, ...]]) -> None:
+    """Raises ExportError for a size of a component that has no choice, or is not exported at all."""
+    searched = {s.role for part in asked for s in part}
+    for role, _ in limits.sizes:
+        if role not in searched:
+            which = "no matrices to choose bits for" if role in components.roles(settings) else "not exported"
+            raise ExportError(f"--max-size {role}: {which} here: leave it out")
+
+
 def _check_least(limits: Limits, target: str, searched: tuple[Searched, ...], fixed: int) -> None:
     for s in searched:
         asked = dict(limits.sizes).get(s.role)
@@ -152,11 +164,12 @@ def _mb(size: float) -> str:
     return f"{-(-size // 1e5) / 10:g}MB"
 
 
-def _measure(settings: Settings, searched: list[Searched], jobs: int, tell: Tell) -> None:
-    """Fills the cache with the losses of single matrices."""
+def _measure(settings: Settings, searched: list[Searched], jobs: int, tell: Tell) -> Losses:
+    """The losses of single matrices, from the cache and from workers, which fill it."""
+    losses = {s.name: sensitivity.measured(settings, s.role, s.target) for s in searched}
     tasks = [t for s in searched for t in sensitivity.tasks(settings, s.role, s.target, s.tensors)]
     if not tasks:
-        return
+        return losses
     forms = sum(len(t.quants) for task in tasks for t in task.tensors)
     peak = max(_BASE + 4 * 2.2 * parameters(s.network) for s in searched) * min(jobs, len(tasks))
     free = free_memory.megabytes()
@@ -165,24 +178,27 @@ def _measure(settings: Settings, searched: list[Searched], jobs: int, tell: Tell
         f"the search measures {forms} quantizations of matrices, in about {peak / 1e9:.1f} GB of memory"
         f"{beside}"
     )
-    for done, (task, _) in enumerate(workers.run(sensitivity.measure, tasks, jobs, os.devnull), 1):
+    for done, (task, own) in enumerate(workers.run(sensitivity.measure, tasks, jobs, os.devnull), 1):
+        losses[f"{task.role} for {task.target}"] |= own
         tell(f"{task.role} for {task.target}: {done} of {len(tasks)} parts measured")
+    return losses
 
 
-def _options(settings: Settings, s: Searched) -> tuple[tuple[search.Option, ...], ...]:
-    losses = sensitivity.measured(settings, s.role, s.target)
+def _options(s: Searched, losses: Losses) -> tuple[tuple[search.Option, ...], ...]:
     return tuple(
         tuple(
-            search.Option(quant, size - t.bytes[0], losses[f"{t.name}={quant}"])
+            search.Option(quant, size - t.bytes[0], losses[s.name][f"{t.name}={quant}"])
             for quant, size in zip(t.quants, t.bytes, strict=True)
         )
         for t in s.tensors
     )
 
 
-def _decide(settings: Settings, limits: Limits, searched: tuple[Searched, ...], fixed: int) -> list[Decided]:
+def _decide(
+    settings: Settings, limits: Limits, searched: tuple[Searched, ...], fixed: int, losses: Losses
+) -> list[Decided]:
     """The choice under the sizes; without one, the curve's end, from which the parity decides (_reach)."""
-    options = {s.role: _options(settings, s) for s in searched}
+    options = {s.role: _options(s, losses) for s in searched}
     curves = {s.role: tuple(search.curve(options[s.role])) for s in searched}
     chosen = {s.role: curves[s.role][-1].choice for s in searched}
     for s in searched:

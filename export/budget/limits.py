@@ -30,15 +30,17 @@ class Limits:
         return self.total is not None or bool(self.sizes) or self.parity is not None
 
 
+UNLIMITED = Limits()
+
+
 def check(limits: Limits, manifest: Manifest, targets: tuple[str, ...]) -> None:
     """Raises ExportError for a file, or for all that a target needs, that became larger than its limit."""
     for artifact in manifest.artifacts:
         most = dict(limits.sizes).get(artifact.role)
         if most is not None and artifact.target in targets and artifact.bytes > most:
             raise ExportError(
-                f"{artifact.role} for {artifact.target} became {artifact.bytes / 1e6:.2f} MB: ask for "
-                f"--max-size {artifact.role}={(2 * most - artifact.bytes) / 1e6:.2f}MB, to stay within "
-                f"{most / 1e6:g} MB"
+                f"{artifact.role} for {artifact.target} became {artifact.bytes / 1e6:.2f} MB, not written: "
+                f"{_again(f'{artifact.role}=', most, artifact.bytes)}"
             )
     aside = sum(file.bytes for file in manifest.files)
     for target in targets if limits.total is not None else ():
@@ -46,9 +48,16 @@ def check(limits: Limits, manifest: Manifest, targets: tuple[str, ...]) -> None:
         size += sum(prefix.bytes for prefix in manifest.prefixes if prefix.target == target)
         if limits.total is not None and size > limits.total:
             raise ExportError(
-                f"{target} takes {size / 1e6:.1f} MB: ask for --max-size "
-                f"{(2 * limits.total - size) / 1e6:.1f}MB, to stay within {limits.total / 1e6:g} MB"
+                f"{target} takes {size / 1e6:.2f} MB, not written: {_again('', limits.total, size)}"
             )
+
+
+def _again(place: str, most: int, size: int) -> str:
+    """What to ask for where `size` bytes came out of `most`: less by the excess, if that is a size."""
+    less = 2 * most - size
+    if less < most / 2:
+        return f"allow --max-size {place}{-(-size // 10_000) / 100:g}MB"
+    return f"ask for --max-size {place}{less / 1e6:.2f}MB, to stay within {most / 1e6:g} MB"
 
 
 def parse_sizes(items: tuple[str, ...]) -> tuple[int | None, tuple[tuple[str, int], ...]]:

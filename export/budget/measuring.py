@@ -53,8 +53,8 @@ class Losses:
         finally:
             self._place(before)
         pairs = list(zip(got, self._want, strict=True))
-        mean = float(np.mean([1 - cosine for a, b in pairs for cosine in _cosines(a[-1], b[-1])]))
-        worst = float(np.min([cosine for a, b in pairs for cosine in _cosines(a[0], b[0])]))
+        mean = float(np.mean([1 - cosine for a, b in pairs for cosine in reference.cosines(a[-1], b[-1])]))
+        worst = float(np.min([cosine for a, b in pairs for cosine in reference.cosines(a[0], b[0])]))
         if not self._decodes:
             return Loss(mean, worst)
         return Loss(mean, worst, float((got[0][1].argmax(1) == self._want[0][1].argmax(1)).mean()))
@@ -84,9 +84,3 @@ def states_and_logits(step: DecoderStep, embeds: FloatArray) -> tuple[FloatArray
 
 def _rows(x: Tensor) -> FloatArray:
     return np.array(x.reshape(-1, x.shape[-1]).numpy())
-
-
-def _cosines(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Cosines of rows, summed up in float64."""
-    dots = [np.einsum("nk,nk->n", x, y, dtype=np.float64) for x, y in ((a, b), (a, a), (b, b))]
-    return np.asarray(dots[0] / np.maximum(np.sqrt(dots[1] * dots[2]), 1e-30))

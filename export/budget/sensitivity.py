@@ -17,7 +17,7 @@ from torch import nn
 from gamer.index.json_checked import JsonError, read, read_as
 from gamer.runtime import cache
 
-from ..bundle.fingerprint import fingerprint
+from ..bundle.fingerprint import fingerprint, meaning
 from ..components import components
 from ..quantize.quantization_policy import override_for
 from ..recipe import Threshold
@@ -27,7 +27,7 @@ from .measuring import Loss, Losses
 from .simulation import simulated
 
 FOLDER = "sensitivity"
-VERSION = 1  # of what is measured: increased when older figures mean something else
+CODE = tuple(Path(__file__).with_name(name) for name in ("measuring.py", "simulation.py"))
 AT_ONCE = 16  # matrices of a task
 Keep = tuple[tuple[str, str], ...]  # (matrix, quantization) pairs
 
@@ -77,8 +77,8 @@ def measured(settings: Settings, role: str, target: str) -> dict[str, float]:
 
 def _folder(settings: Settings, role: str, target: str) -> Path:
     """Its name holds all that a figure depends on."""
-    alone = replace(settings, keep=(), bars=(), parts=())
-    key = repr((VERSION, fingerprint(alone), role, target)).encode()
+    code = [meaning(file.read_text(encoding="utf-8")) for file in CODE]
+    key = repr((code, fingerprint(replace(settings, keep=())), role, target)).encode()
     return cache.folder() / FOLDER / hashlib.sha256(key).hexdigest()[:16]
 
 
@@ -123,7 +123,7 @@ def is_enough(loss: Loss, least: Threshold | None) -> bool:
     """Whether a choice with this loss has the parity `least`."""
     if least is None:
         return True
-    return loss.worst >= least.cosine and (least.top1 is None or (loss.top1 or 0.0) >= least.top1)
+    return loss.worst >= least.cosine and (least.top1 is None or loss.top1 is None or loss.top1 >= least.top1)
 
 
 def _loss(trial: Trial, losses: Losses, number: int) -> Loss:

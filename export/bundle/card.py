@@ -94,10 +94,15 @@ def _artifacts(manifest: mf.Manifest) -> list[str]:
 def _figures(artifact: mf.Artifact) -> tuple[str, str, str, str]:
     parity = artifact.parity
     cosine = "not run" if parity.minimum is None else f"{parity.minimum:.4f} ({parity.threshold:g})"
-    top1 = "" if parity.top1 is None else f"{parity.top1:.1%} ({parity.top1_threshold:.0%})"
     first = "hidden" if parity.metric == "top1" else artifact.outputs[0].name
     others = (f"{name} {cosine:.4f}" for name, cosine in parity.outputs.items() if name != first)
-    return cosine, top1, parity.executed_by, ", ".join(others)
+    return cosine, top1(parity), parity.executed_by, ", ".join(others)
+
+
+def top1(parity: mf.Parity) -> str:
+    """A decoder's top-1 agreement, with the least if one is wanted; "" for other components."""
+    wanted = "" if parity.top1_threshold is None else f" ({parity.top1_threshold:.0%})"
+    return "" if parity.top1 is None else f"{parity.top1:.1%}{wanted}"
 
 
 def _made(manifest: mf.Manifest) -> Iterator[str]:

@@ -26,6 +26,8 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
 
 from .. import sources
+from ..budget.limits import UNLIMITED, Limits
+from ..budget.limits import check as check_sizes
 from ..errors import ExportError
 from ..recipe import PARTS, ROLES, TARGETS, recipe
 from ..settings import Settings, parse_parts
@@ -95,20 +97,22 @@ def export(
     jobs: int,
     report: Report,
     budgets: tuple[mf.Budget, ...] = (),
+    limits: Limits = UNLIMITED,
 ) -> mf.Manifest:
     """Exports to the directory `out` and returns the manifest. An up-to-date bundle is only checked.
 
-    `budgets`: what the bits of `settings` were chosen from, for the manifest. `report` is called with a line
-    of progress, and with the artifact when one is finished. Raises ExportError for missing weights, parity
-    below its threshold and an `out` that is not a bundle, and BundleError.
+    `budgets`: what the bits of `settings` were chosen from, for the manifest; `limits`: of
+    its sizes, checked before anything in `out` is replaced. `report` is called with a line of progress, and
+    with the artifact when one is finished. Raises ExportError for missing weights, parity
+    below its threshold, a size above its limit and an `out` that is not a bundle, and BundleError.
     """
-    from ..planning import limits
+    from ..planning.limits import check
 
-    for line in limits.check(settings, targets):
+    for line in check(settings, targets):
         report(f"{NOTE}{line}", None)
     out = out.resolve()
     with _only_one(out):
-        return _export(settings, targets, out, jobs, report, budgets)
+        return _export(settings, targets, out, jobs, report, budgets, limits)
 
 
 @contextlib.contextmanager
@@ -138,6 +142,7 @@ def _export(
     jobs: int,
     report: Report,
     budgets: tuple[mf.Budget, ...],
+    limits: Limits,
 ) -> mf.Manifest:
     from ..glosses import tables
 
@@ -150,6 +155,7 @@ def _export(
         (a.role, a.target) for a in existing.artifacts
     }
     if existing is not None and has_artifacts and tables.has_all(existing, asked):
+        check_sizes(limits, existing, targets)
         report("up to date", None)
         return existing
     from ..planning import plan
@@ -176,6 +182,7 @@ def _export(
         (stage / mf.MANIFEST_NAME).write_text(mf.to_json(manifest), encoding="utf-8")
         _remove_unlisted(stage, manifest)
         mf.check(stage, manifest)
+        check_sizes(limits, manifest, targets)
         _swap(stage, out)
     return manifest
 

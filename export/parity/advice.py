@@ -36,7 +36,7 @@ def below(
         taken = artifact.quant in item.module.variants
         ways = ["moving its quantized graph away, so that it is quantized here"] if taken else []
         return ", ".join(
-            [*ways, "--quant none", f"or a lower bar, --threshold {artifact.role}={bar(parity, threshold)}"]
+            [*ways, "--quant none", f"or a lower bar, --min-parity {artifact.role}={bar(parity, threshold)}"]
         )
     step = 32 if artifact.quant == "8da4w" else 1  # of XNNPACK's groups
     smaller = [size for size in GROUP_SIZES if size < settings.group_size and size % step == 0]
@@ -52,7 +52,7 @@ def below(
     if artifact.quant in _FINER:
         finer = _FINER[artifact.quant]
         ways.append("--quant none" if finer == "fp32" else f"--quant {finer}")
-    return ", ".join([*ways, f"or a lower bar, --threshold {artifact.role}={bar(parity, threshold)}"])
+    return ", ".join([*ways, f"or a lower bar, --min-parity {artifact.role}={bar(parity, threshold)}"])
 
 
 def _loser(matrices: tuple[str, ...], lost: Layers | None) -> str:
@@ -64,7 +64,7 @@ def _loser(matrices: tuple[str, ...], lost: Layers | None) -> str:
 
 
 def bar(parity: Parity, threshold: Threshold) -> str:
-    """The value of --threshold that the parity just passes, as far as it is below `threshold`."""
+    """The value of --min-parity that the parity just passes, as far as it is below `threshold`."""
     cosine = min(threshold.cosine, _down(parity.minimum or 0.0))
     if threshold.top1 is None or parity.top1 is None:
         return f"{cosine:g}"

@@ -21,7 +21,7 @@ from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..recipe import LLM_ROLES, Threshold
 from ..settings import Settings
-from .reference import crosses, language_of, prose_of, read
+from .reference import cosines, crosses, language_of, prose_of, read
 from .values import Graph, OnnxValues, ProgramValues, Values, Watched
 
 TARGETS = ("onnx", "coreml")
@@ -142,9 +142,9 @@ def _figures(got: NDArray[Any], want: NDArray[Any]) -> tuple[float, float] | Non
     """(cosine, greatest difference) of two values; None if they are not of one size."""
     if got.size != want.size:
         return None
-    a, b = got.reshape(-1).astype(np.float64), want.reshape(-1).astype(np.float64)
-    scale = np.linalg.norm(a) * np.linalg.norm(b)
-    return float(a @ b / scale) if scale else float(not (a - b).any()), float(np.abs(a - b).max(initial=0.0))
+    a, b = got.reshape(1, -1).astype(np.float64), want.reshape(1, -1).astype(np.float64)
+    error = float(np.abs(a - b).max(initial=0.0))
+    return float(cosines(a, b)[0]) if error else 1.0, error
 
 
 def _sampled(

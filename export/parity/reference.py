@@ -45,15 +45,14 @@ class TorchSession:
         return dict(zip([t.name for t in self.item.outputs], out, strict=True))
 
 
-def cosines(got: FloatArray, want: FloatArray) -> FloatArray:
-    """Cosine of each row (all axes but the last flattened): got, want [..., D] → [n]."""
-    a, b = (
-        got.reshape(-1, got.shape[-1]).astype(np.float64),
-        want.reshape(-1, want.shape[-1]).astype(np.float64),
-    )
-    return np.asarray(
-        (a * b).sum(1) / np.maximum(np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1), 1e-12), np.float32
-    )
+def cosines(got: NDArray[np.floating[Any]], want: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Cosine of each row (all axes but the last flattened): got, want [..., D] → float64 [n].
+
+    0 for a row of zeros.
+    """
+    a, b = got.reshape(-1, got.shape[-1]), want.reshape(-1, want.shape[-1])
+    dots = [np.einsum("nk,nk->n", x, y, dtype=np.float64) for x, y in ((a, b), (a, a), (b, b))]
+    return np.asarray(dots[0] / np.maximum(np.sqrt(dots[1]) * np.sqrt(dots[2]), 1e-30))
 
 
 def _table(settings: Settings) -> FloatArray:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..components import components, graphs
 from ..errors import ExportError
 from ..graphs import files
+from ..onnx.graph import OPSET
 from ..settings import Settings
 
 _LLM = "a language model's graph keeps its cache in another way than GAMER's decoders: give its safetensors"
@@ -13,11 +16,7 @@ _LLM = "a language model's graph keeps its cache in another way than GAMER's dec
 def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
     """Lines about the targets that such parts leave out. Raises ExportError for what they do not have."""
     lines = []
-    for part in ("llm", "text", "image"):
-        source = settings.source(part) if part in settings.chosen.parts() else None
-        found = None if source is None else graphs.of(components.checkpoint(settings, part))
-        if found is None:
-            continue
+    for part, found in _parts(settings):
         if part == "llm":
             raise ExportError(f"{found.source} ({files.WHY}): {_LLM}")
         _refuse(settings, found.source)
@@ -30,10 +29,29 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def refuse(settings: Settings, option: str) -> None:
+    """Raises ExportError if a part comes from graphs: `option` is given, and needs torch modules."""
+    for _, found in _parts(settings):
+        raise ExportError(_without(option, found.source))
+
+
+def _parts(settings: Settings) -> Iterator[tuple[str, files.Graphs]]:
+    for part in ("llm", "text", "image"):
+        source = settings.source(part) if part in settings.chosen.parts() else None
+        found = None if source is None else graphs.of(components.checkpoint(settings, part))
+        if found is not None:
+            yield part, found
+
+
 def _refuse(settings: Settings, source: str) -> None:
     for option, given in (
         ("--image-input any", settings.image_input == "any"),
         ("--keep", bool(settings.keep)),
+        ("--opset", settings.opset != OPSET),
     ):
         if given:
-            raise ExportError(f"{option}: not with {source}, which is {files.WHY}: leave it out")
+            raise ExportError(_without(option, source))
+
+
+def _without(option: str, source: str) -> str:
+    return f"{option}: not with {source}, which is {files.WHY}: leave it out"

@@ -31,7 +31,7 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
     )
     if absent := [role for role, _ in settings.bars if role not in components.roles(settings)]:
         raise ExportError(
-            f"--threshold {absent[0]}: this export has no such component; it has "
+            f"--min-parity {absent[0]}: this export has no such component; it has "
             f"{', '.join(components.roles(settings))}"
         )
     if "onnx" in targets and settings.opset != OPSET and not OPSET < settings.opset <= greatest_opset():

@@ -95,7 +95,7 @@ def _missed(settings: Settings, role: str, quant: str, known: Reached) -> str:
         return ""
     finer = "fp32" if quant == "int8" else "int8"
     way = "--quant none" if role in ("llm_embed", "text_tower") else f"--keep NAME={finer}"
-    return f"like models reached {' and '.join(figures)}; consider {way}, or --threshold {role}=LOWER"
+    return f"like models reached {' and '.join(figures)}; consider {way}, or --min-parity {role}=LOWER"
 
 
 def _is_packaged(settings: Settings, role: str) -> bool:

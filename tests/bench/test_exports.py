@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from gamer.bench import exports
 from gamer.bench.cli.bench import bench
 from gamer.bench.tables import Sheet
+from gamer.export.errors import ExportError
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
 from tests.paths import GOLDEN
@@ -80,5 +81,8 @@ def test_the_peer_that_is_not_installed_and_a_study_of_nothing_are_refused_in_a_
         and "make optimum-peer" in done.stderr
         and len(done.stderr.strip().splitlines()) == 1
     )
+    monkeypatch.setattr(optimum, "LONGEST", 0.1)
+    with pytest.raises(ExportError, match=r"not done after 0\.1 s"):
+        optimum._timed("sleep", "600")
     done = CliRunner().invoke(bench, ["study", "exports"])
     assert done.exit_code and "--set peer=optimum" in done.stderr

@@ -59,4 +59,4 @@ def test_the_options_offered_are_those_that_may_help(
         settings, cast(Any, item), cast(Any, artifact), cast(Parity, parity), Threshold(0.95, 0.8)
     )
     assert told.startswith(offered)
-    assert told.endswith("--threshold llm_decoder=0.865/0.772")
+    assert told.endswith("--min-parity llm_decoder=0.865/0.772")

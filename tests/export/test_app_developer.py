@@ -41,16 +41,16 @@ def test_his_own_model_from_a_missed_bar_to_a_verified_bundle(gamer: Any, tmp_pa
     source, out = tiny.TINY["qwen2"](tmp_path / "mine"), tmp_path / "out"
     asked = ("-m", source, "--quant", "int4", "--targets", "onnx", "-o", out)
 
-    failed = gamer("export", *asked, "--threshold", "llm_decoder=1/1")
+    failed = gamer("export", *asked, "--min-parity", "llm_decoder=1/1")
     assert failed.exit_code == 1
     assert "llm_decoder for onnx (int4): " in failed.output
     assert "--group-size 16, --keep down=int8 (matrices are " in failed.output
     assert "--quant int8" in failed.output
-    offered = re.search(r"--threshold (llm_decoder=[\d.]+/[\d.]+)", failed.output)
+    offered = re.search(r"--min-parity (llm_decoder=[\d.]+/[\d.]+)", failed.output)
     assert offered is not None
     assert not out.exists()
 
-    passed = gamer("export", *asked, "--threshold", offered[1])
+    passed = gamer("export", *asked, "--min-parity", offered[1])
     assert passed.exit_code == 0, passed.output
     manifest = mf.read(out)
     assert f"llm_decoder={manifest.artifact('llm_decoder', 'onnx').parity.threshold:g}/" in offered[1]

@@ -80,8 +80,22 @@ def test_a_decoder_written_node_by_node_is_matched_too_and_the_command_shows_it(
     (shown,) = json.loads(done.output)["layers"]
     assert [row["name"] for row in shown["rows"]] == list(names) and shown["most"] in names
     assert "layers.0.gate_up" in CliRunner().invoke(cli.verify, [str(out), "--layers"]).output
-    refused = CliRunner().invoke(cli.verify, [str(out), "--layers", "image_tower"])
-    assert refused.exit_code and "llm_decoder" in refused.stderr
+    for words, line in (
+        ((str(out), "--layers", "image_tower"), "llm_decoder"),
+        (("--layers", str(out)), "write BUNDLE first"),
+        ((str(out), "--layers", "--hashes-only"), "leave one out"),
+    ):
+        refused = CliRunner().invoke(cli.verify, words)
+        assert refused.exit_code and line in refused.stderr
+
+
+def test_a_value_that_is_no_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    row = layers.Layer("norm", "MatMul", float("nan"), float("inf"), 0.5)
+    cli.print_layers((layers.Layers("text_tower", "onnx", "int8", 0.9, (row,)),), True)
+    (shown,) = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["layers"]
+    assert shown["rows"] == [
+        {"name": "norm", "operator": "MatMul", "cosine": None, "lost": None, "error": 0.5}
+    ]
 
 
 def test_a_core_ml_program_is_matched_by_the_parameters_that_its_operations_take(

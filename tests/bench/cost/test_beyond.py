@@ -13,6 +13,7 @@ from gamer.bench.cost.beyond import HEAD, SPARE, SUMS, beyond
 from gamer.bench.cost.flop_formulas import Llm
 from gamer.export.networks.decoder import DecoderStep
 from gamer.export.onnx import decoder_graph
+from gamer.export.onnx.graph import Scheme
 from gamer.runtime.bundle import manifest as mf
 from tests.export.components.test_decoder import LANGUAGE, SHAPE
 
@@ -41,6 +42,15 @@ def test_a_decoders_graph_without_what_is_beyond_is_its_model(
     assert {one.why for one in found} == (whys if tokens == 1 else whys - {SPARE})
     macs = sum(work.macs for work in counting.count(read))
     assert macs - sum(one.macs for one in found) == TINY.prompt(tokens, past)
+
+
+def test_blocks_of_a_size_of_their_own_are_not_the_models(tmp_path: Path) -> None:
+    scheme = Scheme("int4", keep=(("down", "int4/16"),))
+    decoder_graph.write(DecoderStep(SHAPE), LANGUAGE, scheme, tmp_path / "d.onnx")
+    read = graph.read(tmp_path / "d.onnx", graph.dims_of(5, 0, {}), 0)
+    assert any(node.output().name.endswith(".sums.16") for node in read.nodes)
+    macs = sum(work.macs for work in counting.count(read))
+    assert macs - sum(one.macs for one in beyond(read)) == TINY.prompt(5, 0)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ pytest.importorskip("transformers", reason="needs the export extra")
 from click.testing import CliRunner, Result
 from torch import nn
 
-from gamer.export.budget import choices, choose, search
+from gamer.export.budget import choices, choose, limits, search, sensitivity
 from gamer.export.budget.measuring import states_and_logits
 from gamer.export.budget.simulation import simulated
 from gamer.export.bundle import workers
@@ -25,7 +25,7 @@ from gamer.export.components import components, fixtures
 from gamer.export.components.components import reference
 from gamer.export.onnx import to_onnx
 from gamer.export.parity import reference as parity
-from gamer.export.planning import networks
+from gamer.export.planning import networks, sizes
 from gamer.export.settings import Settings
 from gamer.export.target_options import TargetOptions
 from gamer.runtime.backends import open_session
@@ -122,7 +122,7 @@ def test_a_size_and_a_parity_hold_are_stored_and_can_be_given_back(source: str, 
     assert again.exit_code == 0, again.output
     assert mf.read(tmp_path / "again").artifacts[0].sha256 == small.artifacts[0].sha256
 
-    done = gamer(source, tmp_path / "close", "--min-parity", "0.999")
+    done = gamer(source, tmp_path / "close", "--min-parity", "0.999/0.9")
     assert done.exit_code == 0, done.output
     assert "measures" not in done.output  # the losses of the first search are used again
     close = mf.read(tmp_path / "close")
@@ -130,6 +130,7 @@ def test_a_size_and_a_parity_hold_are_stored_and_can_be_given_back(source: str, 
     assert parity.threshold == 0.999
     assert parity.minimum is not None
     assert parity.minimum >= 0.999
+    assert parity.top1 is None
     (budget,) = close.budgets
     assert budget.chosen.bytes < budget.curve[-1].bytes  # and not with the finest bits alone
     assert mf.from_json(mf.to_json(close), "") == close
@@ -140,6 +141,7 @@ def test_a_size_and_a_parity_hold_are_stored_and_can_be_given_back(source: str, 
     ("more", "line"),
     [
         (("--max-size", "1KB"), r"--max-size 0.1MB: onnx takes \d+\.?\d*MB at the least"),
+        (("--max-size", "text_tower=1KB"), "--max-size text_tower: not exported here"),
         (("--max-size", "image_tower=1KB"), "image_tower for onnx takes 0.1MB at the least: ask for that"),
         (("--min-parity", "0.9", "--quant", "int8"), "--quant int8: .* leave it out"),
         (("--max-size", "1MB", "--keep", "mlp=int8"), "--keep: .* leave it out"),
@@ -154,6 +156,46 @@ def test_what_cannot_be_met_is_one_line_with_the_nearest(
     assert done.exit_code == 1
     assert re.search(line, done.output), done.output
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("here")
+def test_quant_of_a_file_of_options_is_refused_too(source: str, tmp_path: Path) -> None:
+    (tmp_path / "options.yaml").write_text("quant: int4\n")
+    done = gamer(source, tmp_path / "out", "--config", str(tmp_path / "options.yaml"), "--min-parity", "0.9")
+    assert done.exit_code == 1 and "--quant int4: " in done.output
+
+
+@pytest.mark.usefixtures("here")
+def test_without_a_cache_a_choice_is_made_and_what_is_too_large_replaces_nothing(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "file" / "cache"))
+    assert gamer(source, tmp_path / "out", "--max-size", "image_tower=85KB").exit_code == 0
+    before = mf.read(tmp_path / "out")
+    monkeypatch.setattr(sizes, "NODES", dict.fromkeys(sizes.NODES, 0))  # too little is predicted
+    failed = gamer(source, tmp_path / "out", "--max-size", "image_tower=60KB")
+    assert failed.exit_code == 1 and "not written: " in failed.output, failed.output
+    assert mf.read(tmp_path / "out") == before
+
+
+@pytest.mark.parametrize(
+    ("most", "line"), [(4, "allow --max-size 0.01MB"), (85_000, "ask for --max-size 0.08MB")]
+)
+def test_what_became_too_large_is_told_with_a_size_that_can_be_asked_for(most: int, line: str) -> None:
+    assert line in limits._again("", most, most + 2_000)
+
+
+def test_figures_of_other_simulation_code_are_not_used(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, file = Settings("towers", sources=(("image", source),), parts=("image",)), tmp_path / "code.py"
+    folders = []
+    monkeypatch.setattr(sensitivity, "CODE", (file,))
+    for code in ("x = 1", "x = 1  # the same", "x = 2"):
+        file.write_text(code)
+        folders.append(sensitivity._folder(settings, "image_tower", "onnx"))
+    assert folders[0] == folders[1] != folders[2]
 
 
 def test_a_choice_never_loses_to_uniform_bits_of_as_many_bytes(tmp_path: Path) -> None:

@@ -48,6 +48,13 @@ def test_the_card_tells_random_weights_and_what_was_not_run() -> None:
     assert f"{card._TARGETS[artifact.target]}: not run where the bundle was made" in limits
 
 
+def test_the_card_of_a_decoder_without_a_least_top_1_has_its_figure() -> None:
+    manifest = _golden()
+    parity = replace(manifest.artifacts[0].parity, top1=0.9, top1_threshold=None)
+    changed = replace(manifest, artifacts=(replace(manifest.artifacts[0], parity=parity),))
+    assert "| 90.0% |" in card.text(changed)
+
+
 def test_a_bundle_has_its_card_among_its_files(export: Export, tmp_path: Path) -> None:
     source = tiny_encoders.bert(tmp_path / "bert")
     manifest = export(Settings("sentence", sources=(("text", str(source)),)), tmp_path / "out")

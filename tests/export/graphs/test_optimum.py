@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,14 @@ import onnx
 import torch
 import transformers
 
+from gamer.export.budget.choose import choose
+from gamer.export.budget.limits import Limits
 from gamer.export.bundle import write
 from gamer.export.components import components, fixtures
 from gamer.export.errors import ExportError
 from gamer.export.parity.reference import cosines
 from gamer.export.planning import limits
+from gamer.export.recipe import Threshold
 from gamer.export.settings import Settings
 from gamer.runtime.models.models import Models
 from tests.export import tiny, tiny_encoders
@@ -206,6 +210,10 @@ def test_a_language_model_and_other_targets_alone_are_refused(tmp_path: Path) ->
     folder = bert(tmp_path / "onnx", tiny_encoders.bert(tmp_path / "bert"))
     with pytest.raises(ExportError, match="add onnx to --targets"):
         limits.check(_settings(folder, "text"), ("coreml",))
+    with pytest.raises(ExportError, match="--opset: not with local:onnx"):
+        limits.check(replace(_settings(folder, "text"), opset=21), ("onnx",))
+    with pytest.raises(ExportError, match="--max-size, --min-parity: not with local:onnx"):
+        choose(_settings(folder, "text"), ("onnx",), Limits(parity=Threshold(0.9)), 1, print)
     shutil.copy2(tiny.qwen2(tmp_path / "qwen2") / "config.json", folder)
     with pytest.raises(ExportError, match="give its safetensors"):
         limits.check(Settings("llm", "int8", sources=(("llm", str(folder)),)), ("onnx",))

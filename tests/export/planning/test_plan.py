@@ -122,8 +122,8 @@ def test_a_dry_run_keeps_its_names_and_digits_in_80_columns(
 def test_a_dry_run_names_what_is_likely_to_miss_its_bar(tmp_path: Any) -> None:
     source = str(tiny.TINY["qwen2"](tmp_path / "mine"))
     asked = ["-m", source, "--quant", "int4", "--targets", "onnx", "--dry-run", "-o", str(tmp_path / "out")]
-    quiet = CliRunner().invoke(export, [*asked, "--threshold", "llm_decoder=0.95/0.8"])
-    warned = CliRunner().invoke(export, [*asked, "--threshold", "llm_decoder=0.99/0.8"])
+    quiet = CliRunner().invoke(export, [*asked, "--min-parity", "llm_decoder=0.95/0.8"])
+    warned = CliRunner().invoke(export, [*asked, "--min-parity", "llm_decoder=0.99/0.8"])
     assert quiet.exit_code == warned.exit_code == 0
     assert "like models" not in quiet.output
     (line,) = (line for line in warned.output.splitlines() if "like models" in line)
@@ -131,7 +131,7 @@ def test_a_dry_run_names_what_is_likely_to_miss_its_bar(tmp_path: Any) -> None:
         "note: language decoder int4 for onnx: like models reached a cosine of 0.971 of 0.99"
     )
     assert "consider --keep NAME=int8" in line
-    assert "--threshold llm_decoder=LOWER" in line
+    assert "--min-parity llm_decoder=LOWER" in line
     assert planned("pocket").notes == tuple(n for n in planned("pocket").notes if "like models" not in n)
 
 

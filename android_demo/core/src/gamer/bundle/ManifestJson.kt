@@ -46,7 +46,8 @@ object ManifestJson {
     }
 
     private fun read(raw: Any?): Manifest {
-        val f = Fields(raw, "manifest", TOP, listOf("prefixes", "ranking", "settings", "random_parts", "channels", "text_prompts"))
+        val f = Fields(raw, "manifest", TOP, listOf("prefixes", "ranking", "settings", "random_parts", "channels", "text_prompts", "budgets"))
+        if (f.has("budgets")) f.list("budgets", ::budget)
         if (f.has("settings") && f.any("settings") != null) f.texts("settings")
         f.texts("tools")
         return Manifest(
@@ -109,6 +110,21 @@ object ManifestJson {
         if (f.has("executed_by")) f.text("executed_by")
         if (f.has("outputs")) f.reals("outputs")
         return Parity(f.real("threshold"), if (f.has("minimum")) f.maybeReal("minimum") else null, if (f.has("kernels")) f.text("kernels") else "")
+    }
+
+    /** Checks what a component's bits were chosen from, which is for the report: nothing is stored. */
+    private fun budget(raw: Any?, at: String) {
+        val f = Fields(raw, at, listOf("role", "target", "curve", "uniform", "chosen"))
+        for (name in listOf("role", "target")) f.text(name)
+        for (name in listOf("curve", "uniform")) f.list(name, ::budgetPoint)
+        budgetPoint(f.any("chosen"), f.at("chosen"))
+    }
+
+    private fun budgetPoint(raw: Any?, at: String) {
+        val f = Fields(raw, at, listOf("bytes", "loss"), listOf("quant"))
+        f.long("bytes")
+        f.real("loss")
+        if (f.has("quant")) f.text("quant")
     }
 
     private fun tensor(raw: Any?, at: String): TensorSpec {

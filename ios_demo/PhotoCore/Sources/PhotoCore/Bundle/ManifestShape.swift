@@ -103,6 +103,12 @@ extension Shape {
     private static let ranking = Shape.record("Ranking", RankingWeights.names.map { Field($0.key, .float, optional: true) } + [Field("fitted", .string, optional: true)])
     private static let channel = Shape.record("Channel", [Field("name", .string), Field("query", .string), Field("dim", .int)])
     private static let textPrompts = Shape.record("TextPrompts", [Field("query", .string, optional: true), Field("memory", .string, optional: true)])
+    private static let budgetPoint = Shape.record("BudgetPoint", [Field("bytes", .int), Field("loss", .float), Field("quant", .string, optional: true)])
+    /// What a component's bits were chosen from, for the report: checked, and not stored.
+    private static let budget = Shape.record("Budget", [
+        Field("role", .string), Field("target", .string), Field("curve", .list(budgetPoint)), Field("uniform", .list(budgetPoint)),
+        Field("chosen", budgetPoint),
+    ])
     private static let prefix = Shape.record("PrefixFile", [
         Field("prompt", .string), Field("target", .string), Field("tokens", .int), Field("made_from", .string),
     ] + file)
@@ -115,5 +121,6 @@ extension Shape {
         Field("prefixes", .list(prefix), optional: true), Field("ranking", .either([ranking], orNull: true), optional: true),
         Field("settings", .either([.map(.string)], orNull: true), optional: true), Field("random_parts", .list(.string), optional: true),
         Field("channels", .list(channel), optional: true), Field("text_prompts", .either([textPrompts], orNull: true), optional: true),
+        Field("budgets", .list(budget), optional: true),
     ])
 }
