@@ -30,8 +30,8 @@ from rich.table import Table
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.cli.console import one_line
 
-from .budget.limits import UNLIMITED, Limits, parse_sizes
 from .bundle.card import top1
+from .bundle.limits import UNLIMITED, Limits, parse_sizes
 from .errors import ExportError
 from .glosses.sources import found, parse_dictionaries, parse_languages
 from .graphs.files import WHY

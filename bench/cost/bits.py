@@ -106,7 +106,7 @@ def _component(run: Run[Settings], part: str) -> tuple[list[Pair], float | None]
 def _in_bytes(settings: Any, role: str, size: int, file: Callable[[Any], File], tell: Tell) -> File:
     """The file with chosen bits that has at most `size` bytes."""
     from gamer.export.budget.choose import choose
-    from gamer.export.budget.limits import Limits
+    from gamer.export.bundle.limits import Limits
 
     asked = size
     while True:

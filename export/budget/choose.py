@@ -15,6 +15,7 @@ from gamer.runtime import free_memory
 from gamer.runtime.bundle.manifest import Budget, BudgetPoint
 
 from ..bundle import extras, workers
+from ..bundle.limits import Limits
 from ..components import components
 from ..errors import ExportError
 from ..planning import from_graphs, sizes
@@ -24,7 +25,6 @@ from ..recipe import Threshold
 from ..settings import Settings
 from . import choices, keeping, search, sensitivity
 from .choices import Tensor
-from .limits import Limits
 from .measuring import Loss
 
 DRAWN = 24  # points of a curve that are kept

@@ -26,14 +26,14 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.errors import BundleError
 
 from .. import sources
-from ..budget.limits import UNLIMITED, Limits
-from ..budget.limits import check as check_sizes
 from ..errors import ExportError
 from ..recipe import PARTS, ROLES, TARGETS, recipe
 from ..settings import Settings, parse_parts
 from ..target_options import target_options
 from . import room, workers
 from .fingerprint import TOOLS, fingerprint
+from .limits import UNLIMITED, Limits
+from .limits import check as check_sizes
 
 WRITERS = {
     "onnx": "onnx.to_onnx",

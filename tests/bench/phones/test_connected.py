@@ -350,6 +350,7 @@ def test_one_command_measures_a_phone_that_is_the_jvm_and_compares_it(
     core = ROOT / "android_demo/core/runner.sh"
     runner.write_text(f'#!/bin/sh\nexec "{core}" bench "$1" --bench "$3" {device}\n')
     runner.chmod(0o755)
+    subprocess.run([core.with_name("build.sh")], check=True, capture_output=True, timeout=600)
     monkeypatch.setenv("FAKE_RUNNER", str(runner))
     phone, out = desk.connect(), tmp_path / "phone.json"
     given = ["rounds=2", f"app={desk.app}", "ops=true"]

@@ -16,10 +16,10 @@ pytest.importorskip("transformers", reason="needs the export extra")
 from click.testing import CliRunner, Result
 from torch import nn
 
-from gamer.export.budget import choices, choose, limits, search, sensitivity
+from gamer.export.budget import choices, choose, search, sensitivity
 from gamer.export.budget.measuring import states_and_logits
 from gamer.export.budget.simulation import simulated
-from gamer.export.bundle import workers
+from gamer.export.bundle import limits, workers
 from gamer.export.cli import export
 from gamer.export.components import components, fixtures
 from gamer.export.components.components import reference

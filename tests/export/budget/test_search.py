@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
 from gamer.export.budget import keeping, search
-from gamer.export.budget.limits import parse_sizes
 from gamer.export.budget.search import Option
+from gamer.export.bundle.limits import parse_sizes
 from gamer.export.errors import ExportError
 from gamer.export.settings import concerns, parse_keep, without_place
 

@@ -19,8 +19,8 @@ import torch
 import transformers
 
 from gamer.export.budget.choose import choose
-from gamer.export.budget.limits import Limits
 from gamer.export.bundle import write
+from gamer.export.bundle.limits import Limits
 from gamer.export.components import components, fixtures
 from gamer.export.errors import ExportError
 from gamer.export.parity.reference import cosines

@@ -90,4 +90,5 @@ def test_a_dry_run_reports_what_fits_and_fails_where_a_component_cannot_run() ->
     assert wrong.startswith("gamer export: Pixel 6 cannot run image_tower, text_tower: choose fewer bits")
     code, _, wrong = dry("--device-profile", "Nokia 3310")
     assert code == 1
-    assert "unknown device 'Nokia 3310'; choose from: Pixel 6" in wrong
+    assert "unknown device 'Nokia 3310', most like" in wrong
+    assert "choose from: Pixel 6" in wrong
