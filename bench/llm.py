@@ -29,6 +29,7 @@ from . import llama_cpp
 from .cost import ceilings
 from .latency.samples import Timing, timing
 from .llm_tasks import steps
+from .stats import cross_entropy
 from .study.declaration import About, Run, Tell, Work
 from .tables import Sheet, sheet
 
@@ -293,7 +294,7 @@ def _perplexity(runner: Runner, ids: Sequence[int]) -> float | None:
     scores = runner.scores(ids)
     if scores is None:
         return None
-    return round(float(np.exp(_loss(scores[:-1].astype(np.float64), np.array(ids[1:])).mean())), 3)
+    return round(float(np.exp(cross_entropy(scores[:-1].astype(np.float64), np.array(ids[1:])).mean())), 3)
 
 
 def _rounded(values: Sequence[float]) -> tuple[float, ...]:
@@ -401,17 +402,7 @@ def _compare(
     for decoder in (ours, reference):
         decoder.reset()
         scores.append(decoder.rows(embeds, None, len(embeds))[:-1].astype(np.float64))
-    return (scores[0].argmax(1) == scores[1].argmax(1), *(_loss(s, ids[1:]) for s in scores))
-
-
-def _loss(scores: NDArray[np.float64], next_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    greatest = scores.max(axis=1)
-    return np.asarray(
-        np.log(np.exp(scores - greatest[:, None]).sum(axis=1))
-        + greatest
-        - scores[np.arange(len(scores)), next_ids],
-        np.float64,
-    )
+    return (scores[0].argmax(1) == scores[1].argmax(1), *(cross_entropy(s, ids[1:]) for s in scores))
 
 
 def tables(result: LlmReport) -> list[Sheet | str]:

@@ -1,4 +1,4 @@
-"""Uncertainty of quality figures: bootstrap intervals, a paired permutation test, Holm's correction.
+"""Figures of quality: cross-entropy, and uncertainty by bootstrap, paired permutations, Holm's correction.
 
 A `Table` holds one array [methods, queries] for each user, so that all methods share every random draw. The
 macro mean gives each user the same weight, whatever the number of queries.
@@ -17,6 +17,17 @@ Table = Sequence[Floats]
 Listed = tuple[NDArray[Any], Floats, float]  # features [C, F], what is meant [C] (sums to 1), its share
 DRAWS, PERMUTATIONS = 2000, 10_000
 _BLOCK = 250  # draws or permutations computed at once, which keeps memory in the tens of megabytes
+
+
+def cross_entropy(scores: Floats, next_ids: NDArray[np.int64]) -> Floats:
+    """float64 [S]: nats of each true next token, by logits [S, V]."""
+    greatest = scores.max(axis=1)
+    return np.asarray(
+        np.log(np.exp(scores - greatest[:, None]).sum(axis=1))
+        + greatest
+        - scores[np.arange(len(scores)), next_ids],
+        np.float64,
+    )
 
 
 def macro(table: Table) -> Floats:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gamer.index.records import FloatArray
 
+from ..stats import cross_entropy
 from ..study.declaration import About, Run, Tell, Work
 from ..tables import Sheet, sheet
 
@@ -177,10 +178,8 @@ class _Inputs:
 
     def perplexity(self, logits: FloatArray) -> float:
         """Of the unseen text, by the logits [S, V] after each of its tokens."""
-        scores = logits[:-1].astype(np.float64)
-        scores -= scores.max(axis=1, keepdims=True)
-        chance = scores[np.arange(len(scores)), self.unseen[1:]] - np.log(np.exp(scores).sum(axis=1))
-        return round(float(np.exp(-chance.mean())), 4)
+        nats = cross_entropy(logits[:-1].astype(np.float64), self.unseen[1:])
+        return round(float(np.exp(nats.mean())), 4)
 
     def _texts(self) -> tuple[list[Any], list[Any]]:
         from gamer.export.components import fixtures

@@ -167,7 +167,9 @@ def _mb(size: float) -> str:
 def _measure(settings: Settings, searched: list[Searched], jobs: int, tell: Tell) -> Losses:
     """The losses of single matrices, from the cache and from workers, which fill it."""
     losses = {s.name: sensitivity.measured(settings, s.role, s.target) for s in searched}
-    tasks = [t for s in searched for t in sensitivity.tasks(settings, s.role, s.target, s.tensors)]
+    tasks = [
+        t for s in searched for t in sensitivity.tasks(settings, s.role, s.target, s.tensors, losses[s.name])
+    ]
     if not tasks:
         return losses
     forms = sum(len(t.quants) for task in tasks for t in task.tensors)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from .sensitivity import Keep, resolved
+from ..quantize.quantization_policy import override_for
+from .sensitivity import Keep
 
 
 def compact(choice: Mapping[str, str]) -> Keep:
@@ -20,7 +21,7 @@ def compact(choice: Mapping[str, str]) -> Keep:
         general.append((key, usual))
     # "out" is in "attention_out": longer parts first
     pairs = (*special, *sorted(general, key=lambda pair: -len(pair[0])))
-    if resolved(pairs, list(choice)) != dict(choice):
+    if {name: override_for(pairs, f"{name}.weight") for name in choice} != dict(choice):  # as writers look
         pairs = tuple(sorted(choice.items(), key=lambda pair: -len(pair[0])))
     return pairs
 

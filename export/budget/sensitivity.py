@@ -6,7 +6,7 @@ A search that was interrupted, or another budget for the same weights, measures 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,6 @@ from gamer.runtime import cache
 
 from ..bundle.fingerprint import fingerprint, meaning
 from ..components import components
-from ..quantize.quantization_policy import override_for
 from ..recipe import Threshold
 from ..settings import Settings
 from .choices import Tensor
@@ -56,9 +55,10 @@ class Trial:
     least: Threshold | None = None
 
 
-def tasks(settings: Settings, role: str, target: str, tensors: Sequence[Tensor]) -> list[Task]:
-    """The tasks of a component whose figures are not all in the cache."""
-    have = measured(settings, role, target)
+def tasks(
+    settings: Settings, role: str, target: str, tensors: Sequence[Tensor], have: Mapping[str, float]
+) -> list[Task]:
+    """The tasks of a component whose figures are not all in `have`, which the cache has of it."""
     missing = [t for t in tensors if any(f"{t.name}={q}" not in have for q in t.quants)]
     parts = (tuple(missing[at : at + AT_ONCE]) for at in range(0, len(missing), AT_ONCE))
     return [Task(settings, role, target, part) for part in parts]
@@ -66,8 +66,12 @@ def tasks(settings: Settings, role: str, target: str, tensors: Sequence[Tensor])
 
 def measured(settings: Settings, role: str, target: str) -> dict[str, float]:
     """ "NAME=QUANT" → mean loss, of all that the cache has of this component for `target`."""
+    return _kept(_folder(settings, role, target))
+
+
+def _kept(folder: Path) -> dict[str, float]:
     out = dict[str, float]()
-    for file in sorted(_folder(settings, role, target).glob("*.json")):
+    for file in sorted(folder.glob("*.json")):
         try:
             out |= read_as(dict[str, float], read(file))
         except (OSError, JsonError):
@@ -85,10 +89,8 @@ def _folder(settings: Settings, role: str, target: str) -> Path:
 def measure(task: Task) -> dict[str, float]:
     """The figures of a task, in a worker; each matrix's are kept as soon as they are there."""
     losses, out = _losses(task.settings, task.role), dict[str, float]()
-    have, folder = (
-        measured(task.settings, task.role, task.target),
-        _folder(task.settings, task.role, task.target),
-    )
+    folder = _folder(task.settings, task.role, task.target)
+    have = _kept(folder)
     for tensor in task.tensors:
         for quant in tensor.quants:
             key = f"{tensor.name}={quant}"
@@ -145,8 +147,3 @@ def _losses(settings: Settings, role: str) -> Losses:
 
     torch.set_num_threads(1)
     return Losses(settings, components.build(settings, role, "fp32"))
-
-
-def resolved(keep: Keep, names: Sequence[str]) -> dict[str, str | None]:
-    """The quantization that `keep` gives each of `names`, as a writer looks it up."""
-    return {name: override_for(keep, f"{name}.weight") for name in names}

@@ -14,7 +14,7 @@ import numpy as np
 from ..questions.question import Question
 from ..questions.reader import MAX_READ, read
 from ..search.answer import photos
-from ..search.facets import fact_without, known
+from ..search.facets import FacetRows, fact_without
 from ..search.membership import PRESENT
 from ..search.unpictured import not_searched, unpictured
 from . import sentences
@@ -39,11 +39,8 @@ class RulesMind:
     name: str = "rules"
 
     def solve(self, question: str, end: End) -> Turns:
-        asked = read(
-            question,
-            lambda text: self.spans(text).only,
-            has=known(self.toolbox.album, self.toolbox.engine.facts),
-        )
+        has = FacetRows(self.toolbox.album, self.toolbox.engine.facts)
+        asked = read(question, lambda text: self.spans(text).only, has=has)
         counts = asked.asks == "count" or asked.each
         if end == "sentence" and not counts:
             return (yield from self._said(asked))

@@ -172,7 +172,9 @@ class Toolbox:
 
     def having(self, named: Sequence[Facet], rows: Sequence[int]) -> tuple[int, ...]:
         """The rows with all of the facets."""
-        masks = [found.mask for found in facets.named(self.album, self.engine.facts, named).values()]
+        masks = [
+            found.mask for found in facets.FacetRows(self.album, self.engine.facts).named(named).values()
+        ]
         return tuple(row for row in rows if all(mask[row] for mask in masks))
 
     def lacking(self, fact: str, rows: Sequence[int]) -> tuple[int, ...]:

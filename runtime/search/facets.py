@@ -11,14 +11,33 @@ import numpy as np
 from gamer.index import Album, RowSet
 from gamer.index.people import reading
 
-from ..questions.facets import Facet, Has, fact_of
+from ..questions.facets import Facet, fact_of
 from .album_facts import AlbumFacts
 
 _BETWEEN_NAMES = re.compile(r",|&|\band\b")
 
 
-def having(album: Album, facts: AlbumFacts, facet: Facet) -> RowSet:
-    """The photos with a facet; none if the album has none."""
+class FacetRows:
+    """The photos with each facet that a question may name, looked up once; called, whether there are any."""
+
+    def __init__(self, album: Album, facts: AlbumFacts) -> None:
+        self._album, self._facts, self._rows = album, facts, dict[Facet, RowSet]()
+
+    def __call__(self, facet: Facet) -> bool:
+        return len(self.of(facet)) > 0
+
+    def of(self, facet: Facet) -> RowSet:
+        """None if the album has none."""
+        if facet not in self._rows:
+            self._rows[facet] = _having(self._album, self._facts, facet)
+        return self._rows[facet]
+
+    def named(self, facets: Sequence[Facet]) -> dict[str, RowSet]:
+        """The photos of each facet of a question, by what a trace calls it."""
+        return {_said(facet): self.of(facet) for facet in facets}
+
+
+def _having(album: Album, facts: AlbumFacts, facet: Facet) -> RowSet:
     value = facet.value
     if facet.kind == "medium" and value == "video":
         return _with_ids(album, album.clips(album.ids()))
@@ -30,16 +49,6 @@ def having(album: Album, facts: AlbumFacts, facet: Facet) -> RowSet:
         words = _words(value)
         return _of(album, facet.kind, lambda camera: words <= _words(camera))
     return _of(album, facet.kind, lambda known: known == value)
-
-
-def known(album: Album, facts: AlbumFacts) -> Has:
-    """Whether a photo of the album has a facet: what the reader of questions asks."""
-    return lambda facet: len(having(album, facts, facet)) > 0
-
-
-def named(album: Album, facts: AlbumFacts, facets: Sequence[Facet]) -> dict[str, RowSet]:
-    """The photos of each facet of a question, by what a trace calls it."""
-    return {_said(facet): having(album, facts, facet) for facet in facets}
 
 
 def fact_without(facts: AlbumFacts, phrase: str) -> str:

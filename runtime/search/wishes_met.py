@@ -77,11 +77,12 @@ class _Search:
         marked = bool(len(engine.facts.favourites))
         options = request.options
         self._language = language = engine.language_of(request.query) if options.gloss else options.language
+        self._facets = facets.FacetRows(engine.album, engine.facts)
         self._question: Question = read(
             request.query,
             is_cue=self._is_excluded,
             has_favourites=marked,
-            has=facets.known(engine.album, engine.facts),
+            has=self._facets,
             language=language,
         )
         self._lines: list[str] = []  # for the trace
@@ -211,7 +212,7 @@ class _Search:
         allowed = self._all_of(within)
         if question.pictures and 0 < len(self._engine.facts.pictured) < total:
             allowed = allowed.among(self._engine.facts.pictured)
-        for name, rows in facets.named(self._engine.album, self._engine.facts, question.facets).items():
+        for name, rows in self._facets.named(question.facets).items():
             allowed = allowed.among(rows)
             self._lines.append(f"{name}: {len(rows)}")
         if question.favourites:

@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from gamer.bench import llama_cpp, llm
+from gamer.bench import llama_cpp, llm, stats
 from gamer.bench.retrieval.datasets import DatasetError
 from gamer.export.errors import ExportError
 from gamer.export.settings import Settings
@@ -53,7 +53,7 @@ def test_every_engine_gets_the_same_tokens() -> None:
 
 def test_the_loss_is_the_negative_logarithm_of_the_softmax() -> None:
     scores = np.log(np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])) + np.array([[500.0], [-500.0]])
-    np.testing.assert_allclose(llm._loss(scores, np.array([0, 1])), -np.log([0.7, 0.1]))
+    np.testing.assert_allclose(stats.cross_entropy(scores, np.array([0, 1])), -np.log([0.7, 0.1]))
 
 
 def test_the_prose_is_longer_than_five_prompts(bundle: Path) -> None:

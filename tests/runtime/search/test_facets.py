@@ -15,7 +15,7 @@ from gamer.index.people import reading, writing
 from gamer.index.people.records import LookedAt, NewFace
 from gamer.runtime.questions.reader import read
 from gamer.runtime.search.engine import Engine
-from gamer.runtime.search.facets import known
+from gamer.runtime.search.facets import FacetRows
 from gamer.runtime.search.options import AS_ASKED
 from tests.albums import engine_of, note
 
@@ -58,7 +58,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 def test_a_facet_is_taken_out_of_the_query_and_leaves_its_photos(
     engine: Engine, query: str, rest: str, ids: set[str]
 ) -> None:
-    assert read(query, has=known(engine.album, engine.facts)).query == rest
+    assert read(query, has=FacetRows(engine.album, engine.facts)).query == rest
     answer = engine.search(query, now=NOW, options=AS_ASKED)
     assert {hit.id for hit in answer.hits} == ids
     assert answer.trace.query == query
