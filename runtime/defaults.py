@@ -28,6 +28,7 @@ RANKING: dict[str, float] = {
     "text": 7.6,
     "image": 4.6,
     "dpe": 12.0,
+    "title": 2.0,
     "words": 0.16,
     "coverage": 1.34,
     "context_words": 0.063,
@@ -44,8 +45,8 @@ RANKING: dict[str, float] = {
 RANKING_FITTED = (
     "listwise softmax likelihood (`gamer bench fit`, bench/results/ranking-fit.json) on camroll-mpr, "
     "lihua and locomo, the three weighing the same and each user within one; image is text's weight "
-    "times 0.6, related a third of entity's, both set by eye; here*: logistic, users' own queries "
-    "against queries put to another user's album, at odds of 4 to 1"
+    "times 0.6, related a third of entity's, both set by eye; title by hand on camroll-mpr; here*: "
+    "logistic, users' own queries against queries put to another user's album, at odds of 4 to 1"
 )
 CUE_EVIDENCE = (-4.0, 6.0)  # bounds of what times and places weigh together, in nats
 THING = 7.0  # weight of what the bank of things says; `gamer bench study things` fits it

@@ -140,6 +140,16 @@ class Language:
         hidden = hidden_states(self.step, whole, lengths + count, recompute=True)
         return -self._scored(hidden[:, count - 1 : -1], ids).sum() / sum(map(len, ids))
 
+    def nll_after(self, prompts: Ids, answers: Ids) -> Tensor:
+        """Nats a token: the mean negative log-likelihood of each answer after a prompt of its own."""
+        whole = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
+        hidden = hidden_states(self.step, *self._embedded(whole), recompute=True)
+        before = [
+            row[len(prompt) - 1 : len(prompt) + len(answer) - 1]
+            for row, prompt, answer in zip(hidden, prompts, answers, strict=True)
+        ]
+        return -self._scored(pad_sequence(before, batch_first=True), answers).sum() / sum(map(len, answers))
+
     def _scored(self, hidden: Tensor, ids: Ids) -> Tensor:
         """float32 [B, S]: the log-likelihood of each token, foretold by the state before it [B, S, H]."""
         logits = self.step.head(hidden)

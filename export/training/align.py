@@ -1,44 +1,52 @@
-"""`gamer train --align`: what a person's own searches teach: a query adapter, and what searches weigh later.
+"""`gamer train --align`: what a person's own searches teach: a query adapter, what searches weigh, titles.
 
 The adapter goes on from the general one of the recipe. The searches are split by time: the first three
 quarters are learned from, the last quarter is searched before and after, by the whole search. If more is
-found, both are written beside the album, and its searches use them from then on. Nothing leaves this machine.
+found, both are written beside the album, and its searches use them from then on. Where a language model is
+trained too (titles.py), what it would call the photos enters the album in the same way. Nothing leaves this
+machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
-from gamer.index import Album, FloatArray
+from gamer.index import Album, AlbumWriter, FloatArray
+from gamer.index.album.writing import storage
 from gamer.index.opened import OpenedLog
+from gamer.index.records import TITLE
 from gamer.runtime.door.bundle import bundle_of
+from gamer.runtime.indexing.captions import WRITTEN
 from gamer.runtime.models import query_adapter as files
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 from gamer.runtime.search.stages.earlier import EarlierSearches
 
 from ..components import components, query_adapter
+from ..components.language import Language
 from ..errors import ExportError
 from ..settings import Settings
-from . import queries, update
+from . import queries, sft, titles, update
 from .refinement.rlhf import Search, searches_of
 
 K = 5
 WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0)  # of earlier searches, in log-odds
 CHOSEN_BY = 300  # the latest searches that choose among these
+TAUGHT = 2  # photos of a search whose memories teach titles
 
 
 @dataclass(frozen=True)
 class Aligned:
     """`learned`, `measured`: searches. `before`, `after`: recall@5 of the later ones, by the whole search.
 
-    `earlier`: the weight of earlier searches.
+    `earlier`: the weight of earlier searches. `titled`: photos that got titles.
     """
 
     path: Path
@@ -47,13 +55,15 @@ class Aligned:
     before: float
     after: float
     earlier: float
+    titled: int
     installed: bool
 
     def text(self, recipe: str) -> str:
         """For people: recall before and after, and what happens now."""
         lines = [
             f"before: recall@{K} of {self.measured} later searches {self.before:.3f}",
-            f"after: {self.after:.3f}, with earlier searches weighing {self.earlier:.0f}",
+            f"after: {self.after:.3f}, with earlier searches weighing {self.earlier:.0f}"
+            + (f" and titles of {self.titled} photos" if self.titled else ""),
         ]
         if self.installed:
             lines.append(
@@ -63,16 +73,26 @@ class Aligned:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class Titling:
+    """That a language model learns to write titles: the rank of its changes, and the folder of its run."""
+
+    rank: int
+    out: Path
+
+
 def align(
     settings: Settings,
     album: Path,
     file: Path | None,
     bundle: Path | None,
+    titling: Titling | None,
     epochs: int,
     rate: float,
     seed: int,
     report: Callable[[queries.Epoch], None],
     stage: Callable[[str, int, int], None],
+    say: Callable[[str], None],
 ) -> Aligned:
     """Trains an adapter for `album`, and writes it beside it if the album's later searches find more with it.
 
@@ -102,11 +122,22 @@ def align(
         after = measured.recall(asked_later, adapter, None, "with the adapter")
         if after <= before:  # a phone reads the adapter alone
             adapter, after = start, before
+        opened, titled = None, 0
         weight = measured.weight([one for one, _ in learned], adapter) if OpenedLog(album).kept else 0.0
         if weight:
             opened = measured.opened([one for one, _ in learned], weight)
             together = measured.recall(asked_later, adapter, opened, "with earlier searches")
-            weight, after = (weight, together) if together > after else (0.0, after)
+            weight, opened, after = (weight, opened, together) if together > after else (0.0, None, after)
+        if titling is not None:
+            vectors = _titles(settings, engine, learned, titling, seed, stage, say)
+            with _titled(engine, vectors, titling.out) as other:
+                again = Searches(other, stage)
+                together = again.recall(asked_later, adapter, opened, "with titles")
+            if together > after:
+                titled, after = len(vectors), together
+    if titled:
+        with AlbumWriter.extend(album) as writer:
+            writer.set_channel(TITLE, vectors)
     path, better = files.path_beside(album), after > before
     if better:
         made = f"{len(learned)} of the owner's searches"
@@ -114,7 +145,46 @@ def align(
         files.write(path, files.QueryAdapter(header, adapter))
         if file is not None and weight:
             _keep(album, asked)
-    return Aligned(path, len(learned), len(later), before, after, weight, better)
+    return Aligned(path, len(learned), len(later), before, after, weight, titled, better)
+
+
+def _titles(
+    settings: Settings,
+    engine: Engine,
+    learned: Sequence[tuple[Search, tuple[int, ...]]],
+    titling: Titling,
+    seed: int,
+    stage: Callable[[str, int, int], None],
+    say: Callable[[str], None],
+) -> dict[str, FloatArray]:
+    """By photo id, float32 [titles, D]: what a model that learned from searches calls it."""
+    photos = engine.album.photos(range(len(engine.album)))
+    written = {photo.id: " ".join(m.text for m in photo.memories if m.source in WRITTEN) for photo in photos}
+    memories = {photo: text for photo, text in written.items() if text}
+    pairs = [
+        titles.Pair(one.query, memories[photo])
+        for one, _ in learned
+        for photo in one.photos[:TAUGHT]
+        if photo in memories
+    ]
+    if not pairs:
+        raise ExportError(f"{engine.album.path}: no photo that was opened has a memory to learn titles from")
+    language = Language.of(settings, titling.rank).to(sft.device())
+    source = {"recipe": settings.recipe, "sources": dict(settings.sources), "lora": titling.rank}
+    of = titles.write(language, pairs, memories, titling.out, source, seed, stage, say)
+    return {photo: engine.models.text.encode(texts) for photo, texts in of.items() if texts}
+
+
+@contextmanager
+def _titled(engine: Engine, vectors: Mapping[str, FloatArray], folder: Path) -> Iterator[Engine]:
+    """An engine over a copy of the album that has these titles."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        copy = Path(place) / engine.album.path.name
+        storage.copy(engine.album.path, copy)
+        with AlbumWriter.extend(copy) as writer:
+            writer.set_channel(TITLE, vectors)
+        with closing(Engine.over(engine.models, copy)) as other:
+            yield other
 
 
 def library_of(

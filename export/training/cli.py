@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "out",
     type=PATH,
     default=None,
-    help="Directory of the checkpoint; a killed training in it goes on. Not for --align.",
+    help="Directory of the checkpoint; a killed training in it goes on. For --align only with --lora.",
 )
 @click.option(
     "--weights",
@@ -157,7 +157,7 @@ if TYPE_CHECKING:
 @click.option(
     "--align",
     is_flag=True,
-    help="How queries are read, from what was searched and opened: beside the album, if it finds more.",
+    help="How queries are read, from what was searched and opened; with --lora, also titles of photos.",
 )
 @click.option(
     "-b",
@@ -240,7 +240,7 @@ def train(
         with bar() as progress:
             result: sft.Trained | update.Updated | rlhf.Reinforced | aligning.Aligned
             if align:
-                result = _align(settings, album, queries, bundle, options, progress)
+                result = _align(settings, album, out, queries, bundle, options, progress)
             elif out is None:
                 raise ExportError("say where the checkpoint goes: give -o DIR")
             elif policy is not None:
@@ -273,7 +273,8 @@ def _refuse_ignored(base: Path | None, policy: Path | None, align: bool) -> None
     context = click.get_current_context()
     given = {p.name: p.opts[-1] for p in context.command.params if p.name and _is_given(context, p.name)}
     if align:
-        allowed, where = _OF_ALIGN, "with --align"
+        titled = {"out", "lora", "weights"} if "lora" in given else set()
+        allowed, where = _OF_ALIGN | titled, "with --align"
     elif base is not None:
         allowed, where = _ALWAYS | {"base"}, "with --update, which keeps the checkpoint's settings"
     elif policy is not None:
@@ -301,6 +302,7 @@ def _train(settings: Settings, album: Path, out: Path, options: Options, progres
 def _align(
     settings: Settings,
     album: Path,
+    out: Path | None,
     queries: Path | None,
     bundle: Path | None,
     options: Options,
@@ -318,7 +320,14 @@ def _align(
         stage("epochs", epoch.epoch, epoch.of)
         say(f"epoch {epoch.epoch} of {epoch.of}: loss {epoch.loss:.4f} (Eq. 3-4, over the whole album)")
 
-    return aligning.align(settings, album, queries, bundle, epochs, rate, options.seed, report, stage)
+    if options.lora and out is None:
+        raise ExportError(
+            "say where the training of titles is kept, and goes on if it is killed: give -o DIR"
+        )
+    titling = None if out is None else aligning.Titling(options.lora, out)
+    return aligning.align(
+        settings, album, queries, bundle, titling, epochs, rate, options.seed, report, stage, say
+    )
 
 
 def _update(

@@ -81,7 +81,7 @@ class RunFolder:
         self.check()
         write_json(self.inner / "told.json", self.told)
 
-    def resume(self, model: Projection, optimiser: torch.optim.Optimizer | None = None) -> int:
+    def resume(self, model: nn.Module, optimiser: torch.optim.Optimizer | None = None) -> int:
         """The epochs that an interrupted training finished, after loading its state; 0 for none.
 
         Without an `optimiser`, the model's part alone.
@@ -89,7 +89,7 @@ class RunFolder:
         state = self.inner / "state.safetensors"
         return self._load(state, model, optimiser) if state.exists() else 0
 
-    def _load(self, path: Path, model: Projection, optimiser: torch.optim.Optimizer | None) -> int:
+    def _load(self, path: Path, model: nn.Module, optimiser: torch.optim.Optimizer | None) -> int:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
@@ -111,7 +111,7 @@ class RunFolder:
         except (OSError, KeyError, RuntimeError, SafetensorError) as error:
             raise ExportError(f"{path}: not a whole state ({str(error)[:80]}): delete {self.inner}") from None
 
-    def keep(self, model: Projection, optimiser: torch.optim.Optimizer, epochs: int) -> None:
+    def keep(self, model: nn.Module, optimiser: torch.optim.Optimizer, epochs: int) -> None:
         """Stores the state after `epochs`."""
         tensors = {"epochs": torch.tensor(epochs)}
         tensors |= {f"model.{name}": p.detach().contiguous() for name, p in model.named_parameters()}

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import apsw
 
 from ..fields import detailed
-from ..records import Encoded, FloatArray, Mention, Photo
+from ..records import TITLE, Encoded, FloatArray, Mention, Photo
 from . import loader, schema
 from .album import Album
 from .declarations import optional_tables
@@ -127,12 +127,15 @@ def _open_part(photo: Photo) -> Photo:
 def _vectors(
     db: apsw.Connection, _: Path, photos: Sequence[tuple[int, Photo]], touched: set[int]
 ) -> list[tuple[str, list[StoredVector]]]:
-    """Each photo's id with its vectors as they are stored; for the rows `touched` without those of texts."""
-    channels, columns = loader.channel_dims(db), "channel, chunk, scale, data, fine"
+    """Each photo's id with its vectors as they are stored; for the rows `touched` without those of texts.
+
+    Without titles: the model that wrote them had learned from the marked memories as well.
+    """
+    channels, columns = loader.channel_dims(db).keys() - {TITLE}, "channel, chunk, scale, data, fine"
     sql = f"SELECT {columns} FROM vectors WHERE channel=? AND photo=? ORDER BY chunk"
     out = []
     for row, photo in photos:
-        taken = [channel for channel in channels if channel != TEXT or row not in touched]
+        taken = sorted(channels - {TEXT} if row in touched else channels)
         stored: list[Any] = [record for channel in taken for record in db.execute(sql, (channel, row))]
         out.append((photo.id, stored))
     return out

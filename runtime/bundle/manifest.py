@@ -183,10 +183,10 @@ class Thresholds:
 class Ranking:
     """The weights of the fused score, and of the estimate of presence, in log-odds (stages/ranking.py).
 
-    `text`, `image`, `dpe`: per unit of cosine in the channel. `words`: per unit of BM25. `coverage`: for a
-    photo that holds all words of the query. `context_words`, `context_coverage`: the same two for the
-    messages around a message. `entity`: for an entity of the greatest similarity above δ that the photo's
-    own memory names; `related`: that the graph reaches from it. `cue`: per nat of evidence.
+    `text`, `image`, `dpe`, `title`: per unit of cosine in the channel. `words`: per unit of BM25.
+    `coverage`: for a photo that holds all words of the query. `context_words`, `context_coverage`: the same
+    two for the messages around a message. `entity`: for an entity of the greatest similarity above δ that
+    the photo's own memory names; `related`: that the graph reaches from it. `cue`: per nat of evidence.
     `here`, `here_cosine`, `here_coverage`, `here_cue`: intercept and coefficients of the logistic regression
     that estimates whether the album holds what is meant. `fitted`: the data and the method of the fit.
     """
@@ -194,6 +194,7 @@ class Ranking:
     text: Weight = defaults.RANKING["text"]
     image: Weight = defaults.RANKING["image"]
     dpe: Weight = defaults.RANKING["dpe"]
+    title: Weight = defaults.RANKING["title"]
     words: Weight = defaults.RANKING["words"]
     coverage: Weight = defaults.RANKING["coverage"]
     context_words: Weight = defaults.RANKING["context_words"]

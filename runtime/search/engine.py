@@ -18,6 +18,7 @@ from time import perf_counter_ns
 import numpy as np
 
 from gamer.index import Album
+from gamer.index.records import TITLE
 
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
@@ -191,7 +192,7 @@ class Engine:
 
     def _open_all(self) -> None:
         zero = np.zeros(self.album.meta.dim, np.float32)
-        queries = dict.fromkeys(SHARED, zero) | refinement.projected(self._parts, "", zero, SILENT)
+        queries = dict.fromkeys((*SHARED, TITLE), zero) | refinement.projected(self._parts, "", zero, SILENT)
         self.models.gazetteer.lookup("")
         self.models.text.encode([""])
         _ = (self._parts.adapter, self._parts.earlier.now())

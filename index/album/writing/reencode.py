@@ -16,7 +16,6 @@ from .. import loader
 from ..album_file import StepLimit
 from ..declarations import event_tables
 from ..declarations.sealed import ENTITIES
-from ..declarations.tables import check_tables, version_of
 from ..results import AlbumMeta
 from ..schema import UNREADABLE, connect, one_line, unusable
 from . import storage
@@ -34,12 +33,7 @@ def begin(album: Path, aside: Path, meta: AlbumMeta) -> None:
     partial = aside.with_name(aside.name + ".partial")
     storage.discard(partial)
     try:
-        old = connect(album)
-        try:
-            check_tables(old, album, version_of(old))
-            old.execute("VACUUM INTO ?", (str(partial),))
-        finally:
-            old.close()
+        storage.copy(album, partial)
         copy = storage.open_for_writing(partial)
         try:
             with storage.transaction(copy):

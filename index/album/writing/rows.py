@@ -7,6 +7,7 @@ photo moves to its row, and the table `changes` records that segments are out of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import apsw
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ...entities.extract import canonical
 from ...errors import AlbumError
 from ...fields import values
-from ...records import Encoded, FloatArray, Memory, Mention, Photo
+from ...records import TITLE, Encoded, FloatArray, Memory, Mention, Photo
 from ...space import cubes
 from ...vectors.quantize import quantize, residue
 from .. import words
@@ -29,6 +30,7 @@ MAX_CHUNKS = (1 << 16) - 1  # the graph segment counts them in 16 bits
 # by memory id.
 _SPARSE = 4
 
+_PHOTOS_IN = "SELECT DISTINCT photo FROM vectors WHERE channel=?"
 StoredVector = tuple[str, int, float, bytes, bytes | None]  # channel, chunk, scale, data, fine
 # How a photo shows an entity (`mentions.leaf`): it hangs on the first two; a CHILD describes another entity
 # that the photo shows, and the graph reaches it from there.
@@ -110,9 +112,9 @@ class Rows:
         field_tables.write(self._db, photo_id, known)
 
     def retell(self, item: Encoded, generation: int) -> None:
-        """Replaces a photo's memories, with their mentions and text vectors; all else of it stays."""
+        """Replaces a photo's memories, mentions and text vectors; its titles go, all else of it stays."""
         row = self.find(item.photo.id)
-        self._clear(row, [TEXT] if TEXT in self.dims else [])
+        self._clear(row, [channel for channel in (TEXT, TITLE) if channel in self.dims])
         self._changed(row, generation)
         self._contents(row, item)
         self._stale |= event_rows.of_photo(self._db, row)
@@ -225,6 +227,18 @@ class Rows:
             for chunk in range(len(codes))
         ]
         self._db.executemany("INSERT INTO vectors VALUES(?,?,?,?,?,?)", rows)
+
+    def set_channel(self, channel: str, vectors: Mapping[str, FloatArray], generation: int) -> None:
+        """Replaces a channel's vectors by those of each photo id, float32 [n, dim]; without any it goes."""
+        had: list[Any] = self._db.execute(_PHOTOS_IN, (channel,)).fetchall()
+        self._db.execute("DELETE FROM vectors WHERE channel=?", (channel,))
+        self.dims.pop(channel, None)
+        rows = {self.find(photo_id): photo_id for photo_id in vectors}
+        for row, photo_id in rows.items():
+            self._vectors(row, photo_id, channel, vectors[photo_id])
+        for row in {*(row for (row,) in had), *rows}:
+            self._changed(row, generation)
+            self.seal(row)
 
     def copy_vectors(self, photo_id: str, vectors: Iterable[StoredVector]) -> None:
         row = self.find(photo_id)

@@ -14,7 +14,8 @@ from pathlib import Path
 import apsw
 
 from ...errors import AlbumBusy, AlbumError
-from ..schema import limit, one_line, unusable
+from ..declarations.tables import check_tables, version_of
+from ..schema import connect, limit, one_line, unusable
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -65,6 +66,16 @@ def sweep_lock(path: Path) -> None:
     if path.with_name(path.name + ".lock").exists():
         with contextlib.suppress(AlbumError):
             WriterLock(path).release()
+
+
+def copy(album: Path, to: Path) -> None:
+    """Writes an album as it is now to the new file `to`. Raises AlbumError, and apsw.Error if it cannot."""
+    db = connect(album)
+    try:
+        check_tables(db, album, version_of(db))
+        db.execute("VACUUM INTO ?", (str(to),))
+    finally:
+        db.close()
 
 
 def has_moved(db: apsw.Connection) -> bool:

@@ -131,6 +131,14 @@ class AlbumWriter:
             for photo_id, vectors in stored:
                 self._rows.copy_vectors(photo_id, vectors)
 
+    def set_channel(self, channel: str, vectors: Mapping[str, FloatArray]) -> None:
+        """Replaces a channel's vectors: photo id → float32 [n, dim]; without any, the channel goes.
+
+        Raises AlbumError for an unknown photo, and for vectors of several widths or that are not finite.
+        """
+        with self._change() as generation:
+            self._rows.set_channel(channel, vectors, generation)
+
     def repeat_choices(self, made: Choices) -> None:
         """Makes the choices of another album's owner; those of names that are not here are left out."""
         with self._change():

@@ -12,6 +12,7 @@ import numpy as np
 
 from gamer.index import Cube, FloatArray, RowArray, distinct, greatest
 from gamer.index.album.layers.lexical import WordScores
+from gamer.index.records import TITLE
 
 from ...bundle.manifest import Ranking
 from ...cues.time_ranges import merged
@@ -39,7 +40,7 @@ def rank(parts: Parts, state: State) -> Ranked:
     refined, observer, weights = state.refined, state.request.observer, state.request.weights
     with observer.step("vectors", "words (BM25)"):
         words = parts.album.words(refined.text, None if refined.glossed is None else refined.glossed.forms)
-    query = _Query(words, refined.vectors(refined.aligned), _clues(parts, state), _earlier(parts, state))
+    query = _Query(words, _vectors(state), _clues(parts, state), _earlier(parts, state))
     with observer.step("vectors", "candidates"):
         rows, plan = _candidates(parts, state, query)
     with observer.step("vectors", "features"):
@@ -60,6 +61,13 @@ def rank(parts: Parts, state: State) -> Ranked:
         if query.clues and refine.says_nothing(refined.text):
             summands = ranking.by_cues(summands)
     return Ranked(rows, features, summands, plan)
+
+
+def _vectors(state: State) -> Vectors:
+    """By channel; without a person's own adapter their photos' titles, learned with it, are left out, too."""
+    aligned = state.refined.aligned
+    titles = {} if state.request.options.adapter is False else {TITLE: aligned}
+    return state.refined.vectors(aligned) | titles
 
 
 def _earlier(parts: Parts, state: State) -> EarlierSearches | None:

@@ -1,0 +1,94 @@
+"""Titles of photos: learned from pairs, written once each, gone on with after a kill, and searched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from gamer.export.components import decoders
+from gamer.export.components.language import Language
+from gamer.export.errors import ExportError
+from gamer.export.networks.decoder import DecoderStep
+from gamer.export.training import titles
+from gamer.export.training.titles import Pair
+from tests.export.tiny_llms import SLOTS, tiny
+
+PAIRS = [Pair("harbour", "boats at dawn"), Pair("forest", "trees at noon")] * 4
+MEMORIES = {"a": "boats at dawn", "b": "trees at noon"}
+WORDS = ["Title:", "harbour", "forest", "boats", "trees", "at", "dawn", "noon"]
+
+
+def language(rank: int = 4) -> Language:
+    tokenizer = Tokenizer(
+        models.WordLevel({word: n for n, word in enumerate(["?", "!", "end", *WORDS])}, unk_token="?")
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    _, config, weights = tiny("llama")
+    step = decoders.decoder(config, weights, SLOTS).module
+    assert isinstance(step, DecoderStep)
+    torch.manual_seed(3)
+    return Language(step, decoders.embed(config, weights, "fp32").module, tokenizer, end=2, rank=rank)
+
+
+def write(
+    out: Path, memories: dict[str, str] = MEMORIES, **changed: Any
+) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    said, stages = list[str](), list[str]()
+    settings = {"told": {"lora": 4}, "seed": 1} | changed
+    got = titles.write(
+        language(),
+        PAIRS,
+        memories,
+        out,
+        stage=lambda what, done, of: stages.append(what),
+        say=said.append,
+        **settings,
+    )
+    return got, stages
+
+
+def test_what_was_learned_is_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(titles, "EPOCHS", 60)
+    monkeypatch.setattr(titles, "RATE", 2e-2)
+    got, _ = write(tmp_path / "run")
+    assert got["a"][0] == "harbour"
+    assert got["b"][0] == "forest"
+    assert all(len(set(texts)) == len(texts) <= titles.DRAWN + 1 for texts in got.values())
+
+
+def test_the_likelihood_of_a_batch_is_that_of_each_answer_alone() -> None:
+    model = language()
+    prompts, answers = [[3, 4, 5], [6, 7]], [[4, 2], [5, 6, 2]]
+    alone = [-model.likelihood(p, [a])[0].sum() for p, a in zip(prompts, answers, strict=True)]
+    assert float(model.nll_after(prompts, answers)) == pytest.approx(float(sum(alone)) / 5, abs=1e-5)
+
+
+def test_a_killed_run_goes_on_and_writes_the_same(tmp_path: Path) -> None:
+    whole, _ = write(tmp_path / "whole")
+    first, _ = write(tmp_path / "killed")
+    kept = tmp_path / "killed" / "training" / "titles.jsonl"
+    lines = kept.read_text().splitlines(keepends=True)
+    kept.write_text(lines[0] + lines[1][:9])  # killed in the middle of the second photo's line
+    again, stages = write(tmp_path / "killed")
+    assert again == first == whole
+    assert set(stages) == {"titles of photos"}  # nothing is learned again
+    assert [json.loads(line)["photo"] for line in kept.read_text().splitlines()] == ["a", "b"]
+
+
+def test_a_run_of_other_memories_is_not_gone_on_with(tmp_path: Path) -> None:
+    write(tmp_path / "run")
+    with pytest.raises(ExportError, match="training with another titles is there"):
+        write(tmp_path / "run", {"a": "boats at noon"})
+
+
+def test_a_title_is_cut_and_ends(tmp_path: Path) -> None:
+    ids = titles._answer(language(), "harbour " * 100)
+    assert len(ids) == titles.MOST
+    assert ids[-1] == 2
