@@ -72,6 +72,6 @@ export function light(root, row) {
 }
 
 // The summands of a score, in the order they are drawn. A name that is not here is shown as the engine gives it.
-export const PARTS = ["text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue", "earlier", "unknown", "cosine", "product"];
+export const PARTS = ["text", "image", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue", "earlier", "title", "unknown", "cosine", "product"];
 export const partClass = (name) => `part part-${PARTS.includes(name) ? name : "other"}`;
 export const partName = (name) => named(`part.${name}`, name);

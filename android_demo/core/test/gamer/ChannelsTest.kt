@@ -129,6 +129,23 @@ class ChannelsTest {
         }
     }
 
+    @Test
+    fun `titles are ranked by, and no channel of the paper's mode`() {
+        val path = File(home, "a.gamer")
+        AlbumWriter.create(path, AlbumMeta("t", "i", 3, 0.5), JdbcDatabase).use { writer ->
+            writer.add(listOf(Encoded(Photo("a"), mapOf("title" to arrayOf(floatArrayOf(1f, 0f, 0f))), emptyList()), Encoded(Photo("b"), emptyMap(), emptyList())))
+        }
+        val query = QueryVectors(floatArrayOf(0f, 1f, 0f), floatArrayOf(1f, 0f, 0f), emptyMap())
+        Album.open(path, JdbcDatabase).use { album ->
+            val found = Channels.cosines(album, query.ranking(), intArrayOf(0, 1)).getValue("title")
+            assertEquals(1f, found[0], 0.01f)
+            assertEquals(0f, found[1])
+            assertEquals(emptyList(), Channels.searched(album, query.by(query.plain)))
+        }
+        assertEquals(2.5, manifest(ranking = JSONObject().put("title", 2.5)).ranking!!.weight("title"))
+        assertEquals(2.0, manifest(ranking = JSONObject()).ranking!!.weight("title"))
+    }
+
     private fun channel(name: String = NAME, query: String = "text", dim: Int = 2) = JSONObject().put("name", name).put("query", query).put("dim", dim)
 
     private fun manifest(channel: JSONObject? = null, ranking: JSONObject? = null): Manifest = ManifestJson.parse(json(channel, ranking).toString(), "x")

@@ -88,6 +88,25 @@ final class ChannelsTests: XCTestCase {
         XCTAssertEqual(try album.photo(0).id, "a")
         album.close()
     }
+
+    func testTitlesAreRankedByAndNoChannelOfThePapersMode() throws {
+        let path = "\(folder)/a.gamer"
+        try AlbumWriter.create(path, AlbumMeta(textEncoder: "t", imageEncoder: "i", dim: 3, delta: 0.5))
+        let writer = try AlbumWriter(path)
+        try writer.add([
+            Encoded(Photo(id: "a"), vectors: [("title", [[1, 0, 0]])], mentions: []), Encoded(Photo(id: "b"), vectors: [], mentions: []),
+        ])
+        writer.close()
+        let query = QueryVectors(plain: [0, 1, 0], aligned: [1, 0, 0], projected: []), album = try Album(path)
+        let found = try Channels.cosines(album, query.ranking(), [0, 1])
+        XCTAssertEqual(found.map(\.name), ["title"])
+        XCTAssertEqual(found[0].values[0], 1, accuracy: 0.01)
+        XCTAssertEqual(found[0].values[1], 0)
+        XCTAssertEqual(try Channels.searched(album, query.by(query.plain)).map(\.channel), [])
+        album.close()
+        XCTAssertEqual(try parse([.init("ranking", .object(["title": .number(2.5)]))]).ranking?["title"], 2.5)
+        XCTAssertEqual(try parse([.init("ranking", .object([]))]).ranking?["title"], 2)
+    }
 }
 
 /// The bundle of the experts.

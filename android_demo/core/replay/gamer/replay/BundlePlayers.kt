@@ -71,8 +71,8 @@ class ManifestPlayer(private val folder: File) : Player {
             "language" to m.language?.let { list(listOf(it.layers, it.kvHeads, it.headDim, it.maxSeq, list(it.eosIds))) },
             "thresholds" to list(listOf(m.thresholds.delta, m.thresholds.rho, m.thresholds.k, m.thresholds.paperDelta)),
             "ranking" to json(
-                "text" to r.text, "image" to r.image, "dpe" to r.dpe, "words" to r.words, "coverage" to r.coverage, "context_words" to r.contextWords,
-                "context_coverage" to r.contextCoverage, "entity" to r.entity, "related" to r.related, "cue" to r.cue, "here" to r.here,
+                "text" to r.text, "image" to r.image, "dpe" to r.dpe, "title" to r.title, "words" to r.words, "coverage" to r.coverage,
+                "context_words" to r.contextWords, "context_coverage" to r.contextCoverage, "entity" to r.entity, "related" to r.related, "cue" to r.cue, "here" to r.here,
                 "here_cosine" to r.hereCosine, "here_coverage" to r.hereCoverage, "here_cue" to r.hereCue,
             ),
         )

@@ -34,7 +34,7 @@ object RankingPlayer {
         // Fixtures of rankings without experts do not name their weight.
         val dpe = if (w.has("dpe")) of("dpe") else Ranking().dpe
         return Ranking(
-            of("text"), of("image"), dpe, of("words"), of("coverage"), of("context_words"), of("context_coverage"), of("entity"), of("related"), of("cue"),
+            of("text"), of("image"), dpe, Ranking().title, of("words"), of("coverage"), of("context_words"), of("context_coverage"), of("entity"), of("related"), of("cue"),
             of("here"), of("here_cosine"), of("here_coverage"), of("here_cue"),
         )
     }

@@ -87,6 +87,7 @@ data class Ranking(
     val text: Double = 7.6,
     val image: Double = 4.6,
     val dpe: Double = 12.0,
+    val title: Double = 2.0,
     val words: Double = 0.16,
     val coverage: Double = 1.34,
     val contextWords: Double = 0.063,
@@ -103,6 +104,7 @@ data class Ranking(
         "text" -> text
         "image" -> image
         "dpe" -> dpe
+        "title" -> title
         "words" -> words
         "coverage" -> coverage
         "context_words" -> contextWords

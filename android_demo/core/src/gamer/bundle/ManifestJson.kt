@@ -19,8 +19,8 @@ object ManifestJson {
     private val PROVEN = listOf("minimum", "mean", "top1", "top1_threshold", "inputs", "executed_by", "kernels", "outputs")
     private val MORE = listOf("window", "rope_theta_local", "buckets", "distance", "start_id")
     private val WEIGHTS = listOf(
-        "text", "image", "dpe", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue", "here", "here_cosine",
-        "here_coverage", "here_cue",
+        "text", "image", "dpe", "title", "words", "coverage", "context_words", "context_coverage", "entity", "related", "cue", "here",
+        "here_cosine", "here_coverage", "here_cue",
     )
     private val CHANNEL = Regex("dpe:[a-z]{1,16}:[0-9a-f]{8}")
     private val ASKED = setOf("text", "llm")
@@ -188,8 +188,8 @@ object ManifestJson {
         val d = Ranking()
         fun w(name: String, default: Double) = if (f.has(name)) f.real(name) else default
         return Ranking(
-            w("text", d.text), w("image", d.image), w("dpe", d.dpe), w("words", d.words), w("coverage", d.coverage), w("context_words", d.contextWords),
-            w("context_coverage", d.contextCoverage), w("entity", d.entity), w("related", d.related), w("cue", d.cue), w("here", d.here),
+            w("text", d.text), w("image", d.image), w("dpe", d.dpe), w("title", d.title), w("words", d.words), w("coverage", d.coverage),
+            w("context_words", d.contextWords), w("context_coverage", d.contextCoverage), w("entity", d.entity), w("related", d.related), w("cue", d.cue), w("here", d.here),
             w("here_cosine", d.hereCosine), w("here_coverage", d.hereCoverage), w("here_cue", d.hereCue),
         )
     }

@@ -9,12 +9,18 @@ import gamer.album.Album
 class QueryVectors(val plain: FloatArray, val aligned: FloatArray, private val projected: Map<String, FloatArray>) {
     /** The vector of each channel; [shared]: the one of the text tower's channels. */
     fun by(shared: FloatArray): Map<String, FloatArray> = Channels.SHARED.associateWith { shared } + projected
+
+    /** The vectors that the default mode ranks by, titles' among them. */
+    fun ranking(): Map<String, FloatArray> = by(aligned) + (Channels.TITLE to aligned)
 }
 
 /** Layer 3's channels of an album. [vectors] are the query's, by channel. */
 object Channels {
     /** The channels whose queries are the text tower's vector. */
     val SHARED = listOf("text", "image")
+
+    /** What its owner might call a photo, written from its memories where a person has had it learned. */
+    const val TITLE = "title"
 
     /** The channels that both the album and the query have, in the query's order. */
     fun searched(album: Album, vectors: Map<String, FloatArray>): List<String> = album.channels().let { have -> vectors.keys.filter { it in have } }

@@ -128,7 +128,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                     parts = mapOf("cosine" to FloatArray(rows.size) { i -> maxOf(0f, features.values.maxOfOrNull { it[i] } ?: 0f) })
                 } else {
                     val words = album.words(refined.text, refined.glossed?.forms)
-                    val asked = vectors.by(vectors.aligned)
+                    val asked = vectors.ranking()
                     val chosen = candidates(words, asked, rows, allRows, nodes)
                     rows = chosen.first
                     plan = chosen.second

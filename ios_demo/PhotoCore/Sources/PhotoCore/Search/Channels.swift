@@ -7,6 +7,9 @@ struct QueryVectors {
 
     /// The vector of each channel. `shared`: the one of the text tower's channels.
     func by(_ shared: [Float]) -> [Channels.Vector] { Channels.shared.map { ($0, shared) } + projected }
+
+    /// The vectors that the default mode ranks by, titles' among them.
+    func ranking() -> [Channels.Vector] { by(aligned) + [(Channels.title, aligned)] }
 }
 
 /// Layer 3's channels of an album.
@@ -16,6 +19,9 @@ enum Channels {
 
     /// The channels whose queries are the text tower's vector.
     static let shared = ["text", "image"]
+
+    /// What its owner might call a photo, written from its memories where a person has had it learned.
+    static let title = "title"
 
     /// The channels that both the album and the query have, in the query's order.
     static func searched(_ album: Album, _ vectors: [Vector]) throws -> [Vector] {

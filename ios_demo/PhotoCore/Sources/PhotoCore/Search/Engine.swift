@@ -116,7 +116,7 @@ public final class Engine {
                 let best = ranked.indices.map { at in features.reduce(Float(0)) { max($0, $1.values[at]) } }
                 parts = [("cosine", best)]
             } else {
-                let words = try album.words(refined, forms: glossed?.forms), asked = vectors.by(vectors.aligned)
+                let words = try album.words(refined, forms: glossed?.forms), asked = vectors.ranking()
                 (ranked, plan) = try candidates(words, asked, rows, all, nodes)
                 let clues = try clues(cues)
                 var found = try self.features(words, asked, ranked, nodes, clues)
