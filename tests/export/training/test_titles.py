@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -37,20 +36,13 @@ def language(rank: int = 4) -> Language:
     return Language(step, decoders.embed(config, weights, "fp32").module, tokenizer, end=2, rank=rank)
 
 
-def write(
-    out: Path, memories: dict[str, str] = MEMORIES, **changed: Any
-) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    said, stages = list[str](), list[str]()
-    settings = {"told": {"lora": 4}, "seed": 1} | changed
-    got = titles.write(
-        language(),
-        PAIRS,
-        memories,
-        out,
-        stage=lambda what, done, of: stages.append(what),
-        say=said.append,
-        **settings,
-    )
+def write(out: Path, memories: dict[str, str] = MEMORIES) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    stages = list[str]()
+
+    def stage(what: str, done: int, of: int) -> None:
+        stages.append(what)
+
+    got = titles.write(language(), PAIRS, memories, out, {"lora": 4}, 1, stage, lambda said: None)
     return got, stages
 
 
