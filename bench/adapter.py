@@ -4,7 +4,7 @@ The protocol of the GAMER paper (section 4): for unseen users three quarters of 
 are measured, in folds, so that each is measured once; for the same users 60 % of each one's queries train and
 the others are measured. Beside the text tower as it is stand the vector that a search uses without an adapter
 (blended with a sentence's), and the whole search with and without. For the same users the whole search also
-has what they searched before, as `gamer train --align` weighs it.
+has what they searched before, as `gamer train --align` weighs it, and titles, if asked for.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from gamer.export.components import components, query_adapter
+from gamer.export.components.language import Language
 from gamer.export.settings import Settings as Export
-from gamer.export.training import queries
-from gamer.export.training.align import Searches
+from gamer.export.training import queries, sft, titles
+from gamer.export.training.align import TAUGHT, Searches, memories_of, with_titles
 from gamer.export.training.refinement.rlhf import Search
 from gamer.index import FloatArray
 from gamer.runtime.defaults import PHRASED, PHRASING
@@ -44,6 +45,12 @@ class Settings:
     queries: Annotated[int, About("most queries a user", least=1, quick=40)] = 100_000
     search: Annotated[bool, About("measure the whole search too, not only the vectors", quick=False)] = True
     train: Annotated[str, About("learn from these users alone (u2,u5), measure the others")] = ""
+    titles: Annotated[
+        int,
+        About(
+            "rank of the language model that learns to write titles, for hours; 0: none", least=0, most=1024
+        ),
+    ] = 0
     write: Annotated[str, About("also write the adapter of `train` to this file")] = ""
 
 
@@ -53,7 +60,7 @@ class Measured:
 
     `split`: "unseen", or "same" (40 % of the queries of a user who was learned from). `tower`, `blended`,
     `adapted`: by cosine alone. `search`, `search_adapted`: of the whole search, None where it was not
-    measured.
+    measured. `search_learned`: with earlier searches, which weigh `earlier`; `search_titled`: and titles.
     """
 
     dataset: str
@@ -67,6 +74,7 @@ class Measured:
     search_adapted: float | None = None
     search_learned: float | None = None
     earlier: float | None = None
+    search_titled: float | None = None
 
 
 @dataclass(frozen=True)
@@ -118,11 +126,12 @@ def measure(run: Run[Settings]) -> AdapterReport:
         adapter: FloatArray,
         library: queries.Library,
         earlier: queries.Library | None = None,
+        vectors: Mapping[str, FloatArray] | None = None,
     ) -> None:
         run.tell(f"{person.user.name}, {split}")
         row = _measured(person, split, reader, adapter, library, shape, settings.search)
         if earlier is not None and settings.search:
-            row = replace(row, **_learned(person.user, adapter, earlier, library))
+            row = replace(row, **_learned(person.user, adapter, earlier, library, vectors, run.home))
         rows.append(row)
 
     try:
@@ -142,8 +151,11 @@ def measure(run: Run[Settings]) -> AdapterReport:
                     judge(person, "unseen", adapter, person.library)
             parts = {id(p): _split(p.library) for p in people}
             adapter = learn([parts[id(p)][0] for p in people], "same users")
+            taught = [(p, parts[id(p)][0]) for p in people]
+            written = _titles(run, export, taught) if settings.titles else {}
             for person in people:
-                judge(person, "same", adapter, parts[id(person)][1], parts[id(person)][0])
+                before, later = parts[id(person)]
+                judge(person, "same", adapter, later, before, written.get(person.user.name))
     finally:
         for person in people:
             person.user.engine.close()
@@ -197,18 +209,58 @@ def _measured(
     return Measured(person.dataset, person.user.name, split, len(library.queries), **rounded)
 
 
+def _titles(
+    run: Run[Settings], export: Export, taught: Sequence[tuple[_Person, queries.Library]]
+) -> dict[str, dict[str, FloatArray]]:
+    """User → photo id → vectors of the titles that one model writes, which learned from all `taught`."""
+    pairs, memories = list[titles.Pair](), dict[str, str]()
+    for person, library in taught:
+        name, ids, of = person.user.name, person.user.ids, memories_of(person.user.album)
+        memories |= {f"{name}/{photo}": text for photo, text in of.items()}
+        pairs += [
+            titles.Pair(text, of[ids[row]])
+            for text, meant in library.queries
+            for row in meant[:TAUGHT]
+            if ids[row] in of
+        ]
+    language = Language.of(export, run.settings.titles).to(sft.device())
+    told = {"recipe": export.recipe, "lora": run.settings.titles}
+    texts = titles.write(language, pairs, memories, run.home / "titles", told, 0, _every(run.tell), run.tell)
+    out: dict[str, dict[str, FloatArray]] = {person.user.name: {} for person, _ in taught}
+    for key, of_photo in texts.items():
+        user, _, photo = key.partition("/")
+        if of_photo:
+            out[user][photo] = run.models.text.encode(of_photo)
+    return out
+
+
+def _every(tell: Callable[[str], None]) -> Callable[[str, int, int], None]:
+    """A stage that tells of each hundredth."""
+    return lambda what, done, of: tell(f"{what}: {done} of {of}") if done % 100 == 0 else None
+
+
 def _learned(
-    user: User, adapter: FloatArray, earlier: queries.Library, library: queries.Library
+    user: User,
+    adapter: FloatArray,
+    earlier: queries.Library,
+    library: queries.Library,
+    vectors: Mapping[str, FloatArray] | None,
+    home: Path,
 ) -> Mapping[str, Any]:
-    """The fields of the whole search with earlier searches, weighed as these choose themselves."""
+    """The fields of the whole search with earlier searches, which choose their weight, and with titles."""
     before, later = (
         [Search(text, tuple(user.ids[row] for row in meant)) for text, meant in part.queries]
         for part in (earlier, library)
     )
     searches = Searches(user.engine, lambda what, done, of: None, user.now)
     weight = searches.weight(before, adapter)
-    found = searches.recall(later, adapter, searches.opened(before, weight), "")
-    return {"search_learned": round(found, 4), "earlier": weight}
+    opened = searches.opened(before, weight)
+    found = {"search_learned": round(searches.recall(later, adapter, opened, ""), 4), "earlier": weight}
+    if vectors is None:
+        return found
+    with with_titles(user.engine, vectors, home) as engine:
+        again = Searches(engine, lambda what, done, of: None, user.now)
+        return found | {"search_titled": round(again.recall(later, adapter, opened, ""), 4)}
 
 
 def _searched(user: User, library: queries.Library, adapter: FloatArray | bool) -> float:
@@ -244,6 +296,7 @@ def tables(result: AdapterReport) -> list[Sheet | str]:
         "search, adapted": cell("search_adapted"),
         "and earlier searches": cell("search_learned"),
         "which weigh": lambda row: "–" if row.earlier is None else f"{row.earlier:.1f}",
+        "and titles": cell("search_titled"),
     }
     out: list[Sheet | str] = []
     for split, what in (("unseen", "users not learned from"), ("same", "users learned from, other queries")):
@@ -260,7 +313,16 @@ def _mean(rows: Sequence[Measured]) -> Measured:
         values = [getattr(row, name) for row in rows]
         return None if None in values else round(float(np.mean(values)), 4)
 
-    names = ("tower", "blended", "adapted", "search", "search_adapted", "search_learned", "earlier")
+    names = (
+        "tower",
+        "blended",
+        "adapted",
+        "search",
+        "search_adapted",
+        "search_learned",
+        "earlier",
+        "search_titled",
+    )
     figures: Mapping[str, Any] = {name: mean(name) for name in names}
     return Measured(rows[0].dataset, "mean", rows[0].split, sum(row.queries for row in rows), **figures)
 

@@ -130,7 +130,7 @@ def align(
             weight, opened, after = (weight, opened, together) if together > after else (0.0, None, after)
         if titling is not None:
             vectors = _titles(settings, engine, learned, titling, seed, stage, say)
-            with _titled(engine, vectors, titling.out) as other:
+            with with_titles(engine, vectors, titling.out) as other:
                 again = Searches(other, stage)
                 together = again.recall(asked_later, adapter, opened, "with titles")
             if together > after:
@@ -158,9 +158,7 @@ def _titles(
     say: Callable[[str], None],
 ) -> dict[str, FloatArray]:
     """By photo id, float32 [titles, D]: what a model that learned from searches calls it."""
-    photos = engine.album.photos(range(len(engine.album)))
-    written = {photo.id: " ".join(m.text for m in photo.memories if m.source in WRITTEN) for photo in photos}
-    memories = {photo: text for photo, text in written.items() if text}
+    memories = memories_of(engine.album)
     pairs = [
         titles.Pair(one.query, memories[photo])
         for one, _ in learned
@@ -175,8 +173,15 @@ def _titles(
     return {photo: engine.models.text.encode(texts) for photo, texts in of.items() if texts}
 
 
+def memories_of(album: Album) -> dict[str, str]:
+    """By photo id, what people wrote of it; photos of which nobody wrote are left out."""
+    photos = album.photos(range(len(album)))
+    written = {photo.id: " ".join(m.text for m in photo.memories if m.source in WRITTEN) for photo in photos}
+    return {photo: text for photo, text in written.items() if text}
+
+
 @contextmanager
-def _titled(engine: Engine, vectors: Mapping[str, FloatArray], folder: Path) -> Iterator[Engine]:
+def with_titles(engine: Engine, vectors: Mapping[str, FloatArray], folder: Path) -> Iterator[Engine]:
     """An engine over a copy of the album that has these titles."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         copy = Path(place) / engine.album.path.name
