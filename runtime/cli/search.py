@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--no-adapter",
     is_flag=True,
-    help="Leave out what was learned: the query adapter, and your earlier searches (docs/train.md).",
+    help="Leave out what was learned: query adapter, earlier searches, titles (docs/train.md).",
 )
 @click.option(
     "--no-gloss",
