@@ -47,9 +47,9 @@ CALLS = (
     "unlinkat,link,linkat,mkdir,mkdirat,chmod,fchmod,fcntl"
 )
 ALBUM, MORE, OUTPUT, QUERIES = "a.gamer", "more.jsonl", "out.jsonl", "queries.jsonl"
-READ = "read"  # what a command reads
+READ, FEW = "read", "few.jsonl"  # what a command reads; the fewest queries that are learned from
 BUNDLE, TRAINED, PACKED, BASE = "bundle", "dpe", "bundle.gamerpack", "base"
-MOST_SECONDS = 600  # of a command; it then prints where it stands and ends with an error
+MOST_SECONDS = 1200  # of a command; it then prints where it stands and ends with an error
 NAME, HOME, CHAT = "Ottilie", "Porto", "talk"  # of a person; what the album remembers; of a conversation
 KILLED = "a worker was killed"  # what a long command says then
 TRACER_OF_ANY, ANY = 0x59616D61, -1  # prctl: strace is no ancestor of the command that it is to follow
@@ -129,7 +129,7 @@ COMMANDS = {
         "train pocket -a {album} -o {trained} --update {base} --epochs 20 --rate 0.003", is_long=True
     ),
     "train --reinforce": Command(
-        "train pocket -a {album} -o {trained} --reinforce {base} -b {bundle} --queries {queries} --epochs 1 "
+        "train pocket -a {album} -o {trained} --reinforce {base} -b {bundle} --queries {few} --epochs 1 "
         "--lora 2",
         is_long=True,
     ),
@@ -152,7 +152,7 @@ class Case:
     base: Path | None = None
 
     def arguments(self, command: Command, folder: Path) -> list[str]:
-        names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT, "{queries}": QUERIES}
+        names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT, "{queries}": QUERIES, "{few}": FEW}
         names |= {"{made}": BUNDLE, "{trained}": TRAINED, "{packed}": PACKED}
         known = {word: str(folder / name) for word, name in names.items()}
         known |= {"{photo}": self.photos[0], "{other}": self.photos[1], "{bundle}": str(self.bundle)}
@@ -431,6 +431,7 @@ def furnished(folder: Path, bundle: Path | None = None) -> Case:
     asked = list(zip(WORDS, opened_photos, strict=False)) * 4
     lines = [json.dumps({"query": words, "photos": [photo]}) + "\n" for words, photo in asked]
     (folder / QUERIES).write_text("".join(lines), encoding="utf-8")
+    (folder / FEW).write_text("".join(lines[: len(WORDS)]), encoding="utf-8")
     log = OpenedLog(folder / ALBUM)
     log.keep()
     for at, (words, photo) in enumerate(asked):
