@@ -189,12 +189,13 @@ def kill(case: Case, name: str, times: int, chance: random.Random) -> Killed:
     """Kills the command `times` times. Raises AssertionError if a kill did any harm."""
     command, kills, finished = COMMANDS[name], 0, 0
     with tempfile.TemporaryDirectory(prefix="kills") as scratch:
-        unharmed = _copied(case, Path(scratch) / "unharmed")
-        first = run(case.arguments(command, unharmed), Path(scratch), turns=command.turns)
+        folder = _copied(case, Path(scratch) / "copy")  # of one name each time: a checkpoint tells its album's
+        first = run(case.arguments(command, folder), Path(scratch), turns=command.turns)
         assert first.status == 0, f"{name}: {first.said}"
-        wanted, files = contents(unharmed), _files(unharmed)
+        wanted, files = contents(folder), _files(folder)
+        shutil.rmtree(folder)
         for _ in range(times):
-            folder = _copied(case, Path(scratch) / "harmed")
+            _copied(case, folder)
             call, turn = chance.choice(first.calls)
             harm = f"inject={call}:signal=KILL:when={turn}"
             harmed = run(case.arguments(command, folder), Path(scratch), harm, turns=command.turns)
