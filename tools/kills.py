@@ -189,7 +189,7 @@ def kill(case: Case, name: str, times: int, chance: random.Random) -> Killed:
     """Kills the command `times` times. Raises AssertionError if a kill did any harm."""
     command, kills, finished = COMMANDS[name], 0, 0
     with tempfile.TemporaryDirectory(prefix="kills") as scratch:
-        folder = _copied(case, Path(scratch) / "copy")  # of one name each time: a checkpoint tells its album's
+        folder = _copied(case, Path(scratch) / "copy")  # of one name each time: checkpoints tell it
         first = run(case.arguments(command, folder), Path(scratch), turns=command.turns)
         assert first.status == 0, f"{name}: {first.said}"
         wanted, files = contents(folder), _files(folder)
