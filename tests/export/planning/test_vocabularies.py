@@ -65,7 +65,7 @@ def test_a_tokenizer_that_a_bundle_may_not_have_is_refused(model: tuple[Path, Se
 @pytest.mark.parametrize("text", ["", "{}", "\0" * 100, "[" * 200_000], ids=lambda text: repr(text)[:9])
 def test_a_file_that_is_no_tokenizer_is_refused_in_one_line(model: tuple[Path, Settings], text: str) -> None:
     (model[0] / "tokenizer.json").write_text(text)
-    with pytest.raises(ExportError, match="a bundle may not have its tokenizer: .*; copy") as refusal:
+    with pytest.raises(ExportError, match=r"a bundle may not have its tokenizer: .*; copy") as refusal:
         limits.check(model[1], ("onnx",))
     assert "\n" not in str(refusal.value)
 
