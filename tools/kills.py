@@ -4,8 +4,9 @@
 A command runs once to its end, under strace, which counts the calls by which it changes files. Then it runs
 again and again on the files as they were before, and is killed at one of these calls, drawn with a seed. The
 album that is left must verify, and so must a bundle; the same command must then finish, and what it leaves
-must be what the unharmed run left: the same photos, people, artifacts and checkpoints, the same files.
-Exports and trainings, which take a minute, are killed a fifth as often. Needs strace, and a system that can
+must be what the unharmed run left: the same photos, people, memories, artifacts and checkpoints, the same
+files. A turn of a conversation that was answered must be stored. Exports and trainings, which take minutes,
+are killed a fifth as often. Needs strace, and a system that can
 fork.
 """
 
@@ -32,11 +33,13 @@ import numpy as np
 from gamer import main as gamer
 from gamer.bench import machine
 from gamer.bench.files import write_atomically
-from gamer.index import Album, AlbumWriter
+from gamer.index import Album, AlbumWriter, OpenedLog
 from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.memory.store import MemoryStore
 from gamer.index.people import reading, writing
 from gamer.index.people.records import LookedAt, NewFace
 from gamer.runtime.bundle import manifest
+from gamer.runtime.memory.update import OWNER
 
 # The calls that change files, or make what was written last.
 CALLS = (
@@ -44,9 +47,10 @@ CALLS = (
     "unlinkat,link,linkat,mkdir,mkdirat,chmod,fchmod,fcntl"
 )
 ALBUM, MORE, OUTPUT, QUERIES = "a.gamer", "more.jsonl", "out.jsonl", "queries.jsonl"
-BUNDLE, TRAINED, PACKED = "bundle", "dpe", "bundle.gamerpack"
-MOST_SECONDS = 600  # of a command; it then prints where it stands and ends with an error
-NAME, HOME = "Ottilie", "Porto"  # of a person; what the album remembers
+READ, FEW = "read", "few.jsonl"  # what a command reads; the fewest queries that are learned from
+BUNDLE, TRAINED, PACKED, BASE = "bundle", "dpe", "bundle.gamerpack", "base"
+MOST_SECONDS = 1200  # of a command; it then prints where it stands and ends with an error
+NAME, HOME, CHAT = "Ottilie", "Porto", "talk"  # of a person; what the album remembers; of a conversation
 KILLED = "a worker was killed"  # what a long command says then
 TRACER_OF_ANY, ANY = 0x59616D61, -1  # prctl: strace is no ancestor of the command that it is to follow
 
@@ -56,6 +60,7 @@ class Command:
     """`words`: those after `gamer`, with names in braces (Case). `done`: part of its error if it is run on an
     album on which it had ended. `is_long`: an export or a training, whose workers are killed, too. `gone`:
     what it leaves in no file. `rest`: the command that finishes it then, if `words` cannot be run again.
+    `turns`: the lines that it reads.
     """
 
     words: str
@@ -63,12 +68,13 @@ class Command:
     is_long: bool = False
     gone: str = ""
     rest: str = ""
+    turns: tuple[str, ...] = ()
 
 
 # Imported before the forks, each of which would import them again.
 PREPARED = (
-    "index.cli", "runtime.cli.events", "runtime.cli.index", "runtime.cli.memory", "runtime.cli.things",
-    "runtime.indexing.build", "runtime.indexing.captions", "runtime.models.models",
+    "index.cli", "runtime.cli.chat", "runtime.cli.events", "runtime.cli.index", "runtime.cli.memory",
+    "runtime.cli.things", "runtime.indexing.build", "runtime.indexing.captions", "runtime.models.models",
 )  # fmt: skip
 COMMANDS = {
     "build": Command("index build {more} -b {bundle} -o {album}"),
@@ -98,6 +104,10 @@ COMMANDS = {
     "memory personality": Command("memory personality {album} on"),
     "memory export": Command("memory export {album} {out} --all"),
     "memory update": Command("memory update {album} -b {bundle}"),
+    "chat": Command(
+        f"chat {{album}} -b {{bundle}} --name {CHAT} --json",
+        turns=("I moved to Lisbon.", "My dentist is Dr. Weber.", "Where do I live?", "My tea is green."),
+    ),
     "people name": Command("people name {album} p1 Anna -b {bundle}"),
     "people merge": Command("people merge {album} p1 p3 -b {bundle}", "nobody called"),
     "people split": Command("people split {album} p1 f2 -b {bundle}", "has the faces"),
@@ -115,6 +125,14 @@ COMMANDS = {
     "train --align": Command(
         "train pocket -a {album} --align --queries {queries} --epochs 10 --rate 0.01", is_long=True
     ),
+    "train --update": Command(
+        "train pocket -a {album} -o {trained} --update {base} --epochs 20 --rate 0.003", is_long=True
+    ),
+    "train --reinforce": Command(
+        "train pocket -a {album} -o {trained} --reinforce {base} -b {bundle} --queries {few} --epochs 1 "
+        "--lora 2",
+        is_long=True,
+    ),
 }
 
 
@@ -123,7 +141,7 @@ class Case:
     """What the commands are run on: a folder with the album and the file to add, and the bundle, if any.
 
     `photos`: the ids of two photos of the album; `events`: of two of its events, if it has any, and the id of
-    the last photo of the first; `packed`: the bundle as one file.
+    the last photo of the first; `packed`: the bundle as one file; `base`: a checkpoint of the album.
     """
 
     folder: Path
@@ -131,14 +149,15 @@ class Case:
     events: tuple[str, str, str] = ("", "", "")
     bundle: Path | None = None
     packed: Path | None = None
+    base: Path | None = None
 
     def arguments(self, command: Command, folder: Path) -> list[str]:
-        names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT, "{queries}": QUERIES}
+        names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT, "{queries}": QUERIES, "{few}": FEW}
         names |= {"{made}": BUNDLE, "{trained}": TRAINED, "{packed}": PACKED}
         known = {word: str(folder / name) for word, name in names.items()}
         known |= {"{photo}": self.photos[0], "{other}": self.photos[1], "{bundle}": str(self.bundle)}
         known |= dict(zip(("{event}", "{next}", "{later}"), self.events, strict=True))
-        known["{source}"] = str(self.packed)
+        known |= {"{source}": str(self.packed), "{base}": str(self.base)}
         return [known.get(word, word) for word in command.words.split()]
 
 
@@ -170,31 +189,37 @@ def kill(case: Case, name: str, times: int, chance: random.Random) -> Killed:
     """Kills the command `times` times. Raises AssertionError if a kill did any harm."""
     command, kills, finished = COMMANDS[name], 0, 0
     with tempfile.TemporaryDirectory(prefix="kills") as scratch:
-        unharmed = _copied(case, Path(scratch) / "unharmed")
-        first = run(case.arguments(command, unharmed), Path(scratch))
+        folder = _copied(case, Path(scratch) / "copy")  # of one name each time: checkpoints tell it
+        first = run(case.arguments(command, folder), Path(scratch), turns=command.turns)
         assert first.status == 0, f"{name}: {first.said}"
-        wanted, files = contents(unharmed), _files(unharmed)
+        wanted, files = contents(folder), _files(folder)
+        shutil.rmtree(folder)
         for _ in range(times):
-            folder = _copied(case, Path(scratch) / "harmed")
+            _copied(case, folder)
             call, turn = chance.choice(first.calls)
-            harmed = run(
-                case.arguments(command, folder), Path(scratch), f"inject={call}:signal=KILL:when={turn}"
-            )
+            harm = f"inject={call}:signal=KILL:when={turn}"
+            harmed = run(case.arguments(command, folder), Path(scratch), harm, turns=command.turns)
             where = f"{name}, killed at {call} number {turn}"
             killed = harmed.status == -signal.SIGKILL or (command.is_long and KILLED in harmed.said)
             kills += killed
             finished += harmed.status == 0
             assert killed or harmed.status == 0, f"{where}: {harmed.said}"
             contents(folder)  # it verifies
-            again = run(case.arguments(command, folder), Path(scratch), traced=False)
+            lost = _lost(folder / ALBUM, command.turns, harmed.said)
+            assert not lost, f"{where}: answered and not stored: {lost}"
+            again = run(case.arguments(command, folder), Path(scratch), traced=False, turns=command.turns)
             done = bool(command.done) and command.done in again.said
             if done and command.rest:
                 again = run(case.arguments(Command(command.rest), folder), Path(scratch), traced=False)
             assert again.status == 0 or done, f"{where}, then again: {again.said}"
-            assert contents(folder) == wanted, f"{where}: other contents"
+            left = contents(folder)
+            other = [line for line in left.splitlines() if line not in wanted.splitlines()]
+            assert left == wanted, f"{where}: other contents: {other}"
             if command.gone:
-                left = [path.name for path in folder.rglob("*") if command.gone.encode() in path.read_bytes()]
-                assert not left, f"{where}: {command.gone} is left in {left}"
+                files_with = [
+                    path.name for path in folder.rglob("*") if command.gone.encode() in path.read_bytes()
+                ]
+                assert not files_with, f"{where}: {command.gone} is left in {files_with}"
             assert _files(folder) == files or done, f"{where}: {_files(folder)}, not {files}"
             shutil.rmtree(folder)
     return Killed(name, machine.read().build_commit, len(first.calls), kills, finished)
@@ -209,8 +234,9 @@ def contents(folder: Path) -> str:
         export_jsonl(album, Path(scratch) / OUTPUT)
         photos = (Path(scratch) / OUTPUT).read_text(encoding="utf-8")
         events = repr([(event.name, event.photos) for event in album.events()])
-    whole = [photos, events, _people(folder / ALBUM), _bundle(folder / BUNDLE)]
-    for name in (PACKED, f"{TRAINED}/config.json", f"{TRAINED}/model.safetensors", f"{ALBUM}.adapter"):
+    whole = [photos, events, _people(folder / ALBUM), _memories(folder / ALBUM), _bundle(folder / BUNDLE)]
+    trained = (f"{TRAINED}/config.json", f"{TRAINED}/model.safetensors")
+    for name in (PACKED, *trained, f"{ALBUM}.adapter", f"{ALBUM}.opened"):
         data = (folder / name).read_bytes() if (folder / name).is_file() else b""
         whole.append(f"{name} {len(data)} {hashlib.sha256(data).hexdigest()}")
     return "\n".join(whole)
@@ -219,6 +245,26 @@ def contents(folder: Path) -> str:
 def _people(album: Path) -> str:
     found = reading.read(album)
     return "" if found is None else repr((found.faces, sorted(found.names.items()), found.vectors.tolist()))
+
+
+def _memories(album: Path) -> str:
+    """What is remembered and still true, and what was said: each once, because who says it again after a kill
+    may say it twice.
+    """
+    with MemoryStore.open(album, write=False) as store:
+        items = {(item.value.kind, item.value.text) for item in store.items(past=False)}
+        return repr((sorted(items), sorted(_told(store))))
+
+
+def _lost(album: Path, turns: tuple[str, ...], said: str) -> list[str]:
+    """The turns that were answered, a line of JSON each, and are not stored."""
+    answered = sum(line.startswith("{") for line in said.splitlines())
+    with MemoryStore.open(album, write=False) as store:
+        return [turn for turn in turns[:answered] if turn not in _told(store)]
+
+
+def _told(store: MemoryStore) -> set[str]:
+    return {row.turn.text for row in store.all_turns() if row.turn.speaker == OWNER}
 
 
 def _bundle(folder: Path) -> str:
@@ -239,9 +285,14 @@ def _files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def run(words: list[str], scratch: Path, harm: str = "", traced: bool = True) -> Run:
-    """Runs a command in a fork of this process. `harm`: what strace shall do to one of its calls."""
+def run(
+    words: list[str], scratch: Path, harm: str = "", traced: bool = True, turns: tuple[str, ...] = ()
+) -> Run:
+    """Runs a command in a fork of this process. `harm`: what strace shall do to one of its calls. `turns`:
+    the lines that it reads.
+    """
     said, trace = scratch / "said", scratch / "trace"
+    (scratch / READ).write_text("".join(f"{line}\n" for line in turns), encoding="utf-8")
     wait, go = os.pipe()
     child = os.fork()
     if not child:
@@ -288,6 +339,8 @@ def _command(words: list[str], said: Path, wait: int) -> None:
         _let_anybody_trace()
         while os.read(wait, 1):
             pass
+        os.dup2(os.open(said.with_name(READ), os.O_RDONLY), 0)
+        sys.stdin = os.fdopen(0, encoding="utf-8")
         out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1)
         os.dup2(out, 2)
@@ -379,9 +432,21 @@ def furnished(folder: Path, bundle: Path | None = None) -> Case:
     asked = list(zip(WORDS, opened_photos, strict=False)) * 4
     lines = [json.dumps({"query": words, "photos": [photo]}) + "\n" for words, photo in asked]
     (folder / QUERIES).write_text("".join(lines), encoding="utf-8")
+    (folder / FEW).write_text("".join(lines[: len(WORDS)]), encoding="utf-8")
+    log = OpenedLog(folder / ALBUM)
+    log.keep()
+    for at, (words, photo) in enumerate(asked):
+        log.add(words, photo, at)
     if bundle is not None:
         _run_whole(f"people name {folder / ALBUM} p1 {NAME} -b {bundle}", folder.parent)
     return Case(folder, (first, second), named, bundle)
+
+
+def based(case: Case) -> Case:
+    """The case with a checkpoint of its album, made in a minute."""
+    base = case.folder.parent / BASE
+    _run_whole(f"train pocket -a {case.folder / ALBUM} -o {base} --epochs 0", case.folder.parent)
+    return replace(case, base=base)
 
 
 def _give_faces(album: Path, first: str, second: str) -> None:
@@ -412,6 +477,8 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory(prefix="kills") as scratch:
         case = prepared(bundle, photos, Path(scratch) / "case")
+        if any("{base}" in COMMANDS[name].words for name in names or COMMANDS):
+            case = based(case)
         for name in names or COMMANDS:
             each = -(-kills // len(COMMANDS))
             found = kill(

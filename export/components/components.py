@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gamer.runtime.bundle.manifest import Channel, Language, Preprocessing, TensorSpec
+from gamer.runtime.models import tokenizers
 
 from ..checkpoints import catalogue, pocket, sentence_config
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
@@ -121,7 +122,6 @@ def text_reader(settings: Settings) -> tuple[nn.Module, Any, str]:
 
 def text_tokenizer(settings: Settings) -> str:
     """The text tower's tokenizer.json, with truncation to its longest text and no padding."""
-    from tokenizers import Tokenizer
     from tokenizers.normalizers import Lowercase, Sequence
 
     opened = checkpoint(settings, "text")
@@ -132,27 +132,34 @@ def text_tokenizer(settings: Settings) -> str:
         longest = sentence_config.longest(opened.config, opened.sentence, settings.chosen.max_text)
     if opened.tokenizer is None:
         return pocket.byte_tokenizer(longest, ends=opened.config.get("text_config", {}).get("eos_token_id"))
-    tokenizer = Tokenizer.from_str(opened.tokenizer())
+    tokenizer = _tokenizer(opened)
     if opened.sentence.lower:
         steps = [Lowercase(), *([tokenizer.normalizer] if tokenizer.normalizer else [])]
         tokenizer.normalizer = Sequence(steps)
     tokenizer.enable_truncation(longest)
-    tokenizer.no_padding()
     return str(tokenizer.to_str())
+
+
+def _tokenizer(opened: Checkpoint) -> Any:
+    """A checkpoint's, which does not pad. Raises ExportError for one that no bundle may have."""
+    assert opened.tokenizer is not None
+    try:
+        return tokenizers.from_text(opened.tokenizer())
+    except ValueError as error:
+        raise ExportError(
+            f"{opened.weights.source}: a bundle may not have its tokenizer: {str(error)[:100]}; copy the "
+            "tokenizer.json that belongs to the weights beside them"
+        ) from None
 
 
 @lru_cache(maxsize=2)
 def llm_tokenizer(settings: Settings) -> tuple[str, tuple[int, ...]]:
     """(tokenizer.json text, ids that end an answer) of the language model."""
-    from tokenizers import Tokenizer
-
     opened = checkpoint(settings, "llm")
     if opened.tokenizer is None:
         return pocket.byte_tokenizer(None, ends=None), pocket.end_ids(opened.config, None)
-    text = opened.tokenizer()
-    tokenizer = Tokenizer.from_str(text)
+    tokenizer = _tokenizer(opened)
     tokenizer.no_truncation()
-    tokenizer.no_padding()
     return str(tokenizer.to_str()), pocket.end_ids(opened.config, tokenizer)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gamer.runtime.models.tokenizers import check as allowed
-
 from ..components import components, fixtures
 from ..errors import ExportError
 from ..settings import Settings
@@ -32,10 +30,6 @@ def check_tokenizer(text: str, rows: int | None, source: str) -> None:
     from tokenizers import Tokenizer
 
     tokenizer: Any = Tokenizer.from_str(text)
-    try:
-        allowed(tokenizer)
-    except ValueError as error:
-        raise ExportError(f"{source}: a bundle may not have its tokenizer: {error}") from None
     tokenizer.no_truncation()
     words = sorted(
         {word for line in (*fixtures.TEXTS, fixtures.PROSE) if line.isascii() for word in line.split()}

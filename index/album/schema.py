@@ -232,13 +232,17 @@ def check_replaceable(path: Path) -> None:
 
 def unusable(path: Path, error: Exception) -> AlbumError:
     """The error for an album that could not be used, and why: another program has it, the disk or its
-    permissions refuse, or it is damaged.
+    permissions refuse, it was asked for what is no text, or it is damaged.
     """
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return AlbumBusy(f"{path}: another program has this album open; close it there, then run this again")
     if isinstance(error, apsw.IOError | apsw.FullError | apsw.ReadOnlyError | apsw.CantOpenError):
         return AlbumError(
             f"{path}: cannot be written or read ({one_line(error)}); check its permissions and the free space"
+        )
+    if isinstance(error, UnicodeEncodeError):  # of what the caller gave: the file has no such text
+        return AlbumError(
+            f"{path}: what was asked for is not valid UTF-8: set the terminal's encoding to UTF-8"
         )
     return AlbumError(f"{path}: damaged or unreadable ({one_line(error)}); build the album again")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import Protocol
 
 from ..records import Mention
@@ -56,6 +57,7 @@ class Extractor(Protocol):
     def __call__(self, text: str, /) -> tuple[Mention, ...]: ...
 
 
+@lru_cache(maxsize=1024)
 def canonical(name: str) -> str:
     """The key of an entity's spellings: lower case, single spaces, no possessive, last word singular."""
     words = re.sub(r"['’]s\b", "", name.casefold()).split()

@@ -48,12 +48,14 @@ class _Reader:
         self._text, self._known = text, known
         self.tokens: Sequence[re.Match[str]] = list(WORD.finditer(text))
         self._lower = [match[0].replace("’", "'").casefold() for match in self.tokens]
+        self._has_owner = not known.owners.isdisjoint(self._lower)
 
     def thing(self, at: int) -> Sighting | None:
         """The thing whose head noun stands at a word; None if there is none."""
         noun = self._known.noun(self._lower[at])
         listed = noun in self._known.category_of
-        if (not listed and not self._may_head(at, noun)) or self._modifies_next(at):
+        may_head = listed or (self._has_owner and self._may_head(at, noun))
+        if not may_head or self._modifies_next(at):
             return None
         values: dict[str, list[str]] = {name: [] for name in ATTRIBUTES}
         owned, none = self._before(at, noun, values)

@@ -49,6 +49,8 @@ DERIVED = ("label", "place")
 WINDOW = 64  # pictures that may have been looked at ahead of their turn
 # Chunks of one photo's memories that are encoded, 65,000 words; longer text is found by its words only.
 MAX_CHUNKS = 1024
+# Entities of one photo, each of which is encoded, too; further names are found by their words only.
+MAX_NAMES = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,12 +237,14 @@ class Encoder:
         return replace(photo, memories=old + tuple(added))
 
     def mentions(self, photo: Photo) -> tuple[Mention, ...]:
-        """The entities that the photo's memories name, each once."""
+        """The first MAX_NAMES entities that the photo's memories name, each once."""
         by_name: dict[str, Mention] = {}
         for memory in photo.memories:
             for mention in self._of(memory):
                 by_name.setdefault(canonical(mention.name), mention)
-        return tuple(by_name.values())
+            if len(by_name) >= MAX_NAMES:
+                break
+        return tuple(by_name.values())[:MAX_NAMES]
 
     def _of(self, memory: Memory) -> tuple[Mention, ...]:
         if memory == FAVOURITE:

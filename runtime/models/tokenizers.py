@@ -19,23 +19,31 @@ _STEADY = frozenset(
 
 
 def open_tokenizer(path: Path) -> Any:
-    """A tokenizers.Tokenizer that does not pad.
+    """The tokenizer of a file. Raises BundleError for one that `from_text` refuses."""
+    try:
+        return from_text(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BundleError(
+            f"{path}: must be a tokenizer ({str(error)[:100]}); export the bundle again"
+        ) from None
 
-    Raises BundleError for a file that is none, that makes texts grow, or that may take long to cut them.
+
+def from_text(text: str) -> Any:
+    """A tokenizers.Tokenizer that does not pad. `text`: of a tokenizer.json.
+
+    Raises ValueError for one that is none, that makes texts grow, or that may take long to cut them.
     """
     from tokenizers import Tokenizer
 
     try:
-        tokenizer = Tokenizer.from_file(str(path))
+        tokenizer = Tokenizer.from_str(text)
         check(tokenizer)
         tokenizer.no_padding()  # a text is padded by who runs the model, not to what a file asks for
         tokenizer.encode("a word")  # a vocabulary without its token for unknown words fails here
     except BaseException as error:  # the library raises nothing more precise
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise BundleError(
-            f"{path}: must be a tokenizer ({str(error)[:100]}); export the bundle again"
-        ) from None
+        raise ValueError(str(error)) from None
     return tokenizer
 
 

@@ -12,12 +12,15 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.index import Opened, OpenedLog
+from gamer.index import Album, Opened, OpenedLog
+from gamer.index.album.export_jsonl import export_jsonl
+from gamer.index.album.leaving import open_leaving
 from gamer.index.cli import remove
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.index.opened import MAX_BYTES, MAX_QUERY
 from gamer.runtime.cli.memory import forget
+from tests.index.retelling import Retelling
 
 SECRET = "Zanzibar-Quokka-4711"
 
@@ -62,6 +65,17 @@ def test_removing_a_photo_deletes_the_searches_that_led_to_it(album_path: Path) 
     done = CliRunner().invoke(remove, [str(album_path), "dog.jpg"])
     assert done.exit_code == 0, done.output
     assert [entry.photo for entry in log.read()] == ["chair.jpg"]
+
+
+def test_what_was_searched_goes_into_no_export_and_to_no_assistant(album_path: Path, tmp_path: Path) -> None:
+    log = OpenedLog(album_path)
+    log.keep()
+    log.add(SECRET, "dog.jpg", at=1)
+    with Album.open(album_path) as album, open_leaving(album, Retelling()) as view:
+        export_jsonl(album, tmp_path / "out.jsonl", everything=True)
+        assert SECRET not in (tmp_path / "out.jsonl").read_text(encoding="utf-8")
+        assert SECRET.encode() not in view.path.read_bytes()
+        assert view.path == album_path or not OpenedLog(view.path).kept
 
 
 def test_forgetting_a_turn_deletes_the_search_with_its_words(album_path: Path) -> None:

@@ -1,10 +1,10 @@
 """Fuzzes several targets for a set time each and records what was run:
 `python -m tools.fuzz.campaign OUT.json SECONDS [TARGET…]`, with every target if none is named.
 
-One target runs after another, in processes of its own (`run.py`); what OUT.json has of targets that are not
-named stays in it, with the commit that it was run on. A finding ends such a process: its input is kept in
-OUT's folder under `findings/`, and another process goes on from the corpus for the seconds that are left.
-Exit status 1 if anything was found.
+One target runs after another, in processes of its own (`run.py`). OUT's folder keeps what makes the next
+campaign go on from here: a corpus for each target under `corpora/`, and in OUT.json what all campaigns ran.
+A finding ends a process: its input is kept under `findings/`, and another process goes on from the corpus for
+the seconds that are left. Exit status 1 if anything was found.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
-import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gamer.bench import machine
 from gamer.bench.files import write_atomically
@@ -29,9 +30,10 @@ _PEAK = re.compile(r"^stat::peak_rss_mb:\s+(\d+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Fuzzed:
-    """What one target was put through. `edges`: those of the project's bytecode that were reached.
+    """What one target was put through, in all campaigns together. `seconds`: of the processor. `edges`: those
+    of the project's bytecode that were reached. `most_mb`: the largest resident size.
 
-    `findings`: the error of each process that ended early, each once. `most_mb`: the largest resident size.
+    Of the last campaign alone: `commit`, and `findings`, the error of each process that ended early, once.
     """
 
     target: str
@@ -46,7 +48,7 @@ class Fuzzed:
 
 def fuzzed(name: str, seconds: int, kept: Path, found: Path) -> Fuzzed:
     """Runs one target until its seconds are over. `kept`: its corpus; `found`: for inputs that fail."""
-    begin, executions, edges, most_mb = time.monotonic(), 0, 0, 0
+    begin, used, executions, edges, most_mb = time.monotonic(), _processor_seconds(), 0, 0, 0
     findings: dict[str, None] = {}
     while (left := seconds - int(time.monotonic() - begin)) > 0:
         log = _run(name, left, kept, found)
@@ -62,13 +64,31 @@ def fuzzed(name: str, seconds: int, kept: Path, found: Path) -> Fuzzed:
     return Fuzzed(
         target=name,
         commit=machine.read().build_commit,
-        seconds=int(time.monotonic() - begin),
+        seconds=int(_processor_seconds() - used),
         executions=executions,
         edges=edges,
         corpus=corpus,
         most_mb=most_mb,
         findings=tuple(findings),
     )
+
+
+def after(before: dict[str, Any] | None, now: Fuzzed) -> Fuzzed:
+    """One campaign added to the row that the campaigns before it left."""
+    if before is None:
+        return now
+    return replace(
+        now,
+        seconds=before["seconds"] + now.seconds,
+        executions=before["executions"] + now.executions,
+        edges=max(before["edges"], now.edges),
+        most_mb=max(before["most_mb"], now.most_mb),
+    )
+
+
+def _processor_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _run(name: str, seconds: int, kept: Path, found: Path) -> str:
@@ -107,8 +127,9 @@ def main() -> None:
     found.mkdir(parents=True, exist_ok=True)
     rows = {row["target"]: row for row in json.loads(out.read_text())["targets"]} if out.is_file() else {}
     for name in names:
-        with tempfile.TemporaryDirectory(prefix=f"corpus-{name}-") as kept:
-            result = fuzzed(name, seconds, Path(kept), found)
+        kept = out.parent / "corpora" / name
+        kept.mkdir(parents=True, exist_ok=True)
+        result = after(rows.get(name), fuzzed(name, seconds, kept, found))
         print(result, flush=True)
         rows[name] = asdict(result)
         table = {"machine": asdict(machine.read()), "targets": [rows[name] for name in sorted(rows)]}

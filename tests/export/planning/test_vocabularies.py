@@ -62,6 +62,14 @@ def test_a_tokenizer_that_a_bundle_may_not_have_is_refused(model: tuple[Path, Se
         limits.check(settings, ("onnx",))
 
 
+@pytest.mark.parametrize("text", ["", "{}", "\0" * 100, "[" * 200_000], ids=lambda text: repr(text)[:9])
+def test_a_file_that_is_no_tokenizer_is_refused_in_one_line(model: tuple[Path, Settings], text: str) -> None:
+    (model[0] / "tokenizer.json").write_text(text)
+    with pytest.raises(ExportError, match=r"a bundle may not have its tokenizer: .*; copy") as refusal:
+        limits.check(model[1], ("onnx",))
+    assert "\n" not in str(refusal.value)
+
+
 def test_a_tokenizer_of_a_larger_model_is_refused(model: tuple[Path, Settings]) -> None:
     folder, settings = model
     path = folder / "config.json"

@@ -46,6 +46,11 @@ def test_only_damage_asks_to_build_the_album_again(error: type[Exception], says:
     assert says in str(unusable(Path("a.gamer"), error("it failed")))
 
 
+def test_a_healthy_album_is_not_called_damaged_for_what_a_terminal_garbled(album_path: Path) -> None:
+    with AlbumWriter.extend(album_path) as writer, pytest.raises(AlbumError, match="not valid UTF-8"):
+        writer.remove(["\udcff"])
+
+
 def test_a_healthy_album_on_a_read_only_disk_is_not_called_damaged(album_path: Path, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

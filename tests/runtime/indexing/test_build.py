@@ -535,6 +535,18 @@ def test_a_photo_with_many_memories_keeps_their_words_and_some_vectors(
         assert [channel.vectors for channel in opened.stats().channels] == [3]
 
 
+def test_a_photo_with_many_names_has_the_first_as_entities(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoding, "MAX_NAMES", 3)
+    memories = [{"source": "note", "text": f"We met Ann{chr(97 + i)}"} for i in range(9)]
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "1", "memories": memories}) + "\n")
+    build.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
+    with Album.open(tmp_path / "a.gamer") as opened:
+        assert opened.entity_names(10) == ["Anna", "Annb", "Annc"]
+        assert opened.search_text("Anni", 1).rows.tolist() == [0]
+
+
 PATHS = st.sampled_from(["/r/a", "/r/b", "/r/c", "/r/d"])
 HASHES_ALL = ("1", "2", "3")
 HASHES = st.sampled_from(HASHES_ALL)

@@ -57,8 +57,11 @@ class PhotoEncoder(private val models: Models) {
 
     private fun mentions(photo: Photo): List<Mention> {
         val found = LinkedHashMap<String, Mention>()
-        for (memory in photo.memories) for (mention in of(memory)) found.getOrPut(Entities.canonical(mention.name)) { mention }
-        return found.values.toList()
+        for (memory in photo.memories) {
+            if (found.size >= MAX_NAMES) break
+            for (mention in of(memory)) found.getOrPut(Entities.canonical(mention.name)) { mention }
+        }
+        return found.values.take(MAX_NAMES)
     }
 
     private fun of(memory: Memory): List<Mention> = when (memory.source) {
@@ -76,5 +79,7 @@ class PhotoEncoder(private val models: Models) {
         const val LABEL_FLOOR = 0.10f
         // Chunks of one photo's memories that are encoded; longer text is matched by its words only.
         const val MAX_CHUNKS = 1024
+        // Entities of one photo, each of which is encoded, too.
+        const val MAX_NAMES = 1024
     }
 }

@@ -6,6 +6,7 @@ public final class PhotoEncoder {
     // entity.
     private static let labelFloor: Float = 0.10
     private static let maxChunks = 1024
+    private static let maxNames = 1024 // entities of one photo, each of which is encoded, too
 
     private let models: Models
 
@@ -56,7 +57,8 @@ public final class PhotoEncoder {
 
     private static func mentions(_ photo: Photo) -> [Mention] {
         var seen = Set<Text>()
-        return photo.memories.flatMap(of).filter { seen.insert(Entities.canonical($0.name.scalars)).inserted }
+        let named = photo.memories.flatMap(of).filter { seen.insert(Entities.canonical($0.name.scalars)).inserted }
+        return Array(named.prefix(PhotoEncoder.maxNames))
     }
 
     private static func of(_ memory: Memory) -> [Mention] {
