@@ -1,4 +1,4 @@
-"""The newcomer's album: it is drawn by rule, its files are what exporters write, and verdicts say what is wrong."""
+"""The newcomer's album is drawn by rule, its files are what exporters write; verdicts say what is wrong."""
 
 from __future__ import annotations
 
