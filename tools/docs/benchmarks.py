@@ -284,10 +284,10 @@ def newcomer() -> str:
         "A newcomer's queries",
         d["command"],
         ["newcomer.json"],
-        f"{right} of {asked} queries of an album of {d['photos']} pictures are answered as its owner expects; "
-        f"{d['misled'] + d['misled_held_out']} wrong first photos are called likelier than 50 %. Album and "
-        "queries are drawn by rule from another package's pictures, anew for each release. What the held-out "
-        "half shows is not looked at.",
+        f"{right} of {asked} queries of an album of {d['photos']} pictures are answered as its owner "
+        f"expects; {d['misled'] + d['misled_held_out']} wrong first photos are called likelier than 50 %. "
+        "Album and queries are drawn by rule from another package's pictures, anew for each release. "
+        "What the held-out half shows is not looked at.",
         table(("asks", "right", "held out, right", "else says what it cannot see"), rows),
     )
 
