@@ -233,12 +233,12 @@ class Conversation:
             left, facts = _without(stored.turn, keys)
             beside |= {fact.key for fact in facts if fact.key not in keys}
             stay += [left] if left is not None else []
-        facts = self._beside(beside, values, [one.id for one in turns])
-        lost = sorted(keys) + sorted(beside.difference(one.key for one in facts))
+        kept = self._beside(beside, values, [one.id for one in turns])
+        lost = sorted(keys) + sorted(beside.difference(one.key for one in kept))
         names = ", ".join(dict.fromkeys(key.removesuffix(BEFORE) for key in lost))
         items = tuple(item.id for item in values if item.id)
         ids = tuple(one.id for one in turns)
-        return _ToForget(f"Forgotten: {names}.", ids, items, tuple(stay), tuple(facts))
+        return _ToForget(f"Forgotten: {names}.", ids, items, tuple(stay), tuple(kept))
 
     def _beside(self, keys: set[str], going: Sequence[Item], turns: Sequence[int]) -> list[NewItem]:
         """What the same clauses told of other things and still holds, unless it says what is forgotten."""
