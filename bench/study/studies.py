@@ -176,9 +176,9 @@ STUDIES = {
         ),
         Study(
             "newcomer",
-            "the 25 queries of a newcomer's small album: which come right",
-            "newcomer",
-            ("bench/newcomer.py", "bench/newcomer.json", "runtime/indexing", *_SEARCH),
+            "queries of a newcomer's album, both drawn by rule for each release: which come right",
+            "newcomer.measure",
+            ("bench/newcomer", "runtime/indexing", *_SEARCH),
             extra="ocr",
         ),
         Study(

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from gamer.index import OpenedLog
 from gamer.index.errors import AlbumBusy
-from gamer.index.memory.records import ASSISTANT, MAX_TURN, PERSONA, Item, StoredTurn, Turn, clip
+from gamer.index.memory.records import ASSISTANT, MAX_TURN, PERSONA, Item, NewItem, StoredTurn, Turn, clip
 from gamer.index.memory.store import MemoryStore
 
 from ..defaults import ANSWER_SYSTEM
@@ -28,7 +28,7 @@ from .deciders import Decider
 from .evidence import supports
 from .pictures import LISTED, Answered, Pictures
 from .reading.context import MAX_HISTORY, Act, Context, Resolved, context_of, resolve
-from .reading.facts import BEFORE, NOBODY, Fact, facts_of, told
+from .reading.facts import BEFORE, NOBODY, Fact, Meant, clauses_of, facts_of, told
 from .reading.persona import Manner, manner_of
 from .recall import SILENCE_MS, Encoder, Recall
 from .response import NOTHING, Reply, Responder, Retrieved, day
@@ -210,6 +210,8 @@ class Conversation:
         self.updater.run(milliseconds(now))
         for item in kept:  # what the person corrected by hand is not drawn from turns again
             self.store.add_item(replace(item.value, sources=()))
+        for fact in found.facts:
+            self.store.add_item(fact)
         return gone.left
 
     def _last_told(self, context: Context, now: datetime) -> _ToForget:
@@ -226,14 +228,27 @@ class Conversation:
             return _ToForget(NOTHING)
         keys = {item.value.key for item in values}
         turns = self.store.turns(list(dict.fromkeys(turn for item in values for turn in item.value.sources)))
-        lost, stay = dict.fromkeys(keys), list[Turn]()
+        beside, stay = set[str](), list[Turn]()
         for stored in turns:
             left, facts = _without(stored.turn, keys)
-            lost |= dict.fromkeys(fact.key for fact in facts)
+            beside |= {fact.key for fact in facts if fact.key not in keys}
             stay += [left] if left is not None else []
+        kept = self._beside(beside, values, [one.id for one in turns])
+        lost = sorted(keys) + sorted(beside.difference(one.key for one in kept))
         names = ", ".join(dict.fromkeys(key.removesuffix(BEFORE) for key in lost))
         items = tuple(item.id for item in values if item.id)
-        return _ToForget(f"Forgotten: {names}.", tuple(one.id for one in turns), items, tuple(stay))
+        ids = tuple(one.id for one in turns)
+        return _ToForget(f"Forgotten: {names}.", ids, items, tuple(stay), tuple(kept))
+
+    def _beside(self, keys: set[str], going: Sequence[Item], turns: Sequence[int]) -> list[NewItem]:
+        """What the same clauses told of other things and still holds, unless it says what is forgotten."""
+        gone = [item.value.text.casefold() for item in going]
+        return [
+            replace(item.value, sources=())
+            for item in self._responder.core()
+            if item.value.key in keys and not item.past and not {*item.value.sources}.isdisjoint(turns)
+            if not any(text in item.value.text.casefold() for text in gone)
+        ]
 
     def _correct(self, context: Context, text: str, at: int) -> None:
         """Puts what was said last right, where it was noted."""
@@ -293,29 +308,51 @@ def _exchange(text: str) -> Exchange:
 
 @dataclass(frozen=True)
 class _ToForget:
-    """What is forgotten, with the answer. `stay`: turns that are stored in place of those that go."""
+    """What is forgotten, with the answer. `stay`: turns that are stored in place of those that go.
+
+    `facts`: what else the clauses that go told.
+    """
 
     text: str
     turns: tuple[int, ...] = ()
     items: tuple[int, ...] = ()
     stay: tuple[Turn, ...] = ()
+    facts: tuple[NewItem, ...] = ()
 
 
 def _without(turn: Turn, keys: set[str]) -> tuple[Turn | None, list[Fact]]:
-    """A turn without the sentences that tell of these keys, and all that those told.
+    """A turn without the clauses that tell of these keys, and all that those told.
 
-    None if nothing else was said, or if no sentence tells it by itself, but by what was said before.
+    None if nothing else was said, or if no clause tells it by itself, but by what was said before.
     """
     left, lost, meant = list[str](), list[Fact](), NOBODY
-    said = sentences_of(turn.text)
-    for sentence in said:
-        meant, found = told(sentence, meant)
-        if keys.isdisjoint(fact.key for fact in found):
-            left.append(sentence)
+    for sentence in sentences_of(turn.text):
+        before = meant
+        meant, found = told(sentence, before)
+        stays, goes = _apart(sentence, before, keys) if _tells(found, keys) else ([sentence], [])
+        left += stays
+        lost += goes
+    stays_apart = replace(turn, uid=uuid4().hex, text=" ".join(left)) if left and lost else None
+    return stays_apart, lost
+
+
+def _apart(sentence: str, meant: Meant, keys: set[str]) -> tuple[list[str], list[Fact]]:
+    """The clauses of a sentence that stay, as sentences, and the facts of the others.
+
+    What stays must tell by itself, and with the same words, what it told beside the others.
+    """
+    left, lost = list[str](), list[Fact]()
+    for clause in clauses_of(sentence):
+        meant, found = told(clause, meant)
+        if found and not _tells(found, keys) and told(clause)[1] == found:
+            left.append(f"{clause.strip().rstrip('.!?')}.")
         else:
             lost += found
-    stays = bool(left) and len(left) < len(said)
-    return replace(turn, uid=uuid4().hex, text=" ".join(left)) if stays else None, lost
+    return left, lost
+
+
+def _tells(found: Sequence[Fact], keys: set[str]) -> bool:
+    return not keys.isdisjoint(fact.key for fact in found)
 
 
 def _is_by_hand(item: Item, going: Sequence[int]) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,12 @@ from gamer.index.memory.store import MemoryStore
 
 from ..questions import clauses
 from ..questions.clauses import sentences_of, stem
-from ..questions.dates import MONTH_NAMES, said
+from ..questions.dates import MONTH_NAMES, day_of, relative_day, resolved, said
 from .deciders import Decider, RulesDecider
 from .objects import is_named
 from .pictures import FOUND, Pictures, Told
 from .reading import questions
-from .reading.facts import BEFORE, is_supposed
+from .reading.facts import BEFORE, DATE, is_supposed
 from .reading.subjects import begin_of, subject_of
 from .reading.tokens import tokens_of
 from .reading.vocabulary import is_being
@@ -151,7 +151,7 @@ class Responder:
         photos = self._pictures(objects)
         known = [item for item in known if not self._is_corrected(item)]
         if known:
-            text = " ".join(_sentence(item, asked, core, alone=len(known) == 1) for item in known)
+            text = " ".join(_sentence(item, asked, core, now, alone=len(known) == 1) for item in known)
             return Reply(text, tuple(known), tuple(rounds), _sources(known), photos=photos)
         if (born := questions.birthday(asked, core)) is not None and (age := _age(born, now)):
             return Reply(age, (born,), tuple(rounds), _sources([born]))
@@ -322,6 +322,8 @@ class Responder:
             drawn = tuple(source.value.sources)
             return Reply(_noted(source), (), rounds, drawn, (source.id,), source, photos)
         text = f"On {day(source.turn.at)} {_speaker(source) or 'you'} said: “{sentence[:400]}”"
+        if wanted.wanted == "time":
+            text += _resolved(sentence, source.turn.at)
         drawn_of_it = (*found.semantic, *(episode.item for episode in found.episodes))
         memory = next((item for item in drawn_of_it if source.id in item.value.sources), None)
         return Reply(text, (), rounds, (source.id,), (), memory, photos)
@@ -349,7 +351,7 @@ def _seen(rounds: Sequence[Round]) -> tuple[Seen, ...]:
 
 def day(at: int) -> str:
     """The date of ms of wall time: "2 November 2026"."""
-    return said(datetime.fromtimestamp(at / 1000, UTC))
+    return said(_date(at))
 
 
 def _of_shown(asked: clauses.Sought, told: Sequence[Told]) -> str:
@@ -437,7 +439,9 @@ def _noted(item: Item) -> str:
     return f"On {day(item.value.at)} you noted: “{item.value.text[:400]}”"
 
 
-def _sentence(item: Item, asked: questions.FactQuestion, core: Sequence[Item], alone: bool) -> str:
+def _sentence(
+    item: Item, asked: questions.FactQuestion, core: Sequence[Item], now: datetime, alone: bool
+) -> str:
     """A fact in a sentence: "Braga, as you said on 26 November 2026. Before that Porto."
 
     With others, its key stands before it.
@@ -456,7 +460,8 @@ def _sentence(item: Item, asked: questions.FactQuestion, core: Sequence[Item], a
         )
         name = f"{who} {be}{re.sub(r'^(?:am|is|are) ', 'is ' if of else 'are ', value.text)}"
     else:
-        name = value.text[:1].upper() + value.text[1:] if alone else f"{value.key}: {value.text}"
+        text = resolved(value.text, _date(value.at)) if value.key.startswith(DATE) else value.text
+        name = text[:1].upper() + text[1:] if alone else f"{value.key}: {text}"
     if asked.closed and not item.past and not what.startswith("likes "):
         agrees = questions.agrees(asked, value.text)
         if agrees is not None:
@@ -466,7 +471,26 @@ def _sentence(item: Item, asked: questions.FactQuestion, core: Sequence[Item], a
         return f"{name}, until {day(value.ends)}."
     before = None if asked.past or item.past or negated else questions.before(item, core)
     earlier = f" Before that {before.value.text}." if before is not None else ""
-    return f"{name}, as you said on {day(value.at)}.{earlier}"
+    told = f"{name}, as you said on {day(value.at)}."
+    return f"{told}{_passed(value, now)}{earlier}"
+
+
+def _resolved(text: str, at: int) -> str:
+    """ " (28 November 2026)", beside a quote with "tomorrow", said the day before; "" beside others."""
+    when = relative_day(text, _date(at))
+    return "" if when is None else f" ({said(when)})"
+
+
+def _passed(value: NewItem, now: datetime) -> str:
+    """That the day has gone by which something was to be on; birthdays come again."""
+    if not value.key.startswith(DATE) or value.key.endswith("birthday"):
+        return ""
+    when = day_of(value.text, _date(value.at))
+    return " That day has passed." if when is not None and when < now.date() else ""
+
+
+def _date(at: int) -> date:
+    return datetime.fromtimestamp(at / 1000, UTC).date()
 
 
 def _age(born: Item, now: datetime) -> str:

@@ -272,18 +272,23 @@ def quality() -> str:
 
 def newcomer() -> str:
     d = load("newcomer.json")
-    asked = {v["asks"] for v in d["verdicts"]}
-    rows: list[tuple[str, Cell]] = []
-    for name in sorted(asked):
-        verdicts = [v for v in d["verdicts"] if v["asks"] == name]
-        rows.append((name, f"{sum(not v['objection'] for v in verdicts)} of {len(verdicts)}"))
+    held = {share["asks"]: share for share in d["held_out"]}
+    seen = [share for share in d["seen"] if share["asks"] in held]
+    rows: list[tuple[str, Cell, Cell, Cell]] = []
+    for share in seen:
+        of, name = held[share["asks"]], share["asks"]
+        parts = (f"{one['right']} of {one['queries']}" for one in (share, of))
+        rows.append((name, *parts, share["owned"] + of["owned"]))
+    right, asked = (sum(share[key] for share in (*seen, *d["held_out"])) for key in ("right", "queries"))
     return section(
         "A newcomer's queries",
         d["command"],
         ["newcomer.json"],
-        f"{d['right']} of {len(d['verdicts'])} queries of an album of {d['photos']} pictures are answered as "
-        f"its owner expects; {d['misled']} wrong first photos are called likelier than 50 %.",
-        table(("asks", "right"), rows),
+        f"{right} of {asked} queries of an album of {d['photos']} pictures are answered as its owner "
+        f"expects; {d['misled'] + d['misled_held_out']} wrong first photos are called likelier than 50 %. "
+        "Album and queries are drawn by rule from another package's pictures, anew for each release. "
+        "What the held-out half shows is not looked at.",
+        table(("asks", "right", "held out, right", "else says what it cannot see"), rows),
     )
 
 

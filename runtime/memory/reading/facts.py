@@ -20,6 +20,7 @@ from ...questions.clauses import sentences_of
 from ...questions.dates import DAY, MONTHS
 from ..words import MOST, asks, content
 from . import persona, values
+from .gaps import filled
 from .subjects import LONGEST_NOUN, Subject, begin_of, elided, possessed, subject_of
 from .tokens import Token, keys_of, plain, tokens_of
 from .values import MAX_VALUE, SOFTLY, WHEN, value_of
@@ -198,7 +199,7 @@ def told(text: str, meant: Meant = NOBODY) -> tuple[Meant, tuple[Fact, ...]]:
     for sentence in sentences_of(text[:20_000]):
         if asks(sentence) or _REPORTS.search(sentence[:MAX_CLAUSE]):
             continue
-        for clause in _clauses(" ".join(sentence[:MOST].split())):
+        for clause in clauses_of(sentence):
             meant, found = of_clause(clause.strip()[:MAX_CLAUSE], meant)
             out += [fact for fact in found if fact not in out]
         if len(out) >= MAX_FACTS:
@@ -206,9 +207,14 @@ def told(text: str, meant: Meant = NOBODY) -> tuple[Meant, tuple[Fact, ...]]:
     return meant, tuple(out[:MAX_FACTS])
 
 
-def _clauses(sentence: str) -> list[str]:
-    """A wish goes on after "and" without a subject; a statement may name two things there."""
-    return (_WISHES if persona.wish_of(sentence.replace("’", "'")) else _CLAUSES).split(sentence)
+def clauses_of(sentence: str) -> list[str]:
+    """A wish goes on after "and" without a subject; a statement may name two things there.
+
+    A verb that is left out is put in.
+    """
+    text = " ".join(sentence[:MOST].split())
+    joints = _WISHES if persona.wish_of(text.replace("’", "'")) else _CLAUSES
+    return [*filled(joints.split(text))]
 
 
 def of_clause(clause: str, meant: Meant) -> tuple[Meant, list[Fact]]:
@@ -387,6 +393,8 @@ def _predicated(text: str, rest: Sequence[Token], subject: Subject) -> Iterator[
             and not _CAR.search(predicate.after(size))
         ):
             break
+        if relation.aspect == "does" and not _is_living(predicate, size):
+            break
         yield from _related(predicate, relation, size, subject.owner)
         return
     first, after = predicate.plain[0], predicate.after(1)
@@ -396,6 +404,17 @@ def _predicated(text: str, rest: Sequence[Token], subject: Subject) -> Iterator[
         yield from _having(text, predicate.tokens[1:], subject.owner)
     elif first == "turn" and after and (age := _age(predicate.tokens[1:])):
         yield fact(f"{subject.owner}age", age)
+
+
+def _is_living(said: _Predicate, size: int) -> bool:
+    """Whether what is done is done for a living: now, and to nothing certain."""
+    follows = said.tokens[size]
+    first = said.tokens[0].key
+    done = said.past or said.perfect or said.going or first.endswith("ed") or first in ("sold", "built")
+    certain = (
+        not follows.text[:1].islower() or follows.key in kind("certain") or follows.key in kind("number")
+    )
+    return not done and not said.negated and not certain and not _HABIT.search(said.text)
 
 
 def _related(said: _Predicate, relation: Relation, size: int, owner: str) -> Iterator[Fact]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ...questions.words import sections
 
-Aspect = Literal["is", "change", "end"]
+Aspect = Literal["is", "change", "end", "does"]
 # Verbs around those of the relations.
 _OTHERS = frozenset(
     ["be", "do", "get", "go", "hate", "have", "hide", "keep", "like", "love", "put", "stop", "store", "turn"]
@@ -19,7 +19,8 @@ _OTHERS = frozenset(
 
 @dataclass(frozen=True)
 class Relation:
-    """What a phrase tells. `aspect`: what holds, a new value, or that the value no longer holds.
+    """What a phrase tells. `aspect`: what holds, a new value, that the value no longer holds, or what is done
+    for a living, where nothing certain is named ("sell insurance", not "sell my car").
 
     `with_verb`: whether the verb belongs to the value ("teach year 4").
     """
@@ -69,7 +70,8 @@ def verbs() -> frozenset[str]:
 
 
 def _aspect(text: str) -> Aspect:
-    return "change" if text == "change" else "end" if text == "end" else "is"
+    aspects: dict[str, Aspect] = {"change": "change", "end": "end", "does": "does"}
+    return aspects.get(text, "is")
 
 
 def _sections(file: str) -> Mapping[str, Mapping[str, str]]:

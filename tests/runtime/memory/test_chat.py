@@ -39,6 +39,20 @@ def test_no_turn_makes_later_ones_fail(talk: Talk, said: str) -> None:
     assert "Porto" in talk.ask("Where do I live?")
 
 
+def test_tomorrow_is_the_day_after_it_was_said_and_passes(talk: Talk) -> None:
+    talk.say("My dentist appointment is tomorrow at 9.")
+    assert "2 January 2026" in (before := talk.ask("When is my dentist appointment?"))
+    assert "passed" not in before
+    talk.now += timedelta(days=2)
+    assert "That day has passed." in talk.ask("When is my dentist appointment?")
+
+
+def test_a_birthday_does_not_pass(talk: Talk) -> None:
+    talk.say("My birthday is on 5 May.")
+    talk.now += timedelta(days=200)
+    assert "passed" not in talk.ask("When is my birthday?")
+
+
 @pytest.mark.parametrize(
     ("lines", "wanted", "unwanted"),
     [
@@ -241,13 +255,41 @@ def test_answers(talk: Talk, lines: tuple[str, ...], answer: str) -> None:
     assert chat(talk, *lines).startswith(answer)
 
 
-def test_what_is_told_by_a_pronoun_is_forgotten_as_a_whole_and_what_else_went_is_named(talk: Talk) -> None:
+def test_what_is_told_by_a_pronoun_is_forgotten_as_a_whole(talk: Talk) -> None:
     chat(talk, "My locker code is 1234.", "The locker code changed, it is 4711-quokka now.")
     assert "4711" in chat(talk, "What is my locker code?")
     assert "locker code" in chat(talk, "Forget my locker code.")
     assert not [one for one in talk.store.all_turns() if "4711" in one.turn.text]
-    chat(talk, "My shoe size is 43 and I live in Porto.")
-    assert chat(talk, "forget my shoe size") == "Forgotten: shoe size, home."
+
+
+@pytest.mark.parametrize(
+    ("said", "order", "gone", "question", "stays"),
+    [
+        ("My shoe size is 43 and I live in Porto.", "my shoe size", "43", "Where do I live?", "Porto"),
+        (
+            "Peter lives in Kiel and Ruth in Truro.",
+            "where Peter lives",
+            "Kiel",
+            "Where does Ruth live?",
+            "Truro",
+        ),
+        ("I'm a nurse at the Royal.", "where I work", "Royal", "What is my job?", "Nurse"),
+    ],
+)
+def test_what_was_told_beside_what_is_forgotten_stays(
+    talk: Talk, said: str, order: str, gone: str, question: str, stays: str
+) -> None:
+    assert "," not in chat(talk, said, f"Forget {order}.")
+    assert chat(talk, question).startswith(stays)
+    talk.say("Hello there all.")
+    assert not [one for one in talk.store.all_turns() if gone in one.turn.text]
+    assert not [one for one in talk.store.items() if gone in one.value.text]
+
+
+def test_what_says_what_is_forgotten_goes_with_it_and_is_named(talk: Talk) -> None:
+    said = chat(talk, "I sell insurance for Aviva.", "Forget where I work.")
+    assert said == "Forgotten: employer, job."
+    assert chat(talk, "What is my job?") == NOTHING
 
 
 def test_forgetting_keeps_what_was_corrected_by_hand_and_no_correction_hits_another_fact(talk: Talk) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamer.index.memory.records import StoredTurn, Turn
@@ -110,6 +110,7 @@ def test_a_conversation_is_read_from_its_stored_turns() -> None:
     assert (context.told, context.told_by, context.shown) == ("I live in Porto.", 1, ("cat",))
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=6))
 def test_whatever_is_said_is_read(lines: list[str]) -> None:
     assert len(of(*lines, "word " * 5_000).told) <= 2_000
