@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_args
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import words
 from gamer.runtime.serve.app import STATIC
 from gamer.runtime.serve.overview import examples
-from gamer.runtime.serve.words import LANGUAGES, Language, Messages, chosen, messages
+from gamer.runtime.serve.words import LANGUAGES, Language, Messages, catalogue, chosen, messages
 from tests.paths import ROOT
 
 FOLDER = ROOT / "runtime" / "serve"
@@ -46,7 +45,7 @@ def test_each_language_has_a_file_and_its_keys_are_in_order() -> None:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_language_has_every_message_with_the_same_places(language: Language) -> None:
-    english, other = messages("en"), messages(language)
+    english, other = catalogue("en"), catalogue(language)
     assert english.keys() == other.keys()
     for key, message in english.items():
         assert isinstance(message, dict) is isinstance(other[key], dict), key
@@ -68,32 +67,6 @@ def test_the_fields_of_a_photo_have_names_and_values_in_every_language() -> None
         for language in OTHERS:
             for part in ("", ".told", *(f".{choice}" for choice in field.choices)):
                 assert f"field.{field.name}{part}" in messages(language)
-
-
-ANDROID = ROOT / "android_demo" / "app" / "src" / "main" / "res"
-IOS = ROOT / "ios_demo" / "App"
-# The same English words, for something else: a tab's title, and what is known of one photo.
-OTHERWISE = {"Search", "Memory"}
-
-
-def android(language: str) -> dict[str, str]:
-    tree = ElementTree.parse(ANDROID / f"values{language}" / "strings.xml")
-    return {entry.attrib["name"]: (entry.text or "").replace("\\'", "'") for entry in tree.getroot()}
-
-
-@pytest.mark.parametrize("language", ["de", "es"])
-def test_what_the_page_and_the_apps_both_say_is_said_alike(language: Language) -> None:
-    source, translated = android(""), android(f"-{language}")
-    apps = {text: translated[name] for name, text in source.items()}
-    lines = (IOS / f"{language}.lproj" / "Localizable.strings").read_text("utf-8").splitlines()
-    pairs = [re.fullmatch(r'"(.+)" = "(.+)";', line) for line in lines]
-    apps |= {pair[1]: pair[2] for pair in pairs if pair}
-    english, other = messages("en"), messages(language)
-    shared = {key for key, text in english.items() if isinstance(text, str) and text in apps}
-    shared = {key for key in shared if english[key] not in OTHERWISE}
-    assert len(shared) >= 3
-    for key in shared:
-        assert other[key] == apps[str(english[key])], key
 
 
 # What stands in the page as it is: a name, and what is printed on keys.
