@@ -94,7 +94,9 @@ class RulesMind:
             if _absent(found):
                 engine = self.toolbox.engine
                 words = () if engine.is_glossed(asked.target) else unpictured(asked.target, engine.models)
-                absent = not_searched(words) if words else f"the album does not seem to have “{asked.target}”"
+                absent = (
+                    str(not_searched(words)) if words else f"the album does not seem to have “{asked.target}”"
+                )
                 return _no(sentences.sentence(span.none or absent))
         if asked.without and found.rows:
             found = yield from self._without(asked, found)

@@ -15,7 +15,9 @@ from starlette.testclient import TestClient
 from gamer.bench.chrome import Page
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
 from gamer.index.fields import FIELDS
+from gamer.runtime.questions.words import sections
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.remarks import ENGLISH
 from gamer.runtime.serve import words
 from gamer.runtime.serve.app import STATIC
 from gamer.runtime.serve.overview import examples
@@ -102,6 +104,16 @@ def scripts() -> Iterator[tuple[str, str]]:
             yield name, re.sub(r"(?m)^\s*//.*$|\s// .*$", "", (FOLDER / "static" / name).read_text("utf-8"))
 
 
+def test_the_page_has_words_for_all_that_a_search_remarks_on() -> None:
+    """One message a code, or one for each value that a code can have; a line is said alike everywhere."""
+    said = {key.removeprefix("remark.") for key in messages("en") if key.startswith("remark.")}
+    codes = ENGLISH.keys() - {"line"}
+    assert {code for code in codes if not any(f"{key}.".startswith(f"{code}.") for key in said)} == set()
+    assert all(any(f"{key}.".startswith(f"{code}.") for code in codes) for key in said)
+    facts = set(sections(ROOT / "runtime" / "questions" / "en.txt")["fact"].values())
+    assert {f"facet.fact.{fact}" for fact in facts} <= said
+
+
 def test_the_scripts_have_no_sentences_of_their_own() -> None:
     sentence = re.compile(r"\b[A-Z][a-z]+ [a-z]+|[a-z]+, [a-z]+|[a-z]{3,}…")
     for name, text in scripts():
@@ -162,9 +174,9 @@ def test_a_message_cannot_end_the_block_that_it_is_in(monkeypatch: pytest.Monkey
     assert "</script><b>" not in text and "&lt;/script&gt;&lt;b&gt;" in text
 
 
-# What the album or the server says, whatever the language: names, memories, cues, what layers did.
+# What the album says, whatever the language: names, memories.
 DATA = (
-    "#jump, [data-row], .cue, .city, .marker, .node, .layers small, #heading, .chip, .thought, .steps .did, "
+    "#jump, [data-row], .city, .marker, .node, #heading, .chip, .thought, .steps .did, "
     "#cells, #query, .year, #rail-said, #language, kbd, .brand, blockquote, dd, .tick, #sentence, #albums, "
     "#viewer-title, script, noscript, style"
 )
