@@ -63,7 +63,7 @@ class Engine(Protocol):
 
     def language_of(self, text: str) -> str: ...
 
-    def cues_with_events(self, text: str, now: datetime | None = None) -> Cues: ...
+    def cues_with_events(self, text: str, now: datetime | None = None, language: str = "") -> Cues: ...
 
 
 def _noted(answer: Answer, remark: Remark | None) -> Answer:
@@ -314,7 +314,7 @@ class _Search:
         read = self._cues(text)
         if read.times or read.negated_times:  # "after the summer of 2011"
             return text
-        resolved = self._engine.cues_with_events(soon, self._now)
+        resolved = self._engine.cues_with_events(soon, self._now, self._language)
         return soon if any(cue.kind == "anchor" for cue in resolved.times) else text
 
     def _count(self, answer: Answer, options: SearchOptions) -> int:

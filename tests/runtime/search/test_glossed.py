@@ -105,3 +105,21 @@ def test_a_part_of_a_query_is_read_in_the_language_of_the_whole(engine: Engine, 
     assert engine.language_of("Motorrad ohne Leine") == "de"
     assert not engine.is_glossed("Motorrad") and engine.is_glossed("Motorrad", "de")
     assert engine.search("Motorrad ohne Leine", 1, options=AS_ASKED).trace.refined == "motorcycle"
+
+
+def test_a_week_after_an_event_is_found_by_the_events_glosses(tmp_path: Path) -> None:
+    words = {"хлеб": {"bread": 1.0}, "свадьбы": {"marriage": 1.0, "wedding": 0.6}, "после": {"after": 1.0}}
+    (tmp_path / "t.bin").write_bytes(encoded(Spelling("ru"), words, {word: [word] for word in words}))
+    rows = (
+        {"id": "wedding", "taken_at": "2024-06-01T12:00:00", "memories": note("the wedding of Anna")},
+        {"id": "then", "taken_at": "2024-06-03T12:00:00", "memories": note("bread at the market")},
+        {"id": "later", "taken_at": "2025-01-03T12:00:00", "memories": note("bread at the market")},
+    )
+    with engine_of(tmp_path, rows) as engine:
+        engine.glosses.reader = Reader([GlossTable(tmp_path / "t.bin")], {"the": 0, "photos": 1})
+        answer = engine.search("хлеб после свадьбы", 1, options=AS_ASKED)
+        assert _first(engine, "хлеб после свадьбы", AS_ASKED) == "then"
+        assert answer.trace.refined == "bread"
+        (cube,) = answer.trace.cubes
+        assert cube.start is not None and cube.end is not None
+        assert 0 < cube.end - cube.start < 9 * 86_400_000
