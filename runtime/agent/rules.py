@@ -40,7 +40,8 @@ class RulesMind:
 
     def solve(self, question: str, end: End) -> Turns:
         has = FacetRows(self.toolbox.album, self.toolbox.engine.facts)
-        asked = read(question, lambda text: self.spans(text).only, has=has)
+        language = self.toolbox.engine.language_of(question)
+        asked = read(question, lambda text: self.spans(text).only, has=has, language=language)
         counts = asked.asks == "count" or asked.each
         if end == "sentence" and not counts:
             return (yield from self._said(asked))

@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 from gamer.export.glosses.writing import Spelling, encoded
+from gamer.runtime.agent.calls import Search
+from gamer.runtime.agent.rules import RulesMind
+from gamer.runtime.agent.spans import SpanReader
+from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.glosses.reading import Reader
 from gamer.runtime.glosses.table import GlossTable
 from gamer.runtime.search.engine import Engine
@@ -123,3 +127,9 @@ def test_a_week_after_an_event_is_found_by_the_events_glosses(tmp_path: Path) ->
         (cube,) = answer.trace.cubes
         assert cube.start is not None and cube.end is not None
         assert 0 < cube.end - cube.start < 9 * 86_400_000
+
+
+def test_a_question_in_steps_is_read_in_its_language(engine: Engine) -> None:
+    toolbox = Toolbox(engine)
+    first = next(RulesMind(toolbox, SpanReader(engine, None)).solve("собака без сыра", "set"))
+    assert isinstance(first.call, Search) and first.call.text == "собака"
