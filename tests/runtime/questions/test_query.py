@@ -143,3 +143,22 @@ def test_what_is_left_out_and_counted_is_read_in_other_languages(
 )
 def test_a_week_around_an_event_is_read_in_other_languages(text: str, language: str, soon: str) -> None:
     assert read(text, language=language).soon == soon
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "query"),
+    [
+        ("Meine Lieblingsfotos vom Strand", "de", "photos vom Strand"),
+        ("mes photos préférées de la plage", "fr", "mes photos de la plage"),
+        ("mes favoris", "fr", "photos"),
+        ("fotos favoritas de la playa", "es", "de la playa"),
+        ("избранные фото моря", "ru", "моря"),
+        ("foto preferite del mare", "it", "del mare"),
+        ("minhas favoritas da praia", "pt", "photos da praia"),
+        ("mijn favorieten met hond", "nl", "photos met hond"),
+    ],
+)
+def test_favourites_are_read_in_other_languages(text: str, language: str, query: str) -> None:
+    question = read(text, language=language)
+    assert (question.favourites, question.query) == (True, query)
+    assert not read(text, language=language, has_favourites=False).favourites
