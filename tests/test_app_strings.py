@@ -1,37 +1,46 @@
-"""The phone apps' strings: the same ones in every language, with the same places for numbers and names."""
+"""The phone apps' strings: written from the catalogue of messages that the page has, as they are used."""
 
 from __future__ import annotations
 
 import re
 from xml.etree import ElementTree
 
-import pytest
-
+from gamer.runtime.serve.words import catalogue
 from tests.paths import ROOT
+from tools import app_strings
 
-APP = ROOT / "android_demo" / "app" / "src" / "main"
-PLACES = re.compile(r"%\d+\$[a-z]")
+# The same English words, for something else: a tab's title, and what is known of one photo.
+OTHERWISE = {"Search", "Memory"}
 
 
 def strings(language: str) -> dict[str, str]:
-    tree = ElementTree.parse(APP / "res" / f"values{language}" / "strings.xml")
+    tree = ElementTree.parse(app_strings.ANDROID / "res" / f"values{language}" / "strings.xml")
     return {entry.attrib["name"]: entry.text or "" for entry in tree.getroot()}
 
 
-@pytest.mark.parametrize("language", ["-de", "-es"])
-def test_every_language_has_every_string_with_the_same_places(language: str) -> None:
-    english, other = strings(""), strings(language)
-    assert english.keys() == other.keys()
-    for name, text in english.items():
-        assert sorted(PLACES.findall(text)) == sorted(PLACES.findall(other[name])), name
-        assert text.strip(), name
-        assert other[name].strip(), name
+def test_the_apps_files_are_what_the_catalogue_says() -> None:
+    for path, text in app_strings.files():
+        assert path.read_text("utf-8") == text, f"{path}: run python -m tools.app_strings"
+    written = {path for path, _ in app_strings.files()}
+    there = {*app_strings.ANDROID.rglob("strings.xml"), *app_strings.IOS.rglob("*.strings")}
+    assert there == written
 
 
-def test_every_string_is_used_and_every_used_one_is_there() -> None:
-    texts = [path.read_text("utf-8") for path in (*APP.rglob("*.kt"), APP / "AndroidManifest.xml")]
-    used = set(re.findall(r"(?:R\.string\.|@string/)(\w+)", "\n".join(texts)))
-    assert used == strings("").keys()
+def test_every_message_of_the_apps_is_used() -> None:
+    android = {app_strings.android_key(name) for name in app_strings.android_names()}
+    used = android | set(app_strings.ios_keys().values()) | {"app.photos.why"}
+    assert {key for key in catalogue("en") if key.startswith("app.")} == used - {"app.app_name"} - set(
+        app_strings._OF_PAGE.values()
+    )
+
+
+def test_what_several_show_stands_once() -> None:
+    english = {key: text for key, text in catalogue("en").items() if isinstance(text, str)}
+    own = [text for key, text in english.items() if key.startswith("app.")]
+    assert len(own) == len(set(own))
+    page = {text for key, text in english.items() if not key.startswith("app.")}
+    assert set(own) & page == OTHERWISE
+    assert set(app_strings._OF_PAGE.values()) <= english.keys()
 
 
 def test_what_the_core_says_is_what_the_app_says_in_english() -> None:
@@ -43,29 +52,9 @@ def test_what_the_core_says_is_what_the_app_says_in_english() -> None:
         assert texts[f"say_{name.lower()}"].replace("\\'", "'") == text.replace("\\$", "$"), name
 
 
-IOS = ROOT / "ios_demo" / "App"
-SHOWN = re.compile(
-    r"(?:\b(?:Text|Button|Label|NavigationLink|LabeledContent|ProgressView|Picker|Stepper|ShareLink|navigationTitle"
-    r"|accessibilityLabel)\(|prompt: )\"((?:[^\"\\]|\\\((?:[^()]|\([^()]*\))*\))*)\""
-)
-INTEGER = re.compile(r"\\\((?:Int\((?:[^()]|\([^()]*\))*\)|rounds|minutes|hours|report\.\w+)\)")
-WITHOUT_WORDS = {"GAMER"}
-
-
-def shown() -> set[str]:
-    """What the views show, as SwiftUI looks it up: %lld stands for an Int, %@ for other values, %% for %."""
-    texts = set(SHOWN.findall("\n".join(path.read_text("utf-8") for path in IOS.glob("*.swift"))))
-    escaped = (text.replace("%", "%%") for text in texts)
-    numbered = (INTEGER.sub("%lld", text) for text in escaped)
-    return {re.sub(r"\\\((?:[^()]|\([^()]*\))*\)", "%@", text) for text in numbered} - WITHOUT_WORDS
-
-
-@pytest.mark.parametrize("language", ["de", "es"])
-def test_the_ios_app_shows_nothing_that_is_not_translated(language: str) -> None:
-    lines = (IOS / f"{language}.lproj" / "Localizable.strings").read_text("utf-8").splitlines()
-    pairs = [re.fullmatch(r'"(.+)" = "(.+)";', line) for line in lines]
-    told = {pair[1]: pair[2] for pair in pairs if pair}
-    assert len(told) == len(lines)
-    assert told.keys() == shown()
-    for english, other in told.items():
-        assert re.findall(r"%(?:lld|@|%)", english) == re.findall(r"%(?:lld|@|%)", other), english
+def test_places_keep_their_value_where_a_language_has_them_in_another_order() -> None:
+    english, other = "{n} of {all}: {name}", "{name}: {all}, {n} % d'ici"
+    assert app_strings.android(english, other) == "%3$s: %2$d, %1$d %% d\\'ici"
+    assert app_strings.ios(english, other) == "%3$@: %2$lld, %1$lld %% d'ici"
+    assert app_strings.ios(english, english) == "%lld of %lld: %@"
+    assert app_strings.android("100 % & <b>", "100 % & <b>") == "100 % &amp; &lt;b&gt;"

@@ -40,7 +40,8 @@ class RulesMind:
 
     def solve(self, question: str, end: End) -> Turns:
         has = FacetRows(self.toolbox.album, self.toolbox.engine.facts)
-        asked = read(question, lambda text: self.spans(text).only, has=has)
+        language = self.toolbox.engine.language_of(question)
+        asked = read(question, lambda text: self.spans(text).only, has=has, language=language)
         counts = asked.asks == "count" or asked.each
         if end == "sentence" and not counts:
             return (yield from self._said(asked))
@@ -94,7 +95,9 @@ class RulesMind:
             if _absent(found):
                 engine = self.toolbox.engine
                 words = () if engine.is_glossed(asked.target) else unpictured(asked.target, engine.models)
-                absent = not_searched(words) if words else f"the album does not seem to have “{asked.target}”"
+                absent = (
+                    str(not_searched(words)) if words else f"the album does not seem to have “{asked.target}”"
+                )
                 return _no(sentences.sentence(span.none or absent))
         if asked.without and found.rows:
             found = yield from self._without(asked, found)

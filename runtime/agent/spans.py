@@ -34,7 +34,7 @@ class SpanReader:
         if cues.negated or cues.recurring or not (cues.times or cues.places):
             return Span("", False)
         only = says_nothing_else(cues, (*cues.times, *places))
-        none = none_of(cues) if says_nothing_else(cues, (*cues.times, *cues.places)) else ""
+        none = str(none_of(cues)) if says_nothing_else(cues, (*cues.times, *cues.places)) else ""
         when = [_between(start, end) for start, end in merged(cues.times)]
         where = [f'place = "{place.name}"' for place in places if '"' not in place.name]
         both = [_joined(" or ", part) for part in (when, where) if part]

@@ -124,9 +124,10 @@ class AlbumEvents:
         self._album, self._encode = album, encode
 
     def __call__(self, phrase: str) -> tuple[Interval, ...]:
-        return self._by_words(phrase) or self._by_vector(phrase)
+        return self.by_words(phrase) or self._by_vector(phrase)
 
-    def _by_words(self, phrase: str) -> tuple[Interval, ...]:
+    def by_words(self, phrase: str) -> tuple[Interval, ...]:
+        """The days by words alone."""
         wanted = _stems(phrase)
         photos = self._album.photos(self._album.search_text(phrase, CANDIDATES).rows) if wanted else []
         times = [

@@ -181,6 +181,8 @@ def take_favourites(words: Words) -> tuple[list[Word], bool]:
             before -= 1
         if (noun := index_of(near, "picture", "one")) >= 0 and not any(word.is_mark for word in near[:noun]):
             return [*words[:before], *words[at + 1 :]], True
+        if at and words[at - 1].has("picture") and words[at].key != words[at].text.lower():
+            return [*words[:at], *words[at + 1 :]], True  # "fotos favoritas"
         if words[at].key in ("hearted", "starred") and at and words[at - 1].key in ("i", "we"):
             return [*words[: at - 1], *words[at + 1 :]], True
         alone = not near or near[0].is_mark or near[0].has("preposition", "before", "after", "without")

@@ -8,6 +8,7 @@ from .words import Word, Words, text_of
 
 _OWNERS = frozenset({"my", "our", "the", "these", "those"})
 _HAVING = frozenset({"have", "own", "take", "taken", "shoot", "photograph", "see", "seen", "meet", "met"})
+_WAYS = frozenset({"before", "after"})
 _UNCOUNTED = frozenset({"people", "times"})
 
 
@@ -55,17 +56,17 @@ def _counted(words: Words) -> list[Word]:
 
 def _soon(words: Words) -> str:
     """ "Photos in the week after the wedding" for "photos after the wedding"; "" without an event."""
-    at = next((at for at, word in enumerate(words) if word.key in ("before", "after")), -1)
+    at = next((at for at, word in enumerate(words) if word.key in _WAYS or word.has("way")), -1)
     event = [word for word in words[at + 1 :] if word.text not in "?!."]
     if at < 0 or not event or (len(event) == 1 and event[0].has("definite")):
         return ""
     head = list(words[:at])
     while head and head[-1].key in ("right", "just", "shortly", "soon"):
         head.pop()
-    owned = event[0].has("definite") or event[0].key.endswith("'s")
+    owned = words[at].has("way") or event[0].has("definite") or event[0].key.endswith("'s")
     if not owned or any(word.is_mark and word.text in ",;" for word in [*head, *event]):
         return ""
     # What a street looks like after the rain is no matter of a week; "the day after" is for the cues.
     if (head and head[-1].has("unit")) or event[-1].has("weather"):
         return ""
-    return f"{text_of(head) or 'photos'} in the week {words[at].key} {text_of(event)}"
+    return f"{said(head) if head else 'photos'} in the week {words[at].key} {text_of(event)}"

@@ -12,6 +12,7 @@ from typing import Any
 from gamer.index import Cube, EntityMatch
 
 from .notebook import html
+from .remarks import Remark
 
 MODES = ("fused", "paper", "strict")  # how an engine ranks
 REFINEMENTS = ("off", "fast", "llm")
@@ -69,7 +70,8 @@ class Trace:
     LAYERS. `load_ms`: opening what this query was the first to need, which counts for no layer. `plan`: how
     the vectors were searched. `models`: backend, threads, allocation, and what was in memory. `refined_by`:
     "off" | "fast" | "llm" | "llm (rejected: …)". `widened`: no photo of known time and place fits the cues,
-    so all were ranked. `adapted`: the query adapter made the vector that photos were ranked by.
+    so all were ranked. `adapted`: the query adapter made the vector that photos were ranked by. `remarks`:
+    those that `cues` has in English.
     """
 
     query: str
@@ -89,6 +91,7 @@ class Trace:
     mode: str
     models: str
     adapted: bool = False
+    remarks: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,8 @@ class Answer:
 
     `presence`: the probability that the album holds what is meant at all; tell the user when it is low.
     `count`: how many photos belong to what is meant, copies counted once, where the query asks "how many".
-    `note`: what to tell the user beside the hits ("none in 2025"), in lower case.
+    `note`: what to tell the user beside the hits ("none in 2025"), in English and lower case; `remark`: the
+    same by its code.
     """
 
     hits: tuple[Hit, ...]
@@ -105,6 +109,7 @@ class Answer:
     presence: float
     count: int | None = None
     note: str | None = None
+    remark: Remark | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

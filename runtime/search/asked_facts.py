@@ -12,6 +12,7 @@ from ..cues.places import PlaceCue
 from ..cues.time_ranges import TimeCue
 from ..questions.reader import content
 from .answer import Hit
+from .remarks import Remark
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,7 @@ class AskedFacts:
     that fit it as far as is known.
     """
 
-    none: str
+    none: Remark
     only: bool
     times: RowSet
     inside: RowSet
@@ -64,11 +65,11 @@ def asked_facts(cues: Cues, album: Album, within: RowSet, then: RowSet | None) -
     )
 
 
-def none_of(cues: Cues) -> str:
+def none_of(cues: Cues) -> Remark:
     """What to say where no photo fits the times and places of `cues`: "none in Paris in 2019"."""
     named: list[TimeCue | PlaceCue] = [*cues.times, *cues.places]
     said = " ".join(cue.text for cue in sorted(named, key=lambda cue: cue.span))
-    return f"none {said}" if said[:1].islower() else f"none of {said}"
+    return Remark("none", said)
 
 
 def says_nothing_else(cues: Cues, named: Sequence[TimeCue | PlaceCue]) -> bool:

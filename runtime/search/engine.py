@@ -131,9 +131,9 @@ class Engine:
         """The times and places that a text names, by rules alone and without looking up its events."""
         return query_reader.by_rules(self._parts, text, now or datetime.now())
 
-    def cues_with_events(self, text: str, now: datetime | None = None) -> Cues:
-        """As `cues`, with the album's events looked up."""
-        return query_reader.resolved(self._parts, self.cues(text, now))
+    def cues_with_events(self, text: str, now: datetime | None = None, language: str = "") -> Cues:
+        """As `cues`, with the album's events looked up. `language`: see SearchOptions."""
+        return query_reader.resolved(self._parts, self.cues(text, now), language)
 
     def is_glossed(self, text: str, language: str = "") -> bool:
         """Whether a query is in another language than English, and read by glosses.

@@ -1,10 +1,11 @@
-"""Cues and cubes as lines of text, for the trace."""
+"""Cues as remarks, and cubes as lines of text, for the trace."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from ..cues.parse import Cues
+from .remarks import Remark
 
 
 def day(ms: int | None) -> str:
@@ -17,14 +18,14 @@ def day(ms: int | None) -> str:
         return "…"
 
 
-def cue_lines(cues: Cues) -> tuple[str, ...]:
-    lines = [f"time {cue.text!r}" for cue in cues.times] + [
-        f"place {cue.text!r} = {cue.name}" for cue in cues.places
-    ]
-    lines += [f"often {cue.text!r}" for cue in cues.recurring] + [
-        f"event not found {anchor.text!r}" for anchor in cues.anchors
-    ]
-    return tuple(lines + [f"not {cue.text!r}" for cue in cues.negated])
+def cue_remarks(cues: Cues) -> tuple[Remark, ...]:
+    return (
+        *(Remark("time", cue.text) for cue in cues.times),
+        *(Remark("place", cue.text, cue.name) for cue in cues.places),
+        *(Remark("often", cue.text) for cue in cues.recurring),
+        *(Remark("event", anchor.text) for anchor in cues.anchors),
+        *(Remark("not", cue.text) for cue in cues.negated),
+    )
 
 
 def cube_lines(cues: Cues) -> tuple[str, ...]:

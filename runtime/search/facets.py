@@ -13,6 +13,7 @@ from gamer.index.people import reading
 
 from ..questions.facets import Facet, fact_of
 from .album_facts import AlbumFacts
+from .remarks import Remark
 
 _BETWEEN_NAMES = re.compile(r",|&|\band\b")
 
@@ -32,9 +33,10 @@ class FacetRows:
             self._rows[facet] = _having(self._album, self._facts, facet)
         return self._rows[facet]
 
-    def named(self, facets: Sequence[Facet]) -> dict[str, RowSet]:
-        """The photos of each facet of a question, by what a trace calls it."""
-        return {_said(facet): self.of(facet) for facet in facets}
+    def named(self, facets: Sequence[Facet]) -> dict[Remark, RowSet]:
+        """The photos of each facet of a question, by what a trace says of it."""
+        rows = {facet: self.of(facet) for facet in facets}
+        return {Remark(f"facet.{facet.kind}", name=facet.value, n=len(of)): of for facet, of in rows.items()}
 
 
 def _having(album: Album, facts: AlbumFacts, facet: Facet) -> RowSet:
@@ -55,18 +57,6 @@ def fact_without(facts: AlbumFacts, phrase: str) -> str:
     """The fact that "without `phrase`" leaves out; "" where it is a thing, or the album knows it of none."""
     fact = fact_of(phrase)
     return fact if fact in ("date", "place") or (fact and len(facts.knowing(fact))) else ""
-
-
-def _said(facet: Facet) -> str:
-    forms = {
-        "medium": "{}s",
-        "orientation": "in {}",
-        "camera": "by {}",
-        "fact": "with {}",
-        "alone": "{} alone",
-        "together": "{} together",
-    }
-    return forms[facet.kind].format(facet.value)
 
 
 def _with_faces(album: Album, names: Sequence[str], alone: bool) -> Iterable[str]:

@@ -10,8 +10,9 @@ from gamer.index import FloatArray, Photo
 
 from ..bundle.manifest import Ranking
 from .answer import LAYERS, Answer, Hit, Trace
-from .explain import cube_lines, cue_lines
+from .explain import cube_lines, cue_remarks
 from .moments import moments
+from .remarks import Remark
 from .state import SHARED, Parts, Ranked, State
 
 
@@ -94,11 +95,13 @@ def shown_memory(photo: Photo) -> str | None:
 
 def _trace(parts: Parts, state: State, milliseconds: Mapping[str, float]) -> Trace:
     request, scope, nodes, reflection = state.request, state.scope, state.nodes, state.refined.reflection
+    glossed = state.refined.glossed
+    lines = (glossed.lines if glossed else ()) + (reflection.lines if reflection else ())
+    remarks = cue_remarks(state.cues) + tuple(Remark("line", line) for line in lines)
     return Trace(
         query=request.query,
-        cues=cue_lines(state.cues)
-        + (glossed.lines if (glossed := state.refined.glossed) else ())
-        + (reflection.lines if reflection else ()),
+        cues=tuple(map(str, remarks)),
+        remarks=remarks,
         cube_lines=cube_lines(state.cues),
         cubes=state.cues.cubes,
         refined=state.refined.text,

@@ -17,6 +17,7 @@ from gamer.index import FloatArray
 from gamer.index.entities.words import query_terms
 
 from ..models.models import Models
+from .remarks import Remark
 
 # Cosine of a word and the entry of the likest class, all its names. Of words that no entry holds, wedding has
 # 0.79 (groom, bridegroom), dress 0.71, flower 0.65, kitchen 0.63; giraffe 0.49 (zebra), windmill 0.51,
@@ -38,10 +39,9 @@ def unpictured(text: str, models: Models) -> tuple[str, ...]:
     return tuple(terms) if (best < KNOWN).all() else ()
 
 
-def not_searched(words: tuple[str, ...]) -> str:
+def not_searched(words: tuple[str, ...]) -> Remark:
     """What to say of such words."""
-    said = " ".join(word[:MAX_SAID] for word in words[:4])
-    return f"pictures cannot be searched for {said} with this model; memories were"
+    return Remark("unpictured", " ".join(word[:MAX_SAID] for word in words[:4]))
 
 
 def _names_a_class(terms: Iterable[str], models: Models) -> bool:

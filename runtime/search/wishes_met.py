@@ -29,11 +29,12 @@ from .answer import Answer
 from .asked_facts import asked_facts
 from .confidence import calibrated
 from .options import DEFAULT, FOR_SETS, MAX_K, SILENT, Observer, SearchOptions
+from .remarks import Remark
 from .stages import refine
 from .state import Request
 from .unpictured import not_searched, unpictured
 
-EMPTY = "no photos in this album"
+EMPTY = Remark("empty")
 
 
 class Engine(Protocol):
@@ -62,7 +63,11 @@ class Engine(Protocol):
 
     def language_of(self, text: str) -> str: ...
 
-    def cues_with_events(self, text: str, now: datetime | None = None) -> Cues: ...
+    def cues_with_events(self, text: str, now: datetime | None = None, language: str = "") -> Cues: ...
+
+
+def _noted(answer: Answer, remark: Remark | None) -> Answer:
+    return replace(answer, note=None if remark is None else str(remark), remark=remark)
 
 
 def answer(engine: Engine, request: Request) -> Answer:
@@ -85,7 +90,7 @@ class _Search:
             has=self._facets,
             language=language,
         )
-        self._lines: list[str] = []  # for the trace
+        self._remarks: list[Remark] = []  # for the trace
 
     def answer(self) -> Answer:
         question, most = self._question, self._request.k
@@ -102,18 +107,19 @@ class _Search:
         count = self._count(answer, asked) if question.counts else None
         answer = self._by_facts(text, calibrated(answer), asked)
         answer, count = self._unpictured(answer, count)
-        literal = self._is_literal() and answer.hits and not answer.note
+        literal = self._is_literal() and answer.hits and not answer.remark
         if literal and refine.says_nothing(refine.fast(answer.trace.refined)):
             # They are there, and nothing else was asked but times and places, which have been judged.
             hits = answer.hits
             if not (answer.trace.cues or answer.trace.cube_lines):
                 hits = tuple(replace(hit, probability=1.0) for hit in hits)
             answer = replace(answer, hits=hits, presence=1.0)
-        lines = (*answer.trace.cues, *self._lines)
-        trace = replace(answer.trace, query=self._request.query, cues=lines)
+        remarks = (*answer.trace.remarks, *self._remarks)
+        cues = tuple(map(str, remarks))
+        trace = replace(answer.trace, query=self._request.query, cues=cues, remarks=remarks)
         hits = copies.together(self._engine.album, answer.hits)[:most]
-        note = answer.note if len(self._engine.album) else EMPTY
-        return replace(answer, hits=hits, trace=trace, count=count, note=note)
+        answer = replace(answer, hits=hits, trace=trace, count=count)
+        return answer if len(self._engine.album) else _noted(answer, EMPTY)
 
     def _search(self, text: str, k: int, options: SearchOptions) -> Answer:
         return self._engine.search(
@@ -137,7 +143,7 @@ class _Search:
         again = self._search(mended, k, options)
         if again.doubtful:
             return answer
-        self._lines.append(f"spelt {mended!r}")
+        self._remarks.append(Remark("spelt", mended))
         return again
 
     def _unpictured(self, answer: Answer, count: int | None) -> tuple[Answer, int | None]:
@@ -146,14 +152,14 @@ class _Search:
         Then no photo is known not to show them, so that there is no count of 0.
         """
         refined = answer.trace.refined
-        if not answer.doubtful or answer.note or refine.says_nothing(refined):
+        if not answer.doubtful or answer.remark or refine.says_nothing(refined):
             return answer, count
         if self._engine.is_glossed(self._request.query):
             return answer, count
         words = unpictured(refined, self._engine.models)
         if not words:
             return answer, count
-        return replace(answer, note=not_searched(words)), count or None
+        return _noted(answer, not_searched(words)), count or None
 
     def _by_facts(self, text: str, answer: Answer, options: SearchOptions) -> Answer:
         """`answer`, certain where a time or place alone is asked for, doubtful where no photo fits it."""
@@ -163,11 +169,12 @@ class _Search:
             return answer
         note = None if len(facts.inside) else facts.none
         if facts.only and not (note and self._may_be_told(answer, cues)):
-            return replace(answer, hits=facts.judged(answer.hits), presence=0.0 if note else 1.0, note=note)
+            judged = replace(answer, hits=facts.judged(answer.hits), presence=0.0 if note else 1.0)
+            return _noted(judged, note)
         answer = self._elsewhere(text, answer)
         if cues.times and not len(facts.times) and answer.hits and answer.hits[0].taken_at is not None:
             answer = self._lowered(answer, max(cue.confidence for cue in cues.times))
-        return replace(answer, note=note if answer.doubtful else None)
+        return _noted(answer, note if answer.doubtful else None)
 
     def _may_be_told(self, answer: Answer, cues: Cues) -> bool:
         """Whether a hit's memory names the place, or the album has no date or position that would say it."""
@@ -203,7 +210,7 @@ class _Search:
         wrong = [place for place in places if place.name.casefold() not in told]
         if not wrong:
             return answer
-        self._lines.append(f"no photo in {wrong[0].name}")
+        self._remarks.append(Remark("elsewhere", name=wrong[0].name))
         return self._lowered(answer, max(place.confidence for place in wrong))
 
     def _within(self, within: RowSet | None) -> RowSet | None:
@@ -212,16 +219,16 @@ class _Search:
         allowed = self._all_of(within)
         if question.pictures and 0 < len(self._engine.facts.pictured) < total:
             allowed = allowed.among(self._engine.facts.pictured)
-        for name, rows in self._facets.named(question.facets).items():
+        for remark, rows in self._facets.named(question.facets).items():
             allowed = allowed.among(rows)
-            self._lines.append(f"{name}: {len(rows)}")
+            self._remarks.append(remark)
         if question.favourites:
             allowed = allowed.among(self._engine.facts.favourites)
-            self._lines.append(f"favourites only: {len(allowed)}")
+            self._remarks.append(Remark("favourites", n=len(allowed)))
         for phrase in question.without:
             fact = facets.fact_without(self._engine.facts, phrase)
             unwanted = self._engine.facts.knowing(fact) if fact else self._unwanted(phrase)
-            self._lines.append(f"without {phrase!r}: {len(unwanted)} left out")
+            self._remarks.append(Remark("without", phrase, n=len(unwanted)))
             allowed = allowed.without(unwanted)
         return None if allowed.is_full else allowed
 
@@ -246,7 +253,7 @@ class _Search:
         then = self._engine.facts.printed_within([(cue.start, cue.end) for cue in times])
         if not len(then):
             return None
-        self._lines.append(f"dated by what is printed on them: {len(then)}")
+        self._remarks.append(Remark("printed", n=len(then)))
         return then
 
     def _is_excluded(self, phrase: str) -> bool:
@@ -296,7 +303,7 @@ class _Search:
                 break
             answer, searches = self._search(text, MAX_K, replace(options, within=left)), searches + 1
         if searches > 1:
-            self._lines.append(f"searched {searches} times for all that show {text[:80]!r}")
+            self._remarks.append(Remark("searched", text[:80], n=searches))
         return rows
 
     def _soon(self, text: str) -> str:
@@ -307,7 +314,7 @@ class _Search:
         read = self._cues(text)
         if read.times or read.negated_times:  # "after the summer of 2011"
             return text
-        resolved = self._engine.cues_with_events(soon, self._now)
+        resolved = self._engine.cues_with_events(soon, self._now, self._language)
         return soon if any(cue.kind == "anchor" for cue in resolved.times) else text
 
     def _count(self, answer: Answer, options: SearchOptions) -> int:

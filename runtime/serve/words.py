@@ -1,7 +1,8 @@
-"""What the page says: a file of messages for each language, and the page in the language that is asked for.
+"""What the page and the apps say: a file of messages for each language, and the page in the one asked for.
 
-A message has {places} for names and numbers, and where a number decides its form, one text for each plural
-category of the language (CLDR). The English names of the fields of a photo are those of their declarations.
+The keys of what an app alone says begin with `app.`: tools/app_strings.py writes the apps' files. A message
+has {places} for names and numbers, and where a number decides its form, one text for each plural category of
+the language (CLDR). The English names of the fields of a photo are those of their declarations.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _RANGE = re.compile(r"([a-z]{2,8})(?:-[a-z0-9-]{1,40})?(?:\s*;\s*q=([01](?:\.\d{
 
 
 @cache
-def messages(language: Language) -> Messages:
-    """Key → message, of all keys in order."""
+def catalogue(language: Language) -> Messages:
+    """Key → message, of the page and the apps, all keys in order."""
     file = resources.files(__package__) / "languages" / f"{language}.json"
     said: Messages = json.loads(file.read_text("utf-8"))
     if language == "en":
@@ -37,6 +38,12 @@ def messages(language: Language) -> Messages:
             said[f"field.{field.name}"] = field.title
             said[f"field.{field.name}.told"] = field.told.replace("{}", "{value}")
     return said
+
+
+@cache
+def messages(language: Language) -> Messages:
+    """Key → message, of what the page says."""
+    return {key: message for key, message in catalogue(language).items() if not key.startswith("app.")}
 
 
 def say(language: Language, key: str, **given: object) -> str:

@@ -22,7 +22,7 @@ from gamer.runtime.bundle.gazetteer import Gazetteer, Place, fold
 from gamer.runtime.cues.home import learn_home
 from gamer.runtime.cues.parse import Cues, parse, resolve
 from gamer.runtime.cues.time_ranges import TimeCue
-from gamer.runtime.search.explain import cube_lines, cue_lines
+from gamer.runtime.search.explain import cube_lines, cue_remarks
 from gamer.runtime.search.stages import refine
 from tools.conformance.fixture import COMMITTED, Answers, Case, Given, Suite, read
 from tools.conformance.queries import PLACES, made_up
@@ -166,7 +166,7 @@ def _shown(cues: Cues) -> Given:
         "cubes": [cube_json(cube) for cube in cues.cubes],
         "rest": cues.rest,
         "refined": refine.fast(cues.rest),
-        "lines": list(cue_lines(cues)),
+        "lines": [str(remark) for remark in cue_remarks(cues)],
         "cube_lines": list(cube_lines(cues)),
     }
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import islice, product
 
 from gamer.index import Album, Cube
 
 from ...bundle.gazetteer import Place
 from ...cues.anchors import AlbumEvents
-from ...cues.calendar_days import TimeContext
+from ...cues.calendar_days import Interval, TimeContext
 from ...cues.parse import Cues, parse, resolve, with_quotes
 from ..state import Parts, State
 
+MOST_WORDINGS = 24  # of an event in another language, by its words' glosses
 # Words that may name a time or place that the rules cannot read: they justify asking the language model,
 # which takes half a second.
 HINT = re.compile(
@@ -40,7 +42,8 @@ def read(parts: Parts, state: State) -> State:
         with step("cube", "cues by language model"):
             cues = _quoted(parts, query, cues, request.now)
     with step("cube", "anchors"):
-        return replace(state, cues=resolved(parts, cues))
+        language = request.options.language if request.options.gloss else ""
+        return replace(state, cues=resolved(parts, cues, language))
 
 
 def by_rules(parts: Parts, query: str, wall: datetime) -> Cues:
@@ -54,9 +57,19 @@ def by_rules(parts: Parts, query: str, wall: datetime) -> Cues:
     return parse(query, wall, parts.models.gazetteer, facts.extent, photos_at, home, facts.southern)
 
 
-def resolved(parts: Parts, cues: Cues) -> Cues:
-    """`cues` with the album's events looked up."""
-    return resolve(cues, AlbumEvents(parts.album, parts.models.text.encode_query))
+def resolved(parts: Parts, cues: Cues, language: str = "") -> Cues:
+    """`cues` with the album's events looked up by their words, then by these words' glosses in `language`."""
+    events = AlbumEvents(parts.album, parts.models.text.encode_query)
+
+    def find(phrase: str) -> Sequence[Interval]:
+        glossed = parts.glossed(phrase, language) if language else None
+        if glossed is None:
+            return events(phrase)
+        others = (" ".join(words) for words in islice(product(*glossed.forms), MOST_WORDINGS))
+        by_words = (events.by_words(text) for text in (phrase, glossed.text, *others))
+        return next(filter(None, by_words), ()) or events(glossed.text)
+
+    return resolve(cues, find)
 
 
 def _photos_at(album: Album, place: Place) -> int:

@@ -18,7 +18,7 @@ import { onMarked } from "./stars.js";
 import { Timeline } from "./timeline.js";
 import { entitle, title } from "./titles.js";
 import { Viewer } from "./viewer.js";
-import { number, t } from "./words.js";
+import { number, remarked, t } from "./words.js";
 
 const viewer = new Viewer((row, within, at) => (within === byId("cells") ? browse.move(at) : within.querySelector(`[data-row="${row}"]`)?.focus()), likeThis, talkOf);
 const selection = new Selection();
@@ -263,8 +263,8 @@ function answered(found) {
   lastAnswer = { ...found, answer: { ...answer, hits } };
   const spent = Object.values(trace.milliseconds).reduce((sum, value) => sum + value, 0);
   byId("status").textContent = t("found", { photos: t("photos", { n: hits.length }), all: trace.left.album, ms: ms(spent), percent: percent(answer.presence) });
-  byId("understood").replaceChildren(...alike(trace.cues).map((cue) => el("span", { class: "cue" }, cue)));
-  byId("understood").hidden = trace.cues.length === 0;
+  byId("understood").replaceChildren(...alike(trace.remarks.map(remarked)).map((cue) => el("span", { class: "cue" }, cue)));
+  byId("understood").hidden = trace.remarks.length === 0;
   banner(notHere(lastAnswer));
   show(hits);
   byId("more").hidden = hits.length < (Number(byId("k").value) || stats?.k || 5) || hits.length >= Math.min(MOST, trace.left.album);

@@ -1,18 +1,24 @@
 // Each layer's milliseconds and the photos it left, as a table with bars.
 
-import { clip, el, ms } from "./draw.js";
-import { named, number, t } from "./words.js";
+import { clip, degrees, el, ms } from "./draw.js";
+import { between } from "./timeline.js";
+import { named, number, remarked, t } from "./words.js";
 
 // What each layer did, in a line. A layer that is not here is shown by its name and its time.
 function doings(trace) {
   return {
-    cube: [...trace.cues, ...trace.cube_lines].join("; ") || t("layer.cube.none"),
+    cube: [...trace.remarks.map(remarked), ...boxes(trace.cubes)].join("; ") || t("layer.cube.none"),
     kdtree: t(`layer.kdtree.${trace.cubes.length === 0 ? "all" : trace.widened ? "widened" : "some"}`),
-    refine: `${trace.refined_by}: “${clip(trace.refined, 80)}”`,
+    refine: t("pair", { name: named(`refine.${trace.refined_by}`, t("refine.rejected")), text: `“${clip(trace.refined, 80)}”` }),
     graph: t("layer.graph.did", { nodes: t("nodes", { n: trace.entities.length }), delta: number(trace.delta, 2), photos: t("photos", { n: trace.linked }) }),
-    vectors: trace.plan,
+    vectors: t("layer.vectors.did", { n: trace.left.vectors, photos: t("photos", { n: trace.left.graph }) }),
   };
 }
+
+const MOST = 4; // boxes that are told
+const boxes = (cubes) => [...cubes.slice(0, MOST).map((cube) => `${times(cube)}, ${bounds(cube)}`), ...(cubes.length > MOST ? [t("layer.cube.more", { n: cubes.length - MOST })] : [])];
+const times = ({ start, end }) => (start === null && end === null ? t("layer.cube.anytime") : between({ start, end }));
+const bounds = ({ south, west, north, east }) => (south === null ? t("layer.cube.anywhere") : t("range", { from: degrees(south, west), to: degrees(north, east) }));
 
 const leftAfter = ({ left }) => ({ cube: left.album, kdtree: left.cube, refine: left.cube, graph: left.graph, vectors: left.vectors });
 

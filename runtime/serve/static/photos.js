@@ -3,7 +3,7 @@
 import { thumbnail, whyGone } from "./api.js";
 import { clip, clock, el, partClass, partName, PARTS, percent } from "./draw.js";
 import { title, whereWhen } from "./titles.js";
-import { list, number, t } from "./words.js";
+import { list, number, remarked, t } from "./words.js";
 
 const SLIGHT = 0.05; // of a part of the score: less is not worth a word
 // Whether the memory to be shown is what the title was made of.
@@ -109,7 +109,7 @@ export function notHere({ answer, doubtful }) {
   const likely = percent(answer.presence);
   if (!answer.hits.length) return null;
   if (answer.count !== null && !doubtful) return { title: t("photos.counted", { n: answer.count }), text: t("counted") };
-  if (doubtful && answer.note) return { title: `${answer.note[0].toUpperCase()}${answer.note.slice(1)}.`, text: t("near", { percent: likely }) };
+  if (doubtful && answer.remark) return { title: `${remarked(answer.remark)}.`, text: t("near", { percent: likely }) };
   if (doubtful) return { title: t("not.here"), text: t("near", { percent: likely }) };
   if (answer.trace.widened) return { title: t("not.here.cue"), text: t("not.here.cue.why") };
   return null;

@@ -19,7 +19,7 @@ function bins(months, byYear) {
   return [...out.values()];
 }
 
-const between = (cube) => t("range", { from: cube.start === null ? t("range.start") : day(cube.start), to: cube.end === null ? t("range.end") : day(cube.end) });
+export const between = (cube) => t("range", { from: cube.start === null ? t("range.start") : day(cube.start), to: cube.end === null ? t("range.end") : day(cube.end) });
 
 export class Timeline {
   // `picked(start)`: called with the month, or the year, that was clicked.

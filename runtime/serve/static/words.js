@@ -18,5 +18,12 @@ export const list = (names) => lists.format(names);
 // A message for a line of its own: `code` is not marked as such.
 export const plain = (key) => t(key).replaceAll("`", "");
 
+// What a search remarks on. A value with words of its own ("portrait") has a message of its own.
+export function remarked({ code, ...given }) {
+  if (code === "line") return given.text;
+  const one = `remark.${code}.${given.name}`;
+  return t(words[one] ? one : `remark.${code}`, given);
+}
+
 // Of a name that the server gives: its message, or the name itself where the page has none.
 export const named = (key, name) => words[key] ?? name;

@@ -108,6 +108,9 @@ def test_a_mended_word_is_one_edit_away() -> None:
         ("озеро без собак и кошек", "ru", "озеро", ("собак", "кошек"), False),
         ("сколько фотографий собаки", "ru", "собаки", (), True),
         ("Сколько фотографий?", "ru", "photos", (), True),
+        ("il cane senza guinzaglio", "it", "il cane", ("guinzaglio",), False),
+        ("quantos gatos?", "pt", "gatos", (), True),
+        ("hond zonder riem", "nl", "hond", ("riem",), False),
         ("sin city", "", "sin city", (), False),
     ],
 )
@@ -116,3 +119,46 @@ def test_what_is_left_out_and_counted_is_read_in_other_languages(
 ) -> None:
     question = read(text, language=language)
     assert (question.query, question.without, question.counts) == (query, without, counts)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "soon"),
+    [
+        ("Kuchen nach der Hochzeit", "de", "Kuchen in the week after the Hochzeit"),
+        ("Fotos nach unserer Hochzeit", "de", "photos in the week after the Hochzeit"),
+        ("le gâteau après le mariage", "fr", "le gâteau in the week after the le mariage"),
+        ("avant l'anniversaire", "fr", "photos in the week before the l'anniversaire"),
+        ("fotos antes de la boda", "es", "photos in the week before the la boda"),
+        ("торт после свадьбы", "ru", "торт in the week after the свадьбы"),
+        ("la torta dopo il matrimonio", "it", "la torta in the week after the il matrimonio"),
+        ("bolo depois do casamento", "pt", "bolo in the week after the casamento"),
+        ("taart na de bruiloft", "nl", "taart in the week after the bruiloft"),
+        # The way to a place, in front of a house, what a street looks like after the rain.
+        ("Reise nach Paris", "de", ""),
+        ("Oma vor dem Haus", "de", ""),
+        ("la rue après la pluie", "fr", ""),
+        ("улица после дождя", "ru", ""),
+        ("después de la boda", "", ""),
+    ],
+)
+def test_a_week_around_an_event_is_read_in_other_languages(text: str, language: str, soon: str) -> None:
+    assert read(text, language=language).soon == soon
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "query"),
+    [
+        ("Meine Lieblingsfotos vom Strand", "de", "photos vom Strand"),
+        ("mes photos préférées de la plage", "fr", "mes photos de la plage"),
+        ("mes favoris", "fr", "photos"),
+        ("fotos favoritas de la playa", "es", "de la playa"),
+        ("избранные фото моря", "ru", "моря"),
+        ("foto preferite del mare", "it", "del mare"),
+        ("minhas favoritas da praia", "pt", "photos da praia"),
+        ("mijn favorieten met hond", "nl", "photos met hond"),
+    ],
+)
+def test_favourites_are_read_in_other_languages(text: str, language: str, query: str) -> None:
+    question = read(text, language=language)
+    assert (question.favourites, question.query) == (True, query)
+    assert not read(text, language=language, has_favourites=False).favourites

@@ -23,7 +23,7 @@ def _roles(language: str) -> dict[str, list[str]]:
     return roles
 
 
-@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "ru"])
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "it", "nl", "pt", "ru"])
 def test_each_role_lists_its_words_once_and_sorted(language: str) -> None:
     for name, lines in _roles(language).items():
         listed = [line.partition(" = ")[0] for line in lines]
@@ -46,7 +46,7 @@ def test_words_are_written_as_they_were(text: str) -> None:
     assert text_of(words_of(text)).rstrip("!") == text.rstrip("!")
 
 
-@pytest.mark.parametrize("language", ["de", "es", "fr", "ru"])
+@pytest.mark.parametrize("language", ["de", "es", "fr", "it", "nl", "pt", "ru"])
 def test_words_of_another_language_say_words_of_the_english_vocabulary(language: str) -> None:
     roles = _roles(language)
     assert roles.keys() <= {"phrase", "spelling"}

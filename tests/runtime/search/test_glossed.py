@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 from gamer.export.glosses.writing import Spelling, encoded
+from gamer.runtime.agent.calls import Search
+from gamer.runtime.agent.rules import RulesMind
+from gamer.runtime.agent.spans import SpanReader
+from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.glosses.reading import Reader
 from gamer.runtime.glosses.table import GlossTable
 from gamer.runtime.search.engine import Engine
@@ -105,3 +109,27 @@ def test_a_part_of_a_query_is_read_in_the_language_of_the_whole(engine: Engine, 
     assert engine.language_of("Motorrad ohne Leine") == "de"
     assert not engine.is_glossed("Motorrad") and engine.is_glossed("Motorrad", "de")
     assert engine.search("Motorrad ohne Leine", 1, options=AS_ASKED).trace.refined == "motorcycle"
+
+
+def test_a_week_after_an_event_is_found_by_the_events_glosses(tmp_path: Path) -> None:
+    words = {"хлеб": {"bread": 1.0}, "свадьбы": {"marriage": 1.0, "wedding": 0.6}, "после": {"after": 1.0}}
+    (tmp_path / "t.bin").write_bytes(encoded(Spelling("ru"), words, {word: [word] for word in words}))
+    rows = (
+        {"id": "wedding", "taken_at": "2024-06-01T12:00:00", "memories": note("the wedding of Anna")},
+        {"id": "then", "taken_at": "2024-06-03T12:00:00", "memories": note("bread at the market")},
+        {"id": "later", "taken_at": "2025-01-03T12:00:00", "memories": note("bread at the market")},
+    )
+    with engine_of(tmp_path, rows) as engine:
+        engine.glosses.reader = Reader([GlossTable(tmp_path / "t.bin")], {"the": 0, "photos": 1})
+        answer = engine.search("хлеб после свадьбы", 1, options=AS_ASKED)
+        assert _first(engine, "хлеб после свадьбы", AS_ASKED) == "then"
+        assert answer.trace.refined == "bread"
+        (cube,) = answer.trace.cubes
+        assert cube.start is not None and cube.end is not None
+        assert 0 < cube.end - cube.start < 9 * 86_400_000
+
+
+def test_a_question_in_steps_is_read_in_its_language(engine: Engine) -> None:
+    toolbox = Toolbox(engine)
+    first = next(RulesMind(toolbox, SpanReader(engine, None)).solve("собака без сыра", "set"))
+    assert isinstance(first.call, Search) and first.call.text == "собака"

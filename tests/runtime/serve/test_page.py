@@ -393,7 +393,7 @@ def test_what_is_said_of_many_years_is_one_chip_and_tall_pictures_are_shown_whol
 ) -> None:
     page.open(served + "/?q=moon+at+Christmas&now=2026-11-21", SHOWN)
     chips = page.ask("[...document.querySelectorAll('.cue')].map((chip) => chip.textContent)")
-    assert len(chips) == 1 and re.fullmatch(r"time 'at Christmas' × \d", chips[0])
+    assert len(chips) == 1 and re.fullmatch(r"time: “at Christmas” × \d", chips[0])
     fits = page.ask("""(() => {
         const image = document.querySelector(".card img"), fit = () => getComputedStyle(image).objectFit;
         const before = fit();

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_args
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -16,11 +15,13 @@ from starlette.testclient import TestClient
 from gamer.bench.chrome import Page
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
 from gamer.index.fields import FIELDS
+from gamer.runtime.questions.words import sections
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.remarks import ENGLISH
 from gamer.runtime.serve import words
 from gamer.runtime.serve.app import STATIC
 from gamer.runtime.serve.overview import examples
-from gamer.runtime.serve.words import LANGUAGES, Language, Messages, chosen, messages
+from gamer.runtime.serve.words import LANGUAGES, Language, Messages, catalogue, chosen, messages
 from tests.paths import ROOT
 
 FOLDER = ROOT / "runtime" / "serve"
@@ -46,7 +47,7 @@ def test_each_language_has_a_file_and_its_keys_are_in_order() -> None:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_language_has_every_message_with_the_same_places(language: Language) -> None:
-    english, other = messages("en"), messages(language)
+    english, other = catalogue("en"), catalogue(language)
     assert english.keys() == other.keys()
     for key, message in english.items():
         assert isinstance(message, dict) is isinstance(other[key], dict), key
@@ -68,32 +69,6 @@ def test_the_fields_of_a_photo_have_names_and_values_in_every_language() -> None
         for language in OTHERS:
             for part in ("", ".told", *(f".{choice}" for choice in field.choices)):
                 assert f"field.{field.name}{part}" in messages(language)
-
-
-ANDROID = ROOT / "android_demo" / "app" / "src" / "main" / "res"
-IOS = ROOT / "ios_demo" / "App"
-# The same English words, for something else: a tab's title, and what is known of one photo.
-OTHERWISE = {"Search", "Memory"}
-
-
-def android(language: str) -> dict[str, str]:
-    tree = ElementTree.parse(ANDROID / f"values{language}" / "strings.xml")
-    return {entry.attrib["name"]: (entry.text or "").replace("\\'", "'") for entry in tree.getroot()}
-
-
-@pytest.mark.parametrize("language", ["de", "es"])
-def test_what_the_page_and_the_apps_both_say_is_said_alike(language: Language) -> None:
-    source, translated = android(""), android(f"-{language}")
-    apps = {text: translated[name] for name, text in source.items()}
-    lines = (IOS / f"{language}.lproj" / "Localizable.strings").read_text("utf-8").splitlines()
-    pairs = [re.fullmatch(r'"(.+)" = "(.+)";', line) for line in lines]
-    apps |= {pair[1]: pair[2] for pair in pairs if pair}
-    english, other = messages("en"), messages(language)
-    shared = {key for key, text in english.items() if isinstance(text, str) and text in apps}
-    shared = {key for key in shared if english[key] not in OTHERWISE}
-    assert len(shared) >= 3
-    for key in shared:
-        assert other[key] == apps[str(english[key])], key
 
 
 # What stands in the page as it is: a name, and what is printed on keys.
@@ -127,6 +102,16 @@ def scripts() -> Iterator[tuple[str, str]]:
     for name in STATIC:
         if name.endswith(".js") and "/" not in name:
             yield name, re.sub(r"(?m)^\s*//.*$|\s// .*$", "", (FOLDER / "static" / name).read_text("utf-8"))
+
+
+def test_the_page_has_words_for_all_that_a_search_remarks_on() -> None:
+    """One message a code, or one for each value that a code can have; a line is said alike everywhere."""
+    said = {key.removeprefix("remark.") for key in messages("en") if key.startswith("remark.")}
+    codes = ENGLISH.keys() - {"line"}
+    assert {code for code in codes if not any(f"{key}.".startswith(f"{code}.") for key in said)} == set()
+    assert all(any(f"{key}.".startswith(f"{code}.") for code in codes) for key in said)
+    facts = set(sections(ROOT / "runtime" / "questions" / "en.txt")["fact"].values())
+    assert {f"facet.fact.{fact}" for fact in facts} <= said
 
 
 def test_the_scripts_have_no_sentences_of_their_own() -> None:
@@ -189,9 +174,9 @@ def test_a_message_cannot_end_the_block_that_it_is_in(monkeypatch: pytest.Monkey
     assert "</script><b>" not in text and "&lt;/script&gt;&lt;b&gt;" in text
 
 
-# What the album or the server says, whatever the language: names, memories, cues, what layers did.
+# What the album says, whatever the language: names, memories.
 DATA = (
-    "#jump, [data-row], .cue, .city, .marker, .node, .layers small, #heading, .chip, .thought, .steps .did, "
+    "#jump, [data-row], .city, .marker, .node, #heading, .chip, .thought, .steps .did, "
     "#cells, #query, .year, #rail-said, #language, kbd, .brand, blockquote, dd, .tick, #sentence, #albums, "
     "#viewer-title, script, noscript, style"
 )
