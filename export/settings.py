@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from .capabilities import writer
 from .checkpoints import catalogue
 from .errors import ExportError
 from .recipe import (
@@ -28,7 +29,7 @@ from .recipe import (
 
 JOBS = min(2, os.cpu_count() or 1)  # workers of an export, unless it is told otherwise
 
-GROUP_SIZES = (16, 32, 64, 128, 256)
+GROUP_SIZES = writer("onnx").blocks  # the others have some of them
 ONNX_FORMATS = ("onnx", "ort")
 DEPLOYMENT_TARGETS = ("iOS17", "iOS18")
 COREML_CACHES = ("tensors", "state")

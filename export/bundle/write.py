@@ -401,6 +401,7 @@ def run_task(task: Task) -> ExportedArtifact:
     from ..components import components
     from ..onnx import to_ort
     from ..parity import golden, measure
+    from ..placement.assigned import placement
     from ..quantize import calibration
     from . import peak_memory
 
@@ -448,6 +449,7 @@ def run_task(task: Task) -> ExportedArtifact:
             )
             reference = components.build(settings, task.role, "fp32")
             parity = measure.measure(settings, reference, draft, aside, threshold)
+            placed = placement(draft, aside)
             golden.write(settings, reference, Path(task.folder) / "fixtures")
             if path.is_dir():
                 shutil.rmtree(path)
@@ -459,7 +461,7 @@ def run_task(task: Task) -> ExportedArtifact:
             )
     cost = round(time.perf_counter() - begin, 2), peak_memory.peak()
     exported = ExportedArtifact(
-        replace(draft, parity=parity, export_seconds=cost[0], export_peak_bytes=cost[1]),
+        replace(draft, parity=parity, export_seconds=cost[0], export_peak_bytes=cost[1], placement=placed),
         component,
     )
     _record(task).write_text(json.dumps(asdict(exported)))

@@ -27,6 +27,7 @@ import torch
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 
+from ..capabilities import writer
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
 from ..quantize.palette import palette
@@ -200,7 +201,7 @@ PASSES: dict[str, tuple[str, Callable[[int], Any]]] = {
     "pal6": ("compression::palettize_weights", lambda group: _palette_config(6)),
     "pal4": ("compression::palettize_weights", lambda group: _palette_config(4)),
 }
-QUANTS = ("fp32", "fp16", *PASSES)
+QUANTS = writer("coreml").quants
 
 
 def _pipeline(policy: QuantizationPolicy, parameters: dict[str, str]) -> Any:

@@ -24,6 +24,7 @@ from torch import nn
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 
+from ..capabilities import writer
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
 from ..quantize.calibration import convolves, in_fp32
@@ -151,7 +152,9 @@ def quantize_linear(linear: nn.Linear, name: str, quant: str, group: int) -> Non
     from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
     from torchao.quantization.granularity import PerAxis, PerGroup
 
-    if quant == "8da4w" and (group % 32 or linear.in_features % group):
+    if quant == "8da4w" and (
+        group not in writer("executorch", "xnnpack").blocks or linear.in_features % group
+    ):
         raise ExportError(
             f"{name}: {linear.in_features} columns in groups of {group}: a multiple of 32 that divides them "
             "is wanted"
@@ -254,11 +257,7 @@ def _vulkan(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[A
 
 Backend = Callable[[nn.Module, str, TargetOptions], contextlib.AbstractContextManager[Any]]
 BACKENDS: dict[str, Backend] = {"xnnpack": _xnnpack, "coreml": _coreml, "vulkan": _vulkan}
-QUANTS = {
-    "xnnpack": ("fp32", "int8", "8da4w"),
-    "coreml": ("fp32", "fp16", "int8", "int4", "pal6", "pal4"),
-    "vulkan": ("fp32", "fp16", "8da4w"),
-}
+QUANTS = {backend: writer("executorch", backend).quants for backend in BACKENDS}
 
 
 def _fixed(specs: tuple[TensorSpec, ...], example: tuple[torch.Tensor, ...]) -> tuple[TensorSpec, ...]:

@@ -26,16 +26,17 @@ from torch import Tensor
 from gamer.index.records import FloatArray
 from gamer.runtime.bundle.manifest import TensorSpec
 
+from ..capabilities import writer
 from ..errors import ExportError
 from ..quantize.block_codes import Blocks4, affine_blocks, nearest_blocks, pack_nibbles, quantize_blocks
 from ..quantize.quantization_policy import group_for, override_for, split
 
 MS = "com.microsoft"
-QUANTS = ("fp32", "fp16", "int8", "int4")
+QUANTS = writer("onnx").quants
 # In this opset LayerNormalization, Gelu and an antialiased Resize are single operators. Torch's tracing
 # exporter writes no higher opset.
 OPSET = 20
-GROUPS = (16, 32, 64, 128, 256)
+GROUPS = writer("onnx").blocks
 MAX_EMBEDDED_BYTES = 1_500_000_000  # larger weights lie beside the graph; protobuf's limit is 2 GiB
 INLINE = 1024  # bytes up to which a tensor is stored in the graph instead of the data file
 CHUNK = 1 << 24  # weights quantized at a time

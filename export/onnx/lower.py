@@ -20,12 +20,13 @@ from torch import Tensor
 
 from gamer.index.records import FloatArray
 
+from ..capabilities import writer
 from ..errors import ExportError
 from ..quantize.block_codes import nearest_blocks, pack_nibbles, quantize_blocks
 from ..quantize.quantization_policy import QuantizationPolicy
 from .graph import MS, GraphWriter
 
-QUANTS = ("fp32", "fp16", "int8", "int4")
+QUANTS = writer("onnx").quants
 ROWS = 1024  # rows of a matrix that are quantized at a time
 
 
