@@ -402,7 +402,7 @@ def run_task(task: Task) -> ExportedArtifact:
     from ..onnx import to_ort
     from ..parity import golden, measure
     from ..placement.assigned import placement
-    from ..quantize import calibration
+    from ..quantize import calibrated, calibration
     from . import peak_memory
 
     torch.set_num_threads(1)
@@ -422,13 +422,17 @@ def run_task(task: Task) -> ExportedArtifact:
     samples = calibration.samples(settings, item, task.target, task.quant)
     try:
         with room.needed(folder):
+            options = replace(
+                target_options(settings, components.preprocessing(settings), task.role, task.target),
+                given=calibrated.codes(settings, item, task.target, task.quant),
+            )
             arguments = (
                 item,
                 task.quant,
                 components.language(settings),
                 samples,
                 aside,
-                target_options(settings, components.preprocessing(settings), task.role, task.target),
+                options,
             )
             inputs, outputs = writer.write(*arguments)
             del arguments

@@ -69,7 +69,7 @@ def write(
             program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
         model = convert(
             program,
-            QuantizationPolicy("Core ML", QUANTS, quant, options.keep, options.group),
+            QuantizationPolicy("Core ML", QUANTS, quant, options.keep, options.group, options.given),
             options,
             inputs,
             outputs,
@@ -99,7 +99,7 @@ def convert(
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
 
-    with warnings.catch_warnings(), torch.no_grad():
+    with warnings.catch_warnings(), torch.no_grad(), block_weights.using(policy.given.values()):
         warnings.simplefilter("ignore")
         return ct.convert(
             _without_aliases(program),

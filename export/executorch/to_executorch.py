@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -27,6 +28,7 @@ from gamer.runtime.bundle.manifest import Language, TensorSpec
 from ..capabilities import writer
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
+from ..quantize.block_codes import Blocks4
 from ..quantize.calibration import convolves, in_fp32
 from ..quantize.fp16_emulation import Rounded, in_half
 from ..quantize.quantization_policy import QuantizationPolicy
@@ -139,6 +141,8 @@ def quantized(
     for name, linear in module.named_modules():
         if isinstance(linear, nn.Linear) and (chosen := policy.of(f"{name}.weight")) in ("int8", "8da4w"):
             quantize_linear(linear, name, chosen, policy.group_of(f"{name}.weight"))
+            if (given := options.given.get(f"{name}.weight")) is not None:
+                _take(linear, given)
     return module
 
 
@@ -163,6 +167,13 @@ def quantize_linear(linear: nn.Linear, name: str, quant: str, group: int) -> Non
     quantize_(
         linear, Int8DynamicActivationIntxWeightConfig(weight_dtype=dtype, weight_granularity=granularity)
     )
+
+
+def _take(linear: Any, given: Blocks4) -> None:
+    """Replaces the codes of a matrix in 8da4w, which are signed, and its scales."""
+    codes = given.codes.reshape(len(given.codes), -1).astype(np.int8) - 8
+    linear.weight.qdata.copy_(torch.from_numpy(codes))
+    linear.weight.scale.copy_(torch.from_numpy(given.scales))
 
 
 def _static_int8(item: ExportModule, samples: list[tuple[NDArray[Any], ...]]) -> nn.Module:
@@ -237,7 +248,7 @@ def _coreml(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[A
     from ..coreml.to_coreml import QUANTS as SCHEMES
     from ..coreml.to_coreml import convert
 
-    policy = QuantizationPolicy("Core ML", SCHEMES, quant, options.keep, options.group)
+    policy = QuantizationPolicy("Core ML", SCHEMES, quant, options.keep, options.group, options.given)
     original = CoreMLBackend._convert_to_mlmodel
     CoreMLBackend._convert_to_mlmodel = staticmethod(
         lambda program, specs, skip_model_load=True: convert(program, policy, options)
