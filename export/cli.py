@@ -36,7 +36,7 @@ from .errors import ExportError
 from .glosses.sources import found, parse_dictionaries, parse_languages
 from .graphs.files import WHY
 from .planning import devices, phone_memory
-from .recipe import QUANTS, RECIPES, ROLES, TARGETS
+from .recipe import CALIBRATED, QUANTS, RECIPES, ROLES, TARGETS
 from .settings import (
     COREML_CACHES,
     DEPLOYMENT_TARGETS,
@@ -203,10 +203,10 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 )
 @click.option(
     "--quant",
-    type=click.Choice(("none", *QUANTS)),
+    type=click.Choice(("none", *QUANTS, CALIBRATED)),
     default="int8",
     show_default=True,
-    help="none: fp32.",
+    help="none: fp32; gptq: int4, calibrated on text.",
 )
 @click.option(
     "--dtype", hidden=True, expose_value=False, type=click.Choice(("fp32", "fp16")), callback=_old_dtype

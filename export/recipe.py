@@ -30,6 +30,7 @@ ROLES = (
 )
 TARGETS = ("onnx", "executorch", "coreml")
 QUANTS = ("fp32", "fp16", "int8", "int4", "pal6", "pal4")
+CALIBRATED = "gptq"  # asked for, it is int4 whose codes are chosen by what a matrix's inputs are
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ THRESHOLDS: dict[str, dict[str, Threshold]] = {
 LLM_ROLES = ("llm_decoder", "llm_encoder")
 _DPE = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2", "dpe_query")
 _IN_INT8 = {"llm_embed": "int8", "text_tower": "int8"}
+_IN_CALIBRATED = {"text_tower": "int4", "llm_decoder": "int4", "*": "int8"}
 # Replacements: target or ExecuTorch backend → requested quantization → role ("*": every other) → quantization
 # used. The manifest names the quantization of each artifact.
 _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
@@ -96,6 +98,7 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
         "int4": _IN_INT8,
         "pal6": {"*": "int8"},
         "pal4": _IN_INT8 | {"*": "int4"},
+        CALIBRATED: _IN_CALIBRATED,
     },
     # XNNPACK computes with fp32 or int8 activations; it has 4-bit weights for a decoder's matrix products
     # only.
@@ -104,12 +107,13 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
         "int4": {"llm_decoder": "8da4w", "llm_encoder": "8da4w", "*": "int8"},
         "pal6": {"*": "int8"},
         "pal4": {"llm_decoder": "8da4w", "llm_encoder": "8da4w", "*": "int8"},
+        CALIBRATED: {"llm_decoder": "8da4w", "*": "int8"},
     },
-    "coreml": {"int4": _IN_INT8, "pal4": _IN_INT8},
+    "coreml": {"int4": _IN_INT8, "pal4": _IN_INT8, CALIBRATED: _IN_CALIBRATED},
     # ExecuTorch's Vulkan backend has fp16, whose range is too narrow for a language model's norms, and 4-bit
     # weights for matrix products.
     "vulkan": {key: dict.fromkeys(LLM_ROLES, "fp32") | {"*": "fp16"} for key in ("fp16", "int8", "pal6")}
-    | {key: dict.fromkeys(LLM_ROLES, "8da4w") | {"*": "fp16"} for key in ("int4", "pal4")},
+    | {key: dict.fromkeys(LLM_ROLES, "8da4w") | {"*": "fp16"} for key in ("int4", "pal4", CALIBRATED)},
 }
 
 

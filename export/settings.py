@@ -10,9 +10,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from .capabilities import writer
 from .checkpoints import catalogue
 from .errors import ExportError
 from .recipe import (
+    CALIBRATED,
     LLM_ROLES,
     NO_RULES,
     PACKAGED,
@@ -28,7 +30,7 @@ from .recipe import (
 
 JOBS = min(2, os.cpu_count() or 1)  # workers of an export, unless it is told otherwise
 
-GROUP_SIZES = (16, 32, 64, 128, 256)
+GROUP_SIZES = writer("onnx").blocks  # the others have some of them
 ONNX_FORMATS = ("onnx", "ort")
 DEPLOYMENT_TARGETS = ("iOS17", "iOS18")
 COREML_CACHES = ("tensors", "state")
@@ -78,8 +80,10 @@ class Settings:
         chosen = recipe(self.recipe)
         if self.parts:
             chosen.only(self.parts)
-        if self.quant not in QUANTS:
-            raise ExportError(f"unknown quantization {self.quant!r}; choose one of: {', '.join(QUANTS)}")
+        if self.quant not in (*QUANTS, CALIBRATED):
+            raise ExportError(
+                f"unknown quantization {self.quant!r}; choose one of: {', '.join((*QUANTS, CALIBRATED))}"
+            )
         for part, _ in self.sources:
             if part not in chosen.parts():
                 raise ExportError(
@@ -165,7 +169,8 @@ class Settings:
         are taken off.
         """
         own = ((without_place(name), quant) for name, quant in self.keep if concerns(name, role, target))
-        return *own, *self.weights_rules.keep.get(self.quant, ())
+        bits = "int4" if self.quant == CALIBRATED else self.quant
+        return *own, *self.weights_rules.keep.get(bits, ())
 
     def threshold(self, quant: str, role: str) -> Threshold:
         """The parity that `role` must reach in `quant`: the user's, else that of weights, recipe or `quant`.

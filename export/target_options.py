@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from gamer.runtime.bundle.manifest import Preprocessing
 
+from .quantize.block_codes import Blocks4
 from .settings import Settings
 
 
@@ -17,7 +19,8 @@ class TargetOptions:
     share a scale in 4 bits. `resize`: if given, the image tower takes uint8 RGB of any size and applies this
     preprocessing in its own graph; ONNX only. `cache`: how a Core ML decoder passes its cache, "tensors" or
     "state". `opset`: the ONNX operator set. `ios`: the oldest system that Core ML programs run on. `backend`:
-    the ExecuTorch backend.
+    the ExecuTorch backend. `given`: codes of matrices, by their path in the module, which the writer takes
+    instead of its own (quantize/calibrated.py).
     """
 
     keep: tuple[tuple[str, str], ...] = ()
@@ -27,6 +30,7 @@ class TargetOptions:
     opset: int = 20
     ios: str = "iOS18"
     backend: str = "xnnpack"
+    given: Mapping[str, Blocks4] = field(default_factory=dict)
 
 
 DEFAULT = TargetOptions()

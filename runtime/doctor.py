@@ -16,6 +16,7 @@ from typing import Any
 
 from . import free_memory, telemetry
 from .backends import BACKENDS, processor, runs_here, split
+from .bundle.placement import Placement
 from .errors import RuntimeFailure
 from .models.models import Models
 from .versions import installed
@@ -56,7 +57,7 @@ class ComponentCheck:
     `proven`: the worst cosine of the export, measured on the kernels `proven_on`. `here`: the worst cosine of
     its golden fixtures on this machine's kernels (the manifest's value if it was measured on the same ones);
     None if nothing was run. `chosen`: the arithmetic, and `why`. `problem`: why the component cannot be used
-    here, "" if it can.
+    here, "" if it can. `placement`: where its operations ran at the export; None in older bundles.
     """
 
     role: str
@@ -68,6 +69,7 @@ class ComponentCheck:
     chosen: str
     why: str
     problem: str
+    placement: Placement | None = None
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,7 @@ def _check(models: Models, role: str) -> ComponentCheck:
         chosen=chosen,
         why=why,
         problem="",
+        placement=artifact.placement,
     )
 
 

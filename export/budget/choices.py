@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from torch import nn
 
+from ..capabilities import writer
 from ..planning import sizes
 from ..quantize.calibration import convolves
 from ..quantize.quantization_policy import FIRST, split
@@ -14,12 +15,11 @@ from ..recipe import LLM_ROLES
 from ..settings import Settings
 
 LEAST_SHARE = 0.01  # of the component's numbers, from which on a table is worth a choice
-BLOCKS = ("/16", "/32", "/64", "/128")
-_BLOCKS = tuple(f"int4{size}" for size in BLOCKS)
+BLOCKS = tuple(q.removeprefix("int4") for q in writer("onnx").searched if q.startswith("int4"))
 OF_TARGET = {
-    "onnx": (*_BLOCKS, "int8", "int8/64", "int8/128", "fp16"),
-    "executorch": ("8da4w/32", "8da4w/64", "8da4w/128", "int8", "fp32"),
-    "coreml": (*_BLOCKS, "pal4", "pal6", "int8", "fp16"),
+    "onnx": writer("onnx").searched,
+    "coreml": writer("coreml").searched,
+    "executorch": writer("executorch", "xnnpack").searched,
 }
 _LANGUAGE_ONLY = "8da4w"  # XNNPACK's 4 bits are for a language model
 _MATRIX_ONLY = ("int4", "8da4w")
@@ -89,7 +89,7 @@ def _takes(settings: Settings, role: str, target: str, part: nn.Module, quant: s
         return False
     if target == "onnx" and settings.onnx_format == "ort" and kind == "fp16":
         return False
-    if kind in ("int4", "pal4", "pal6") and target == "coreml" and settings.deployment_target != "iOS18":
+    if target == "coreml" and settings.deployment_target != "iOS18" and kind in writer(target).since_ios18:
         return False
     if quant == "int8" and target == "onnx" and role in LLM_ROLES:
         return bool(part.in_features % settings.group_size == 0)

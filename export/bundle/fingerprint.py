@@ -13,12 +13,16 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from .. import capabilities
 from ..errors import ExportError
 from ..quantize import calibration
 from ..recipe import recipe
 from ..settings import Settings
 
-DATA = tuple(Path(__file__).with_name(name) for name in ("place_names.json", "country_names.json"))
+DATA = (
+    *(Path(__file__).with_name(name) for name in ("place_names.json", "country_names.json")),
+    capabilities.FILE,
+)
 # Increased when bundles must be exported again although none of CODE changed.
 FORMAT = 1
 # Settings that decide what is in a bundle, and nothing of what is in an artifact.
@@ -47,6 +51,7 @@ CODE = (
     "gamer.export.bundle.rendering",
     "gamer.export.bundle.templates",
     "gamer.export.bundle.write",
+    "gamer.export.capabilities",
     "gamer.export.checkpoints",
     "gamer.export.components",
     "gamer.export.coreml",
@@ -55,12 +60,14 @@ CODE = (
     "gamer.export.networks",
     "gamer.export.onnx",
     "gamer.export.parity",
+    "gamer.export.placement",
     "gamer.export.quantize",
     "gamer.export.recipe",
     "gamer.export.settings",
     "gamer.export.target_options",
     "gamer.runtime.bundle.contract",
     "gamer.runtime.bundle.manifest",
+    "gamer.runtime.bundle.placement",
     "gamer.runtime.models.language.decoder",
     "gamer.runtime.models.image",
     "gamer.runtime.models.language.kv_cache",

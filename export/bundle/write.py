@@ -401,7 +401,8 @@ def run_task(task: Task) -> ExportedArtifact:
     from ..components import components
     from ..onnx import to_ort
     from ..parity import golden, measure
-    from ..quantize import calibration
+    from ..placement.assigned import placement
+    from ..quantize import calibrated, calibration
     from . import peak_memory
 
     torch.set_num_threads(1)
@@ -421,13 +422,17 @@ def run_task(task: Task) -> ExportedArtifact:
     samples = calibration.samples(settings, item, task.target, task.quant)
     try:
         with room.needed(folder):
+            options = replace(
+                target_options(settings, components.preprocessing(settings), task.role, task.target),
+                given=calibrated.codes(settings, item, task.target, task.quant),
+            )
             arguments = (
                 item,
                 task.quant,
                 components.language(settings),
                 samples,
                 aside,
-                target_options(settings, components.preprocessing(settings), task.role, task.target),
+                options,
             )
             inputs, outputs = writer.write(*arguments)
             del arguments
@@ -448,6 +453,7 @@ def run_task(task: Task) -> ExportedArtifact:
             )
             reference = components.build(settings, task.role, "fp32")
             parity = measure.measure(settings, reference, draft, aside, threshold)
+            placed = placement(draft, aside)
             golden.write(settings, reference, Path(task.folder) / "fixtures")
             if path.is_dir():
                 shutil.rmtree(path)
@@ -459,7 +465,7 @@ def run_task(task: Task) -> ExportedArtifact:
             )
     cost = round(time.perf_counter() - begin, 2), peak_memory.peak()
     exported = ExportedArtifact(
-        replace(draft, parity=parity, export_seconds=cost[0], export_peak_bytes=cost[1]),
+        replace(draft, parity=parity, export_seconds=cost[0], export_peak_bytes=cost[1], placement=placed),
         component,
     )
     _record(task).write_text(json.dumps(asdict(exported)))

@@ -27,6 +27,7 @@ import torch
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 
+from ..capabilities import writer
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
 from ..quantize.palette import palette
@@ -68,7 +69,7 @@ def write(
             program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
         model = convert(
             program,
-            QuantizationPolicy("Core ML", QUANTS, quant, options.keep, options.group),
+            QuantizationPolicy("Core ML", QUANTS, quant, options.keep, options.group, options.given),
             options,
             inputs,
             outputs,
@@ -98,7 +99,7 @@ def convert(
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
 
-    with warnings.catch_warnings(), torch.no_grad():
+    with warnings.catch_warnings(), torch.no_grad(), block_weights.using(policy.given.values()):
         warnings.simplefilter("ignore")
         return ct.convert(
             _without_aliases(program),
@@ -200,7 +201,7 @@ PASSES: dict[str, tuple[str, Callable[[int], Any]]] = {
     "pal6": ("compression::palettize_weights", lambda group: _palette_config(6)),
     "pal4": ("compression::palettize_weights", lambda group: _palette_config(4)),
 }
-QUANTS = ("fp32", "fp16", *PASSES)
+QUANTS = writer("coreml").quants
 
 
 def _pipeline(policy: QuantizationPolicy, parameters: dict[str, str]) -> Any:

@@ -32,13 +32,15 @@ class Call:
 class Program:
     """The single method of a file. `inputs`, `outputs`: value indices.
 
-    `left`: operators left to the portable kernels → the number of their calls.
+    `left`: operators left to the portable kernels → the number of their calls. `memory`: bytes of the buffers
+    that are planned for values which are no constants.
     """
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     calls: tuple[Call, ...]
     left: dict[str, int]
+    memory: int = 0
 
     @property
     def backends(self) -> tuple[str, ...]:
@@ -56,7 +58,8 @@ def read(path: Path) -> Program:
         calls = tuple(_call(program, plan, i) for i in instructions if hasattr(i, "delegate_index"))
         names = (plan.operators[i.op_index] for i in instructions if hasattr(i, "op_index"))
         left = Counter(f"{o.name}.{o.overload}" if o.overload else str(o.name) for o in names)
-        return Program(tuple(plan.inputs), tuple(plan.outputs), calls, dict(sorted(left.items())))
+        memory = sum(map(int, plan.non_const_buffer_sizes))
+        return Program(tuple(plan.inputs), tuple(plan.outputs), calls, dict(sorted(left.items())), memory)
     except OSError as error:
         raise ExportError(f"{path}: cannot be read ({error.strerror}): export again") from None
     except Exception as error:  # flatbuffers' errors have no common type

@@ -18,14 +18,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 
+from ..capabilities import writer
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
+from ..quantize.block_codes import Blocks4
 from ..quantize.calibration import convolves, in_fp32
 from ..quantize.fp16_emulation import Rounded, in_half
 from ..quantize.quantization_policy import QuantizationPolicy
@@ -138,6 +141,8 @@ def quantized(
     for name, linear in module.named_modules():
         if isinstance(linear, nn.Linear) and (chosen := policy.of(f"{name}.weight")) in ("int8", "8da4w"):
             quantize_linear(linear, name, chosen, policy.group_of(f"{name}.weight"))
+            if (given := options.given.get(f"{name}.weight")) is not None:
+                _take(linear, given)
     return module
 
 
@@ -151,7 +156,9 @@ def quantize_linear(linear: nn.Linear, name: str, quant: str, group: int) -> Non
     from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
     from torchao.quantization.granularity import PerAxis, PerGroup
 
-    if quant == "8da4w" and (group % 32 or linear.in_features % group):
+    if quant == "8da4w" and (
+        group not in writer("executorch", "xnnpack").blocks or linear.in_features % group
+    ):
         raise ExportError(
             f"{name}: {linear.in_features} columns in groups of {group}: a multiple of 32 that divides them "
             "is wanted"
@@ -160,6 +167,13 @@ def quantize_linear(linear: nn.Linear, name: str, quant: str, group: int) -> Non
     quantize_(
         linear, Int8DynamicActivationIntxWeightConfig(weight_dtype=dtype, weight_granularity=granularity)
     )
+
+
+def _take(linear: Any, given: Blocks4) -> None:
+    """Replaces the codes of a matrix in 8da4w, which are signed, and its scales."""
+    codes = given.codes.reshape(len(given.codes), -1).astype(np.int8) - 8
+    linear.weight.qdata.copy_(torch.from_numpy(codes))
+    linear.weight.scale.copy_(torch.from_numpy(given.scales))
 
 
 def _static_int8(item: ExportModule, samples: list[tuple[NDArray[Any], ...]]) -> nn.Module:
@@ -234,7 +248,7 @@ def _coreml(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[A
     from ..coreml.to_coreml import QUANTS as SCHEMES
     from ..coreml.to_coreml import convert
 
-    policy = QuantizationPolicy("Core ML", SCHEMES, quant, options.keep, options.group)
+    policy = QuantizationPolicy("Core ML", SCHEMES, quant, options.keep, options.group, options.given)
     original = CoreMLBackend._convert_to_mlmodel
     CoreMLBackend._convert_to_mlmodel = staticmethod(
         lambda program, specs, skip_model_load=True: convert(program, policy, options)
@@ -254,11 +268,7 @@ def _vulkan(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[A
 
 Backend = Callable[[nn.Module, str, TargetOptions], contextlib.AbstractContextManager[Any]]
 BACKENDS: dict[str, Backend] = {"xnnpack": _xnnpack, "coreml": _coreml, "vulkan": _vulkan}
-QUANTS = {
-    "xnnpack": ("fp32", "int8", "8da4w"),
-    "coreml": ("fp32", "fp16", "int8", "int4", "pal6", "pal4"),
-    "vulkan": ("fp32", "fp16", "8da4w"),
-}
+QUANTS = {backend: writer("executorch", backend).quants for backend in BACKENDS}
 
 
 def _fixed(specs: tuple[TensorSpec, ...], example: tuple[torch.Tensor, ...]) -> tuple[TensorSpec, ...]:

@@ -14,7 +14,8 @@ correction, a GGUF's own Q4_1 weights would be quantized twice (measured: top-1 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -26,16 +27,17 @@ from torch import Tensor
 from gamer.index.records import FloatArray
 from gamer.runtime.bundle.manifest import TensorSpec
 
+from ..capabilities import writer
 from ..errors import ExportError
 from ..quantize.block_codes import Blocks4, affine_blocks, nearest_blocks, pack_nibbles, quantize_blocks
 from ..quantize.quantization_policy import group_for, override_for, split
 
 MS = "com.microsoft"
-QUANTS = ("fp32", "fp16", "int8", "int4")
+QUANTS = writer("onnx").quants
 # In this opset LayerNormalization, Gelu and an antialiased Resize are single operators. Torch's tracing
 # exporter writes no higher opset.
 OPSET = 20
-GROUPS = (16, 32, 64, 128, 256)
+GROUPS = writer("onnx").blocks
 MAX_EMBEDDED_BYTES = 1_500_000_000  # larger weights lie beside the graph; protobuf's limit is 2 GiB
 INLINE = 1024  # bytes up to which a tensor is stored in the graph instead of the data file
 CHUNK = 1 << 24  # weights quantized at a time
@@ -49,13 +51,14 @@ class Scheme:
     quantization, "int4/64" with a number of its own), of which the first that matches a name applies; the
     output matrix "head" is int8 in int4 models unless a pair matches it. `opset`: the graph's opset version.
     From OPSET on, the operators used here have changed only in the types that they accept; parity runs the
-    graph that was written.
+    graph that was written. `given`: codes of matrices that have some already, by the path of their weight.
     """
 
     quant: str
     group: int = 32
     keep: tuple[tuple[str, str], ...] = ()
     opset: int = OPSET
+    given: Mapping[str, Blocks4] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         pairs = (split(quant, self.group) for _, quant in self.keep)
@@ -176,7 +179,9 @@ class GraphWriter:
 
     def _linear4(self, x: str, matrix: FloatArray, name: str, bias: Tensor | None) -> str:
         group = self.scheme.group_of(name)
-        parts = [_packed(corrected_blocks(rows, group)) for rows in _chunks(matrix)]
+        given = self.scheme.given.get(f"{name}.weight")
+        whole = [corrected(given, matrix.shape[1], group)] if given is not None else []
+        parts = [_packed(p) for p in whole or (corrected_blocks(rows, group) for rows in _chunks(matrix))]
         codes, scales, zeros = (np.concatenate(column) for column in zip(*parts, strict=True))
         x = self._with_sums(x, matrix.shape[1], group)
         return self._product(
@@ -299,8 +304,12 @@ def corrected_blocks(matrix: FloatArray, group: int) -> tuple[Blocks4, Blocks4, 
     Constants in 4 bits would account for half of the model's total error. So a second set of 4-bit constants
     holds the rounding error of the first.
     """
-    main = affine_blocks(matrix, group)
-    constants = np.zeros((len(matrix), sum_columns(matrix.shape[1], group)), np.float32)
+    return corrected(affine_blocks(matrix, group), matrix.shape[1], group)
+
+
+def corrected(main: Blocks4, width: int, group: int) -> tuple[Blocks4, Blocks4, Blocks4]:
+    """The blocks `main` of a matrix with `width` columns, and two sets of blocks of their rest."""
+    constants = np.zeros((len(main.codes), sum_columns(width, group)), np.float32)
     constants[:, : main.rest.shape[1]] = main.rest
     coarse = nearest_blocks(constants, group)
     return main, coarse, nearest_blocks(constants - coarse.dequantize(), group)

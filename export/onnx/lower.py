@@ -20,12 +20,13 @@ from torch import Tensor
 
 from gamer.index.records import FloatArray
 
+from ..capabilities import writer
 from ..errors import ExportError
 from ..quantize.block_codes import nearest_blocks, pack_nibbles, quantize_blocks
 from ..quantize.quantization_policy import QuantizationPolicy
 from .graph import MS, GraphWriter
 
-QUANTS = ("fp32", "fp16", "int8", "int4")
+QUANTS = writer("onnx").quants
 ROWS = 1024  # rows of a matrix that are quantized at a time
 
 
@@ -139,7 +140,7 @@ class Lowering:
     def _product4(self, x: str, matrix: FloatArray, name: str, out: str) -> None:
         group, (_, columns) = self.policy.group_of(name), matrix.shape
         _check_group(name, columns, group)
-        blocks = nearest_blocks(matrix, group)
+        blocks = self.policy.given.get(name) or nearest_blocks(matrix, group)
         self._n_bits(x, name, out, 4, pack_nibbles(blocks.codes), blocks.scales, columns)
         zeros = self.graph.constant(f"{name}/zeros", pack_nibbles(blocks.zeros).reshape(-1))
         self.graph.nodes[-1].input.append(zeros)

@@ -52,7 +52,10 @@ def write(
     """
     if item.role in LLM_ROLES:
         return llm_graph.write(
-            item.module, language, Scheme(quant, options.group, options.keep, options.opset), path
+            item.module,
+            language,
+            Scheme(quant, options.group, options.keep, options.opset, options.given),
+            path,
         )
     if isinstance(item.module, OnnxGraph):
         quantizing.write(item.module, quant, options.group, path)
@@ -69,7 +72,12 @@ def write(
         return item.inputs, item.outputs
     # The token table is already quantized in its module.
     policy = QuantizationPolicy(
-        "ONNX", QUANTS, "fp32" if item.role == "llm_embed" else quant, options.keep, options.group
+        "ONNX",
+        QUANTS,
+        "fp32" if item.role == "llm_embed" else quant,
+        options.keep,
+        options.group,
+        options.given,
     )
     model, tensors = _traced(item, path)
     fuse_attention(model)

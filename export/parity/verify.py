@@ -18,6 +18,7 @@ from ..checkpoints import catalogue
 from ..components import components
 from ..components.export_module import ExportModule
 from ..errors import ExportError
+from ..placement.assigned import placement
 from ..settings import Settings, from_strings
 from ..sources import recall
 from . import layers, measure
@@ -29,7 +30,9 @@ def verify(
     report: Callable[[str], None],
     sources: tuple[tuple[str, str], ...] = (),
 ) -> mf.Manifest:
-    """The manifest with newly measured parity. `report` is called with a line after each artifact.
+    """The manifest with newly measured parity, and where the operations are here.
+
+    `report` is called with a line after each artifact.
 
     Raises ExportError for weights of another size than the bundle's, and for the first artifact below its
     threshold.
@@ -39,7 +42,8 @@ def verify(
     for artifact in manifest.artifacts:
         with _fitting(artifact, manifest.component(artifact.role)) as made_from:
             parity = _measured(bundle, settings, artifact, _reference(settings, made_from))
-        artifacts.append(replace(artifact, parity=parity))
+        placed = placement(artifact, mf.inside(bundle, artifact.path))
+        artifacts.append(replace(artifact, parity=parity, placement=placed))
         report(f"{artifact.role} for {artifact.target}")
     return replace(manifest, artifacts=tuple(artifacts))
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from gamer.runtime.telemetry import load_onnxruntime
 
+from ..capabilities import writer
 from ..components import components
 from ..errors import ExportError
 from ..onnx.graph import OPSET
@@ -13,9 +14,6 @@ from ..quantize import calibration
 from ..recipe import LLM_ROLES
 from ..settings import Settings
 from . import from_graphs, kept, replaced, vocabularies
-
-# Core ML has blocks, and a palette for each group of channels, since iOS 18.
-IOS18_QUANTS = ("int4", "pal6", "pal4")
 
 
 def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
@@ -109,7 +107,7 @@ def _before_ios18(settings: Settings) -> None:
         )
     for role in components.roles(settings):
         quant = settings.quant_of(role, "coreml")
-        if quant in IOS18_QUANTS:
+        if quant in writer("coreml").since_ios18:
             raise ExportError(
                 f"{role} for Core ML: {quant} needs iOS18: choose int8 or --quant none, or leave out "
                 "--deployment-target"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..components import components
-from ..recipe import LLM_ROLES
+from ..recipe import CALIBRATED, LLM_ROLES
 from ..settings import Settings
 
 # 4 bits by another name, which --quant int4 means on that target.
-_SAME = {("int4", "8da4w"), ("pal4", "8da4w")}
+_SAME = {("int4", "8da4w"), ("pal4", "8da4w"), (CALIBRATED, "int4"), (CALIBRATED, "8da4w")}
 
 
 def lines(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
@@ -29,6 +29,8 @@ def _why(settings: Settings, role: str, target: str, used: str) -> str:
     rules = settings.weights_rules
     if role in rules.instead.get(target, {}).get(settings.quant, {}):
         return rules.why
+    if settings.quant == CALIBRATED and target != "executorch":
+        return "text encoders and decoders are calibrated"
     if target == "executorch" and settings.executorch_backend != "xnnpack":
         return f"its {settings.executorch_backend} backend computes no closer"
     if target == "executorch":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ..errors import ExportError
+from .block_codes import Blocks4
 
 # The first product of a tower is not quantized: its input is raw pixel contrast, and it has 1/400 of the
 # weights.
@@ -36,7 +38,8 @@ class QuantizationPolicy:
 
     `has`: the quantizations that the target supports. `quant`: the component's. `keep`: (part of a tensor's
     name, quantization) pairs that override it, such as "int8" or "int4/64". `group`: weights that share a
-    scale in 4 bits where the pair says no other number.
+    scale in 4 bits where the pair says no other number. `given`: codes of matrices that have some already, by
+    their names.
     """
 
     target: str
@@ -44,6 +47,7 @@ class QuantizationPolicy:
     quant: str
     keep: tuple[tuple[str, str], ...] = ()
     group: int = 32
+    given: Mapping[str, Blocks4] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for quant in (self.quant, *(split(q, self.group)[0] for _, q in self.keep)):

@@ -21,6 +21,7 @@ from gamer.index.json_checked import Between, Items, JsonError, Text, parse, rea
 from .. import defaults
 from ..errors import BundleError
 from .contract import Contract
+from .placement import Placement
 
 SCHEMA_VERSION = 3
 # In 1 not every component has fixtures, and parity does not name the kernels; in 2 artifacts lack contracts.
@@ -83,7 +84,8 @@ class Artifact:
     """One component exported for one target: a file, or a directory (.mlpackage, ONNX with external weights).
 
     `export_seconds`, `export_peak_bytes`: time and peak memory of exporting it and measuring its parity; 0
-    bytes if the memory was not measured. `contract`: what a caller must do; None in older bundles.
+    bytes if the memory was not measured. `contract`: what a caller must do; `placement`: where its operations
+    ran; None in older bundles.
     """
 
     role: str
@@ -98,6 +100,7 @@ class Artifact:
     export_seconds: float
     export_peak_bytes: int = 0
     contract: Contract | None = None
+    placement: Placement | None = None
 
 
 @dataclass(frozen=True)
@@ -402,8 +405,9 @@ def to_json(manifest: Manifest) -> str:
         for name in ("executed_by", "kernels", "outputs"):
             if not artifact["parity"][name]:
                 del artifact["parity"][name]
-        if not artifact["export_peak_bytes"]:
-            del artifact["export_peak_bytes"]
+        for name in ("export_peak_bytes", "placement"):
+            if not artifact[name]:
+                del artifact[name]
         _without_defaults(artifact)
     return json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from ..bundle.placement import Placement
 from ..doctor import Report, backends_here, examine
 from .console import one_line
 from .options import PATH, backend_option, json_option, threads_option
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @click.command()
@@ -93,6 +100,52 @@ def _print(report: Report) -> None:
         + ("; ".join(kernels) or "kernels that it does not name")
         + "."
     )
+    if placed := [(c.role, c.placement) for c in report.components if c.placement is not None]:
+        console.print(_placements(placed))
+        for line in _splits([p for _, p in placed]):
+            console.print(line)
+
+
+def _placements(placed: Sequence[tuple[str, Placement]]) -> Table:
+    """Where the operations of each component ran, and how many other engines are predicted to take."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    engines = list(dict.fromkeys(p.engine for _, placement in placed for p in placement.predictions))
+    title = f"Operations as {placed[0][1].by} assigned them at the export" + (
+        "; predicted, not run: " + ", ".join(engines) if engines else ""
+    )
+    table = Table(title=title, box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0), title_justify="left")
+    for name in ("component", "ran on", *engines):
+        table.add_column(name, overflow="fold", no_wrap=name == "component")
+    for role, placement in placed:
+        cells = {p.engine: p.summary() for p in placement.predictions}
+        pieces = f" ({placement.delegates} delegates)" if placement.delegates else ""
+        table.add_row(role, placement.summary() + pieces, *(cells.get(name, "") for name in engines))
+    return table
+
+
+def _splits(placements: Sequence[Placement]) -> Iterator[str]:
+    """What the predictions are from, what splits the graphs most, and what to change."""
+    predictions = [p for placement in placements for p in placement.predictions]
+    if not predictions:
+        return
+    fixed = ", ".join(dict.fromkeys(name for p in predictions for name in p.fixed))
+    star = f" * once {fixed} have fixed sizes: as the graphs are, the engine takes nothing." if fixed else ""
+    yield f"Predicted: operations of those in the file, in so many pieces.{star}"
+    for engine in dict.fromkeys(p.engine for p in predictions):
+        own = [p for p in predictions if p.engine == engine]
+        counts, change = Counter[str](), dict[str, str]()
+        for left in (left for p in own for left in p.left):
+            counts[left.operator] += left.count
+            change[left.operator] = left.change
+        left_text = ", ".join(f"{n} {operator}" for operator, n in counts.most_common(4)) or "nothing"
+        ways = dict.fromkeys(change[o] for o, _ in counts.most_common(4) if change[o])
+        yield (
+            f"{engine} leaves {left_text}"
+            + (f" ({'; '.join(ways)})" if ways else "")
+            + f". By {own[0].source}."
+        )
 
 
 def _pictures(report: Report) -> str:

@@ -68,10 +68,11 @@ object ManifestJson {
     }
 
     private fun artifact(raw: Any?, at: String): Artifact {
-        val f = Fields(raw, at, listOf("role", "target", "quant", "path", "bytes", "sha256", "inputs", "outputs", "parity", "export_seconds"), listOf("export_peak_bytes", "contract"))
+        val f = Fields(raw, at, listOf("role", "target", "quant", "path", "bytes", "sha256", "inputs", "outputs", "parity", "export_seconds"), listOf("export_peak_bytes", "contract", "placement"))
         f.real("export_seconds")
         if (f.has("export_peak_bytes")) f.long("export_peak_bytes")
         if (f.has("contract") && f.any("contract") != null) contract(f.any("contract"), f.at("contract"))
+        if (f.has("placement") && f.any("placement") != null) placement(f.any("placement"), f.at("placement"))
         return Artifact(
             f.text("role"), f.text("target"), f.text("quant"), f.text("path"), f.long("bytes"), f.text("sha256"), f.list("inputs", ::tensor),
             f.list("outputs", ::tensor), parity(f.any("parity"), f.at("parity")),
@@ -99,6 +100,32 @@ object ManifestJson {
         for (name in listOf("steps", "output", "want")) g.text(name)
         if (g.has("texts")) g.text("texts")
         g.real("cosine")
+    }
+
+    /** Checks where an artifact's operations ran, which is for people: nothing is stored. */
+    private fun placement(raw: Any?, at: String) {
+        val f = Fields(raw, at, listOf("by", "operations"), listOf("predictions", "delegates", "memory"))
+        f.text("by")
+        for (name in listOf("delegates", "memory")) if (f.has(name)) f.long(name)
+        f.list("operations") { operation, where ->
+            val o = Fields(operation, where, listOf("where", "kernel", "operator", "count"))
+            for (name in listOf("where", "kernel", "operator")) o.text(name)
+            o.long("count")
+        }
+        if (f.has("predictions")) f.list("predictions", ::prediction)
+    }
+
+    private fun prediction(raw: Any?, at: String) {
+        val f = Fields(raw, at, listOf("engine", "taken", "all", "partitions", "left", "source"), listOf("fixed"))
+        for (name in listOf("engine", "source")) f.text(name)
+        for (name in listOf("taken", "all", "partitions")) f.long(name)
+        f.list("left") { left, where ->
+            val l = Fields(left, where, listOf("operator", "count", "why"), listOf("change"))
+            for (name in listOf("operator", "why")) l.text(name)
+            l.long("count")
+            if (l.has("change")) l.text("change")
+        }
+        if (f.has("fixed")) f.list("fixed") { value, where -> Fields.textOf(value, where) }
     }
 
     private fun parity(raw: Any?, at: String): Parity {

@@ -80,10 +80,22 @@ extension Shape {
             Field("texts", .string, optional: true),
         ])], orNull: true), optional: true),
     ])
+    /// Where an artifact's operations ran, for people: checked, and not stored.
+    private static let placement = Shape.record("Placement", [
+        Field("by", .string),
+        Field("operations", .list(.record("Operations", [Field("where", .string), Field("kernel", .string), Field("operator", .string), Field("count", .int)]))),
+        Field("predictions", .list(.record("Prediction", [
+            Field("engine", .string), Field("taken", .int), Field("all", .int), Field("partitions", .int),
+            Field("left", .list(.record("Left", [Field("operator", .string), Field("count", .int), Field("why", .string), Field("change", .string, optional: true)]))),
+            Field("source", .string), Field("fixed", .list(.string), optional: true),
+        ])), optional: true),
+        Field("delegates", .int, optional: true), Field("memory", .int, optional: true),
+    ])
     private static let artifact = Shape.record("Artifact", [
         Field("role", .string), Field("target", .string), Field("quant", .string),
     ] + file + [Field("inputs", .list(tensor)), Field("outputs", .list(tensor)), Field("parity", parity), Field("export_seconds", .float),
-        Field("export_peak_bytes", .int, optional: true), Field("contract", .either([contract], orNull: true), optional: true)])
+        Field("export_peak_bytes", .int, optional: true), Field("contract", .either([contract], orNull: true), optional: true),
+        Field("placement", .either([placement], orNull: true), optional: true)])
     private static let component = Shape.record("Component", [
         Field("role", .string), Field("architecture", .string), Field("source", .string), Field("trained", .bool), Field("parameters", .int),
         Field("macs", .int), Field("macs_per", .string),

@@ -1,0 +1,151 @@
+"""--quant gptq: codes of a component's 4-bit matrices, from what their inputs are on a text.
+
+The text is the documentation that Python itself carries, so that nothing is downloaded and none is copied.
+Layers are taken in their order, and the inputs of each are those that the quantized layers before it give.
+The codes go to the target's writer (`given` of its options); the module gets the values that they stand for.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..components import components, fixtures
+from ..components.export_module import ExportModule
+from ..errors import ExportError
+from ..networks.decoder import DecoderStep
+from ..networks.sequence import hidden_states
+from ..recipe import CALIBRATED, LLM_ROLES, QUANTS
+from ..settings import Settings
+from .block_codes import Blocks4
+from .gptq import Grid, quantize
+from .quantization_policy import QuantizationPolicy
+
+IN_BLOCKS = ("int4", "8da4w")
+SEQUENCES, LENGTH, SENTENCES = 8, 512, 128  # of a language model; of a text encoder
+
+
+def codes(settings: Settings, item: ExportModule, target: str, quant: str) -> dict[str, Blocks4]:
+    """The codes of the matrices of `item`, by the paths of their weights; its module gets their values.
+
+    {} without --quant gptq, and for a component that is not in 4 bits. Raises ExportError for an
+    encoder-decoder, and for blocks that do not divide a matrix.
+    """
+    out = dict[str, Blocks4]()
+    if settings.quant != CALIBRATED or quant not in IN_BLOCKS:
+        return out
+    feeds = _feeds(settings, item)
+    with torch.no_grad():
+        for names in _stages(settings, item, target, quant):
+            sums = moments(item.module, names, feeds)
+            for name, size in names.items():
+                linear: Any = item.module.get_submodule(name)
+                blocks = quantize(linear.weight.detach(), sums[name], grid(item.role, target), size)
+                linear.weight = nn.Parameter(torch.from_numpy(blocks.dequantize()), requires_grad=False)
+                out[f"{name}.weight"] = blocks
+    return out
+
+
+def grid(role: str, target: str) -> Grid:
+    """The grids that a target's writer has for blocks of 4 bits."""
+    if target == "executorch":
+        return Grid("symmetric", torch.bfloat16)
+    if target == "coreml":
+        return Grid("integer", torch.float16)
+    return Grid("affine" if role in LLM_ROLES else "integer")
+
+
+def _stages(settings: Settings, item: ExportModule, target: str, quant: str) -> Iterator[dict[str, int]]:
+    """The matrices in 4 bits, with the size of their blocks, layer by layer."""
+    head = (("head", "int8"),) if item.role in LLM_ROLES else ()
+    keep = (*settings.overrides_of(item.role, target), *head)
+    policy = QuantizationPolicy(target, (*QUANTS, "8da4w"), quant, keep, settings.group_size)
+    sizes = dict[str, int]()
+    for name, part in item.module.named_modules():
+        if isinstance(part, nn.Linear) and policy.of(f"{name}.weight") in IN_BLOCKS:
+            sizes[name] = size = policy.group_of(f"{name}.weight")
+            if part.in_features % size:
+                raise ExportError(
+                    f"{name}: {part.in_features} columns must be a multiple of group size {size}: choose a "
+                    "smaller --group-size, or --keep it in int8"
+                )
+    for _, names in groupby(sizes, key=_layer):
+        yield {name: sizes[name] for name in names}
+
+
+def _layer(name: str) -> str:
+    """ "layers.3.attention.query" → "layers.3"; a matrix outside the layers is a layer of its own."""
+    match = re.match(r".*?\.\d+(?=\.)", name)
+    return match.group() if match else name
+
+
+def moments(
+    module: nn.Module, names: Iterable[str], feeds: Sequence[Callable[[], object]]
+) -> dict[str, Tensor]:
+    """name → float32 [K, K], the sum of x xᵀ over the inputs x of that matrix while `feeds` run."""
+    sums: dict[str, Tensor] = {}
+
+    def add(name: str, inputs: tuple[Tensor, ...]) -> None:
+        rows = inputs[0].reshape(-1, inputs[0].shape[-1])
+        sums[name] = sums.get(name, torch.zeros(())) + rows.T @ rows
+
+    hooks = [
+        module.get_submodule(name).register_forward_pre_hook(lambda _, x, name=name: add(name, x))
+        for name in names
+    ]
+    try:
+        for feed in feeds:
+            feed()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return sums
+
+
+def _feeds(settings: Settings, item: ExportModule) -> list[Callable[[], object]]:
+    """Calls that run the module on the text, a piece each."""
+    if item.role == "text_tower":
+        inputs = fixtures.texts(settings, item, False, sentences())
+        return [partial(item.module, *map(torch.from_numpy, x)) for x in inputs]
+    step = item.module
+    if not isinstance(step, DecoderStep):
+        raise ExportError(
+            f"{item.role}: --quant {CALIBRATED} is for text encoders and decoder-only language models: "
+            "choose int4"
+        )
+    pieces = _pieces(settings, min(LENGTH, step.shape.positions or LENGTH))
+    return [partial(hidden_states, step, x, torch.tensor([x.shape[1]])) for x in pieces]
+
+
+def _pieces(settings: Settings, length: int) -> list[Tensor]:
+    """float32 [1, length, H] each: evenly spaced pieces of the text as the decoder's embeddings."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_str(components.llm_tokenizer(settings)[0])
+    ids = np.array(tokenizer.encode(text()).ids)
+    table = components.build(settings, "llm_embed", "fp32").module.get_buffer("rows")
+    begins = np.linspace(0, max(0, len(ids) - length), SEQUENCES).astype(int)
+    return [table[torch.from_numpy(ids[at : at + length])][None].float() for at in begins]
+
+
+@lru_cache(maxsize=1)
+def text() -> str:
+    """The documentation of Python's language that `help()` shows, without line breaks."""
+    from pydoc_data import topics
+
+    return " ".join(" ".join(topics.topics[name].split()) for name in sorted(topics.topics))
+
+
+def sentences() -> list[str]:
+    """Evenly spaced sentences of the text."""
+    whole = [s for s in re.split(r"(?<=[.!?]) (?=[A-Z])", text()) if s.count(" ") >= 4]
+    step = max(1, math.ceil(len(whole) / SENTENCES))
+    return whole[::step]

@@ -1,0 +1,145 @@
+"""GPTQ keeps products on its inputs better than rounding, on each target's grids; writers take its codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+import onnx
+import torch
+from onnx import numpy_helper
+
+from gamer.export.components import components
+from gamer.export.errors import ExportError
+from gamer.export.quantize import calibrated, gptq
+from gamer.export.quantize.block_codes import Blocks4, affine_blocks
+from gamer.export.recipe import Threshold
+from gamer.export.settings import Settings
+from tests.export import tiny, tiny_encoders
+from tests.export.conftest import Export
+
+GRIDS = [
+    gptq.Grid("affine"),
+    gptq.Grid("integer", torch.float16),
+    gptq.Grid("symmetric", torch.bfloat16),
+]
+
+
+def _matrix_and_inputs() -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(5)
+    mixed = torch.randn(64, 64, generator=generator) * torch.logspace(-1, 1, 64)
+    return torch.randn(24, 64, generator=generator), torch.randn(512, 64, generator=generator) @ mixed
+
+
+def _error(blocks: Blocks4, matrix: torch.Tensor, inputs: torch.Tensor) -> float:
+    return float(((inputs @ (torch.from_numpy(blocks.dequantize()) - matrix).T) ** 2).mean())
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=lambda grid: grid.kind)
+def test_products_on_the_inputs_are_kept_better_than_by_rounding(grid: gptq.Grid) -> None:
+    matrix, inputs = _matrix_and_inputs()
+    moments = inputs.T @ inputs
+    plain = gptq.nearest(matrix, torch.ones(64), grid, 16)
+    weighted = gptq.nearest(matrix, moments.diagonal(), grid, 16)
+    calibrated_blocks = gptq.quantize(matrix, moments, grid, 16)
+    rounded, searched, kept = (_error(b, matrix, inputs) for b in (plain, weighted, calibrated_blocks))
+    assert kept < 0.5 * searched and searched < rounded
+    scales = torch.from_numpy(calibrated_blocks.scales)
+    assert torch.equal(scales, scales.to(grid.scales).float())
+    assert calibrated_blocks.codes.max() <= 15
+    if grid.kind == "symmetric":
+        assert (calibrated_blocks.zeros == 8).all() and (calibrated_blocks.rest == 0).all()
+    if grid.kind == "integer":
+        assert (calibrated_blocks.rest == 0).all()
+
+
+def test_a_matrix_that_lies_on_a_grid_stays_as_it_is() -> None:
+    matrix, inputs = _matrix_and_inputs()
+    on_grid = affine_blocks(matrix.numpy(), 16).dequantize()
+    again = gptq.quantize(torch.from_numpy(on_grid), inputs.T @ inputs, gptq.Grid("affine"), 16)
+    np.testing.assert_allclose(again.dequantize(), on_grid, atol=1e-5)
+
+
+def test_inputs_that_are_never_used_do_no_harm() -> None:
+    matrix, inputs = _matrix_and_inputs()
+    inputs[:, 3:20] = 0
+    blocks = gptq.quantize(matrix, inputs.T @ inputs, gptq.Grid("integer"), 16)
+    assert np.abs(blocks.dequantize() - matrix.numpy()).max() < float(matrix.abs().max()) / 2
+    nothing = gptq.quantize(matrix, torch.zeros(64, 64), gptq.Grid("integer"), 16)
+    assert np.isfinite(nothing.dequantize()).all()
+
+
+def test_grids_and_sizes_that_do_not_fit_are_refused() -> None:
+    matrix, _ = _matrix_and_inputs()
+    with pytest.raises(ValueError, match="64 columns in blocks of 48"):
+        gptq.nearest(matrix, torch.ones(64), GRIDS[0], 48)
+    with pytest.raises(ValueError, match="grid 'cubic': choose one of: affine, integer, symmetric"):
+        gptq.Grid("cubic")
+
+
+def _calibrated(settings: Settings, role: str, target: str) -> tuple[dict[str, Blocks4], torch.nn.Module]:
+    quant = settings.quant_of(role, target)
+    item = components.build(settings, role, quant)
+    return calibrated.codes(settings, item, target, quant), item.module
+
+
+def test_text_encoders_are_calibrated_layer_by_layer_and_onnx_and_core_ml_hold_the_codes(
+    export: Export, tmp_path: Path
+) -> None:
+    source = tiny_encoders.bert(tmp_path / "model")
+    bars = (("text_tower", Threshold(0.9)),)
+    settings = Settings("sentence", "gptq", sources=(("text", str(source)),), group_size=16, bars=bars)
+    manifest = export(settings, tmp_path / "out", ("onnx", "executorch", "coreml"))
+    assert sorted((a.target, a.quant) for a in manifest.artifacts) == [
+        ("coreml", "int4"),
+        ("executorch", "int8"),
+        ("onnx", "int4"),
+    ]
+    given, module = _calibrated(settings, "text_tower", "onnx")
+    assert len(given) == 12 and "layers.1.down.weight" in given
+    blocks = given["layers.1.down.weight"]
+    np.testing.assert_array_equal(module.get_parameter("layers.1.down.weight").numpy(), blocks.dequantize())
+    graph = onnx.load(str(tmp_path / "out" / manifest.artifact("text_tower", "onnx").path)).graph
+    arrays = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+    np.testing.assert_array_equal(arrays["layers.1.down.weight/scales"], blocks.scales.reshape(-1))
+    low = arrays["layers.1.down.weight/codes"] & 15
+    np.testing.assert_array_equal(low, blocks.codes[..., 0::2])
+
+    uniform = export(
+        Settings("sentence", "int4", sources=settings.sources, group_size=16, bars=bars), tmp_path / "rtn"
+    )
+    assert uniform.artifact("text_tower", "onnx").quant == "int8"
+
+
+@pytest.mark.parametrize("target", ["onnx", "executorch", "coreml"])
+def test_decoders_are_calibrated_for_every_target(export: Export, tmp_path: Path, target: str) -> None:
+    source = tiny.qwen2(tmp_path / "model")
+    bars = (("llm_decoder", Threshold(0.9)),)
+    settings = Settings("llm", "gptq", sources=(("llm", str(source)),), bars=bars)
+    manifest = export(settings, tmp_path / "out", (target,))
+    decoder = manifest.artifact("llm_decoder", target)
+    assert decoder.quant == ("8da4w" if target == "executorch" else "int4")
+    given, _ = _calibrated(settings, "llm_decoder", target)
+    assert given and "head.weight" not in given
+    assert decoder.placement is not None
+    kinds = {o.kernel for o in decoder.placement.operations}
+    assert {"onnx": "quantized", "executorch": "qbint4", "coreml": "uint4 weights"}[target] in kinds
+
+
+def test_an_encoder_decoder_is_refused_in_one_line(tmp_path: Path) -> None:
+    settings = Settings("llm", "gptq", sources=(("llm", str(tiny.t5(tmp_path / "model"))),))
+    with pytest.raises(
+        ExportError, match=r"^llm_decoder: --quant gptq is for text encoders and decoder-only"
+    ):
+        _calibrated(settings, "llm_decoder", "onnx")
+
+
+def test_without_gptq_nothing_is_calibrated(tmp_path: Path) -> None:
+    source = tiny.qwen2(tmp_path / "model")
+    assert (
+        _calibrated(Settings("llm", "int4", sources=(("llm", str(source)),)), "llm_decoder", "onnx")[0] == {}
+    )
