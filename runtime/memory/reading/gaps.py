@@ -10,9 +10,7 @@ from .tokens import Token, keys_of, plain, tokens_of
 from .vocabulary import kind, verbs
 
 # Where another subject may begin: a name, or somebody of the speaker's.
-_JOINED = re.compile(
-    r",? (?:and|but|while) (?=(?:my|our|his|her) |[A-ZÀ-Þ])|, (?=(?:(?:my|our) |[A-ZÀ-Þ]).* and )"
-)
+_JOINED = re.compile(r",? (?:and|but|while) (?=(?:my|our|his|her) |[A-ZÀ-Þ])|, (?=(?:my|our) |[A-ZÀ-Þ])")
 _LINKS = frozenset("at by for from in near of on to with".split())  # noqa: SIM905
 
 
@@ -21,7 +19,7 @@ def filled(clauses: Sequence[str]) -> Iterator[str]:
     verb = ("", "")  # its words, and what follows it
     for clause in clauses:
         start = 0
-        for joint in (*_JOINED.finditer(clause), None):
+        for joint in (*_joints(clause), None):
             begin, end = (joint.end(), joint.start()) if joint else (len(clause), len(clause))
             part = clause[start:end]
             if gap := _gap(part, verb[1]):
@@ -30,6 +28,12 @@ def filled(clauses: Sequence[str]) -> Iterator[str]:
             if joint is None or _gap(clause[begin:], here[1]):
                 yield part
                 verb, start = here, begin
+
+
+def _joints(clause: str) -> Iterator[re.Match[str]]:
+    """A comma joins only in a list that ends with "and"."""
+    last = clause.rfind(" and ")
+    return (joint for joint in _JOINED.finditer(clause) if joint[0] != ", " or joint.end() <= last)
 
 
 def _verb(clause: str) -> tuple[str, str]:
