@@ -155,7 +155,7 @@ def measure(run: Run[Settings]) -> AdapterReport:
             written = _titles(run, export, taught) if settings.titles else {}
             for person in people:
                 before, later = parts[id(person)]
-                judge(person, "same", adapter, later, before, written.get(person.user.name))
+                judge(person, "same", adapter, later, before, written.get(_key(person)))
     finally:
         for person in people:
             person.user.engine.close()
@@ -215,7 +215,7 @@ def _titles(
     """User → photo id → vectors of the titles that one model writes, which learned from all `taught`."""
     pairs, memories = list[titles.Pair](), dict[str, str]()
     for person, library in taught:
-        name, ids, of = person.user.name, person.user.ids, memories_of(person.user.album)
+        name, ids, of = _key(person), person.user.ids, memories_of(person.user.album)
         memories |= {f"{name}/{photo}": text for photo, text in of.items()}
         pairs += [
             titles.Pair(text, of[ids[row]])
@@ -225,13 +225,18 @@ def _titles(
         ]
     language = Language.of(export, run.settings.titles).to(sft.device())
     told = {"recipe": export.recipe, "lora": run.settings.titles}
-    texts = titles.write(language, pairs, memories, run.home / "titles", told, 0, _every(run.tell), run.tell)
-    out: dict[str, dict[str, FloatArray]] = {person.user.name: {} for person, _ in taught}
+    folder = titles.folder_of(pairs, memories, run.home / "titles", told, 0)
+    texts = titles.write(language, pairs, memories, folder, 0, _every(run.tell), run.tell)
+    out: dict[str, dict[str, FloatArray]] = {_key(person): {} for person, _ in taught}
     for key, of_photo in texts.items():
-        user, _, photo = key.partition("/")
+        dataset, user, photo = key.split("/", 2)
         if of_photo:
-            out[user][photo] = run.models.text.encode(of_photo)
+            out[f"{dataset}/{user}"][photo] = run.models.text.encode(of_photo)
     return out
+
+
+def _key(person: _Person) -> str:
+    return f"{person.dataset}/{person.user.name}"
 
 
 def _every(tell: Callable[[str], None]) -> Callable[[str, int, int], None]:

@@ -87,13 +87,13 @@ THRESHOLDS: dict[str, dict[str, Threshold]] = {
 LLM_ROLES = ("llm_decoder", "llm_encoder")
 _DPE = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2", "dpe_query")
 _IN_INT8 = {"llm_embed": "int8", "text_tower": "int8"}
-_IN_CALIBRATED = {"text_tower": "int4", "llm_decoder": "int4", "*": "int8"}
+_IN_CALIBRATED = {"llm_decoder": "int4", "*": "int8"}
 # Replacements: target or ExecuTorch backend → requested quantization → role ("*": every other) → quantization
 # used. The manifest names the quantization of each artifact.
 _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
     # A token table in 4 bits loses accuracy that one in 8 bits keeps, and its lookup gets no faster. A search
-    # depends on the text tower's single vector: with MiniLM in the best 4-bit blocks, its cosine with the
-    # fp32 vector is 0.963.
+    # depends on the text tower's single vector: with MiniLM in the best 4-bit blocks, or calibrated ones, its
+    # cosine with the fp32 vector is 0.963.
     "onnx": {
         "int4": _IN_INT8,
         "pal6": {"*": "int8"},
@@ -246,7 +246,9 @@ _POCKET = {
     "onnx": {key: {"llm_decoder": "int4", "*": "int8"} for key in ("int4", "pal4")},
     "executorch": {
         "int8": dict.fromkeys(_DPE, "fp32") | {"*": "int8"},
-        "int4": dict.fromkeys(_DPE, "fp32") | {"llm_decoder": "8da4w", "*": "int8"},
+        **dict.fromkeys(
+            ("int4", CALIBRATED), dict.fromkeys(_DPE, "fp32") | {"llm_decoder": "8da4w", "*": "int8"}
+        ),
     },
     "coreml": _CONVOLVED["coreml"],
 }

@@ -19,6 +19,7 @@ from .album.export_jsonl import export_jsonl
 from .album.writing.writer import AlbumWriter
 from .console import fail, say
 from .errors import AlbumError
+from .records import TITLE
 
 PATH = click.Path(path_type=Path)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -225,7 +226,7 @@ def export(album: Path, output: Path, everything: bool, as_json: bool) -> None:
 @click.command()
 @click.argument("album", type=PATH)
 @click.option("--keep", is_flag=True, help="From now on, keep what is searched and opened.")
-@click.option("--delete", is_flag=True, help="Delete what was kept, and keep no more.")
+@click.option("--delete", is_flag=True, help="Delete what was kept, and titles learned of it; keep no more.")
 @json_option
 def opened(album: Path, keep: bool, delete: bool, as_json: bool) -> None:
     """What was searched and then opened in an ALBUM: kept only if you say so, in ALBUM.opened.
@@ -241,6 +242,8 @@ def opened(album: Path, keep: bool, delete: bool, as_json: bool) -> None:
             raise AlbumError(f"{album}: no such album")
         log = OpenedLog(album)
         deleted = log.delete() if delete else 0
+        if delete:
+            _drop_titles(album)
         if keep:
             log.keep()
         entries = log.read()
@@ -249,3 +252,15 @@ def opened(album: Path, keep: bool, delete: bool, as_json: bool) -> None:
     if deleted:
         words = f"{deleted} entries deleted; what is opened is {state}"
     say(as_json, {"kept": log.kept, "entries": len(entries), "deleted": deleted}, [words])
+
+
+def _drop_titles(album: Path) -> None:
+    """What a model that learned from searches calls the photos goes with them (`gamer train --align`)."""
+    try:
+        with Album.open(album) as opened:
+            titled = TITLE in opened.channels()
+    except AlbumError:
+        return  # the log is deleted beside a damaged album, too
+    if titled:
+        with AlbumWriter.extend(album) as writer:
+            writer.set_channel(TITLE, {})

@@ -16,7 +16,7 @@ from pathlib import Path
 from .. import capabilities
 from ..errors import ExportError
 from ..quantize import calibration
-from ..recipe import recipe
+from ..recipe import CALIBRATED, recipe
 from ..settings import Settings
 
 DATA = (
@@ -92,6 +92,10 @@ def fingerprint(settings: Settings) -> str:
             sha.update(_stamp(file))
     for file in calibration.chosen(Path(settings.calibrate)) if settings.calibrate else ():
         sha.update(_stamp(file))
+    if settings.quant == CALIBRATED:
+        from ..quantize import calibrated  # loads torch
+
+        sha.update(calibrated.text().encode())  # each version of Python has its own
     for name in CODE:
         for file in _files(name):
             sha.update(f"{name}/{file.name}".encode())

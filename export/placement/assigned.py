@@ -9,7 +9,6 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,8 +161,3 @@ def _counted(rows: Iterable[tuple[str, str, str]]) -> tuple[Operations, ...]:
     order = {place: n for n, place in enumerate(places)}
     ranked = sorted(counts.items(), key=lambda item: (order[item[0][:2]], -item[1], item[0][2]))
     return tuple(Operations(*row, count) for row, count in ranked)
-
-
-def with_placement(artifact: Artifact, path: Path) -> Artifact:
-    """`artifact` with where its operations are."""
-    return replace(artifact, placement=placement(artifact, path))

@@ -11,7 +11,7 @@ from ..components import components
 from ..errors import ExportError
 from ..onnx.graph import OPSET
 from ..quantize import calibration
-from ..recipe import LLM_ROLES
+from ..recipe import CALIBRATED, LLM_ROLES
 from ..settings import Settings
 from . import from_graphs, kept, replaced, vocabularies
 
@@ -48,6 +48,8 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
         )
     if "coreml" in targets and settings.deployment_target != "iOS18":
         _before_ios18(settings)
+    if settings.quant == CALIBRATED and "llm_encoder" in components.roles(settings):
+        raise ExportError("--quant gptq is for decoder-only language models: choose int4")
     vocabularies.check(settings)
     return lines
 

@@ -30,7 +30,7 @@ def _why(settings: Settings, role: str, target: str, used: str) -> str:
     if role in rules.instead.get(target, {}).get(settings.quant, {}):
         return rules.why
     if settings.quant == CALIBRATED and target != "executorch":
-        return "text encoders and decoders are calibrated"
+        return "decoders are calibrated"
     if target == "executorch" and settings.executorch_backend != "xnnpack":
         return f"its {settings.executorch_backend} backend computes no closer"
     if target == "executorch":

@@ -1,4 +1,4 @@
-"""--quant gptq: codes of a component's 4-bit matrices, from what their inputs are on a text.
+"""--quant gptq: codes of a language model's 4-bit matrices, from what their inputs are on a text.
 
 The text is the documentation that Python itself carries, so that nothing is downloaded and none is copied.
 Layers are taken in their order, and the inputs of each are those that the quantized layers before it give.
@@ -7,7 +7,6 @@ The codes go to the target's writer (`given` of its options); the module gets th
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
@@ -18,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..components import components, fixtures
+from ..components import components
 from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..networks.decoder import DecoderStep
@@ -30,37 +29,37 @@ from .gptq import Grid, quantize
 from .quantization_policy import QuantizationPolicy
 
 IN_BLOCKS = ("int4", "8da4w")
-SEQUENCES, LENGTH, SENTENCES = 8, 512, 128  # of a language model; of a text encoder
+SEQUENCES, LENGTH = 8, 512
 
 
 def codes(settings: Settings, item: ExportModule, target: str, quant: str) -> dict[str, Blocks4]:
     """The codes of the matrices of `item`, by the paths of their weights; its module gets their values.
 
-    {} without --quant gptq, and for a component that is not in 4 bits. Raises ExportError for an
-    encoder-decoder, and for blocks that do not divide a matrix.
+    {} without --quant gptq, and for what is no decoder in 4 bits. A head has none: its writer rounds it.
+    Raises ExportError for blocks that do not divide a matrix.
     """
     out = dict[str, Blocks4]()
-    if settings.quant != CALIBRATED or quant not in IN_BLOCKS:
+    step = item.module
+    if settings.quant != CALIBRATED or quant not in IN_BLOCKS or not isinstance(step, DecoderStep):
         return out
-    feeds = _feeds(settings, item)
+    pieces = _pieces(settings, min(LENGTH, step.shape.positions or LENGTH))
+    feeds = [partial(hidden_states, step, x, torch.tensor([x.shape[1]])) for x in pieces]
     with torch.no_grad():
         for names in _stages(settings, item, target, quant):
             sums = moments(item.module, names, feeds)
-            for name, size in names.items():
+            for name, size in ((name, size) for name, size in names.items() if name in sums):
                 linear: Any = item.module.get_submodule(name)
-                blocks = quantize(linear.weight.detach(), sums[name], grid(item.role, target), size)
+                blocks = quantize(linear.weight.detach(), sums[name], grid(target), size)
                 linear.weight = nn.Parameter(torch.from_numpy(blocks.dequantize()), requires_grad=False)
                 out[f"{name}.weight"] = blocks
     return out
 
 
-def grid(role: str, target: str) -> Grid:
-    """The grids that a target's writer has for blocks of 4 bits."""
+def grid(target: str) -> Grid:
+    """The grids that a target's writer has for a language model's blocks of 4 bits."""
     if target == "executorch":
         return Grid("symmetric", torch.bfloat16)
-    if target == "coreml":
-        return Grid("integer", torch.float16)
-    return Grid("affine" if role in LLM_ROLES else "integer")
+    return Grid("integer", torch.float16) if target == "coreml" else Grid("affine")
 
 
 def _stages(settings: Settings, item: ExportModule, target: str, quant: str) -> Iterator[dict[str, int]]:
@@ -110,21 +109,6 @@ def moments(
     return sums
 
 
-def _feeds(settings: Settings, item: ExportModule) -> list[Callable[[], object]]:
-    """Calls that run the module on the text, a piece each."""
-    if item.role == "text_tower":
-        inputs = fixtures.texts(settings, item, False, sentences())
-        return [partial(item.module, *map(torch.from_numpy, x)) for x in inputs]
-    step = item.module
-    if not isinstance(step, DecoderStep):
-        raise ExportError(
-            f"{item.role}: --quant {CALIBRATED} is for text encoders and decoder-only language models: "
-            "choose int4"
-        )
-    pieces = _pieces(settings, min(LENGTH, step.shape.positions or LENGTH))
-    return [partial(hidden_states, step, x, torch.tensor([x.shape[1]])) for x in pieces]
-
-
 def _pieces(settings: Settings, length: int) -> list[Tensor]:
     """float32 [1, length, H] each: evenly spaced pieces of the text as the decoder's embeddings."""
     from tokenizers import Tokenizer
@@ -142,10 +126,3 @@ def text() -> str:
     from pydoc_data import topics
 
     return " ".join(" ".join(topics.topics[name].split()) for name in sorted(topics.topics))
-
-
-def sentences() -> list[str]:
-    """Evenly spaced sentences of the text."""
-    whole = [s for s in re.split(r"(?<=[.!?]) (?=[A-Z])", text()) if s.count(" ") >= 4]
-    step = max(1, math.ceil(len(whole) / SENTENCES))
-    return whole[::step]

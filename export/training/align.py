@@ -9,7 +9,7 @@ machine.
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -115,6 +115,7 @@ def align(
         reader = queries.Reader(*components.text_reader(settings))
         general = query_adapter.of(settings)
         start = np.zeros(shape, np.float32) if general is None else general
+        writes = None if titling is None else _titles(settings, engine, learned, titling, seed)
         taught = replace(library, queries=tuple((one.query, rows) for one, rows in learned))
         adapter = queries.train(reader, shape, [taught], epochs, rate, seed, general, report)
         measured, asked_later = Searches(engine, stage), [one for one, _ in later]
@@ -128,16 +129,13 @@ def align(
             opened = measured.opened([one for one, _ in learned], weight)
             together = measured.recall(asked_later, adapter, opened, "with earlier searches")
             weight, opened, after = (weight, opened, together) if together > after else (0.0, None, after)
-        if titling is not None:
-            vectors = _titles(settings, engine, learned, titling, seed, stage, say)
+        if titling is not None and writes is not None:
+            memories, texts = memories_of(engine.album), writes(stage, say)
+            vectors = {photo: engine.models.text.encode(of) for photo, of in texts.items() if of}
             with with_titles(engine, vectors, titling.out) as other:
-                again = Searches(other, stage)
-                together = again.recall(asked_later, adapter, opened, "with titles")
+                together = Searches(other, stage).recall(asked_later, adapter, opened, "with titles")
             if together > after:
                 titled, after = len(vectors), together
-    if titled:
-        with AlbumWriter.extend(album) as writer:
-            writer.set_channel(TITLE, vectors)
     path, better = files.path_beside(album), after > before
     if better:
         made = f"{len(learned)} of the owner's searches"
@@ -145,6 +143,8 @@ def align(
         files.write(path, files.QueryAdapter(header, adapter))
         if file is not None and weight:
             _keep(album, asked)
+    if titled:
+        _give(album, vectors, memories)
     return Aligned(path, len(learned), len(later), before, after, weight, titled, better)
 
 
@@ -154,10 +154,8 @@ def _titles(
     learned: Sequence[tuple[Search, tuple[int, ...]]],
     titling: Titling,
     seed: int,
-    stage: Callable[[str, int, int], None],
-    say: Callable[[str], None],
-) -> dict[str, FloatArray]:
-    """By photo id, float32 [titles, D]: what a model that learned from searches calls it."""
+) -> Callable[[titles.Stage, titles.Say], dict[str, tuple[str, ...]]]:
+    """What learns from searches and writes titles by photo id; all that can be refused is, before it runs."""
     memories = memories_of(engine.album)
     pairs = [
         titles.Pair(one.query, memories[photo])
@@ -167,10 +165,19 @@ def _titles(
     ]
     if not pairs:
         raise ExportError(f"{engine.album.path}: no photo that was opened has a memory to learn titles from")
+    told = {"recipe": settings.recipe, "sources": dict(settings.sources), "lora": titling.rank}
+    run = titles.folder_of(pairs, memories, titling.out, told, seed)
     language = Language.of(settings, titling.rank).to(sft.device())
-    source = {"recipe": settings.recipe, "sources": dict(settings.sources), "lora": titling.rank}
-    of = titles.write(language, pairs, memories, titling.out, source, seed, stage, say)
-    return {photo: engine.models.text.encode(texts) for photo, texts in of.items() if texts}
+    return lambda stage, say: titles.write(language, pairs, memories, run, seed, stage, say)
+
+
+def _give(album: Path, vectors: Mapping[str, FloatArray], memories: Mapping[str, str]) -> None:
+    """Writes the titles, but for photos that went or were told otherwise while they were made."""
+    with Album.open(album) as now:
+        there = memories_of(now)
+    kept = {photo: of for photo, of in vectors.items() if there.get(photo) == memories[photo]}
+    with AlbumWriter.extend(album) as writer:
+        writer.set_channel(TITLE, kept)
 
 
 def memories_of(album: Album) -> dict[str, str]:
@@ -182,14 +189,19 @@ def memories_of(album: Album) -> dict[str, str]:
 
 @contextmanager
 def with_titles(engine: Engine, vectors: Mapping[str, FloatArray], folder: Path) -> Iterator[Engine]:
-    """An engine over a copy of the album that has these titles."""
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        copy = Path(place) / engine.album.path.name
+    """An engine over a copy of the album that has these titles; one that a killed run left goes first."""
+    place = folder / "training" / "trial"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True, mode=0o700)
+    try:
+        copy = place / engine.album.path.name
         storage.copy(engine.album.path, copy)
         with AlbumWriter.extend(copy) as writer:
             writer.set_channel(TITLE, vectors)
         with closing(Engine.over(engine.models, copy)) as other:
             yield other
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def library_of(

@@ -273,7 +273,7 @@ def _refuse_ignored(base: Path | None, policy: Path | None, align: bool) -> None
     context = click.get_current_context()
     given = {p.name: p.opts[-1] for p in context.command.params if p.name and _is_given(context, p.name)}
     if align:
-        titled = {"out", "lora", "weights"} if "lora" in given else set()
+        titled = {"out", "lora", "weights"} if context.params["lora"] else set()
         allowed, where = _OF_ALIGN | titled, "with --align"
     elif base is not None:
         allowed, where = _ALWAYS | {"base"}, "with --update, which keeps the checkpoint's settings"
@@ -324,7 +324,7 @@ def _align(
         raise ExportError(
             "say where the training of titles is kept, and goes on if it is killed: give -o DIR"
         )
-    titling = None if out is None else aligning.Titling(options.lora, out)
+    titling = None if out is None or not options.lora else aligning.Titling(options.lora, out)
     return aligning.align(
         settings, album, queries, bundle, titling, epochs, rate, options.seed, report, stage, say
     )

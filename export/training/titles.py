@@ -40,23 +40,32 @@ class Pair:
     memory: str
 
 
+def folder_of(
+    pairs: Sequence[Pair], memories: Mapping[str, str], out: Path, told: Told, seed: int
+) -> RunFolder:
+    """Where a killed run goes on, after its last epoch or its last photo; `told`: what it is of.
+
+    Raises ExportError for a folder of something else.
+    """
+    texts = repr((sorted(memories.items()), list(pairs)))
+    run = RunFolder(out, told | {"titles": hashlib.sha256(texts.encode()).hexdigest(), "seed": seed})
+    run.check()
+    return run
+
+
 def write(
     language: Language,
     pairs: Sequence[Pair],
     memories: Mapping[str, str],
-    out: Path,
-    told: Told,
+    run: RunFolder,
     seed: int,
     stage: Stage,
     say: Say,
 ) -> dict[str, tuple[str, ...]]:
     """Learns from `pairs`, then writes titles for `memories` by id of photo; none is written twice.
 
-    `out`: a folder where a killed run goes on after its last epoch, or its last photo; `told`: what it is of.
-    Raises ExportError for a folder in use or of something else, a full disk, and a loss that is no number.
+    Raises ExportError for a folder in use, a full disk, and a loss that is no number.
     """
-    texts = repr((sorted(memories.items()), list(pairs)))
-    run = RunFolder(out, told | {"titles": hashlib.sha256(texts.encode()).hexdigest(), "seed": seed})
     with run.held():
         run.begin()
         _learn(language, pairs, run, seed, stage, say)
@@ -132,7 +141,7 @@ def _kept(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     whole = path.read_bytes()
     whole = whole[: whole.rfind(b"\n") + 1]
     path.write_bytes(whole)
-    for line in whole.decode().splitlines():
+    for line in whole.decode().split("\n")[:-1]:  # a title may hold what splitlines() takes for an end
         entry = read_as(_Line, parse(line), str(path))
         yield entry.photo, entry.titles
 

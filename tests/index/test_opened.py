@@ -7,18 +7,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.index import Album, Opened, OpenedLog
+from gamer.index import Album, AlbumWriter, Opened, OpenedLog
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.album.leaving import open_leaving
-from gamer.index.cli import remove
+from gamer.index.cli import opened, remove
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.index.opened import MAX_BYTES, MAX_QUERY
+from gamer.index.records import TITLE
 from gamer.runtime.cli.memory import forget
 from tests.index.retelling import Retelling
 
@@ -43,6 +45,16 @@ def test_deleting_leaves_nothing_and_keeps_no_more(tmp_path: Path) -> None:
     log.add("my cat", "IMG_1.jpg")
     assert log.delete() == 1 and not list(tmp_path.iterdir())
     assert not log.add("my cat", "IMG_1.jpg") and log.delete() == 0
+
+
+def test_deleting_takes_out_the_titles_that_were_learned_of_it(album_path: Path) -> None:
+    with Album.open(album_path) as album:
+        photo, dim = album.ids()[0], album.meta.dim
+    with AlbumWriter.extend(album_path) as writer:
+        writer.set_channel(TITLE, {photo: np.ones((1, dim), np.float32)})
+    assert CliRunner().invoke(opened, [str(album_path), "--delete"]).exit_code == 0
+    with Album.open(album_path) as album:
+        assert TITLE not in album.channels() and album.verify() == []
 
 
 def test_what_is_forgotten_leaves_the_file_and_later_searches_are_kept(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from onnx import numpy_helper
 
 from gamer.export.components import components
 from gamer.export.errors import ExportError
+from gamer.export.planning import limits
 from gamer.export.quantize import calibrated, gptq
 from gamer.export.quantize.block_codes import Blocks4, affine_blocks
-from gamer.export.recipe import Threshold
+from gamer.export.recipe import TARGETS, Threshold
 from gamer.export.settings import Settings
 from tests.export import tiny, tiny_encoders
 from tests.export.conftest import Export
@@ -87,32 +88,26 @@ def _calibrated(settings: Settings, role: str, target: str) -> tuple[dict[str, B
     return calibrated.codes(settings, item, target, quant), item.module
 
 
-def test_text_encoders_are_calibrated_layer_by_layer_and_onnx_and_core_ml_hold_the_codes(
-    export: Export, tmp_path: Path
-) -> None:
+def test_a_text_encoder_stays_in_8_bits(tmp_path: Path) -> None:
     source = tiny_encoders.bert(tmp_path / "model")
-    bars = (("text_tower", Threshold(0.9)),)
-    settings = Settings("sentence", "gptq", sources=(("text", str(source)),), group_size=16, bars=bars)
-    manifest = export(settings, tmp_path / "out", ("onnx", "executorch", "coreml"))
-    assert sorted((a.target, a.quant) for a in manifest.artifacts) == [
-        ("coreml", "int4"),
-        ("executorch", "int8"),
-        ("onnx", "int4"),
-    ]
-    given, module = _calibrated(settings, "text_tower", "onnx")
-    assert len(given) == 12 and "layers.1.down.weight" in given
-    blocks = given["layers.1.down.weight"]
-    np.testing.assert_array_equal(module.get_parameter("layers.1.down.weight").numpy(), blocks.dequantize())
-    graph = onnx.load(str(tmp_path / "out" / manifest.artifact("text_tower", "onnx").path)).graph
-    arrays = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
-    np.testing.assert_array_equal(arrays["layers.1.down.weight/scales"], blocks.scales.reshape(-1))
-    low = arrays["layers.1.down.weight/codes"] & 15
-    np.testing.assert_array_equal(low, blocks.codes[..., 0::2])
+    settings = Settings("sentence", "gptq", sources=(("text", str(source)),))
+    assert {settings.quant_of("text_tower", target) for target in TARGETS} == {"int8"}
 
-    uniform = export(
-        Settings("sentence", "int4", sources=settings.sources, group_size=16, bars=bars), tmp_path / "rtn"
-    )
-    assert uniform.artifact("text_tower", "onnx").quant == "int8"
+
+def test_the_graph_holds_the_codes_and_a_head_in_4_bits_is_rounded(export: Export, tmp_path: Path) -> None:
+    source, bars = tiny.qwen2(tmp_path / "model"), (("llm_decoder", Threshold(0.5, 0.0)),)
+    settings = Settings("llm", "gptq", sources=(("llm", str(source)),), keep=(("head", "int4"),), bars=bars)
+    manifest = export(settings, tmp_path / "out", ("onnx",))
+    given, module = _calibrated(settings, "llm_decoder", "onnx")
+    assert given and "head.weight" not in given
+    name, blocks = next(iter(given.items()))
+    np.testing.assert_array_equal(module.get_parameter(name).numpy(), blocks.dequantize())
+    graph = onnx.load(str(tmp_path / "out" / manifest.artifact("llm_decoder", "onnx").path)).graph
+    arrays = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+    packed = arrays[f"{name}_q"][:, : blocks.codes.shape[1]]  # behind them stand what integer zeros leave
+    np.testing.assert_array_equal(packed & 15, blocks.codes[..., 0::2])
+    np.testing.assert_array_equal(packed >> 4, blocks.codes[..., 1::2])
+    assert "head.weight_q" in arrays
 
 
 @pytest.mark.parametrize("target", ["onnx", "executorch", "coreml"])
@@ -130,12 +125,10 @@ def test_decoders_are_calibrated_for_every_target(export: Export, tmp_path: Path
     assert {"onnx": "quantized", "executorch": "qbint4", "coreml": "uint4 weights"}[target] in kinds
 
 
-def test_an_encoder_decoder_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_an_encoder_decoder_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     settings = Settings("llm", "gptq", sources=(("llm", str(tiny.t5(tmp_path / "model"))),))
-    with pytest.raises(
-        ExportError, match=r"^llm_decoder: --quant gptq is for text encoders and decoder-only"
-    ):
-        _calibrated(settings, "llm_decoder", "onnx")
+    with pytest.raises(ExportError, match=r"^--quant gptq is for decoder-only language models"):
+        limits.check(settings, ("onnx",))
 
 
 def test_without_gptq_nothing_is_calibrated(tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ def write(out: Path, memories: dict[str, str] = MEMORIES) -> tuple[dict[str, tup
     def stage(what: str, done: int, of: int) -> None:
         stages.append(what)
 
-    got = titles.write(language(), PAIRS, memories, out, {"lora": 4}, 1, stage, lambda said: None)
+    run = titles.folder_of(PAIRS, memories, out, {"lora": 4}, 1)
+    got = titles.write(language(), PAIRS, memories, run, 1, stage, lambda said: None)
     return got, stages
 
 
@@ -72,6 +73,13 @@ def test_a_killed_run_goes_on_and_writes_the_same(tmp_path: Path) -> None:
     assert again == first == whole
     assert set(stages) == {"titles of photos"}  # nothing is learned again
     assert [json.loads(line)["photo"] for line in kept.read_text().splitlines()] == ["a", "b"]
+
+
+def test_a_title_with_a_line_separator_is_read_again_as_one(tmp_path: Path) -> None:
+    write(tmp_path / "run")
+    kept = tmp_path / "run" / "training" / "titles.jsonl"
+    kept.write_text(json.dumps({"photo": "a", "titles": ["boats\u2028dawn"]}, ensure_ascii=False) + "\n")
+    assert write(tmp_path / "run")[0]["a"] == ("boats\u2028dawn",)
 
 
 def test_a_run_of_other_memories_is_not_gone_on_with(tmp_path: Path) -> None:
