@@ -482,8 +482,8 @@ def _resolved(text: str, at: int) -> str:
 
 
 def _passed(value: NewItem, now: datetime) -> str:
-    """That the day has gone by which something was to be on; birthdays come again."""
-    if not value.key.startswith(DATE) or value.key.endswith("birthday"):
+    """That the day has gone by which something was to be on; birthdays and anniversaries come again."""
+    if not value.key.startswith(DATE) or re.search(r"\b(?:birthday|anniversary)\b", value.key):
         return ""
     when = day_of(value.text, _date(value.at))
     return " That day has passed." if when is not None and when < now.date() else ""

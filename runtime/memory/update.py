@@ -109,9 +109,14 @@ class Updater:
                 said = resolve(stored.turn.text, contexts[chat])
                 if said.act != "forgets":
                     text = said.text if said.act in ("corrects", "asks") else stored.turn.text
-                    out += [_item(fact, stored) for fact in decider.facts(text, contexts[chat].meant)]
+                    drawn = decider.facts(text, contexts[chat].meant)
+                    out += [_item(fact, stored) for fact in drawn if fact.firm or not self._knows(fact, out)]
             contexts[chat] = context_of([stored], self._owner, contexts[chat])
         return out
+
+    def _knows(self, fact: Fact, drawn: Sequence[NewItem]) -> bool:
+        stored = (item.value for item in self._store.items(fact.kind, past=False))
+        return any(one.key == fact.key for one in (*drawn, *stored))
 
     def _digest(self, stored: StoredTurn) -> bool:
         turn = stored.turn

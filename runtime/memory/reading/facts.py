@@ -17,7 +17,7 @@ from typing import Literal
 from gamer.index.memory.records import MAX_NAME, Origin, clip
 
 from ...questions.clauses import sentences_of
-from ...questions.dates import DAY, MONTHS
+from ...questions.dates import DAY, MONTHS, PAST
 from ..words import MOST, asks, content
 from . import persona, values
 from .gaps import filled
@@ -33,21 +33,15 @@ DATE = "date of "  # begins the key of a day
 _REMEMBERED = 30  # facts of a conversation
 _SUBJECT = r"(?:i|we|my (?:family|wife|husband|partner) and i)"
 _DAYTIME = rf"(?:morning|evening|night|day|week|weekend|{DAY})"
-# A past tense is no habit: "I never moved to Lisbon".
-_PAST = (
-    r"(?:[a-z]+(?<!ne)(?<!fe)(?<!ee)ed|been|was|were|went|had|did|got|saw|knew|thought|said|made|took|came|"
-    r"met|felt|found|gave|lost|left|told|kept|heard|wrote|ate|drank|drove|bought|brought|spoke|slept|ran|"
-    r"sang)\b"
-)
 _GOAL = re.compile(
     rf"\b(?:my (?:new )?(?:goal|plan|resolution)(?: is| for [a-z0-9 ]+ is)|{_SUBJECT}(?:'m| am)? (?:want|"
     rf"trying|plan|"
     r"planning|aim|hope|decided|determined|going) to) (?:to )?(?P<value>.+)",
     re.IGNORECASE,
 )
-_HABIT = re.compile(
+_HABIT = re.compile(  # a past tense is none: "I never moved to Lisbon"
     rf"\b(?P<value>(?:every|each) (?:month|{_DAYTIME}),? i .+)|\bi (?P<usual>(?:usually|always|"
-    rf"never) (?P<about>(?!{_PAST}).+))|\bi (?P<each>[a-z]+ .{{0,60}}\b(?:every|each) {_DAYTIME})\b",
+    rf"never) (?P<about>(?!{PAST}).+))|\bi (?P<each>[a-z]+ .{{0,60}}\b(?:every|each) {_DAYTIME})\b",
     re.IGNORECASE,
 )
 _TASTE = (
@@ -136,6 +130,8 @@ _DIET = re.compile(
     r"(?:(?:an?|strictly|mostly|pure|strict|lifelong) )*(?P<value>[a-z-]+(?: free| intolerant)?)\b",
     re.IGNORECASE,
 )
+_I = re.compile(r"\bi ?$", re.IGNORECASE)
+_NOW = re.compile(r"\b(?:now|nowadays|these days|no longer)\b", re.IGNORECASE)
 _TO_BE = frozenset({"be", "become", "been", "longer", "no", "not", "to", "'s"})
 _MOVING = frozenset({"become", "join", "leave", "move", "quit", "start"})
 Kind = Literal["core", "procedural"]
@@ -143,12 +139,16 @@ Kind = Literal["core", "procedural"]
 
 @dataclass(frozen=True)
 class Fact:
-    """`key`: what it is about ("home", "clara's home"). `value`: the person's words."""
+    """`key`: what it is about ("home", "clara's home"). `value`: the person's words.
+
+    `firm`: whether it replaces what was told before.
+    """
 
     key: str
     value: str
     kind: Kind = "core"
     origin: Origin = "rules"
+    firm: bool = True
 
 
 @dataclass(frozen=True)
@@ -393,9 +393,12 @@ def _predicated(text: str, rest: Sequence[Token], subject: Subject) -> Iterator[
             and not _CAR.search(predicate.after(size))
         ):
             break
-        if relation.aspect == "does" and not _is_living(predicate, size):
-            break
-        yield from _related(predicate, relation, size, subject.owner)
+        found = _related(predicate, relation, size, subject.owner)
+        if relation.aspect == "does":
+            if not _I.search(text[: rest[0].start]) or not _is_living(predicate, size):
+                break
+            found = (replace(one, firm=_NOW.search(text) is not None) for one in found)
+        yield from found
         return
     first, after = predicate.plain[0], predicate.after(1)
     if first == "be" and after:
@@ -410,7 +413,7 @@ def _is_living(said: _Predicate, size: int) -> bool:
     """Whether what is done is done for a living: now, and to nothing certain."""
     follows = said.tokens[size]
     first = said.tokens[0].key
-    done = said.past or said.perfect or said.going or first.endswith("ed") or first in ("sold", "built")
+    done = said.past or said.perfect or said.going or first.endswith("ed") or first == "sold"
     certain = (
         not follows.text[:1].islower() or follows.key in kind("certain") or follows.key in kind("number")
     )
@@ -534,7 +537,9 @@ def _possession(text: str, rest: Sequence[Token], subject: Subject) -> Iterator[
         after = after[moved.end() :]
     valued = subject.noun in relation_named() or values.is_attribute(subject.noun)
     if values.is_date(after) and (not valued or re.match(r"(?:on|at|for) ", after)):
-        if day := value_of(re.sub(r"^(?:on|at|for|to|until) ", "", after)):
+        day = value_of(re.sub(r"^(?:on|at|for|to|until) ", "", after))
+        was = keys[0] in ("was", "were") and not moved and re.match(rf"{DAY}\b(?!.*\d)", day, re.IGNORECASE)
+        if day and not was:
             yield fact(DATE + key, day)
         return
     relation = relation_named().get(subject.noun.split()[-1], "")

@@ -23,7 +23,7 @@ def filled(clauses: Sequence[str]) -> Iterator[str]:
             begin, end = (joint.end(), joint.start()) if joint else (len(clause), len(clause))
             part = clause[start:end]
             if gap := _gap(part, verb[1]):
-                part = f"{part[:gap]} {verb[0]}{part[gap:]}"
+                part = f"{part[:gap]} {_agreeing(verb[0], part)}{part[gap:]}"
             here = verb if gap else _verb(part)
             if joint is None or _gap(clause[begin:], here[1]):
                 yield part
@@ -60,7 +60,34 @@ def _gap(part: str, after: str) -> int:
     does = any(key in kind("be") or (plain(key) != key and plain(key) in verbs()) for key in follows)
     follows_link = follows[1:2]
     is_like = _form(tokens[subject.end]) == after and not (follows_link and follows_link[0][:1].isdigit())
+    if after == "number":  # "7 years younger" is no age
+        last = [key for key in follows[1:4] if key not in ("year", "years", "old")]
+        is_like = is_like and (not last or not last[0][:1].isalnum() or last[0] in kind("after age"))
     return tokens[subject.end - 1].end if is_like and not does else 0
+
+
+def _agreeing(verb: str, part: str) -> str:
+    """A verb in the form for another subject: "works" for "work", "is" for "am"."""
+    tokens = tokens_of(part)
+    subject = _subject(tokens, 0)
+    last = tokens[subject.end - 1] if subject else tokens[0]
+    at = {"i": "i", "we": "many"}.get(last.key, "one")
+    words = verb.split(" ")
+    for n, word in enumerate(words):
+        base = plain(word.lower())
+        if word in ("am", "is", "are"):
+            words[n] = {"i": "am", "many": "are", "one": "is"}[at]
+        elif word in ("was", "were"):
+            words[n] = "were" if at == "many" else "was"
+        elif word in ("have", "has"):
+            words[n] = "has" if at == "one" else "have"
+        elif base in verbs() and word in (base, f"{base}s", f"{base}es"):
+            ending = "es" if base.endswith(("ch", "o", "sh", "ss", "x")) else "s"
+            words[n] = base + ending * (at == "one")
+        else:
+            continue
+        break
+    return " ".join(words)
 
 
 def _subject(tokens: Sequence[Token], at: int) -> Subject | None:

@@ -47,10 +47,39 @@ def test_tomorrow_is_the_day_after_it_was_said_and_passes(talk: Talk) -> None:
     assert "That day has passed." in talk.ask("When is my dentist appointment?")
 
 
-def test_a_birthday_does_not_pass(talk: Talk) -> None:
-    talk.say("My birthday is on 5 May.")
+@pytest.mark.parametrize("day", ["birthday", "wedding anniversary"])
+def test_what_comes_again_does_not_pass(talk: Talk, day: str) -> None:
+    talk.say(f"My {day} is on 5 May.")
     talk.now += timedelta(days=200)
-    assert "passed" not in talk.ask("When is my birthday?")
+    answer = talk.ask(f"When is my {day}?")
+    assert "5 May" in answer
+    assert "passed" not in answer
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("We went to the zoo on Sunday.", "When did we go to the zoo?"),
+        ("My exam was on Friday.", "When was my exam?"),
+    ],
+)
+def test_what_is_past_has_no_day_to_come(talk: Talk, said: str, asked: str) -> None:
+    talk.say(said)
+    assert talk.ask(asked) == f"On 1 January 2026 you said: “{said}”"
+
+
+def test_a_wedding_day_is_told_as_it_was_said(talk: Talk) -> None:
+    talk.say("My wedding is on Monday 12 January.")
+    answer = talk.ask("When is my wedding?")
+    assert "Monday 12 January" in answer
+    assert "5 January" not in answer
+
+
+def test_what_is_done_replaces_a_job_only_from_now_on(talk: Talk) -> None:
+    talk.say("I work as a nurse.", "I sell cakes at the market.")
+    assert talk.ask("What is my job?").startswith("Nurse, ")
+    talk.say("I now sell cakes at the market.")
+    assert talk.ask("What is my job?").startswith("Sell cakes ")
 
 
 @pytest.mark.parametrize(

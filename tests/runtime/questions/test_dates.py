@@ -25,6 +25,15 @@ THURSDAY = date(2026, 1, 1)
         ("every Friday", None),
         ("Fridays", None),
         ("at 9", None),
+        ("We went to the zoo on Sunday.", None),
+        ("My exam was on Friday.", None),
+        ("I moved to Lisbon on Monday.", None),
+        ("not tomorrow but next week", None),
+        ("not tomorrow but on Saturday", date(2026, 1, 3)),
+        ("I met Paul in two weeks of holiday", None),
+        ("The exam is moved to Friday.", date(2026, 1, 2)),
+        ("I've got a test on Friday.", date(2026, 1, 2)),
+        ("Monday the 12th", None),
     ],
 )
 def test_words_for_a_day_mean_one_after_they_were_said(text: str, wanted: date | None) -> None:
@@ -59,6 +68,9 @@ def test_the_end_of_the_calendar_is_a_day_too() -> None:
         ("Friday at 3", "Friday, 2 January 2026, at 3"),
         ("on Friday", "on Friday, 2 January 2026"),
         ("5 May", "5 May"),
+        ("Friday, at 3", "Friday, 2 January 2026, at 3"),
+        ("Monday 12 January", "Monday 12 January"),
+        ("Monday, 12 Jan", "Monday, 12 Jan"),
     ],
 )
 def test_an_answer_names_the_day(text: str, wanted: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gamer.runtime.memory.reading.facts import facts_of
+from gamer.runtime.memory.reading.facts import clauses_of, facts_of
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,8 @@ def test_the_verb_of_the_clause_before_holds(said: str, wanted: dict[str, str]) 
         ("Peter works for Rolls and Royce in Derby.", [("peter's employer", "Rolls and Royce in Derby")]),
         ("We live in Stoke and Peter is in Leeds.", [("home", "Stoke")]),
         ("I moved to Ghent in May and Tom in June.", [("home", "Ghent")]),
+        ("I am 40 and Rosa 7 years younger.", [("age", "40")]),
+        ("I am 40 and Rosa 7 months old.", [("age", "40")]),
     ],
 )
 def test_two_values_and_clauses_with_a_verb_are_no_gaps(said: str, wanted: list[tuple[str, str]]) -> None:
@@ -50,7 +52,22 @@ def test_two_values_and_clauses_with_a_verb_are_no_gaps(said: str, wanted: list[
         ("I fix it every week.", None),
         ("I cleaned windows.", None),
         ("I'm selling cars.", None),
+        ("We clean windows together.", None),
+        ("I manage fine without sugar.", None),
+        ("I build sandcastles with my kids.", None),
     ],
 )
 def test_what_is_done_for_a_living_is_done_now_and_to_nothing_certain(said: str, job: str | None) -> None:
     assert {fact.key: fact.value for fact in facts_of(said)}.get("job") == job
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("I am 40 and Rosa 7 years old.", "Rosa is 7 years old."),
+        ("I work at Shell and Anna at BP.", "Anna works at BP."),
+        ("Anna is 12 and I 40.", "I am 40."),
+    ],
+)
+def test_the_verb_agrees_with_its_subject(said: str, wanted: str) -> None:
+    assert clauses_of(said)[1] == wanted
