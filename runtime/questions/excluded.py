@@ -19,6 +19,13 @@ _SHOWN = frozenset({"are", "has", "have", "is", "show", "shows", "was", "were"})
 _TIME_OR_PLACE = frozenset(("after", "at", "before", "during", "from", "in", "on", "taken", "those"))
 _LINKS = frozenset({"and", "or", "nor"})
 _GIVEN = frozenset({"gave", "give", "given", "got", "have", "marked", "put", "with"})
+# Adjectives that stand behind their noun, and what is none before them: "los favoritos", "i miei preferiti".
+_FAVOURITE = frozenset({"favoris", "favoritas", "favoritos", "preferite", "preferiti", "préférées"})
+_NO_NOUNS = frozenset(
+    ("as", "das", "de", "dei", "delle", "des", "dos", "gli", "i", "las", "le", "les", "los", "meus", "mie")
+    + ("miei", "mostra", "mostrar", "nossas", "nossos", "nostre", "nostri", "nuestras", "nuestros", "os")
+    + ("solo", "sólo", "só", "suas", "sus", "tutte", "tutti", "ver", "voir")
+)
 IsCue = Callable[[str], bool]
 
 
@@ -186,13 +193,22 @@ def take_favourites(words: Words) -> tuple[list[Word], bool]:
         if words[at].key in ("hearted", "starred") and at and words[at - 1].key in ("i", "we"):
             return [*words[: at - 1], *words[at + 1 :]], True
         alone = not near or near[0].is_mark or near[0].has("preposition", "before", "after", "without")
-        if alone or (words[at].key == "favourites" and (before < at or near[0].key == "only")):
+        alone = alone and not _follows_a_noun(words, at)
+        if alone or (words[at].key == "favourites" and (before < at or (near and near[0].key == "only"))):
             noun_text = "photos" if words[at].key == "favourites" else "photo"
             photos = replace(words[at], text=noun_text, key=noun_text, values={"picture": ""})
             rest = words[at + 2 :] if near and near[0].key == "only" else words[at + 1 :]
             return [*words[:before], photos, *rest], True
         at = index_of(words, "favourite", start=at + 1)
     return _take_heart(words)
+
+
+def _follows_a_noun(words: Words, at: int) -> bool:
+    """ "Mis libros favoritos": not the photos that are marked."""
+    before = words[at - 1] if at and words[at].text.lower() in _FAVOURITE else None
+    if before is None or before.is_mark or before.key in _NO_NOUNS:
+        return False
+    return not before.has("all", "article", "link", "only", "picture", "preposition", "request", "without")
 
 
 def _take_heart(words: Words) -> tuple[list[Word], bool]:

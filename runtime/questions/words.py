@@ -7,7 +7,7 @@ words are there that say one English word wherever they stand.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,10 @@ from pathlib import Path
 _TOKEN = re.compile(r"[^\W_]+(?:['’/.-][^\W_]+)*|[^\s¿¡]")
 _CONTRACTED = re.compile(r"['’](?:s|d|re|ve)$")
 _QUOTES = frozenset("\"'“”‘’")  # what stands between two of them is quoted, not said
+# German nouns behind which "nach der" says where to, or what for; "Ausflug" is more often followed by a time.
+_GOAL = re.compile(r"(?:wege?|reisen?|(?<![sp])flug|flüge|fahrt(?:en)?|suchen?|fragen?)$")
+_WISHES = ("without", "howmany", "favourite", "way")
+_ENGLISH_TOO = frozenset({"avant", "salvo", "sans", "sin"})  # words of a wish that English has as well
 _LONGEST = 4  # words of a phrase of the vocabulary
 _CLOSING = ",.;:?!)"
 _MARKS = "!\"'()*,-./:;?[]‘’“”–—…"
@@ -111,6 +115,7 @@ def words_of(source: str, language: str = "") -> list[Word]:
             for n in range(_LONGEST, 1, -1)
             for phrase in (" ".join(keys[at : at + n]), " ".join(written[at : at + n]))
             if "phrase" in known.values(phrase)
+            and not (phrase.startswith("nach ") and at and _GOAL.search(written[at - 1]))
         )
         size, said = next(phrases, (1, keys[at]))
         key, last = known.usual(said), tokens[min(at + size, len(tokens)) - 1]
@@ -119,6 +124,22 @@ def words_of(source: str, language: str = "") -> list[Word]:
         out.append(Word(source[start : last.end()], key, start, last.end(), {} if quoted else values))
         at += size
     return out
+
+
+def language_of_wishes(text: str, languages: Iterable[str]) -> str:
+    """The one of `languages` that has most words of a wish in `text` ("senza", "na de"); "" without such."""
+    source = " ".join(text.split())
+    wishes = {language: _wishes(source, language) for language in languages}
+    most = max(wishes.values(), default=0)
+    best = [language for language, number in wishes.items() if number == most]
+    return best[0] if most and (len(best) == 1 or " " not in source) else ""
+
+
+def _wishes(source: str, language: str) -> int:
+    english = _vocabulary("")
+    said = [word for word in words_of(source, language) if word.has(*_WISHES)]
+    written = [word.text.lower() for word in said]
+    return sum(text not in _ENGLISH_TOO and not english.values(text) for text in written)
 
 
 def text_of(words: Words) -> str:

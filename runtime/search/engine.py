@@ -25,6 +25,8 @@ from ..cues.parse import Cues
 from ..errors import RuntimeFailure
 from ..glosses.bundled import Bundled
 from ..models.models import Models, check_encoders
+from ..questions.reader import MAX_READ
+from ..questions.words import language_of_wishes
 from . import hits, wishes_met
 from .album_facts import AlbumFacts
 from .answer import LAYERS, MODES, REFINEMENTS, Answer
@@ -144,8 +146,12 @@ class Engine:
 
     def language_of(self, text: str) -> str:
         """The code of the language by whose table of glosses a query is read; "" for an English one."""
-        reading = self._parts.reading(text)
-        return "" if reading is None else reading.language
+        reader = self._parts.glosses.reader
+        wished = "" if reader is None else language_of_wishes(text[:MAX_READ], reader.tables)
+        reading = self._parts.reading(text, wished)
+        if reading is None:
+            return "" if " " in text.strip() else wished  # "preferiti"
+        return wished or reading.language
 
     def refinement_request(self, query: str, now: datetime | None = None) -> refine.RefinementRequest:
         """What a search with refined_by="llm" would ask the language model, and judge its answer by."""

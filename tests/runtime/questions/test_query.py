@@ -110,6 +110,7 @@ def test_a_mended_word_is_one_edit_away() -> None:
         ("Сколько фотографий?", "ru", "photos", (), True),
         ("il cane senza guinzaglio", "it", "il cane", ("guinzaglio",), False),
         ("quantos gatos?", "pt", "gatos", (), True),
+        ("quantas fotos do cachorro", "pt", "do cachorro", (), True),
         ("hond zonder riem", "nl", "hond", ("riem",), False),
         ("sin city", "", "sin city", (), False),
     ],
@@ -156,9 +157,35 @@ def test_a_week_around_an_event_is_read_in_other_languages(text: str, language: 
         ("foto preferite del mare", "it", "del mare"),
         ("minhas favoritas da praia", "pt", "photos da praia"),
         ("mijn favorieten met hond", "nl", "photos met hond"),
+        ("mis favoritos", "es", "photos"),
+        ("i miei preferiti", "it", "i miei photos"),
+        ("le mie immagini preferite", "it", "le mie"),
     ],
 )
 def test_favourites_are_read_in_other_languages(text: str, language: str, query: str) -> None:
     question = read(text, language=language)
     assert (question.favourites, question.query) == (True, query)
     assert not read(text, language=language, has_favourites=False).favourites
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("mis libros favoritos", "es"),
+        ("mes robes préférées", "fr"),
+        ("i miei libri preferiti", "it"),
+        ("meus pratos favoritos", "pt"),
+        ("my favourite books", ""),
+    ],
+)
+def test_favourites_of_another_noun_are_no_marked_photos(text: str, language: str) -> None:
+    question = read(text, language=language)
+    assert (question.favourites, question.query) == (False, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Bilder vom Weg nach der Türkei", "Suche nach dem Schlüssel", "Zugreise nach den Inseln"]
+)
+def test_german_nach_of_direction_is_no_time(text: str) -> None:
+    assert read(text, language="de").soon == ""
+    assert read("Ausflug nach der Hochzeit", language="de").soon

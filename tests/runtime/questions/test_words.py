@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gamer.runtime.questions import words
-from gamer.runtime.questions.words import text_of, words_of
+from gamer.runtime.questions.words import language_of_wishes, text_of, words_of
 
 
 def _roles(language: str) -> dict[str, list[str]]:
@@ -62,3 +62,22 @@ def test_a_word_of_another_language_is_one_in_a_query_of_that_language_alone() -
     assert [word.key for word in words_of("la playa sin gente", "es")][2] == "without"
     assert [word.key for word in words_of("sin city", "")] == ["sin", "city"]
     assert words_of("how many", "xx") == words_of("how many", "de") == words_of("how many")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("foto senza persone", "it"),
+        ("quante foto del gatto", "it"),
+        ("foto prima del matrimonio", "it"),
+        ("preferiti", "it"),
+        ("foto's na de vakantie", "nl"),
+        ("fotos sem cachorro", "pt"),
+        ("fotos antes de 2020", ""),  # Spanish, or Portuguese
+        ("my favourite photos without people after the party", ""),
+        ("sin city", ""),
+        ("comic sans", ""),
+    ],
+)
+def test_words_of_a_wish_tell_their_language(text: str, language: str) -> None:
+    assert language_of_wishes(text, ("de", "es", "fr", "it", "nl", "pt", "ru")) == language

@@ -133,3 +133,17 @@ def test_a_question_in_steps_is_read_in_its_language(engine: Engine) -> None:
     toolbox = Toolbox(engine)
     first = next(RulesMind(toolbox, SpanReader(engine, None)).solve("собака без сыра", "set"))
     assert isinstance(first.call, Search) and first.call.text == "собака"
+
+
+def test_a_wish_tells_the_language_of_a_query(engine: Engine, tmp_path: Path) -> None:
+    def table(language: str, words: dict[str, dict[str, float]]) -> GlossTable:
+        path = tmp_path / f"{language}.bin"
+        path.write_bytes(encoded(Spelling(language), words, {word: [word] for word in words}))
+        return GlossTable(path)
+
+    spanish, italian = {"foto": {"photo": 1.0}}, {"persone": {"people": 1.0}}
+    english = {word: rank for rank, word in enumerate(["the", "photo", "people", "sin", "city"])}
+    engine.glosses.reader = Reader([table("es", spanish), table("it", italian)], english)
+    assert engine.language_of("foto") == "es"
+    assert engine.language_of("foto senza persone") == engine.language_of("preferiti") == "it"
+    assert engine.language_of("sin city") == engine.language_of("the people senza city") == ""
