@@ -10,7 +10,7 @@ has what they searched before, as `gamer train --align` weighs it, and titles, i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ from gamer.export.components import components, query_adapter
 from gamer.export.components.language import Language
 from gamer.export.settings import Settings as Export
 from gamer.export.training import queries, sft, titles
-from gamer.export.training.align import TAUGHT, Searches, memories_of, with_titles
+from gamer.export.training.align import Searches, memories_of, with_titles
 from gamer.export.training.refinement.rlhf import Search
 from gamer.index import FloatArray
 from gamer.runtime.defaults import PHRASED, PHRASING
@@ -217,12 +217,8 @@ def _titles(
     for person, library in taught:
         name, ids, of = _key(person), person.user.ids, memories_of(person.user.album)
         memories |= {f"{name}/{photo}": text for photo, text in of.items()}
-        pairs += [
-            titles.Pair(text, of[ids[row]])
-            for text, meant in library.queries
-            for row in meant[:TAUGHT]
-            if ids[row] in of
-        ]
+        asked = ((text, [ids[row] for row in meant]) for text, meant in library.queries)
+        pairs += titles.pairs_of(asked, of)
     language = Language.of(export, run.settings.titles).to(sft.device())
     told = {"recipe": export.recipe, "lora": run.settings.titles}
     folder = titles.folder_of(pairs, memories, run.home / "titles", told, 0)
@@ -318,16 +314,7 @@ def _mean(rows: Sequence[Measured]) -> Measured:
         values = [getattr(row, name) for row in rows]
         return None if None in values else round(float(np.mean(values)), 4)
 
-    names = (
-        "tower",
-        "blended",
-        "adapted",
-        "search",
-        "search_adapted",
-        "search_learned",
-        "earlier",
-        "search_titled",
-    )
+    names = [f.name for f in fields(Measured) if f.name not in ("dataset", "user", "split", "queries")]
     figures: Mapping[str, Any] = {name: mean(name) for name in names}
     return Measured(rows[0].dataset, "mean", rows[0].split, sum(row.queries for row in rows), **figures)
 

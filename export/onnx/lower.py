@@ -140,7 +140,7 @@ class Lowering:
     def _product4(self, x: str, matrix: FloatArray, name: str, out: str) -> None:
         group, (_, columns) = self.policy.group_of(name), matrix.shape
         _check_group(name, columns, group)
-        blocks = self.policy.given.get(name) or nearest_blocks(matrix, group)
+        blocks = nearest_blocks(matrix, group)
         self._n_bits(x, name, out, 4, pack_nibbles(blocks.codes), blocks.scales, columns)
         zeros = self.graph.constant(f"{name}/zeros", pack_nibbles(blocks.zeros).reshape(-1))
         self.graph.nodes[-1].input.append(zeros)

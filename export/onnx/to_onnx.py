@@ -72,12 +72,7 @@ def write(
         return item.inputs, item.outputs
     # The token table is already quantized in its module.
     policy = QuantizationPolicy(
-        "ONNX",
-        QUANTS,
-        "fp32" if item.role == "llm_embed" else quant,
-        options.keep,
-        options.group,
-        options.given,
+        "ONNX", QUANTS, "fp32" if item.role == "llm_embed" else quant, options.keep, options.group
     )
     model, tensors = _traced(item, path)
     fuse_attention(model)

@@ -22,7 +22,7 @@ from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..networks.decoder import DecoderStep
 from ..networks.sequence import hidden_states
-from ..recipe import CALIBRATED, LLM_ROLES, QUANTS
+from ..recipe import CALIBRATED, QUANTS
 from ..settings import Settings
 from .block_codes import Blocks4
 from .gptq import Grid, quantize
@@ -46,9 +46,9 @@ def codes(settings: Settings, item: ExportModule, target: str, quant: str) -> di
     feeds = [partial(hidden_states, step, x, torch.tensor([x.shape[1]])) for x in pieces]
     with torch.no_grad():
         for names in _stages(settings, item, target, quant):
-            sums = moments(item.module, names, feeds)
-            for name, size in ((name, size) for name, size in names.items() if name in sums):
-                linear: Any = item.module.get_submodule(name)
+            sums = moments(step, names, feeds)
+            for name, size in names.items():
+                linear: Any = step.get_submodule(name)
                 blocks = quantize(linear.weight.detach(), sums[name], grid(target), size)
                 linear.weight = nn.Parameter(torch.from_numpy(blocks.dequantize()), requires_grad=False)
                 out[f"{name}.weight"] = blocks
@@ -63,13 +63,12 @@ def grid(target: str) -> Grid:
 
 
 def _stages(settings: Settings, item: ExportModule, target: str, quant: str) -> Iterator[dict[str, int]]:
-    """The matrices in 4 bits, with the size of their blocks, layer by layer."""
-    head = (("head", "int8"),) if item.role in LLM_ROLES else ()
-    keep = (*settings.overrides_of(item.role, target), *head)
+    """The matrices in 4 bits but the head, with the size of their blocks, layer by layer."""
+    keep = settings.overrides_of(item.role, target)
     policy = QuantizationPolicy(target, (*QUANTS, "8da4w"), quant, keep, settings.group_size)
     sizes = dict[str, int]()
     for name, part in item.module.named_modules():
-        if isinstance(part, nn.Linear) and policy.of(f"{name}.weight") in IN_BLOCKS:
+        if isinstance(part, nn.Linear) and name != "head" and policy.of(f"{name}.weight") in IN_BLOCKS:
             sizes[name] = size = policy.group_of(f"{name}.weight")
             if part.in_features % size:
                 raise ExportError(

@@ -39,7 +39,6 @@ from .refinement.rlhf import Search, searches_of
 K = 5
 WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0)  # of earlier searches, in log-odds
 CHOSEN_BY = 300  # the latest searches that choose among these
-TAUGHT = 2  # photos of a search whose memories teach titles
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ def align(
         reader = queries.Reader(*components.text_reader(settings))
         general = query_adapter.of(settings)
         start = np.zeros(shape, np.float32) if general is None else general
-        writes = None if titling is None else _titles(settings, engine, learned, titling, seed)
+        titler = None if titling is None else _titler(settings, engine.album, learned, titling, seed)
         taught = replace(library, queries=tuple((one.query, rows) for one, rows in learned))
         adapter = queries.train(reader, shape, [taught], epochs, rate, seed, general, report)
         measured, asked_later = Searches(engine, stage), [one for one, _ in later]
@@ -129,10 +128,10 @@ def align(
             opened = measured.opened([one for one, _ in learned], weight)
             together = measured.recall(asked_later, adapter, opened, "with earlier searches")
             weight, opened, after = (weight, opened, together) if together > after else (0.0, None, after)
-        if titling is not None and writes is not None:
-            memories, texts = memories_of(engine.album), writes(stage, say)
+        if titler is not None:
+            texts = titler.write(stage, say)
             vectors = {photo: engine.models.text.encode(of) for photo, of in texts.items() if of}
-            with with_titles(engine, vectors, titling.out) as other:
+            with with_titles(engine, vectors, titler.out) as other:
                 together = Searches(other, stage).recall(asked_later, adapter, opened, "with titles")
             if together > after:
                 titled, after = len(vectors), together
@@ -143,32 +142,40 @@ def align(
         files.write(path, files.QueryAdapter(header, adapter))
         if file is not None and weight:
             _keep(album, asked)
-    if titled:
-        _give(album, vectors, memories)
+    if titler is not None and titled:
+        _give(album, vectors, titler.memories)
     return Aligned(path, len(learned), len(later), before, after, weight, titled, better)
 
 
-def _titles(
+@dataclass(frozen=True, eq=False)
+class _Titler:
+    """What learns from searches and writes titles. `memories`: by photo id; `write`: also by photo id."""
+
+    memories: Mapping[str, str]
+    out: Path
+    write: Callable[[titles.Stage, titles.Say], Mapping[str, tuple[str, ...]]]
+
+
+def _titler(
     settings: Settings,
-    engine: Engine,
+    album: Album,
     learned: Sequence[tuple[Search, tuple[int, ...]]],
     titling: Titling,
     seed: int,
-) -> Callable[[titles.Stage, titles.Say], dict[str, tuple[str, ...]]]:
-    """What learns from searches and writes titles by photo id; all that can be refused is, before it runs."""
-    memories = memories_of(engine.album)
-    pairs = [
-        titles.Pair(one.query, memories[photo])
-        for one, _ in learned
-        for photo in one.photos[:TAUGHT]
-        if photo in memories
-    ]
+) -> _Titler:
+    """Refuses all that can be refused, before anything is trained. Raises ExportError."""
+    memories = memories_of(album)
+    pairs = titles.pairs_of(((one.query, one.photos) for one, _ in learned), memories)
     if not pairs:
-        raise ExportError(f"{engine.album.path}: no photo that was opened has a memory to learn titles from")
+        raise ExportError(f"{album.path}: no photo that was opened has a memory to learn titles from")
     told = {"recipe": settings.recipe, "sources": dict(settings.sources), "lora": titling.rank}
     run = titles.folder_of(pairs, memories, titling.out, told, seed)
     language = Language.of(settings, titling.rank).to(sft.device())
-    return lambda stage, say: titles.write(language, pairs, memories, run, seed, stage, say)
+    return _Titler(
+        memories,
+        titling.out,
+        lambda stage, say: titles.write(language, pairs, memories, run, seed, stage, say),
+    )
 
 
 def _give(album: Path, vectors: Mapping[str, FloatArray], memories: Mapping[str, str]) -> None:

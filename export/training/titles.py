@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ MEMORY, MOST = 220, 24  # tokens of a photo's memories that are read, and of a t
 DRAWN, TEMPERATURE = 4, 0.7  # titles beside the likeliest one
 ASK = "\n\nTitle:"
 WARMUP = 10  # steps
+TAUGHT = 2  # photos of a search
 Stage = Callable[[str, int, int], None]
 Say = Callable[[str], None]
 
@@ -38,6 +39,16 @@ class Pair:
 
     title: str
     memory: str
+
+
+def pairs_of(searches: Iterable[tuple[str, Sequence[str]]], memories: Mapping[str, str]) -> list[Pair]:
+    """`searches`: each with the ids of its photos, of which the first TAUGHT teach if they have a memory."""
+    return [
+        Pair(query, memories[photo])
+        for query, photos in searches
+        for photo in photos[:TAUGHT]
+        if photo in memories
+    ]
 
 
 def folder_of(

@@ -35,6 +35,7 @@ from gamer.runtime.indexing.encode import Encoder
 from gamer.runtime.indexing.reconcile import Reconciler, differs, merge_scanned
 from gamer.runtime.models.models import Models
 from gamer.runtime.search import copies
+from tests.albums import built, note
 from tests.fakes import fake_models
 from tests.paths import ROOT
 
@@ -526,10 +527,8 @@ def test_a_photo_with_many_memories_keeps_their_words_and_some_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoding, "MAX_CHUNKS", 3)
-    memories = [{"source": "note", "text": f"page {i} of a book"} for i in range(9)]
-    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "1", "memories": memories}) + "\n")
-    build.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
-    with Album.open(tmp_path / "a.gamer") as opened:
+    memories = [note(f"page {i} of a book")[0] for i in range(9)]
+    with Album.open(built(tmp_path, [{"id": "1", "memories": memories}])) as opened:
         assert len(opened.photo(0).memories) == 9
         assert opened.search_text("page 8", 1).rows.tolist() == [0]
         assert [channel.vectors for channel in opened.stats().channels] == [3]
@@ -539,10 +538,8 @@ def test_a_photo_with_many_names_has_the_first_as_entities(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoding, "MAX_NAMES", 3)
-    memories = [{"source": "note", "text": f"We met Ann{chr(97 + i)}"} for i in range(9)]
-    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "1", "memories": memories}) + "\n")
-    build.build(tmp_path / "a.jsonl", fake_models(), tmp_path / "a.gamer")
-    with Album.open(tmp_path / "a.gamer") as opened:
+    memories = [note(f"We met Ann{chr(97 + i)}")[0] for i in range(9)]
+    with Album.open(built(tmp_path, [{"id": "1", "memories": memories}])) as opened:
         assert opened.entity_names(10) == ["Anna", "Annb", "Annc"]
         assert opened.search_text("Anni", 1).rows.tolist() == [0]
 
