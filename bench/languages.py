@@ -1,9 +1,9 @@
 """Queries in six languages to an album whose memories are in these languages: search beside BM25 alone.
 
 An encoder of English texts says little of other languages; the ranking must not fall below the words. There
-are two kinds of query: those that a person would ask, and every word and pair of words of a memory. The album
-and the queries are in languages.json; nothing else of this module knows a language. With data sets of English
-memories, translated queries are asked as well (translated/).
+are three kinds of query: those that a person would ask, the memories asked for in English, and every word and
+pair of words of a memory. The album and the queries are in languages.json; nothing else of this module knows
+a language. With data sets of English memories, translated queries are asked as well (translated/).
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ _WORD = re.compile(rf"[^\W\d_]{{{LEAST},}}")
 
 @dataclass(frozen=True)
 class LanguageQuery:
-    """A query and the photo that it means. `kind`: "asked" or "words"."""
+    """A query and the photo that it means.
+
+    `kind`: "asked", "in English" or "words". `language`: of the photo's memory.
+    """
 
     kind: str
     language: str
@@ -73,7 +76,11 @@ def queries() -> tuple[LanguageQuery, ...]:
     data = _read()
     asked = [LanguageQuery("asked", row["language"], row["query"], row["photo"]) for row in data["queries"]]
     language_of = {row.photo[:2]: row.language for row in asked}
-    return (*asked, *(made for photo in data["photos"] for made in _words(photo, language_of)))
+    english = (
+        LanguageQuery("in English", language_of[row["photo"][:2]], row["query"], row["photo"])
+        for row in data["in_english"]
+    )
+    return (*asked, *english, *(made for photo in data["photos"] for made in _words(photo, language_of)))
 
 
 def _words(photo: dict[str, Any], language_of: dict[str, str]) -> Iterator[LanguageQuery]:

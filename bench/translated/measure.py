@@ -114,7 +114,7 @@ class _View(GlossTable):
 class _Nameless(Reader):
     """A reader that knows no name of the album."""
 
-    def read(self, text: str, names: Names, language: str = "") -> Reading | None:
+    def read(self, text: str, names: Names, language: str | None = "") -> Reading | None:
         return super().read(text, Names(()), language)
 
 

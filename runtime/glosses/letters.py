@@ -117,3 +117,6 @@ class Names:
                 if alike > share:
                     best, share = name, alike
         return best
+
+
+NOBODY = Names(())

@@ -1,4 +1,4 @@
-"""Reads a query in another language as English ones, word by word, with the bundle's tables of glosses.
+"""Reads a query or a memory in another language as English, word by word, with the tables of a bundle.
 
 The longest phrase of a table is taken at each word; a word that it does not have is split as a compound, or
 freed of pronouns at its end, or compared with the album's names in Latin letters. Words that are English or
@@ -19,7 +19,7 @@ from . import guess
 from .letters import LEAST_ALIKE, SURELY_ALIKE, Names, latin
 from .table import LEAST_STEM, LONGEST, MOST_WORDS, WORD, Gloss, GlossTable, folded, latin_script
 
-MOST_READ = 48  # words of a query that are read; the others stay
+MOST_READ = 80  # words of a query, or of a window of a memory, that are read; the others stay
 MOST_OPTIONS = 4  # glosses of a word that a search uses
 LEAST_WEIGHT = 0.15  # of a gloss, beside the best of its word
 LEAST_FUNCTION = 0.4  # the weight from which a gloss such as "have" makes a word one that says little
@@ -52,11 +52,16 @@ class Piece:
 
 @dataclass(frozen=True)
 class Reading:
-    """A query in a language other than English. `language`: its code; "" if no table has its script."""
+    """A text in a language other than English. `language`: its code; "" if no table has its script."""
 
     text: str
     language: str
     pieces: tuple[Piece, ...]
+
+    @property
+    def english(self) -> str:
+        """The text with the first gloss of each of its words."""
+        return "".join(piece.options[0].text if piece.options else piece.said for piece in self.pieces)
 
 
 class Reader:
@@ -66,10 +71,11 @@ class Reader:
         self.tables = {table.language: table for table in tables}
         self.english = english
 
-    def read(self, text: str, names: Names, language: str = "") -> Reading | None:
-        """The reading of a query; None for an English one, and where nothing of it can be read.
+    def read(self, text: str, names: Names, language: str | None = "") -> Reading | None:
+        """The reading of a text; None for an English one, and where nothing of it can be read.
 
-        `language`: the code of the one that it is probably in, or "".
+        `language`: the code of the one that it is probably in; "" if the reader of cues shall say, None if
+        the tables alone shall.
         """
         words = list(WORD.finditer(text))[:MOST_READ]
         if not words or not (self.tables or not text.isascii()):
@@ -84,7 +90,7 @@ class Reader:
             guess.Said(word, word in names, at > 0 and match[0][0].isupper())
             for at, (word, match) in enumerate(zip(said, words, strict=True))
         ]
-        told = language or (cue.name if (cue := language_of(text)) else None)
+        told = cue.name if language == "" and (cue := language_of(text)) else language or None
         code = guess.language(asked, lookups, self.english, told)
         spaceless = next((t for t in self.tables.values() if t.header.spaceless), None)
         table = self.tables.get(code or "")

@@ -7,7 +7,7 @@ channel of copies: two clips may show the same picture.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +37,8 @@ from gamer.index.things import extract as thing_rules
 from gamer.index.things.extract import ThingExtractor
 
 from ..errors import RuntimeFailure
+from ..glosses.bundled import Bundled
+from ..glosses.letters import NOBODY
 from ..models.models import ImageCode, Models
 from .ahead import Ahead
 from .likeness import likeness
@@ -93,6 +95,7 @@ class Encoder:
         things: ThingExtractor = thing_rules.extract,
     ) -> None:
         self.models, self._reader, self._extract, self.things = models, reader, extractor, things
+        self.glosses = Bundled(models)
         # A picture that is read is held in full until its turn.
         self._ahead = Ahead(self._looked, WINDOW if reader is None else 2)
 
@@ -122,10 +125,10 @@ class Encoder:
         spans: list[tuple[int, int]] = []
         for item in seen:
             chunks = [
-                chunk
+                text
                 for memory in item.photo.memories
                 if memory.source not in DERIVED and memory != FAVOURITE
-                for chunk in self.models.text.chunks(memory.text)
+                for text in self._texts(memory.text)
             ]
             chunks = chunks[:MAX_CHUNKS]
             spans.append((len(texts), len(texts) + len(chunks)))
@@ -134,6 +137,17 @@ class Encoder:
         return [
             self._encoded(item, vectors[start:end]) for item, (start, end) in zip(seen, spans, strict=True)
         ]
+
+    def _texts(self, memory: str) -> Iterator[str]:
+        """The windows of a memory, and behind each that is in another language the same in English words.
+
+        So an encoder of English finds it by English queries; its own words stay those of the text index.
+        """
+        reader = self.glosses.reader
+        for window in self.models.text.chunks(memory):
+            yield window
+            if reader is not None and (reading := reader.read(window, NOBODY, None)) is not None:
+                yield reading.english
 
     def names(self, names: Sequence[str]) -> FloatArray:
         return self.models.text.encode(names)

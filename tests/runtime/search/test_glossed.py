@@ -7,18 +7,22 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gamer.export.glosses.writing import Spelling, encoded
+from gamer.index import Memory, Photo
 from gamer.runtime.agent.calls import Search
 from gamer.runtime.agent.rules import RulesMind
 from gamer.runtime.agent.spans import SpanReader
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.glosses.reading import Reader
 from gamer.runtime.glosses.table import GlossTable
+from gamer.runtime.indexing.encode import Encoder
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import AS_ASKED, SearchOptions
 from tests.albums import engine_of, note
+from tests.fakes import fake_models
 
 WORDS = {
     "собака": {"dog": 1.0, "hound": 0.4},
@@ -147,3 +151,16 @@ def test_a_wish_tells_the_language_of_a_query(engine: Engine, tmp_path: Path) ->
     assert engine.language_of("foto") == "es"
     assert engine.language_of("foto senza persone") == engine.language_of("preferiti") == "it"
     assert engine.language_of("sin city") == engine.language_of("the people senza city") == ""
+
+
+def test_a_memory_in_another_language_is_encoded_in_english_too(tmp_path: Path) -> None:
+    (tmp_path / "t.bin").write_bytes(encoded(Spelling("ru"), WORDS, {word: [word] for word in WORDS}))
+    encoder = Encoder(fake_models())
+    encoder.glosses.reader = Reader([GlossTable(tmp_path / "t.bin")], {"the": 0, "dog": 1, "sea": 2})
+    texts = ("собака на пляже", "the dog at sea")
+    photos = [Photo(text, memories=(Memory("note", text),)) for text in texts]
+    foreign, english = (done.vectors["text"] for done in encoder.encode(photos, []))
+    assert np.array_equal(foreign, encoder.names(["собака на пляже", "dog on beach"]))
+    assert np.array_equal(english, encoder.names([texts[1]]))
+    retold = encoder.retold(photos)[0].vectors["text"]
+    assert np.array_equal(retold, foreign)

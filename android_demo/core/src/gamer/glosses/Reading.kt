@@ -17,8 +17,11 @@ data class Piece(val said: String, val options: List<Gloss> = emptyList(), val w
 
 private fun saysNothing(gloss: String): Boolean = PyText.split(gloss.lowercase()).all { it in WordLists.STOP }
 
-/** A query in a language other than English. [language]: its code; "" if no table has its script. */
-class Reading(val text: String, val language: String, val pieces: List<Piece>)
+/** A text in a language other than English. [language]: its code; "" if no table has its script. */
+class Reading(val text: String, val language: String, val pieces: List<Piece>) {
+    /** The text with the first gloss of each of its words. */
+    val english: String get() = pieces.joinToString("") { it.options.firstOrNull()?.text ?: it.said }
+}
 
 /**
  * Reads a query in another language as English ones, word by word, with the [tables] of one bundle
@@ -61,7 +64,7 @@ class Reader(tables: List<GlossTable>, private val english: Ranks, private val t
     }
 
     internal companion object {
-        const val MOST_READ = 48 // words of a query that are read; the others stay
+        const val MOST_READ = 80 // words of a query, or of a window of a memory, that are read; the others stay
         const val MOST_OPTIONS = 4 // glosses of a word that a search uses
         const val LEAST_WEIGHT = 0.15 // of a gloss, beside the best of its word
         const val LEAST_FUNCTION = 0.4 // the weight from which a gloss such as "have" makes a word one that says little

@@ -4,6 +4,9 @@ import gamer.album.Encoded
 import gamer.album.Memory
 import gamer.album.Mention
 import gamer.album.Photo
+import gamer.glosses.Bundled
+import gamer.glosses.Names
+import gamer.glosses.Reader
 import gamer.image.Pixels
 import gamer.models.ImageCode
 import gamer.models.Models
@@ -11,6 +14,8 @@ import gamer.models.photoVector
 
 /** Encodes photos: image and text vectors, labels, place names and mentions. */
 class PhotoEncoder(private val models: Models) {
+    private val glosses: Reader? by lazy { Bundled.reader(models) { null } }
+
     /**
      * The encoded photo; null if it has neither pixels nor memories. [pixels]: upright RGB, or null if they
      * cannot be read.
@@ -19,7 +24,7 @@ class PhotoEncoder(private val models: Models) {
         val code = pixels?.let { models.see(it) }
         if (code == null && known.memories.isEmpty()) return null
         val photo = completed(known, code)
-        val chunks = photo.memories.filter { it.source !in DERIVED }.flatMap { models.text.chunks(it.text) }.take(MAX_CHUNKS)
+        val chunks = photo.memories.filter { it.source !in DERIVED }.flatMap { texts(it.text) }.take(MAX_CHUNKS)
         val vectors = LinkedHashMap<String, Array<FloatArray>>()
         if (code != null) {
             vectors["image"] = arrayOf(code.embedding)
@@ -28,6 +33,10 @@ class PhotoEncoder(private val models: Models) {
         if (chunks.isNotEmpty()) vectors["text"] = chunks.map { models.text.encode(it) }.toTypedArray()
         return Encoded(photo, vectors, mentions(photo))
     }
+
+    /** The windows of a memory, and behind each that is in another language the same in English words. */
+    private fun texts(memory: String): List<String> =
+        models.text.chunks(memory).flatMap { listOfNotNull(it, glosses?.read(it, NOBODY)?.english) }
 
     /** v_I by channel, where the bundle's experts are trained. */
     private fun projected(code: ImageCode): Map<String, Array<FloatArray>> {
@@ -81,5 +90,6 @@ class PhotoEncoder(private val models: Models) {
         const val MAX_CHUNKS = 1024
         // Entities of one photo, each of which is encoded, too.
         const val MAX_NAMES = 1024
+        val NOBODY = Names(emptyList())
     }
 }

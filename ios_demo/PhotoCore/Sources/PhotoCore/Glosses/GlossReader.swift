@@ -11,11 +11,14 @@ public struct GlossPiece: Sendable, Equatable {
     var saysNothing: Bool { options.first.map { $0.text.lowered().words().allSatisfy(Words.stop.contains) } ?? false }
 }
 
-/// A query in a language other than English. `language`: its code; "" if no table has its script.
+/// A text in a language other than English. `language`: its code; "" if no table has its script.
 public struct GlossReading: Sendable {
     public let text: Text
     public let language: String
     public let pieces: [GlossPiece]
+
+    /// The text with the first gloss of each of its words.
+    var english: Text { pieces.flatMap { $0.options.first?.text ?? $0.said } }
 }
 
 /// Reads a query in another language as English ones, word by word, with the tables of one bundle
@@ -24,7 +27,7 @@ public struct GlossReading: Sendable {
 /// that are English or names stay as they are.
 public final class GlossReader {
     private static let beginning = "glosses-"  // of the files' names
-    static let mostRead = 48  // words of a query that are read; the others stay
+    static let mostRead = 80  // words of a query, or of a window of a memory, that are read; the others stay
     static let mostOptions = 4  // glosses of a word that a search uses
     static let leastWeight = 0.15  // of a gloss, beside the best of its word
     static let leastFunction = 0.4  // the weight from which a gloss such as "have" makes a word one that says little

@@ -9,6 +9,7 @@ public final class PhotoEncoder {
     private static let maxNames = 1024 // entities of one photo, each of which is encoded, too
 
     private let models: Models
+    private lazy var glosses = Result { [models] in try GlossReader.bundled(models, told: { _ in nil }) }
 
     public init(_ models: Models) { self.models = models }
 
@@ -18,7 +19,7 @@ public final class PhotoEncoder {
         if pixels == nil && photo.memories.isEmpty { return nil }
         let code = try pixels.map { try models.see($0) }
         let whole = try completed(photo, code)
-        let texts = whole.memories.filter { !$0.isDerived }.flatMap { TextEncoder.chunks($0.text.scalars) }.prefix(PhotoEncoder.maxChunks)
+        let texts = try whole.memories.filter { !$0.isDerived }.flatMap { try texts($0.text.scalars) }.prefix(PhotoEncoder.maxChunks)
         var vectors: [(channel: String, chunks: [[Float]])] = []
         if let code { vectors += [("image", [code.embedding])] + (try projected(code)) }
         if !texts.isEmpty {
@@ -26,6 +27,12 @@ public final class PhotoEncoder {
             vectors.append(("text", try texts.map { try encoder.encode($0.string) }))
         }
         return Encoded(whole, vectors: vectors, mentions: PhotoEncoder.mentions(whole))
+    }
+
+    /// The windows of a memory, and behind each that is in another language the same in English words.
+    private func texts(_ memory: Text) throws -> [Text] {
+        let reader = try glosses.get(), nobody = NameWords([])
+        return try TextEncoder.chunks(memory).flatMap { [$0] + (try reader?.read($0, nobody).map { [$0.english] } ?? []) }
     }
 
     /// v_I by channel, where the bundle's experts are trained.
