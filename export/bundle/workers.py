@@ -68,8 +68,8 @@ def run(
     """Runs `make` on each task in `jobs` processes; yields (task, result) as tasks finish.
 
     Tasks are started in their order. `log`: the file for the workers' output. `begun` is called with what
-    runs, whenever that changes. A task's exception is raised at once, as an ExportError, and so is the death of a
-    worker. The other workers are ended then, and also when the caller stops iterating.
+    runs, whenever that changes. A task's exception is raised at once, as an ExportError, and so is the death
+    of a worker. The other workers are ended then, and also when the caller stops iterating.
     """
     waiting, idle, busy = deque(tasks), list[_Worker[Task]](), list[_Worker[Task]]()
     try:
