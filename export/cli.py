@@ -422,7 +422,8 @@ def export_with_bar(
 
     with bar() as progress:
         task = progress.add_task("reading the checkpoints", total=None)
-        progress.update(task, total=len(write.tasks(settings, targets, "")))
+        # One more: the clock of a bar that is full stands still, and the bundle's other files take minutes.
+        progress.update(task, total=len(write.tasks(settings, targets, "")) + 1)
 
         def report(text: str, artifact: mf.Artifact | None) -> None:
             if text.startswith(write.NOTE):

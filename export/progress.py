@@ -36,7 +36,7 @@ class _Bar(Progress):
         super().stop()
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
-        self._since = time.monotonic()
+        self._since = time.monotonic() if "description" in changes else self._since
         super().update(task_id, **changes)
 
     def _tell(self) -> None:

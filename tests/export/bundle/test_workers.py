@@ -10,13 +10,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export.bundle import workers
+from gamer.export import cli
+from gamer.export.bundle import workers, write
 from gamer.export.errors import ExportError
 from gamer.export.progress import bar
+from gamer.export.settings import Settings
 
 SLOW = 60.0  # seconds; no test waits that long
 
@@ -131,3 +135,22 @@ def test_what_runs_is_told_whenever_it_changes(tmp_path: Path) -> None:
     tasks = [(str(n), str(tmp_path)) for n in range(3)]
     list(workers.run(job, tasks, 1, str(tmp_path / "log"), lambda running: told.append(list(running))))
     assert told == [[task] for task in tasks]
+
+
+def test_the_clock_of_an_export_runs_until_its_bundle_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shown, part = bar(), SimpleNamespace(bytes=1, parity=None, export_seconds=1.0)
+
+    def export(settings: object, targets: object, out: Path, jobs: int, report: Any, *_: object) -> bool:
+        for text in ("text_tower for onnx", "image_tower for onnx"):
+            report(text, part)
+        report("contracts of the artifacts", None)
+        return shown.finished
+
+    monkeypatch.setattr(write, "tasks", lambda *_: ["text_tower", "image_tower"])
+    monkeypatch.setattr(write, "export", export)
+    monkeypatch.setattr(cli, "bar", lambda: shown)
+    monkeypatch.setattr(cli, "parity_text", lambda _: "")
+    assert cli.export_with_bar(Settings("pocket"), ("onnx",), tmp_path, 1) is False
+    assert [task.completed for task in shown.tasks] == [2]
