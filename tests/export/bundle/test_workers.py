@@ -152,5 +152,5 @@ def test_the_clock_of_an_export_runs_until_its_bundle_is_written(
     monkeypatch.setattr(write, "export", export)
     monkeypatch.setattr(cli, "bar", lambda: shown)
     monkeypatch.setattr(cli, "parity_text", lambda _: "")
-    assert cli.export_with_bar(Settings("pocket"), ("onnx",), tmp_path, 1) is False
+    assert not cli.export_with_bar(Settings("pocket"), ("onnx",), tmp_path, 1)
     assert [task.completed for task in shown.tasks] == [2]
