@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import sys
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def main(bundle: Path, query: str, texts: list[str]) -> None:
     options = onnxruntime.SessionOptions()
     # Without this option, int8 products saturate on x86 processors that lack VNNI; with it, others are slow.
     cpu = Path("/proc/cpuinfo")
-    if not cpu.exists() or "vnni" not in cpu.read_text():
+    has_vnni = cpu.exists() and "vnni" in cpu.read_text()
+    if platform.machine().lower() in ("x86_64", "amd64") and not has_vnni:
         options.add_session_config_entry("session.x64quantprecision", "1")
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     tokenizer = Tokenizer.from_file(str(bundle / "text_tokenizer.json"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import sys
 from pathlib import Path
 
@@ -24,7 +25,8 @@ bundle, query, photos = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
 manifest = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
 options = onnxruntime.SessionOptions()
 cpu = Path("/proc/cpuinfo")  # x86 processors without VNNI need the option, those with it are slow with it
-if not cpu.exists() or "vnni" not in cpu.read_text():
+has_vnni = cpu.exists() and "vnni" in cpu.read_text()
+if platform.machine().lower() in ("x86_64", "amd64") and not has_vnni:
     options.add_session_config_entry("session.x64quantprecision", "1")
 towers = {a["role"]: a for a in manifest["artifacts"] if a["target"] == "onnx"}
 sessions = {
@@ -33,12 +35,12 @@ sessions = {
 }
 
 
-# The ten lines: what `prepare` of each input says, for a bundle whose `preprocessing.fit` is cut or crop.
+# The ten lines: what `prepare` of each input says. "squash" takes the whole picture, others its centre.
 def image_vector(image: Image.Image) -> np.ndarray:
     p = manifest["preprocessing"]
-    fitted = image.convert("RGB").resize(
-        [round(side * p["resize"] / min(image.size)) for side in image.size], Image.Resampling.BICUBIC
-    )
+    sides = [round(side * p["resize"] / min(image.size)) for side in image.size]
+    sides = [p["crop"]] * 2 if p["fit"] == "squash" else sides
+    fitted = image.convert("RGB").resize(sides, Image.Resampling[p["interpolation"].upper()])
     left, top = ((side - p["crop"]) // 2 for side in fitted.size)
     pixels = np.asarray(fitted.crop((left, top, left + p["crop"], top + p["crop"])), np.float32)
     outputs = sessions["image_tower"].run(["embedding"], {"pixels": pixels[None]})  # the graph normalises

@@ -6,8 +6,6 @@ Only this module turns errors into an exit code.
 from __future__ import annotations
 
 import json
-import os
-import sys
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
@@ -17,14 +15,6 @@ import click
 from click.core import ParameterSource
 from rich.box import SIMPLE
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.table import Table
 
 from gamer.runtime.bundle import manifest as mf
@@ -36,6 +26,7 @@ from .errors import ExportError
 from .glosses.sources import found, parse_dictionaries, parse_languages
 from .graphs.files import WHY
 from .planning import devices, phone_memory
+from .progress import bar
 from .recipe import CALIBRATED, QUANTS, RECIPES, ROLES, TARGETS
 from .settings import (
     COREML_CACHES,
@@ -66,27 +57,6 @@ def _old_dtype(context: click.Context, _: click.Parameter, value: str | None) ->
     if value is not None:
         ERR.print(f"gamer export: --quant none --dtype {value} is called --quant {value} now")
         context.meta[_DTYPE] = value
-
-
-def _own_stderr() -> Console:
-    """Writes where stderr is now, also while that is redirected: converters print much (workers.quiet)."""
-    try:
-        return Console(file=os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8"))
-    except OSError:  # no descriptor behind it
-        return ERR
-
-
-def bar() -> Progress:
-    """The project's progress bar, on stderr."""
-    return Progress(
-        SpinnerColumn(),
-        BarColumn(24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-        console=_own_stderr(),
-        transient=True,
-    )
 
 
 def table(manifest: mf.Manifest) -> Table:
@@ -451,7 +421,9 @@ def export_with_bar(
     from .bundle import write
 
     with bar() as progress:
-        task = progress.add_task("loading weights", total=len(write.tasks(settings, targets, "")))
+        task = progress.add_task("reading the checkpoints", total=None)
+        # One more: the clock of a bar that is full stands still, and the bundle's other files take minutes.
+        progress.update(task, total=len(write.tasks(settings, targets, "")) + 1)
 
         def report(text: str, artifact: mf.Artifact | None) -> None:
             if text.startswith(write.NOTE):

@@ -6,15 +6,20 @@ import ast
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gamer.runtime.telemetry import OPT_OUT
+from gamer.runtime.backends import processor
+from gamer.runtime.telemetry import OPT_OUT, load_onnxruntime
 from tests.paths import GOLDEN, ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -69,6 +74,30 @@ def test_the_export_example_indexes_a_folder_and_ranks_the_cat_first(tmp_path: P
 def test_the_page_on_bundles_holds_the_whole_example() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "bundle.md").read_text(), re.DOTALL)
     assert (EXAMPLES / "rank_without_gamer.py").read_text().endswith(f'"""\n\n{code}')
+
+
+@pytest.mark.parametrize("name", ["rank_without_gamer.py", "bundle_without_gamer.py"])
+@pytest.mark.parametrize("machine", ["x86_64", "AMD64", "aarch64", "arm64"])
+@pytest.mark.parametrize("features", ["avx2", "avx2 avx_vnni", "avx512f avx512_vnni", None])
+def test_an_examples_session_has_the_option_for_x86_where_the_engine_has_it(
+    name: str, machine: str, features: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^ *options = .*?(?=^ *(?:towers|session) = )", text, re.DOTALL | re.MULTILINE)
+    if features is not None:
+        (tmp_path / "cpuinfo").write_text(f"flags : sse4_2 {features}\n", encoding="utf-8")
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    lines = textwrap.dedent(lines).replace("/proc/cpuinfo", str(tmp_path / "cpuinfo"))
+    given: dict[str, Any] = {"onnxruntime": load_onnxruntime(), "platform": platform, "Path": Path}
+    exec(lines, given)
+    architecture = "x86_64" if machine.lower() in processor.X86 else machine
+    vnni = ("vnni",) if "vnni" in (features or "") else ()
+    engine = replace(processor.read(), architecture=architecture, features=vnni)
+    try:
+        value = given["options"].get_session_config_entry("session.x64quantprecision")
+    except RuntimeError:  # it has no such entry
+        value = "0"
+    assert (value == "1") == engine.saturates
 
 
 def test_the_page_on_bundles_shows_the_examples_that_the_mobile_suites_run() -> None:

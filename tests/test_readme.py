@@ -123,3 +123,12 @@ def test_the_readmes_figures_are_those_of_the_result_files() -> None:
     assert f"{clip['share_of_fp32']:.0%}, {clip['cosine']:.4f}".replace("%", " %") in README
     kinds = load("processors.json")["rows"].values()
     assert f"{min(kind['components']['image_tower']['cosine'] for kind in kinds):.4f}" in README
+
+
+def test_the_readme_says_of_which_pictures_its_figure_of_the_image_encoder_is() -> None:
+    """The manifest's figure is of other pictures, and lower: neither is given without its pictures."""
+    fixtures = pytest.importorskip("gamer.export.components.fixtures", reason="needs the export extra")
+    (row,) = re.findall(r"\| (`pocket`'s image encoder in 8 bits, .*) \|", README)
+    assert "the self-check's inputs on six kinds of processor" in row
+    assert f"(the manifest's figure is of {len(fixtures.paths())} photographs)" in row
+    assert len(json.loads((ROOT / "bench/results/processors.json").read_text())["rows"]) == 6

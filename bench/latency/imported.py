@@ -145,6 +145,10 @@ def read(path: Path) -> Imported:
 
 def checked(raw: Any, at: str) -> Imported:
     """The parsed JSON of a measurement; `at` names it in errors. Raises RuntimeFailure."""
+    if isinstance(raw, dict) and "runs" in raw:
+        raise RuntimeFailure(
+            f"{at}: holds a run for each of several --threads: measure with one number alone"
+        )
     try:
         imported: Imported = read_as(Imported, raw, at, extra=True)
     except JsonError as error:

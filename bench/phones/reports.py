@@ -205,8 +205,9 @@ def _etdump(events: Sequence[dict[str, Any]], given: Source) -> Imported:
         raise RuntimeFailure(f"{given.path}: a row of an ETDump must be an object: export the report again")
     columns = {re.sub(r" \(.*\)$", "", name): name for event in events[:1] for name in event}
     unit = re.search(r"\((\w+)\)$", columns.get("p50", ""))
-    scale = UNITS.get(unit[1], 1e6) if unit else 1e6
-    p50, p90 = (columns.get(name, name) for name in ("p50", "p90"))
+    if (name := unit[1] if unit else "ms") not in UNITS:
+        raise RuntimeFailure(f"{given.path}: its times are in {name}: give Inspector target_time_scale MS")
+    scale, (p50, p90) = UNITS[name], (columns.get(column, column) for column in ("p50", "p90"))
     try:
         whole = next(event for event in events if event.get("event_name") == EXECUTE)
         middle, high = float(whole[p50]) * scale, float(whole.get(p90, whole[p50])) * scale

@@ -59,13 +59,17 @@ class _Worker(Generic[Task]):
 
 
 def run(
-    make: Callable[[Task], Result], tasks: Sequence[Task], jobs: int, log: str
+    make: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    jobs: int,
+    log: str,
+    begun: Callable[[Sequence[Task]], None] = lambda running: None,
 ) -> Iterator[tuple[Task, Result]]:
     """Runs `make` on each task in `jobs` processes; yields (task, result) as tasks finish.
 
-    Tasks are started in their order. `log`: the file for the workers' output. A task's exception is raised at
-    once, as an ExportError, and so is the death of a worker. The other workers are ended then, and also when
-    the caller stops iterating.
+    Tasks are started in their order. `log`: the file for the workers' output. `begun` is called with what
+    runs, whenever that changes. A task's exception is raised at once, as an ExportError, and so is the death
+    of a worker. The other workers are ended then, and also when the caller stops iterating.
     """
     waiting, idle, busy = deque(tasks), list[_Worker[Task]](), list[_Worker[Task]]()
     try:
@@ -76,6 +80,7 @@ def run(
                     busy[-1].give(waiting.popleft())
                 except OSError:
                     raise ExportError(KILLED) from None
+            begun([worker.task for worker in busy if worker.task is not None])
             ready = set(connection.wait([worker.pipe for worker in busy]))
             for worker in [w for w in busy if w.pipe in ready]:
                 try:

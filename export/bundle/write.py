@@ -12,7 +12,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -362,7 +362,11 @@ def _run(tasks: list[Task], jobs: int, report: Report) -> list[ExportedArtifact]
     _sweep(tasks, done)
     waiting = [t for t in tasks if t not in done]
     log = str(Path(tasks[0].folder) / "records" / "workers.log")
-    for task, exported in workers.run(run_task, waiting, min(jobs, len(waiting) or 1), log):
+
+    def begun(running: Sequence[Task]) -> None:
+        report("exporting " + ", ".join(f"{t.role} for {t.target}" for t in running), None)
+
+    for task, exported in workers.run(run_task, waiting, min(jobs, len(waiting) or 1), log, begun):
         done[task] = exported
         report(f"{task.role} for {task.target}", exported.artifact)
     rank = {(role, target): i for i, (role, target) in enumerate((r, t) for r in ROLES for t in TARGETS)}

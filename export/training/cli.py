@@ -13,9 +13,9 @@ import click
 from gamer.runtime.cli.console import one_line
 from gamer.runtime.cli.options import PATH, json_option
 
-from ..cli import bar
 from ..errors import ExportError
 from ..networks.ranks import WHOLE
+from ..progress import bar
 from ..settings import Settings, parse_sources
 from .options import ALPHA, BETA, PRECISIONS, STARTS, Options, Reinforcement
 

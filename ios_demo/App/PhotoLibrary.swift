@@ -6,6 +6,7 @@ import PhotoCore
 import Photos
 import PhotosUI
 import UIKit
+import UniformTypeIdentifiers
 
 /// The phone's photos in PhotoKit: the permission to see them, their metadata and their pixels. Nothing is
 /// downloaded.
@@ -124,6 +125,7 @@ struct PhotoLibrary: PhotoSource {
 
     /// `isSmall`: whatever is on the phone, however small.
     static func image(_ asset: PHAsset, least: CGFloat, isSmall: Bool = false) -> UIImage? {
+        guard mayBeDecoded(asset) else { return nil }
         let options = PHImageRequestOptions()
         options.isSynchronous = true
         options.deliveryMode = isSmall ? .fastFormat : .highQualityFormat
@@ -138,14 +140,25 @@ struct PhotoLibrary: PhotoSource {
         return found.value
     }
 
-    /// The texts of EXIF's DateTimeOriginal and OffsetTimeOriginal, where the original is on the phone.
-    private static func exif(_ asset: PHAsset) -> (taken: String?, offset: String?) {
+    /// Only a JPEG, which a phone's own camera seldom writes, is read to its end for that.
+    private static func mayBeDecoded(_ asset: PHAsset) -> Bool {
+        guard PHAssetResource.assetResources(for: asset).contains(where: { $0.uniformTypeIdentifier == UTType.jpeg.identifier }) else { return true }
+        return original(asset).map { Scans.mayBeDecoded($0, width: asset.pixelWidth, height: asset.pixelHeight) } ?? true
+    }
+
+    /// The bytes of an original that is on the phone.
+    private static func original(_ asset: PHAsset) -> Data? {
         let options = PHImageRequestOptions()
         options.isSynchronous = true
         options.isNetworkAccessAllowed = false
         let found = Found<Data>()
         PHImageManager.default().requestImageDataAndOrientation(for: asset, options: options) { data, _, _, _ in found.value = data }
-        guard let data = found.value, let source = CGImageSourceCreateWithData(data as CFData, nil),
+        return found.value
+    }
+
+    /// The texts of EXIF's DateTimeOriginal and OffsetTimeOriginal, where the original is on the phone.
+    private static func exif(_ asset: PHAsset) -> (taken: String?, offset: String?) {
+        guard let data = original(asset), let source = CGImageSourceCreateWithData(data as CFData, nil),
             let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as? [String: Any],
             let exif = properties[kCGImagePropertyExifDictionary as String] as? [String: Any]
         else { return (nil, nil) }

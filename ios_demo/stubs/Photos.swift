@@ -48,6 +48,7 @@ public final class PHAsset {
 
 public final class PHAssetResource {
     public var originalFilename: String { "" }
+    public var uniformTypeIdentifier: String { "" }
     public static func assetResources(for asset: PHAsset) -> [PHAssetResource] { [] }
 }
 

@@ -2,6 +2,8 @@ import Foundation
 
 public struct UTType: Sendable {
     public static var zip: UTType { UTType() }
+    public static var jpeg: UTType { UTType() }
+    public var identifier: String { "" }
 }
 
 // Foundation has these on Apple's systems alone.

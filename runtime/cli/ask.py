@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gamer.index.text import shown
+
 from ..agent import calls
 from ..agent.loop import ENDS, Budget, End, Outcome, Step
 from ..agent.results import one_line as shortened
@@ -151,7 +153,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """An outcome as JSON. A photo has its `id` as searches have it; steps name it by `image`, as minds do."""
     named = zip(outcome.photos, outcome.ids, outcome.files, strict=True)
     return {
-        "question": outcome.question,
+        "question": shown(outcome.question),
         "end": outcome.end,
         "mind": outcome.mind,
         "sentence": outcome.answer.sentence,

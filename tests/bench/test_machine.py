@@ -34,7 +34,7 @@ def test_the_warning_stands_beside_the_result_and_not_in_it(
 
 def test_strict_measures_nothing_on_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "load", lambda: 1_000.0)
-    for command in (["latency"], ["ops"], ["device"]):
+    for command in (["latency"], ["ops"], ["device"], ["study", "llm"]):
         done = CliRunner().invoke(bench, [*command, "-b", "nowhere", "--strict"])
         assert done.exit_code == 1
         assert "busy" in done.output and "leave out --strict" in done.output

@@ -176,6 +176,11 @@ def test_a_malformed_result_is_refused_by_the_name_of_its_file(
         imported.read(saved(tmp_path / "b.json", run({"x": [1, 2]}) | change))
 
 
+def test_a_run_of_several_numbers_of_threads_is_not_compared(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeFailure, match=r"b\.json: holds a run for each of several --threads"):
+        imported.read(saved(tmp_path / "b.json", {"runs": [run({"x": [1, 2]})] * 2}))
+
+
 JUNK = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers(),
     lambda x: st.lists(x, max_size=3),

@@ -103,6 +103,25 @@ def test_an_etdump_gives_the_whole_run_and_its_operators(tmp_path: Path) -> None
         read(written(tmp_path / "c.json", rows[:1]))
 
 
+def test_what_executorchs_own_inspector_writes_is_read(tmp_path: Path) -> None:
+    inspector = pytest.importorskip("executorch.devtools.inspector", reason="needs the export extra")
+    scale = inspector.TimeScale
+    for unit, factor in ((scale.US, 1e3), (scale.MS, 1e6), (scale.CYCLES, None)):
+        events = [
+            inspector.Event(name=name, perf_data=inspector.PerfData([ms, ms]))
+            for name, ms in (("Method::execute", 2.5), ("native_call_convolution.out", 1.5))
+        ]
+        block = inspector.EventBlock("Execute", events, source_time_scale=unit, target_time_scale=unit)
+        table = block.to_dataframe(include_units=True)
+        path = written(tmp_path / "a.json", table.to_json(orient="records"))
+        if factor is None:
+            with pytest.raises(RuntimeFailure, match="times are in cycles"):
+                read(path)
+            continue
+        made = read(path)
+        assert made.rows[0].p50_ns == 2.5 * factor and made.operators[0].ns == 1.5 * factor
+
+
 def test_a_result_of_bench_device_is_read_again(tmp_path: Path) -> None:
     row = {"layer": "component", "step": "a", "n": 1, "avg_ns": 1, "stddev_ns": 0, "p50_ns": 1, "p90_ns": 1,
            "samples_ns": [1]}  # fmt: skip

@@ -5,6 +5,9 @@ target, and a search with it.
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +31,7 @@ from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
 from tests.export import tiny, tiny_encoders
 from tests.export.conftest import Export
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -53,6 +57,27 @@ def test_a_checkpoint_of_every_architecture_exports_to_onnx_and_passes_parity(
         ids = tuple(models.llm_tokenizer.encode("a red boat").ids)
         generated = models.language_model.generate(Request(ids, 4))
         assert generated.ended in ENDS and generated.prompt_tokens == len(ids)
+
+
+def test_the_lines_of_the_page_on_bundles_read_towers_of_fixed_length_as_the_engine_does(
+    tmp_path: Path, export: Export
+) -> None:
+    export(settings("siglip", tmp_path), tmp_path / "out")
+    models = Models.open(tmp_path / "out")
+    assert models.session("text_tower").artifact.inputs[0].shape[1] == 48
+    page = (ROOT / "docs" / "bundle.md").read_text(encoding="utf-8")
+    (tmp_path / "lines.py").write_text(
+        re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], encoding="utf-8"
+    )
+    photo, query = tmp_path / "wide.png", "a red boat " * 30
+    pixels = np.random.default_rng(7).integers(0, 256, (40, 90, 3), np.uint8)
+    Image.fromarray(pixels).save(photo)
+    command = [sys.executable, "lines.py", "out", query, photo.name]
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert printed.returncode == 0, printed.stderr
+    score = float(printed.stdout.splitlines()[-1].split()[0])
+    engine = models.text.encode_query(query) @ models.encode_image(pixels).embedding
+    assert score == pytest.approx(float(engine), abs=0.002)
 
 
 @pytest.mark.parametrize(("kind", "target"), [("xlm-roberta", "onnx"), ("modernbert", "coreml")])

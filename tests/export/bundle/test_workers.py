@@ -10,13 +10,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
-from gamer.export.bundle import workers
-from gamer.export.cli import bar
+from gamer.export import cli
+from gamer.export.bundle import workers, write
 from gamer.export.errors import ExportError
+from gamer.export.progress import bar
+from gamer.export.settings import Settings
 
 SLOW = 60.0  # seconds; no test waits that long
 
@@ -108,3 +112,45 @@ def test_progress_is_shown_while_the_output_of_converters_is_redirected(
         os.write(2, b"a converter's noise")
         progress.console.print("prompt caches")
     assert "prompt caches" in (told := capfd.readouterr().err) and "noise" not in told
+
+
+def test_a_step_that_takes_long_is_said_again_where_no_terminal_shows_the_bar(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("gamer.export.progress.EVERY", 0.01)
+    with bar() as progress:
+        task = progress.add_task("reading the checkpoints", total=None)
+        progress.update(task, description="exporting llm_decoder for onnx")
+        told, deadline = "", time.monotonic() + SLOW
+        while told.count("exporting llm_decoder for onnx: since 0 s\n") < 2 and time.monotonic() < deadline:
+            told += capfd.readouterr().err
+    assert time.monotonic() < deadline
+    capfd.readouterr()
+    time.sleep(0.05)
+    assert not capfd.readouterr().err
+
+
+def test_what_runs_is_told_whenever_it_changes(tmp_path: Path) -> None:
+    told: list[list[tuple[str, str]]] = []
+    tasks = [(str(n), str(tmp_path)) for n in range(3)]
+    list(workers.run(job, tasks, 1, str(tmp_path / "log"), lambda running: told.append(list(running))))
+    assert told == [[task] for task in tasks]
+
+
+def test_the_clock_of_an_export_runs_until_its_bundle_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shown, part = bar(), SimpleNamespace(bytes=1, parity=None, export_seconds=1.0)
+
+    def export(settings: object, targets: object, out: Path, jobs: int, report: Any, *_: object) -> bool:
+        for text in ("text_tower for onnx", "image_tower for onnx"):
+            report(text, part)
+        report("contracts of the artifacts", None)
+        return shown.finished
+
+    monkeypatch.setattr(write, "tasks", lambda *_: ["text_tower", "image_tower"])
+    monkeypatch.setattr(write, "export", export)
+    monkeypatch.setattr(cli, "bar", lambda: shown)
+    monkeypatch.setattr(cli, "parity_text", lambda _: "")
+    assert not cli.export_with_bar(Settings("pocket"), ("onnx",), tmp_path, 1)
+    assert [task.completed for task in shown.tasks] == [2]

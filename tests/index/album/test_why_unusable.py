@@ -13,6 +13,7 @@ import pytest
 
 from gamer.index import AlbumError, AlbumWriter
 from gamer.index.album.schema import unusable
+from gamer.index.album.writing import storage
 from gamer.index.memory.store import MemoryStore
 from tests import mounted
 
@@ -81,3 +82,13 @@ def test_a_repair_that_finds_a_name_twice_says_damaged_and_blames_no_disk(album_
     album_path.write_bytes(album_path.read_bytes().replace(first.encode(), second.encode()))
     with AlbumWriter.extend(album_path) as writer, pytest.raises(AlbumError, match=r"damaged.*UNIQUE"):
         writer.repair()
+
+
+def test_a_full_disk_by_which_sqlite_rolled_back_itself_is_said_as_one(album_path: Path) -> None:
+    db = storage.open_for_writing(album_path)
+    try:
+        with pytest.raises(apsw.FullError), storage.transaction(db):
+            db.execute("ROLLBACK")
+            raise apsw.FullError("database or disk is full")
+    finally:
+        db.close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from PIL import Image
 from gamer.index import IngestError, Memory, Photo, Size, Skip, load_pixels, scan
 from gamer.index.ingest import chat, heif, jsonl, pixels
 from gamer.index.ingest.metadata import xmp
+from tests.paths import ROOT
 
 pillow_heif.register_heif_opener()
 SUFFIXES = ("jpg", "png", "webp", "tiff", "heic")
@@ -321,6 +323,14 @@ def test_a_small_jpeg_of_thousands_of_scans_is_refused_before_it_is_decoded(tmp_
     with pytest.raises(IngestError, match=rf"a JPEG of more than {most} scans"):
         load_pixels(tmp_path / "bomb.jpg")
     assert load_pixels(tmp_path / "many.jpg").shape == (side, side, 3)
+
+
+def test_pictures_are_opened_where_their_size_and_scans_are_limited_and_nowhere_else() -> None:
+    opening = re.compile(r"\b(?:Image|image_module)\.open\(|\bimread\(|\bfrombytes\(")
+    rooms = (ROOT / room for room in ("index", "runtime", "export"))
+    files = [path for room in rooms for path in room.rglob("*.py")]
+    opens = [path for path in files if opening.search(path.read_text(encoding="utf-8"))]
+    assert opens == [ROOT / "index" / "ingest" / "pixels.py"]
 
 
 @pytest.mark.parametrize("orientation", [1, 6])

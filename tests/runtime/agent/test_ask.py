@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -110,6 +111,11 @@ def test_the_bundles_language_model_chooses_steps_under_its_grammar(album: Path,
 def test_a_wrong_question_gives_one_line(album: Path, bundle: Path, arguments: list[str], error: str) -> None:
     done = gamer("ask", album, *arguments, "-b", bundle)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", error)
+
+
+def test_a_question_that_a_terminal_garbled_is_answered_in_json(album: Path, bundle: Path) -> None:
+    done = gamer("ask", album, os.fsdecode(b"\xff"), "-b", bundle, "--json")
+    assert "not valid UTF-8" in json.loads(done.stdout)["ended"] and "Traceback" not in done.stderr
 
 
 def test_a_missing_album_is_named(tmp_path: Path, bundle: Path) -> None:

@@ -385,6 +385,8 @@ def test_an_update_with_another_encoder_replaces_the_album_at_once_and_keeps_mer
     with pytest.raises(KeyboardInterrupt):
         build.update(album, other, encoder=Counting(other, 1))
     assert album.read_bytes() == before  # readers have the old one until the new one is complete
+    with Album.open(album.with_name("a.gamer.renewing")) as half:
+        assert half.verify() == []
     second = Counting(other)
     done = build.update(album, other, encoder=second)
     assert (done.photos, done.renewed, len(second.encoded)) == (5, True, 3)

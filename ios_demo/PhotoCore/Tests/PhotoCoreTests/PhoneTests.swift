@@ -176,6 +176,25 @@ final class PhoneTests: XCTestCase {
         XCTAssertLessThanOrEqual(500 * scale * 65_000 * scale, 4_000_001)
     }
 
+    func testTheScansOfAJPEGAreCountedUpToALimitWithoutThoseOfItsThumbnailAndOfWhatFollowsIt() {
+        let scan: [UInt8] = [0xFF, 0xDA, 0, 4, 1, 2, 7, 0xFF, 0, 0xFF, 0xD3, 9]
+        let thumbnail: [UInt8] = [0xFF, 0xE1, 0, 6, 0xFF, 0xDA, 0xFF, 0xDA]
+        func jpeg(_ scans: Int) -> Data {
+            var made = Data([0xFF, 0xD8])
+            made.append(contentsOf: thumbnail)
+            for _ in 0..<scans { made.append(contentsOf: scan) }
+            made.append(contentsOf: [0xFF, 0xD9])
+            made.append(contentsOf: scan)
+            return made
+        }
+        XCTAssertEqual([0, 1, 7, 10, 11].map { Scans.count(jpeg($0), atMost: 10) }, [0, 1, 7, 10, nil])
+        XCTAssertEqual(Scans.count(Data("no picture".utf8), atMost: 10), 0)
+        for cut in 0..<jpeg(3).count { XCTAssertLessThanOrEqual(Scans.count(jpeg(3).prefix(cut), atMost: 10) ?? 99, 3) }
+        XCTAssertTrue(Scans.mayBeDecoded(jpeg(300), width: 4000, height: 3000))
+        XCTAssertFalse(Scans.mayBeDecoded(jpeg(3000), width: 4000, height: 3000))
+        XCTAssertFalse(Scans.mayBeDecoded(jpeg(3000), width: .max, height: 2))
+    }
+
     func testAPositionThatIsNoneIsRefused() throws {
         for (lat, lon) in [(Double.nan, 5), (5, .nan), (.infinity, 5), (0, 0), (90.1, 0), (0, -180.1)] { XCTAssertNil(Position(plausible: lat, lon)) }
         XCTAssertEqual(Position(plausible: -90, 180)?.lon, 180)
