@@ -21,12 +21,15 @@ FAST = (
     "remove", "merge", "compact", "repair", "export-jsonl", "memory add", "memory forget all", "things merge",
 )  # fmt: skip
 
-# What changes no album, bundle or checkpoint; `serve` does, for its page, and is killed in its own tests.
-READ_ONLY = set(
-    "bench compare, bench device, bench flops, bench latency, bench ops, bench quality, bench report, "
-    "bench sample, bench study, doctor, generate, index copies, index names, index stats, mcp, memory list, "
-    "memory show, people list, people show, search, similar, ask, serve, things list, things show, "
-    "verify".split(", ")
+# What changes no album, bundle or checkpoint. `serve` does, for its page, by what the commands change them by.
+READ_ONLY = frozenset(
+    name.strip()
+    for name in (
+        "bench compare, bench device, bench flops, bench latency, bench ops, bench quality, bench report, "
+        "bench sample, bench study, doctor, generate, index copies, index names, index stats, mcp, "
+        "memory list, memory show, people list, people show, search, similar, ask, serve, things list, "
+        "things show, verify"
+    ).split(",")
 )
 
 
