@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import random
 import shutil
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import click
 import pytest
 
+from gamer.main import main
 from gamer.runtime.indexing import build
 from tests.fakes import fake_models
 from tools import kills
@@ -17,6 +20,32 @@ from tools import kills
 FAST = (
     "remove", "merge", "compact", "repair", "export-jsonl", "memory add", "memory forget all", "things merge",
 )  # fmt: skip
+
+# What changes no album, bundle or checkpoint. `serve` does for its page, by what the other commands use.
+READ_ONLY = """
+bench compare, bench device, bench flops, bench latency, bench ops, bench quality, bench report, bench sample,
+bench study, doctor, generate, index copies, index names, index stats, mcp, memory list, memory show,
+people list, people show, search, similar, ask, serve, things list, things show, verify
+"""
+
+
+def commands_of(group: click.Command, *path: str) -> Iterator[str]:
+    """The words of every command below a group."""
+    if not isinstance(group, click.Group):
+        yield " ".join(path)
+        return
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        one = group.get_command(context, name)
+        assert one is not None
+        yield from commands_of(one, *path, name)
+
+
+def test_every_command_that_writes_is_killed() -> None:
+    words = {command.words for command in kills.COMMANDS.values()}
+    read_only = {name.strip() for name in READ_ONLY.split(",")}
+    for name in set(commands_of(main)) - read_only:
+        assert any(of.startswith(f"{name} ") for of in words), f"{name}: add it to COMMANDS of tools/kills.py"
 
 
 @pytest.fixture

@@ -5,9 +5,8 @@ A command runs once to its end, under strace, which counts the calls by which it
 again and again on the files as they were before, and is killed at one of these calls, drawn with a seed. The
 album that is left must verify, and so must a bundle; the same command must then finish, and what it leaves
 must be what the unharmed run left: the same photos, people, memories, artifacts and checkpoints, the same
-files. A turn of a conversation that was answered must be stored. Exports and trainings, which take minutes,
-are killed a fifth as often. Needs strace, and a system that can
-fork.
+files. A turn of a conversation that was answered must be stored. The language model that is exported and
+trained is a made-up one of 0.1 M parameters. Needs strace, and a system that can fork.
 """
 
 from __future__ import annotations
@@ -49,6 +48,7 @@ CALLS = (
 ALBUM, MORE, OUTPUT, QUERIES = "a.gamer", "more.jsonl", "out.jsonl", "queries.jsonl"
 READ, FEW = "read", "few.jsonl"  # what a command reads; the fewest queries that are learned from
 BUNDLE, TRAINED, PACKED, BASE = "bundle", "dpe", "bundle.gamerpack", "base"
+TINY, SMALL = "tiny", "small"  # the language model's folder, and the bundle's that has it
 MOST_SECONDS = 1200  # of a command; it then prints where it stands and ends with an error
 NAME, HOME, CHAT = "Ottilie", "Porto", "talk"  # of a person; what the album remembers; of a conversation
 KILLED = "a worker was killed"  # what a long command says then
@@ -76,6 +76,8 @@ PREPARED = (
     "index.cli", "runtime.cli.chat", "runtime.cli.events", "runtime.cli.index", "runtime.cli.memory",
     "runtime.cli.things", "runtime.indexing.build", "runtime.indexing.captions", "runtime.models.models",
 )  # fmt: skip
+PREPARED_LONG = ("torch", "gamer.export.cli", "gamer.export.training.cli")  # of exports and trainings
+LLM = "--weights llm={tiny}"
 COMMANDS = {
     "build": Command("index build {more} -b {bundle} -o {album}"),
     "add": Command("index add {album} {more} -b {bundle}"),
@@ -120,17 +122,23 @@ COMMANDS = {
     "people forget all": Command("people forget {album} --all -b {bundle}", gone=NAME),
     "unpack": Command("unpack {source} -o {made}", "there is something already"),
     "pack": Command("pack {bundle} -o {packed} --targets onnx --without llm"),
-    "export": Command("export pocket --parts text --targets onnx --jobs 1 -o {made}", is_long=True),
-    "train": Command("train pocket -a {album} -o {trained} --epochs 3 --batch 8", is_long=True),
+    "export": Command("export -m {tiny} --targets onnx --jobs 1 -o {made}", is_long=True),
+    "train": Command(f"train pocket -a {{album}} -o {{trained}} --epochs 3 --batch 8 {LLM}", is_long=True),
     "train --align": Command(
         "train pocket -a {album} --align --queries {queries} --epochs 10 --rate 0.01", is_long=True
     ),
+    "train --align --lora": Command(
+        "train pocket -a {album} -o {trained} --align --queries {queries} --epochs 10 --rate 0.01 "
+        f"--lora 2 {LLM}",
+        is_long=True,
+    ),
     "train --update": Command(
-        "train pocket -a {album} -o {trained} --update {base} --epochs 20 --rate 0.003", is_long=True
+        f"train pocket -a {{album}} -o {{trained}} --update {{base}} --epochs 20 --rate 0.003 {LLM}",
+        is_long=True,
     ),
     "train --reinforce": Command(
-        "train pocket -a {album} -o {trained} --reinforce {base} -b {bundle} --queries {few} --epochs 1 "
-        "--lora 2",
+        "train pocket -a {album} -o {trained} --reinforce {base} -b {small} --queries {few} --epochs 1 "
+        f"--lora 2 {LLM}",
         is_long=True,
     ),
 }
@@ -141,7 +149,8 @@ class Case:
     """What the commands are run on: a folder with the album and the file to add, and the bundle, if any.
 
     `photos`: the ids of two photos of the album; `events`: of two of its events, if it has any, and the id of
-    the last photo of the first; `packed`: the bundle as one file; `base`: a checkpoint of the album.
+    the last photo of the first; `packed`: the bundle as one file; `base`: a checkpoint of the album;
+    `language`: one of a made-up language model; `small`: a bundle that has this.
     """
 
     folder: Path
@@ -150,6 +159,8 @@ class Case:
     bundle: Path | None = None
     packed: Path | None = None
     base: Path | None = None
+    language: Path | None = None
+    small: Path | None = None
 
     def arguments(self, command: Command, folder: Path) -> list[str]:
         names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT, "{queries}": QUERIES, "{few}": FEW}
@@ -158,6 +169,11 @@ class Case:
         known |= {"{photo}": self.photos[0], "{other}": self.photos[1], "{bundle}": str(self.bundle)}
         known |= dict(zip(("{event}", "{next}", "{later}"), self.events, strict=True))
         known |= {"{source}": str(self.packed), "{base}": str(self.base)}
+        known |= {
+            "{small}": str(self.small),
+            "{tiny}": str(self.language),
+            "llm={tiny}": f"llm={self.language}",
+        }
         return [known.get(word, word) for word in command.words.split()]
 
 
@@ -443,10 +459,49 @@ def furnished(folder: Path, bundle: Path | None = None) -> Case:
 
 
 def based(case: Case) -> Case:
-    """The case with a checkpoint of its album, made in a minute."""
-    base = case.folder.parent / BASE
-    _run_whole(f"train pocket -a {case.folder / ALBUM} -o {base} --epochs 0", case.folder.parent)
-    return replace(case, base=base)
+    """The case with a made-up language model and a checkpoint of its album, for exports and trainings."""
+    for name in PREPARED_LONG:
+        importlib.import_module(name)
+    scratch = case.folder.parent
+    base, language, small = scratch / BASE, tiny_language(scratch / TINY), scratch / SMALL
+    _run_whole(
+        f"train pocket -a {case.folder / ALBUM} -o {base} --epochs 0 --weights llm={language}", scratch
+    )
+    _run_whole(
+        f"export pocket --parts image,text,llm --targets onnx --jobs 1 -o {small} --weights llm={language}",
+        scratch,
+    )
+    return replace(case, base=base, language=language, small=small)
+
+
+def tiny_language(folder: Path) -> Path:
+    """A checkpoint of a llama of two layers with random weights, whose tokens are bytes."""
+    from safetensors.numpy import save_file
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    letters = [*sorted(pre_tokenizers.ByteLevel.alphabet()), "<end>"]
+    tokenizer = Tokenizer(models.BPE({letter: n for n, letter in enumerate(letters)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.add_special_tokens(letters[-1:])
+    width, inner, layers, chance = 64, 96, 2, np.random.default_rng(4)
+    shapes: dict[str, tuple[int, ...]] = {"embed_tokens": (len(letters), width), "norm": (width,)}
+    for at in (f"layers.{n}." for n in range(layers)):
+        shapes |= {f"{at}{which}_layernorm": (width,) for which in ("input", "post_attention")}
+        shapes |= {f"{at}self_attn.{which}_proj": (width, width) for which in "qkvo"}
+        shapes |= {f"{at}mlp.{which}_proj": (inner, width) for which in ("gate", "up")}
+        shapes[f"{at}mlp.down_proj"] = (width, inner)
+    drawn = {
+        f"model.{name}.weight": chance.normal(0, 0.1, of) + (len(of) == 1) for name, of in shapes.items()
+    }
+    sizes = {"vocab_size": len(letters), "hidden_size": width, "intermediate_size": inner}
+    heads = {"num_hidden_layers": layers, "num_attention_heads": 4, "num_key_value_heads": 4}
+    others = {"max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 1e4, "hidden_act": "silu"}
+    told = {"model_type": "llama", "tie_word_embeddings": True, "eos_token_id": len(letters) - 1}
+    folder.mkdir()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    save_file({name: of.astype(np.float32) for name, of in drawn.items()}, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(sizes | heads | others | told), encoding="utf-8")
+    return folder
 
 
 def _give_faces(album: Path, first: str, second: str) -> None:
@@ -477,13 +532,11 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory(prefix="kills") as scratch:
         case = prepared(bundle, photos, Path(scratch) / "case")
-        if any("{base}" in COMMANDS[name].words for name in names or COMMANDS):
+        if any(COMMANDS[name].is_long for name in names or COMMANDS):
             case = based(case)
         for name in names or COMMANDS:
             each = -(-kills // len(COMMANDS))
-            found = kill(
-                case, name, -(-each // 5) if COMMANDS[name].is_long else each, random.Random(f"{seed} {name}")
-            )
+            found = kill(case, name, each, random.Random(f"{seed} {name}"))
             print(found, flush=True)
             rows[name] = asdict(found)
             shown = [rows[name] for name in COMMANDS if name in rows]

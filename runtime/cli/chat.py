@@ -73,7 +73,6 @@ def chat(
                 if as_json:
                     click.echo(json.dumps(reply_json(said, path), ensure_ascii=False))
                 else:
-                    click.echo()
                     _print(said, path, verbose)
         finally:
             _finish(talk)
@@ -96,8 +95,9 @@ def _finish(talk: Conversation) -> None:
             click.echo("another program writes the album: waiting, to store what was said", err=True)
 
 
-def _aloud(piece: str) -> None:
-    click.echo(passage(piece), nl=False)
+def _aloud(answer: str) -> None:
+    """The whole line at once: what fails after the answer begins a line of its own."""
+    click.echo(passage(answer))
     sys.stdout.flush()
 
 

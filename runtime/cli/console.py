@@ -13,9 +13,20 @@ from gamer.index.installing import install
 __all__ = ["fail", "one_line", "passage", "plain", "say"]
 
 
+# Marks that turn the order of what follows around, so that a name reads as another one.
+_TURNING = frozenset(("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"))
+_BREAKING = frozenset(("Cc", "Cs", "Zl", "Zp"))
+
+
 def passage(text: str) -> str:
-    """`text` with its lines and tabs, but without other control characters: a model may write any."""
-    return "".join(c if c in "\n\t" or unicodedata.category(c) != "Cc" else "\ufffd" for c in text)
+    """`text` with its lines and tabs, but without what controls the terminal or turns the order around: a
+    model may write any.
+    """
+    return "".join(c if c in "\n\t" or not _controls(c) else "\ufffd" for c in text)
+
+
+def _controls(c: str) -> bool:
+    return unicodedata.category(c) in _BREAKING or unicodedata.bidirectional(c) in _TURNING
 
 
 @contextmanager

@@ -21,6 +21,8 @@ def generate(*args: str, given: bytes = b"") -> subprocess.CompletedProcess[byte
 
 def test_a_models_text_cannot_control_the_terminal() -> None:
     assert passage("a\tb\nc\x1b[2Jd\r\x07é 👩‍👧") == "a\tb\nc\ufffd[2Jd\ufffd\ufffdé 👩‍👧"
+    turned = passage("\u202egpj.exe \u2066x\u2069 \u2028\udc80 שלום")
+    assert turned == "\ufffdgpj.exe \ufffdx\ufffd \ufffd\ufffd שלום"
 
 
 def test_help_names_the_options() -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from gamer.index.errors import AlbumError
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.main import main
+from gamer.runtime.memory.update import Updater
 
 
 def gamer(*words: object, said: str = "") -> Result:
@@ -30,6 +32,23 @@ def test_a_conversation_through_the_shell(album: Path) -> None:
     lines = [json.loads(line) for line in ok("chat", album, "--json", said=said).splitlines()]
     assert lines[0]["text"] == "Noted." and lines[1]["core"][0]["text"] == "Porto"
     assert "Porto" in ok("memory", "list", album, "--kind", "turns")
+
+
+def test_what_fails_after_an_answer_is_said_in_a_line_of_its_own(
+    album: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise AlbumError("the disk is full")
+
+    monkeypatch.setattr(Updater, "run", fails)
+    said = gamer("chat", album, said="I live in Porto.\n")
+    assert said.exit_code == 1 and said.output.splitlines() == ["Noted.", "gamer chat: the disk is full"]
+
+
+def test_an_answer_turns_no_order_of_the_terminal_around(album: Path) -> None:
+    said = "My dentist is Dr. \u202eReteP.\nWho is my dentist?\n"
+    answer = ok("chat", album, said=said)
+    assert "Dr. \ufffdReteP" in answer and "\u202e" not in answer
 
 
 def test_a_memory_is_added_shown_corrected_exported_and_forgotten(album: Path, tmp_path: Path) -> None:
