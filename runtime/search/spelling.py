@@ -27,10 +27,12 @@ def mended(text: str, album: Album, models: Models, is_english: bool = True) -> 
 
     `is_english`: False for a query that is known to be in another language.
     """
-    vocabulary, names = models.text.words, _names(album)
     words = list(dict.fromkeys(_WORD.findall(text)))
     held = _held(album, [word.lower() for word in words])
     unwritten = [word for word in words if word.lower() not in held]
+    if not unwritten:
+        return text
+    vocabulary, names = models.text.words, _names(album)
     unknown = {
         word
         for word in unwritten
