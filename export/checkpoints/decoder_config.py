@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
+from gamer.index.json_checked import Between, Items
 from gamer.runtime.bundle.manifest import Language
 
-from ..checked import whole
+from ..checked import read_as, whole
 from ..errors import ExportError
 from ..networks.decoder import DecoderShape
 from ..networks.t5 import T5Shape
 from .catalogue import SENTENCE_TYPES
 
 Config = dict[str, Any]
+_Ends = Annotated[tuple[Annotated[int, Between(0, 1 << 31)], ...], Items(most=64)]
 LLAMA_LIKE = ("llama", "qwen2", "qwen3", "gemma3_text", "gemma3")
 DECODERS = (*LLAMA_LIKE, "gpt2")
 ENCODER_DECODERS = ("t5",)
@@ -111,11 +113,19 @@ def _t5(config: Config) -> T5Shape:
     )
 
 
+def listed_ends(config: Config) -> tuple[int, ...]:
+    """The ids that end an answer as the configuration lists them, if it does. Raises ExportError."""
+    ends = config.get("eos_token_id")
+    ids: tuple[int, ...] = read_as(
+        _Ends, ends if isinstance(ends, list) else [] if ends is None else [ends], "config.json: eos_token_id"
+    )
+    return ids
+
+
 def language(config: Config, max_seq: int) -> Language:
     """The manifest's entry for the decoder; `eos_ids` are those of the configuration."""
     config = text_config(config)
-    eos_id = config.get("eos_token_id")
-    eos = tuple(int(i) for i in (eos_id if isinstance(eos_id, list) else [] if eos_id is None else [eos_id]))
+    eos = listed_ends(config)
     if config["model_type"] in ENCODER_DECODERS:
         t5 = t5_shape(config)
         start = int(config.get("decoder_start_token_id") or config.get("pad_token_id") or 0)

@@ -148,7 +148,7 @@ def _config(path: Path, reader: Any, architecture: str) -> Config:
         "max_position_embeddings": count("context_length"),
         "tie_word_embeddings": "output.weight" not in tensors,
         "hidden_act": "silu",
-        "eos_token_id": None if eos is None else eos.contents(),
+        "eos_token_id": None if eos is None else int(eos.contents()),
     }
     return config | (_gemma3(config, count) if architecture == "gemma3" else {})
 

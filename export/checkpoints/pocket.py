@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ..errors import ExportError
 from ..networks.efficientnet_lite import LABELS, EfficientNetLite0
-from . import catalogue
+from . import catalogue, decoder_config
 from .catalogue import package_dir
 from .checkpoint import random_seed
 
@@ -80,13 +80,12 @@ def end_ids(config: catalogue.Config, tokenizer: Any) -> tuple[int, ...]:
 
     Chat models end an answer with an end-of-turn token that the configuration may not list.
     """
-    listed = config.get("eos_token_id")
-    ids = set(listed if isinstance(listed, list) else [listed])
+    ids: set[int | None] = set(decoder_config.listed_ends(config))
     if tokenizer is not None:
         ids |= {
             tokenizer.token_to_id(token) for token in ("<|im_end|>", "<|endoftext|>", "<end_of_turn>", "</s>")
         }
-    return tuple(sorted(ids - {None}))
+    return tuple(sorted(found for found in ids if found is not None))
 
 
 def byte_tokenizer(longest: int | None, ends: int | None) -> str:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from gamer.runtime.bundle.manifest import Channel, Language, Preprocessing, TensorSpec
 from gamer.runtime.models import tokenizers
 
+from ..checked import read_as
 from ..checkpoints import catalogue, pocket, sentence_config
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
 from ..errors import ExportError
@@ -26,6 +27,7 @@ from .export_module import ExportModule
 
 IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
 PATCHES = 49
+MAX_ID = 1 << 22  # of a token; the largest vocabularies have a sixteenth of that
 # The image model with ConSE: its embedding combines the sentence encoder's vectors of the labels.
 CONSE = "efficientnet-lite0"
 
@@ -125,9 +127,7 @@ def text_tokenizer(settings: Settings) -> str:
     from tokenizers.normalizers import Lowercase, Sequence
 
     opened = checkpoint(settings, "text")
-    longest = settings.chosen.max_text or int(
-        opened.config.get("text_config", opened.config).get("max_position_embeddings", 77)
-    )
+    longest = settings.chosen.max_text or int(text_half(opened).get("max_position_embeddings", 77))
     if catalogue.is_sentence_encoder(opened.config):
         longest = sentence_config.longest(opened.config, opened.sentence, settings.chosen.max_text)
     if opened.tokenizer is None:
@@ -140,11 +140,25 @@ def text_tokenizer(settings: Settings) -> str:
     return str(tokenizer.to_str())
 
 
+def text_half(opened: Checkpoint) -> dict[str, Any]:
+    """The configuration of a text tower: a part of it, or all where there is no other. Raises ExportError."""
+    half: dict[str, Any] = read_as(
+        dict[str, Any],
+        opened.config.get("text_config", opened.config),
+        f"{opened.weights.source}: config.json: text_config",
+    )
+    return half
+
+
 def _tokenizer(opened: Checkpoint) -> Any:
     """A checkpoint's, which does not pad. Raises ExportError for one that no bundle may have."""
     assert opened.tokenizer is not None
     try:
-        return tokenizers.from_text(opened.tokenizer())
+        tokenizer = tokenizers.from_text(opened.tokenizer())
+        # Writing it down lists every number that no token has: 8 GB for an id of 2³¹.
+        if (greatest := max(tokenizer.get_vocab().values(), default=0)) > MAX_ID:
+            raise ValueError(f"the id {greatest} is above {MAX_ID}")
+        return tokenizer
     except ValueError as error:
         raise ExportError(
             f"{opened.weights.source}: a bundle may not have its tokenizer: {str(error)[:100]}; copy the "

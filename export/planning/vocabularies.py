@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..checked import read_as
 from ..components import components, fixtures
 from ..errors import ExportError
 from ..settings import Settings
@@ -21,8 +22,10 @@ def check(settings: Settings) -> None:
         if part in settings.chosen.parts():
             opened = components.checkpoint(settings, part)
             if opened.tokenizer is not None:
-                config = opened.config.get("text_config", opened.config)
-                check_tokenizer(text(settings), config.get("vocab_size"), opened.weights.source)
+                source = opened.weights.source
+                rows = components.text_half(opened).get("vocab_size")
+                rows = read_as(int | None, rows, f"{source}: config.json: vocab_size")
+                check_tokenizer(text(settings), rows, source)
 
 
 def check_tokenizer(text: str, rows: int | None, source: str) -> None:

@@ -78,3 +78,42 @@ def test_a_tokenizer_of_a_larger_model_is_refused(model: tuple[Path, Settings]) 
     path.write_text(json.dumps(config))
     with pytest.raises(ExportError, match=r"gives the id \d+, and the model has 20 tokens"):
         limits.check(settings, ("onnx",))
+
+
+def test_an_id_for_which_a_list_of_billions_would_be_written_is_refused(model: tuple[Path, Settings]) -> None:
+    folder, settings = model
+    path = folder / "tokenizer.json"
+    raw = json.loads(path.read_text())
+    if raw["model"]["type"] == "Unigram":
+        pytest.skip("its tokens are numbered by their order")
+    raw["model"]["vocab"]["zzzz"] = (1 << 31) - 5
+    path.write_text(json.dumps(raw))
+    with pytest.raises(ExportError, match=r"the id 2147483643 is above"):
+        limits.check(settings, ("onnx",))
+
+
+@pytest.mark.parametrize("wrong", ["many", 1.5, [], {"of": 1}, float("nan")], ids=repr)
+def test_a_number_of_tokens_that_is_none_is_refused_in_one_line(
+    model: tuple[Path, Settings], wrong: object
+) -> None:
+    path = model[0] / "config.json"
+    config = json.loads(path.read_text())
+    config.get("text_config", config)["vocab_size"] = wrong
+    path.write_text(json.dumps(config))
+    with pytest.raises(ExportError, match="vocab_size") as refusal:
+        limits.check(model[1], ("onnx",))
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("wrong", ["</s>", float("nan"), {"id": 2}, [[2]], [True], -1], ids=repr)
+def test_ends_that_are_no_ids_are_refused_in_one_line(tmp_path: Path, wrong: object) -> None:
+    folder = tiny.qwen2(tmp_path / "qwen2")
+    path = folder / "generation_config.json"  # it goes before config.json
+    path.write_text(json.dumps({**json.loads(path.read_text()), "eos_token_id": wrong}))
+    components.checkpoint.cache_clear()
+    components.llm_tokenizer.cache_clear()
+    settings = Settings("llm", "int8", (("llm", str(folder)),))
+    with pytest.raises(ExportError, match="eos_token_id"):
+        components.language(settings)
+    with pytest.raises(ExportError, match="eos_token_id"):
+        components.llm_tokenizer(settings)
