@@ -28,11 +28,14 @@ class _Bar(Progress):
     def start(self) -> None:
         super().start()
         self._since, self._over = time.monotonic(), Event()
+        self._teller = Thread(target=self._tell, daemon=True)
         if not self.console.is_terminal:
-            Thread(target=self._tell, daemon=True).start()
+            self._teller.start()
 
     def stop(self) -> None:
         self._over.set()
+        if self._teller.ident is not None:
+            self._teller.join()
         super().stop()
 
     def update(self, task_id: TaskID, **changes: Any) -> None:

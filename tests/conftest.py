@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from gamer.runtime.telemetry import opt_out
@@ -23,6 +24,9 @@ from tests.paths import ROOT
 if TYPE_CHECKING:
     from tests.runtime.agent.fake_endpoint import Fake
 
+# How long an example takes says something of the machine alone.
+hypothesis.settings.register_profile("gamer", deadline=None)
+hypothesis.settings.load_profile("gamer")
 opt_out()  # before a test loads a library; processes that tests start inherit the setting
 # Threads of torch that wait would spin on the cores that the other processes of a run need.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

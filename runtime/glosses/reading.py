@@ -19,7 +19,7 @@ from . import guess
 from .letters import LEAST_ALIKE, SURELY_ALIKE, Names, latin
 from .table import LEAST_STEM, LONGEST, MOST_WORDS, WORD, Gloss, GlossTable, folded, latin_script
 
-MOST_READ = 80  # words of a query, or of a window of a memory, that are read; the others stay
+MOST_READ = 48  # words of a query, or of a window of a memory, that are read; the others stay
 MOST_OPTIONS = 4  # glosses of a word that a search uses
 LEAST_WEIGHT = 0.15  # of a gloss, beside the best of its word
 LEAST_FUNCTION = 0.4  # the weight from which a gloss such as "have" makes a word one that says little

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -49,8 +50,11 @@ LABEL_FLOOR = 0.10
 # Sources of memories that are generated at each encoding; they get no text vectors.
 DERIVED = ("label", "place")
 WINDOW = 64  # pictures that may have been looked at ahead of their turn
-# Chunks of one photo's memories that are encoded, 65,000 words; longer text is found by its words only.
+# Chunks of one photo's memories that are encoded, 65,000 words, or half of them where each is read in its
+# language; longer text is found by its words only.
 MAX_CHUNKS = 1024
+# Characters of a chunk that is read in its language: words made up to look like compounds take 50 ms then.
+MAX_READ = 1_000
 # Entities of one photo, each of which is encoded, too; further names are found by their words only.
 MAX_NAMES = 1024
 
@@ -124,13 +128,13 @@ class Encoder:
         texts: list[str] = []
         spans: list[tuple[int, int]] = []
         for item in seen:
-            chunks = [
+            every = (
                 text
                 for memory in item.photo.memories
                 if memory.source not in DERIVED and memory != FAVOURITE
-                for text in self._texts(memory.text)
-            ]
-            chunks = chunks[:MAX_CHUNKS]
+                for text in self._texts(memory)
+            )
+            chunks = list(islice(every, MAX_CHUNKS))
             spans.append((len(texts), len(texts) + len(chunks)))
             texts += chunks
         vectors = self.models.text.encode(texts)
@@ -138,15 +142,18 @@ class Encoder:
             self._encoded(item, vectors[start:end]) for item, (start, end) in zip(seen, spans, strict=True)
         ]
 
-    def _texts(self, memory: str) -> Iterator[str]:
+    def _texts(self, memory: Memory) -> Iterator[str]:
         """The windows of a memory, and behind each that is in another language the same in English words.
 
         So an encoder of English finds it by English queries; its own words stay those of the text index.
+        Names alone are in no language: Pilar is no column.
         """
-        reader = self.glosses.reader
-        for window in self.models.text.chunks(memory):
+        reader = None if memory.source == "people" else self.glosses.reader
+        for window in self.models.text.chunks(memory.text):
             yield window
-            if reader is not None and (reading := reader.read(window, NOBODY, None)) is not None:
+            if reader is None or len(window) > MAX_READ:
+                continue
+            if (reading := reader.read(window, NOBODY, None)) is not None:
                 yield reading.english
 
     def names(self, names: Sequence[str]) -> FloatArray:

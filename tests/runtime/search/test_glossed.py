@@ -162,5 +162,8 @@ def test_a_memory_in_another_language_is_encoded_in_english_too(tmp_path: Path) 
     foreign, english = (done.vectors["text"] for done in encoder.encode(photos, []))
     assert np.array_equal(foreign, encoder.names(["собака на пляже", "dog on beach"]))
     assert np.array_equal(english, encoder.names([texts[1]]))
+    named = Photo("named", memories=(Memory("people", "собака"), Memory("note", "собака " * 200)))
+    (alone,) = encoder.encode([named], [])
+    assert len(alone.vectors["text"]) == 2  # a name, and a window that is too long
     retold = encoder.retold(photos)[0].vectors["text"]
     assert np.array_equal(retold, foreign)

@@ -64,7 +64,7 @@ class Reader(tables: List<GlossTable>, private val english: Ranks, private val t
     }
 
     internal companion object {
-        const val MOST_READ = 80 // words of a query, or of a window of a memory, that are read; the others stay
+        const val MOST_READ = 48 // words of a query, or of a window of a memory, that are read; the others stay
         const val MOST_OPTIONS = 4 // glosses of a word that a search uses
         const val LEAST_WEIGHT = 0.15 // of a gloss, beside the best of its word
         const val LEAST_FUNCTION = 0.4 // the weight from which a gloss such as "have" makes a word one that says little

@@ -24,7 +24,7 @@ class PhotoEncoder(private val models: Models) {
         val code = pixels?.let { models.see(it) }
         if (code == null && known.memories.isEmpty()) return null
         val photo = completed(known, code)
-        val chunks = photo.memories.filter { it.source !in DERIVED }.flatMap { texts(it.text) }.take(MAX_CHUNKS)
+        val chunks = photo.memories.filter { it.source !in DERIVED }.asSequence().flatMap { texts(it) }.take(MAX_CHUNKS).toList()
         val vectors = LinkedHashMap<String, Array<FloatArray>>()
         if (code != null) {
             vectors["image"] = arrayOf(code.embedding)
@@ -35,8 +35,13 @@ class PhotoEncoder(private val models: Models) {
     }
 
     /** The windows of a memory, and behind each that is in another language the same in English words. */
-    private fun texts(memory: String): List<String> =
-        models.text.chunks(memory).flatMap { listOfNotNull(it, glosses?.read(it, NOBODY)?.english) }
+    private fun texts(memory: Memory): Sequence<String> = sequence {
+        val reader = if (memory.source == "people") null else glosses // names alone are in no language
+        for (window in models.text.chunks(memory.text)) {
+            yield(window)
+            if (window.codePointCount(0, window.length) <= MAX_READ) reader?.read(window, NOBODY)?.let { yield(it.english) }
+        }
+    }
 
     /** v_I by channel, where the bundle's experts are trained. */
     private fun projected(code: ImageCode): Map<String, Array<FloatArray>> {
@@ -90,6 +95,8 @@ class PhotoEncoder(private val models: Models) {
         const val MAX_CHUNKS = 1024
         // Entities of one photo, each of which is encoded, too.
         const val MAX_NAMES = 1024
+        // Characters of a chunk that is read in its language.
+        const val MAX_READ = 1_000
         val NOBODY = Names(emptyList())
     }
 }

@@ -27,7 +27,7 @@ public struct GlossReading: Sendable {
 /// that are English or names stay as they are.
 public final class GlossReader {
     private static let beginning = "glosses-"  // of the files' names
-    static let mostRead = 80  // words of a query, or of a window of a memory, that are read; the others stay
+    static let mostRead = 48  // words of a query, or of a window of a memory, that are read; the others stay
     static let mostOptions = 4  // glosses of a word that a search uses
     static let leastWeight = 0.15  // of a gloss, beside the best of its word
     static let leastFunction = 0.4  // the weight from which a gloss such as "have" makes a word one that says little

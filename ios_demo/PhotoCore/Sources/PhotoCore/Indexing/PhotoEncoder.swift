@@ -6,6 +6,7 @@ public final class PhotoEncoder {
     // entity.
     private static let labelFloor: Float = 0.10
     private static let maxChunks = 1024
+    private static let maxRead = 1_000 // characters of a chunk that is read in its language
     private static let maxNames = 1024 // entities of one photo, each of which is encoded, too
 
     private let models: Models
@@ -19,7 +20,7 @@ public final class PhotoEncoder {
         if pixels == nil && photo.memories.isEmpty { return nil }
         let code = try pixels.map { try models.see($0) }
         let whole = try completed(photo, code)
-        let texts = try whole.memories.filter { !$0.isDerived }.flatMap { try texts($0.text.scalars) }.prefix(PhotoEncoder.maxChunks)
+        let texts = try self.texts(whole.memories.filter { !$0.isDerived })
         var vectors: [(channel: String, chunks: [[Float]])] = []
         if let code { vectors += [("image", [code.embedding])] + (try projected(code)) }
         if !texts.isEmpty {
@@ -29,10 +30,19 @@ public final class PhotoEncoder {
         return Encoded(whole, vectors: vectors, mentions: PhotoEncoder.mentions(whole))
     }
 
-    /// The windows of a memory, and behind each that is in another language the same in English words.
-    private func texts(_ memory: Text) throws -> [Text] {
-        let reader = try glosses.get(), nobody = NameWords([])
-        return try TextEncoder.chunks(memory).flatMap { [$0] + (try reader?.read($0, nobody).map { [$0.english] } ?? []) }
+    /// The windows of the memories, and behind each that is in another language the same in English words. Names alone
+    /// are in no language.
+    private func texts(_ memories: [Memory]) throws -> [Text] {
+        let nobody = NameWords([])
+        var out: [Text] = []
+        for memory in memories {
+            for window in TextEncoder.chunks(memory.text.scalars) where out.count < PhotoEncoder.maxChunks {
+                out.append(window)
+                if memory.source == "people" || window.count > PhotoEncoder.maxRead || out.count == PhotoEncoder.maxChunks { continue }
+                if let reading = try glosses.get()?.read(window, nobody) { out.append(reading.english) }
+            }
+        }
+        return out
     }
 
     /// v_I by channel, where the bundle's experts are trained.
