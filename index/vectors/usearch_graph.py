@@ -4,9 +4,8 @@ usearch writes the matrix of vectors, then a 64-byte head, a 40-byte head of the
 (int16), and the nodes: key (uint64), level (int16), and for each level a count and room for as many links
 (uint32 each). The segment stores the heads, the levels, the keys if they are not in order, the lowest level
 with one-byte counts and three-byte links, and the upper levels unchanged: 104 bytes a vector where usearch
-takes 148 beside the vectors. Loading restores usearch's layout around the rows' codes in an order that suits
-a processor's cache, and usearch reads that buffer without a copy. usearch does not validate its input, so
-every link is checked here.
+takes 148 beside the vectors. Loading restores usearch's layout around the rows' codes, and usearch reads that
+buffer without a copy. usearch does not validate its input, so every link is checked here.
 
 The int8 codes are added unchanged, not through usearch's cast of floats, which keeps five levels of a unit
 vector's components at 768 dimensions and loses recall. Cosine does not depend on the scale.
@@ -19,7 +18,6 @@ import ctypes
 import importlib
 import os
 import struct
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -32,7 +30,6 @@ from ..records import RowArray
 from .quantize import Int8Array
 
 Bytes = NDArray[np.uint8]
-Links = NDArray[np.uint32]
 
 CONNECTIVITY, EXPANSION_ADD = 16, 96
 # The first vectors are inserted on one thread: parallel insertion into a small graph lost neighbours, and its
@@ -44,24 +41,6 @@ _GRAPH = struct.Struct("<5Q")  # nodes, connectivity, connectivity of level 0, g
 _HEAD, _LOWEST, _UPPER = 10, 4 * (1 + 2 * CONNECTIVITY), 4 * (1 + CONNECTIVITY)
 _PACKED = 1 + 3 * 2 * CONNECTIVITY
 _AT_ONCE = 1 << 15  # nodes converted at a time
-_BLOCK = 4096  # vectors that stay in the processor's cache
-_LINE = 64  # bytes of a line of it
-
-
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """The nodes of a graph, node by node.
-
-    `levels`, `keys`: int64 [n], the highest level and which vector it is. `counts`: int64 [n], how many of
-    `lowest` (uint32 [n, 32]), the links on the lowest level, are used. `upper`: uint32 [sum of levels, 17],
-    for each higher level of each node the number of its links, and these. Unused links are 0.
-    """
-
-    levels: RowArray
-    keys: RowArray
-    counts: RowArray
-    lowest: Links
-    upper: Links
 
 
 class UsearchWalk:
@@ -90,27 +69,18 @@ def build(codes: Int8Array) -> bytes:
 
 
 def load(links: bytes, codes: Int8Array) -> UsearchWalk:
-    """The graph over `codes` (int8 [n, d]). Raises AlbumError for bytes that are not one.
-
-    What lies beside each other in memory is what a walk reads together: the nodes are renumbered in breadth-
-    first order. The codes are brought to one length, so that a product tells what a cosine tells.
-    """
     n, dim = codes.shape
-    stored, entry = _parts(links, n), int(_GRAPH.unpack_from(links, 64)[4])
-    _check(links, stored, n)
-    order = by_breadth(stored.lowest, stored.counts, entry)
-    nodes = renumbered(stored, order)
-    starts, sizes = _places(nodes.levels)
-    matrix, first = 8 + codes.size, 8 + codes.size + _HEADS + 2 * n
-    buffer = _aligned(first + int(sizes.sum()), 8)
+    levels, keys, lowest, upper = _parts(links, n)
+    _check(links, levels, keys, lowest, upper, n)
+    starts, sizes = _places(levels)
+    matrix, nodes = 8 + codes.size, 8 + codes.size + _HEADS + 2 * n
+    buffer = np.zeros(nodes + int(sizes.sum()), np.uint8)
     buffer[:8] = np.frombuffer(struct.pack("<II", n, dim), np.uint8)
-    _of_one_length(codes, nodes.keys, buffer[8:matrix].view(np.int8).reshape(n, dim))
+    buffer[8:matrix] = (codes if keys is None else codes[keys]).reshape(-1).view(np.uint8)
     buffer[matrix : matrix + _HEADS] = np.frombuffer(links, np.uint8, _HEADS)
-    if n:
-        buffer[matrix + _HEADS - 8 : matrix + _HEADS].view("<u8")[0] = np.flatnonzero(order == entry)[0]
-    buffer[matrix + _HEADS : first] = nodes.levels.astype("<i2").view(np.uint8)
-    _unpack(buffer[first:], starts, nodes)
-    index = _empty(dim, "ip")
+    buffer[matrix + _HEADS : nodes] = levels.astype("<i2").view(np.uint8)
+    _unpack(buffer[nodes:], starts, levels, np.arange(n) if keys is None else keys, lowest, upper)
+    index = _empty(dim)
     try:
         index.view(buffer)
     except Exception as error:  # usearch raises whatever its C++ throws
@@ -121,64 +91,6 @@ def load(links: bytes, codes: Int8Array) -> UsearchWalk:
             f"where {n} of {dim} were promised; rebuild the segment"
         )
     return UsearchWalk(index, buffer)
-
-
-def by_breadth(links: Links, counts: RowArray, entry: int) -> RowArray:
-    """int64 [n]: the nodes as a breadth-first walk from the entry meets them, then those that it never does.
-
-    `links`, `counts`: as of Nodes.
-    """
-    n = len(links)
-    used, seen, turns = (
-        np.arange(links.shape[1]) < counts[:, None],
-        np.zeros(n, np.bool_),
-        np.empty(n, np.int64),
-    )
-    front = np.arange(entry, min(entry + 1, n))
-    order = [front]
-    while front.size:
-        seen[front] = True
-        met = links[front][used[front]]
-        met = met[~seen[met]]
-        turn = np.arange(met.size)
-        turns[met[::-1]] = turn[::-1]  # of a node that is met several times the first turn stays
-        front = met[turns[met] == turn].astype(np.int64)
-        order.append(front)
-    return np.concatenate([*order, np.flatnonzero(~seen)])
-
-
-def renumbered(nodes: Nodes, order: RowArray) -> Nodes:
-    """The same graph with node order[i] as node i."""
-    place = np.empty(len(order), np.uint32)
-    place[order] = np.arange(len(order))
-    levels = nodes.levels[order]
-    begins = (np.cumsum(nodes.levels) - nodes.levels)[order]
-    upper = nodes.upper[np.repeat(begins, levels) + _within(levels)]
-    upper[:, 1:] = place[upper[:, 1:]]
-    return Nodes(levels, nodes.keys[order], nodes.counts[order], place[nodes.lowest[order]], upper)
-
-
-def _of_one_length(codes: Int8Array, keys: RowArray, out: Int8Array) -> None:
-    """Writes into `out` codes[keys], each times what makes it as long as the shortest: but for one in a
-    hundred, that a vector with one great component may not take the others' precision.
-    """
-    norms = np.empty(len(keys), np.float32)
-    for begin in range(0, len(keys), _BLOCK):
-        block = codes[begin : begin + _BLOCK].astype(np.float32)
-        norms[begin : begin + _BLOCK] = np.sqrt(np.einsum("ij,ij->i", block, block))
-    length = np.quantile(norms[norms > 0], 0.01) if norms.any() else np.float32(0)
-    factors = (length / np.maximum(norms, 1)).astype(np.float32)
-    for begin in range(0, len(keys), _BLOCK):
-        part = keys[begin : begin + _BLOCK]
-        block = codes[part] * factors[part, None]
-        out[begin : begin + _BLOCK] = np.rint(block, out=block).clip(-127, 127)
-
-
-def _aligned(size: int, at: int) -> Bytes:
-    """Zeros, of which byte `at` begins a line of the processor's cache."""
-    room = np.zeros(size + _LINE, np.uint8)
-    begin = -(room.ctypes.data + at) % _LINE
-    return room[begin : begin + size]
 
 
 @lru_cache(maxsize=1)
@@ -194,10 +106,10 @@ def library() -> Any:
     return importlib.import_module("usearch.index")
 
 
-def _empty(dim: int, metric: str = "cos") -> Any:
+def _empty(dim: int) -> Any:
     return library().Index(
         ndim=dim,
-        metric=metric,
+        metric="cos",
         dtype="i8",
         connectivity=CONNECTIVITY,
         expansion_add=EXPANSION_ADD,
@@ -241,8 +153,12 @@ def _pack(saved: Bytes, n: int) -> bytes:
     )
 
 
-def _parts(links: bytes, n: int) -> Nodes:
-    """Parses the stored links. Raises AlbumError for a wrong length."""
+def _parts(links: bytes, n: int) -> tuple[RowArray, RowArray | None, Bytes, Bytes]:
+    """Parses the stored links.
+
+    Returns levels [n], keys [n] (None if in order), the lowest level uint8 [n, _PACKED], and the upper levels
+    uint8 [sum of levels, _UPPER]. Raises AlbumError for a wrong length.
+    """
     at = _HEADS + 1
     if len(links) < at + n or links[:7] != b"usearch" or links[_HEADS] > 1:
         raise AlbumError("HNSW segment: not a graph of usearch; rebuild the segment")
@@ -254,53 +170,71 @@ def _parts(links: bytes, n: int) -> Nodes:
             f"HNSW segment: {len(links)} bytes where {expected} were promised; rebuild the segment"
         )
     at += n
-    keys = np.arange(n) if in_order else np.frombuffer(links, "<u4", n, at).astype(np.int64)
+    keys = None if in_order else np.frombuffer(links, "<u4", n, at).astype(np.int64)
     at += 0 if in_order else 4 * n
-    packed = np.frombuffer(links, np.uint8, n * _PACKED, at).reshape(n, _PACKED)
-    wide = np.zeros((n, 2 * CONNECTIVITY, 4), np.uint8)
-    wide[:, :, :3] = packed[:, 1:].reshape(n, 2 * CONNECTIVITY, 3)
-    lowest = wide.view("<u4")[:, :, 0]
-    upper = np.frombuffer(links, "<u4", offset=at + n * _PACKED).reshape(-1, 1 + CONNECTIVITY).copy()
-    for counts, near in ((packed[:, :1], lowest), (upper[:, :1], upper[:, 1:])):
-        near[np.arange(near.shape[1]) >= counts] = 0  # what stands in unused places means nothing
-    return Nodes(levels, keys, packed[:, 0].astype(np.int64), lowest, upper)
+    lowest = np.frombuffer(links, np.uint8, n * _PACKED, at).reshape(n, _PACKED)
+    return levels, keys, lowest, np.frombuffer(links, np.uint8, offset=at + n * _PACKED).reshape(-1, _UPPER)
 
 
-def _unpack(out: Bytes, starts: RowArray, nodes: Nodes) -> None:
-    windows = sliding(out, _HEAD + _LOWEST)
+def _unpack(
+    nodes: Bytes, starts: RowArray, levels: RowArray, keys: RowArray, lowest: Bytes, upper: Bytes
+) -> None:
+    windows = sliding(nodes, _HEAD + _LOWEST)
     for begin in range(0, starts.size, _AT_ONCE):
         part = slice(begin, begin + _AT_ONCE)
         block = np.zeros((starts[part].size, _HEAD + _LOWEST), np.uint8)
-        block[:, :8] = nodes.keys[part].astype("<u8")[:, None].view(np.uint8)
-        block[:, 8] = nodes.levels[part]
-        block[:, _HEAD] = nodes.counts[part]
-        block[:, _HEAD + 4 :] = np.ascontiguousarray(nodes.lowest[part], "<u4").view(np.uint8)
+        block[:, :8] = keys[part].astype("<u8")[:, None].view(np.uint8)
+        block[:, 8] = levels[part]
+        block[:, _HEAD] = lowest[part, 0]
+        block[:, _HEAD + 4 :].reshape(len(block), 2 * CONNECTIVITY, 4)[:, :, :3] = lowest[part, 1:].reshape(
+            len(block), 2 * CONNECTIVITY, 3
+        )
         windows[starts[part]] = block
-    if len(nodes.upper):
-        high = np.repeat(np.arange(starts.size), nodes.levels)
-        at = starts[high] + _HEAD + _LOWEST + _within(nodes.levels) * _UPPER
-        sliding(out, _UPPER)[at] = np.ascontiguousarray(nodes.upper, "<u4").view(np.uint8)
+    if len(upper):
+        high = np.repeat(np.arange(starts.size), levels)
+        within = np.arange(len(high)) - np.repeat(np.cumsum(levels) - levels, levels)
+        sliding(nodes, _UPPER)[starts[high] + _HEAD + _LOWEST + within * _UPPER] = upper
 
 
-def _within(levels: RowArray) -> RowArray:
-    """int64 [sum of levels]: for each upper level of each node, which of the node's it is, from 0."""
-    return np.arange(int(levels.sum())) - np.repeat(np.cumsum(levels) - levels, levels)
-
-
-def _check(links: bytes, nodes: Nodes, n: int) -> None:
+def _check(
+    links: bytes, levels: RowArray, keys: RowArray | None, lowest: Bytes, upper: Bytes, n: int
+) -> None:
     """Raises AlbumError unless every link points to one of the n nodes, and to one on the link's level."""
-    stored, wide, wide0, top, entry = _GRAPH.unpack_from(links, 64)
-    sane = (stored, wide, wide0) == (n, CONNECTIVITY, 2 * CONNECTIVITY)
-    if not sane or (n and not (entry < n and int(nodes.levels.max()) == top == int(nodes.levels[entry]))):
+    nodes, wide, wide0, top, entry = _GRAPH.unpack_from(links, 64)
+    sane = (nodes, wide, wide0) == (n, CONNECTIVITY, 2 * CONNECTIVITY)
+    if not sane or (n and not (entry < n and int(levels.max()) == top == int(levels[entry]))):
         raise AlbumError("HNSW segment: its head does not fit its nodes; rebuild the segment")
-    if not np.array_equal(np.sort(nodes.keys), np.arange(n)):
+    if keys is not None and not np.array_equal(np.sort(keys), np.arange(n)):
         raise AlbumError("HNSW segment: keys that are not 0..n-1; rebuild the segment")
-    counts, near = nodes.upper[:, 0], nodes.upper[:, 1:]
-    for used, to in ((nodes.counts, nodes.lowest), (counts, near)):
-        if int(used.max(initial=0)) > to.shape[1] or int(to.max(initial=0)) >= max(n, 1):
-            raise AlbumError("HNSW segment: links that lead nowhere; rebuild the segment")
-    low = nodes.levels[near] <= _within(nodes.levels)[:, None]
-    if (low & (np.arange(CONNECTIVITY) < counts[:, None])).any():
+    for begin in range(0, n, _AT_ONCE):
+        block = lowest[begin : begin + _AT_ONCE]
+        wide_links = np.zeros((len(block), 2 * CONNECTIVITY, 4), np.uint8)
+        wide_links[:, :, :3] = block[:, 1:].reshape(len(block), 2 * CONNECTIVITY, 3)
+        _check_links(
+            block[:, :1].astype(np.int64),
+            wide_links.view("<u4")[:, :, 0],
+            levels,
+            np.zeros(len(block), np.int64),
+            n,
+        )
+    if len(upper):
+        height = np.arange(len(upper)) - np.repeat(np.cumsum(levels) - levels, levels) + 1
+        numbers = np.ascontiguousarray(upper).view("<u4")
+        _check_links(numbers[:, :1].astype(np.int64), numbers[:, 1:], levels, height, n)
+
+
+def _check_links(
+    counts: RowArray, links: np.ndarray[Any, Any], levels: RowArray, height: RowArray, n: int
+) -> None:
+    used = np.where(np.arange(links.shape[1]) < counts, links, links.dtype.type(0))
+    if int(counts.max(initial=0)) > links.shape[1] or int(used.max(initial=0)) >= n:
+        raise AlbumError("HNSW segment: links that lead nowhere; rebuild the segment")
+    low = (
+        (levels[used] < height[:, None]) & (np.arange(links.shape[1]) < counts)
+        if height.any()
+        else np.zeros(1, np.bool_)
+    )
+    if low.any():
         raise AlbumError("HNSW segment: links to nodes that are not that high; rebuild the segment")
 
 

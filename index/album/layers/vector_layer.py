@@ -142,8 +142,6 @@ class VectorLayer(Layer):
         return self._file.load(lambda db: Texts.read(db, loader.memory_owners(db, self._file.photos)))
 
     def _vectors(self, channel: str) -> VectorSet | None:
-        if (ready := self._channels.get(channel)) is not None:
-            return ready  # without the lock, which a thread that loads holds
         with self._file.lock:
             if channel not in self._channels:
                 self._channels[channel] = self._file.load(

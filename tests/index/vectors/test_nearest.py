@@ -142,46 +142,6 @@ SMALL = clustered(300, 16)
 SMALL_BLOB = hnsw.build(SMALL[0], 300)
 
 
-@settings(max_examples=60, deadline=None)
-@given(data=st.data())
-def test_a_renumbered_graph_has_the_same_links_and_lies_as_a_walk_meets_it(data: st.DataObject) -> None:
-    n = data.draw(st.integers(1, 30))
-    near = data.draw(st.lists(st.lists(st.integers(0, n - 1), max_size=4), min_size=n, max_size=n))
-    levels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), np.int64)
-    entry = data.draw(st.integers(0, n - 1))
-    lowest, upper = np.zeros((n, 32), np.uint32), np.zeros((int(levels.sum()), 17), np.uint32)
-    for at, to in enumerate(near):
-        lowest[at, : len(to)] = to
-    owners = np.repeat(np.arange(n), levels)
-    upper[:, 0], upper[:, 1] = 1, owners
-    counts = np.array([len(to) for to in near], np.int64)
-    order = usearch_graph.by_breadth(lowest, counts, entry)
-    assert order.tolist() == plain_breadth(near, entry)
-    keys = np.random.default_rng(n).permutation(n)
-    got = usearch_graph.renumbered(usearch_graph.Nodes(levels, keys, counts, lowest, upper), order)
-    assert got.levels.tolist() == levels[order].tolist() and got.keys.tolist() == keys[order].tolist()
-    for at, node in enumerate(order.tolist()):
-        assert order[got.lowest[at, : got.counts[at]]].tolist() == near[node]
-    assert np.array_equal(got.upper[:, 1], np.repeat(np.arange(n), got.levels))
-
-
-def plain_breadth(near: list[list[int]], entry: int) -> list[int]:
-    order = [entry]
-    for node in order:
-        order += [to for to in dict.fromkeys(near[node]) if to not in order]
-    return order + [node for node in range(len(near)) if node not in order]
-
-
-def test_vectors_of_any_length_are_near_by_their_direction_in_a_graph() -> None:
-    """The loaded graph multiplies where cosines are meant, which only vectors of one length allow."""
-    vectors, x = clustered(2000)
-    shorter = (vectors.codes * np.linspace(0.2, 1, 2000)[:, None]).astype(np.int8)
-    graph = hnsw.load(hnsw.build(vectors, 2000), replace(vectors, codes=shorter), NONE)
-    for query in x[:40]:
-        near = graph.candidates(Query(query), 60)
-        assert len(set(near.tolist()) & set(np.argsort(-(x @ query))[:10].tolist())) >= 9
-
-
 def test_a_graph_of_another_library_is_refused() -> None:
     blob = SMALL_BLOB.replace(b"usearch", b"hnswlib", 1)
     with pytest.raises(AlbumError, match="by a library that this program does not read; rebuild"):
