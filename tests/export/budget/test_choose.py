@@ -43,7 +43,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs the tasks of workers in this process, which need not import torch again."""
 
-    def run(make: Any, tasks: Any, jobs: int, log: str) -> Any:
+    def run(make: Any, tasks: Any, jobs: int, log: str, begun: Any = None) -> Any:
         return ((task, make(task)) for task in tasks)
 
     monkeypatch.setattr(workers, "run", run)
