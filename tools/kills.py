@@ -163,18 +163,13 @@ class Case:
     small: Path | None = None
 
     def arguments(self, command: Command, folder: Path) -> list[str]:
-        names = {"{album}": ALBUM, "{more}": MORE, "{out}": OUTPUT, "{queries}": QUERIES, "{few}": FEW}
-        names |= {"{made}": BUNDLE, "{trained}": TRAINED, "{packed}": PACKED}
-        known = {word: str(folder / name) for word, name in names.items()}
-        known |= {"{photo}": self.photos[0], "{other}": self.photos[1], "{bundle}": str(self.bundle)}
-        known |= dict(zip(("{event}", "{next}", "{later}"), self.events, strict=True))
-        known |= {"{source}": str(self.packed), "{base}": str(self.base)}
-        known |= {
-            "{small}": str(self.small),
-            "{tiny}": str(self.language),
-            "llm={tiny}": f"llm={self.language}",
-        }
-        return [known.get(word, word) for word in command.words.split()]
+        names = {"album": ALBUM, "more": MORE, "out": OUTPUT, "queries": QUERIES, "few": FEW}
+        names |= {"made": BUNDLE, "trained": TRAINED, "packed": PACKED}
+        values: dict[str, object] = {word: folder / name for word, name in names.items()}
+        values |= {"photo": self.photos[0], "other": self.photos[1], "bundle": self.bundle}
+        values |= dict(zip(("event", "next", "later"), self.events, strict=True))
+        values |= {"source": self.packed, "base": self.base, "small": self.small, "tiny": self.language}
+        return [word.format_map(values) for word in command.words.split()]
 
 
 @dataclass(frozen=True)

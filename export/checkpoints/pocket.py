@@ -80,12 +80,11 @@ def end_ids(config: catalogue.Config, tokenizer: Any) -> tuple[int, ...]:
 
     Chat models end an answer with an end-of-turn token that the configuration may not list.
     """
-    ids: set[int | None] = set(decoder_config.listed_ends(config))
+    ids = set(decoder_config.listed_ends(config))
     if tokenizer is not None:
-        ids |= {
-            tokenizer.token_to_id(token) for token in ("<|im_end|>", "<|endoftext|>", "<end_of_turn>", "</s>")
-        }
-    return tuple(sorted(found for found in ids if found is not None))
+        turns = map(tokenizer.token_to_id, ("<|im_end|>", "<|endoftext|>", "<end_of_turn>", "</s>"))
+        ids |= {number for number in turns if number is not None}
+    return tuple(sorted(ids))
 
 
 def byte_tokenizer(longest: int | None, ends: int | None) -> str:

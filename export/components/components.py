@@ -15,8 +15,7 @@ from torch import Tensor, nn
 from gamer.runtime.bundle.manifest import Channel, Language, Preprocessing, TensorSpec
 from gamer.runtime.models import tokenizers
 
-from ..checked import read_as
-from ..checkpoints import catalogue, pocket, sentence_config
+from ..checkpoints import catalogue, pocket, sentence_config, tower_config
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
 from ..errors import ExportError
 from ..networks.efficientnet_lite import FEATURES, ConseTower
@@ -142,12 +141,8 @@ def text_tokenizer(settings: Settings) -> str:
 
 def text_half(opened: Checkpoint) -> dict[str, Any]:
     """The configuration of a text tower: a part of it, or all where there is no other. Raises ExportError."""
-    half: dict[str, Any] = read_as(
-        dict[str, Any],
-        opened.config.get("text_config", opened.config),
-        f"{opened.weights.source}: config.json: text_config",
-    )
-    return half
+    where = f"{opened.weights.source}: config.json"
+    return tower_config.section(opened.config, "text_config", where) or opened.config
 
 
 def _tokenizer(opened: Checkpoint) -> Any:
