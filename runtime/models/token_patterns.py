@@ -22,6 +22,7 @@ _REPEATED = re.compile(r"(?:([*+?])|\{(\d{1,4})(,?)(\d{0,4})\})([?+]?)")
 _ATOM = re.compile(
     r"\\(?:[pPxo]\{[^{}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{1,2}|[^1-9gkxuoK])|[^\\()\[|*+?{]", re.DOTALL
 )
+_PLACES = frozenset(("^", "$", *(f"\\{letter}" for letter in "AbBGyYzZ")))  # atoms that are no character
 _FLAGS = re.compile(r"\(\?[im]+\)")
 _IN_CLASS = re.compile(r"\\.|[^\\\[\]]", re.DOTALL)
 
@@ -32,13 +33,14 @@ class SlowPattern(ValueError):
 
 @dataclass(frozen=True)
 class _Cost:
-    """Of a part: `choices` to go back to, the repetitions without an `endless` end among them apart, and
-    whether it `fits` any text, so that nothing before it is tried again.
+    """Of a part: `choices` to go back to, the repetitions without an `endless` end among them apart, whether
+    it `fits` any text, so that nothing before it is tried again, and whether it may match nothing (`empty`).
     """
 
     choices: int = 1
     endless: int = 0
     fits: bool = False
+    empty: bool = False
 
     def then(self, after: _Cost) -> _Cost:
         """Of this part followed by another: where that fits always, the first way of this one is taken."""
@@ -51,14 +53,18 @@ class _Cost:
         return self.choices == 1 and not self.endless and not self.fits
 
 
-def check(pattern: str) -> None:
-    """Raises SlowPattern for a pattern that can take more than linear steps from one position of a text."""
+def check(pattern: str) -> bool:
+    """Whether a pattern may match no character at all.
+
+    Raises SlowPattern for one that can take more than linear steps from one position of a text.
+    """
     if len(pattern) > MOST_LETTERS:
         raise SlowPattern(f"a regular expression of {len(pattern)} letters")
     parts = _Parts(pattern)
-    parts.alternatives(0, whole=True)
+    cost = parts.alternatives(0, whole=True)
     if parts.at < len(pattern):
         raise SlowPattern(f"regular expression {pattern[:40]!r} is not understood")
+    return cost.empty
 
 
 class _Parts:
@@ -79,7 +85,10 @@ class _Parts:
             self.at += 1
             ways.append(self._sequence(depth, whole))
         return _Cost(
-            sum(way.choices for way in ways), max(w.endless for w in ways), any(w.fits for w in ways)
+            sum(way.choices for way in ways),
+            max(way.endless for way in ways),
+            any(way.fits for way in ways),
+            any(way.empty for way in ways),
         )
 
     def _sequence(self, depth: int, whole: bool) -> _Cost:
@@ -89,7 +98,8 @@ class _Parts:
             cost = part.then(cost)
         if cost.endless > 1 or cost.choices > MOST_CHOICES:
             raise SlowPattern(f"regular expression {self._pattern[:40]!r} may be slow")
-        return _Cost(cost.choices, cost.endless, all(part.fits for part in items))
+        fits, empty = all(part.fits for part in items), all(part.empty for part in items)
+        return _Cost(cost.choices, cost.endless, fits, empty)
 
     def _items(self, depth: int) -> Iterator[_Cost]:
         while self.at < len(self._pattern) and self._pattern[self.at] not in "|)":
@@ -102,20 +112,19 @@ class _Parts:
             if self.at:  # the rest of the pattern, its alternatives included, would be a group of its own
                 raise SlowPattern(f"regular expression {self._pattern[:40]!r} sets flags within")
             self.at = flags.end()
-            return _Cost(fits=True)
+            return _Cost(fits=True, empty=True)
         looks = self._take(_GROUP)[0].endswith(("=", "!"))
         cost = self.alternatives(depth + 1, whole=looks)
         if not self._pattern.startswith(")", self.at):
             raise SlowPattern("a regular expression with an open group")
         self.at += 1
-        return _Cost(cost.choices, cost.endless) if looks else cost
+        return _Cost(cost.choices, cost.endless, empty=True) if looks else cost
 
     def _character(self) -> _Cost:
         if self._pattern[self.at] == "[":
             self._class()
-        else:
-            self._take(_ATOM)
-        return _Cost()
+            return _Cost()
+        return _Cost(empty=self._take(_ATOM)[0] in _PLACES)
 
     def _class(self) -> None:
         depth = 0
@@ -134,13 +143,15 @@ class _Parts:
         self.at = found.end()
         sign, least, comma, most, more = found.groups()
         endless = sign in ("*", "+") or bool(comma and not most)
-        fits = sign in ("*", "?") or least == "0" or inner.fits
+        none = sign in ("*", "?") or least == "0"
         ways = 2 if sign == "?" else 1 if endless else int(most or least) - int(least) + 1
         many = group and sign != "?" and not inner.is_one_way
         if many or ways < 1 or _REPEATED.match(self._pattern, self.at):
             raise SlowPattern(f"regular expression {self._pattern[:40]!r} repeats a group")
         again = 2 if more == "+" and not sign else 0  # a{1,3}+ repeats the repetition
-        return _Cost(inner.choices * ways, inner.endless + endless + again, fits)
+        return _Cost(
+            inner.choices * ways, inner.endless + endless + again, none or inner.fits, none or inner.empty
+        )
 
     def _take(self, kind: re.Pattern[str]) -> re.Match[str]:
         if (found := kind.match(self._pattern, self.at)) is None:

@@ -95,5 +95,7 @@ def _growth(normalizer: Any) -> int:
     if kind == "Prepend":
         return 1 + len(normalizer["prepend"])
     if kind == "Replace":
+        if normalizer["content"] and any(map(token_patterns.check, _patterns(normalizer["pattern"]))):
+            raise ValueError("a normalizer must not add text between letters")  # the library panics there
         return max(len(normalizer["content"]), 1)
     raise ValueError(f"normalizer {str(kind)[:40]!r} is not known")

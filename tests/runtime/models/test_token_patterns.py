@@ -54,3 +54,37 @@ def test_a_tokenizer_with_an_exploding_pattern_is_refused_in_one_line(tmp_path: 
     path.write_text(json.dumps({**ANY, part: splitting if part == "pre_tokenizer" else replacing}))
     with pytest.raises(BundleError, match=r"must be a tokenizer \(regular expression .* repeats a group\)"):
         open_tokenizer(path)
+
+
+EMPTY = [
+    "",
+    r"\p{N}{0,3}",
+    "(?=c)",
+    "(?!x)",
+    "(?<=a)",
+    "^",
+    "$",
+    r"\b",
+    r"\G",
+    "x*",
+    "a?b?",
+    "(?:a|b*)",
+    "(?i)",
+]
+SOME = [" {2,}", r"\s+", "^ +", " +$", "(?:a|b)", "a(?=b)", r"\p{N}{1,3}", "[^a]", "(?i)a"]
+
+
+@pytest.mark.parametrize("pattern", [*EMPTY, *SOME])
+def test_a_pattern_that_can_match_nothing_is_seen(pattern: str) -> None:
+    assert token_patterns.check(pattern) is (pattern in EMPTY)
+
+
+def test_a_normalizer_that_adds_text_between_letters_is_refused(tmp_path: Path) -> None:
+    """The library's own code reads beyond its text there, and panics."""
+    path = tmp_path / "text_tokenizer.json"
+    adding = {"type": "Replace", "pattern": {"Regex": r"\p{N}{0,3}"}, "content": "Split"}
+    path.write_text(json.dumps({**ANY, "normalizer": adding}))
+    with pytest.raises(BundleError, match="must not add text between letters"):
+        open_tokenizer(path)
+    path.write_text(json.dumps({**ANY, "normalizer": {**adding, "content": ""}}))
+    assert open_tokenizer(path).encode("12 é!").ids
