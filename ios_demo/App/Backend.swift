@@ -16,8 +16,15 @@ enum Backend: String, CaseIterable, Identifiable {
     static var chosen: Backend { UserDefaults.standard.string(forKey: key).flatMap(Backend.init) ?? .onnx }
     var id: String { rawValue }
 
-    /// For indexing, which takes long and for which nobody waits: its threads sleep while they wait.
-    var resting: ModelBackend { self == .onnx ? OrtBackend(threads: 2, spins: false) : engine }
+    /// For indexing, which takes long and for which nobody waits: its threads sleep while they wait, and it leaves the GPU alone, which
+    /// the system takes from an app in the background.
+    var resting: ModelBackend {
+        switch self {
+        case .onnx: return OrtBackend(threads: 2, spins: false)
+        case .all, .cpuAndGPU: return Backend.cpuAndNeuralEngine.engine
+        case .cpuAndNeuralEngine, .cpuOnly: return engine
+        }
+    }
 
     /// As measurements name what ran.
     var measured: String {

@@ -55,7 +55,7 @@ final class CoreMLSession: ModelSession {
 
     func run(_ inputs: [String: Tensor]) throws -> [String: Tensor] {
         do {
-            let given = try MLDictionaryFeatureProvider(dictionary: inputs.mapValues { MLFeatureValue(multiArray: try CoreMLSession.array($0)) })
+            let given = try MLDictionaryFeatureProvider(dictionary: inputs.mapValues { MLFeatureValue(multiArray: CoreMLSession.array($0)) })
             let found = try model.prediction(from: given)
             var out: [String: Tensor] = [:]
             for name in found.featureNames {
@@ -69,32 +69,15 @@ final class CoreMLSession: ModelSession {
     }
 
     /// Core ML has no 64-bit integers, so ids become 32-bit, which is enough for every vocabulary.
-    private static func array(_ tensor: Tensor) throws -> MLMultiArray {
-        let shape = tensor.shape.map { NSNumber(value: $0) }
+    private static func array(_ tensor: Tensor) -> MLMultiArray {
         switch tensor {
-        case .float(let values, _):
-            let out = try MLMultiArray(shape: shape, dataType: .float32)
-            out.withUnsafeMutableBufferPointer(ofType: Float.self) { buffer, _ in
-                for (at, value) in values.enumerated() { buffer[at] = value }
-            }
-            return out
-        case .int64(let values, _):
-            let out = try MLMultiArray(shape: shape, dataType: .int32)
-            out.withUnsafeMutableBufferPointer(ofType: Int32.self) { buffer, _ in
-                for (at, value) in values.enumerated() { buffer[at] = Int32(truncatingIfNeeded: value) }
-            }
-            return out
-        case .bytes(let values, _):
-            let out = try MLMultiArray(shape: shape, dataType: .float32)
-            out.withUnsafeMutableBufferPointer(ofType: Float.self) { buffer, _ in
-                for (at, value) in values.enumerated() { buffer[at] = Float(value) }
-            }
-            return out
+        case .float(let values, let shape): return MLMultiArray(MLShapedArray<Float>(scalars: values, shape: shape))
+        case .int64(let values, let shape):
+            return MLMultiArray(MLShapedArray<Int32>(scalars: values.map { Int32(truncatingIfNeeded: $0) }, shape: shape))
+        case .bytes(let values, let shape): return MLMultiArray(MLShapedArray<Float>(scalars: values.map(Float.init), shape: shape))
         }
     }
 
-    /// The values by index, for any strides and type: Core ML pads rows, and may return half precision.
-    private static func floats(_ array: MLMultiArray) -> [Float] {
-        (0..<array.count).map { array[$0].floatValue }
-    }
+    /// The values in the order of their indices, for any strides and type: Core ML pads rows, and may return half precision.
+    private static func floats(_ array: MLMultiArray) -> [Float] { MLShapedArray<Float>(converting: array).scalars }
 }

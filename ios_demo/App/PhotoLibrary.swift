@@ -156,13 +156,15 @@ struct PhotoLibrary: PhotoSource {
         return found.value
     }
 
-    /// The texts of EXIF's DateTimeOriginal and OffsetTimeOriginal, where the original is on the phone.
+    /// The texts of EXIF's DateTimeOriginal and OffsetTimeOriginal, where the original is on the phone: of most, its beginning is read.
     private static func exif(_ asset: PHAsset) -> (taken: String?, offset: String?) {
-        guard let data = original(asset), let source = CGImageSourceCreateWithData(data as CFData, nil),
-            let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as? [String: Any],
-            let exif = properties[kCGImagePropertyExifDictionary as String] as? [String: Any]
-        else { return (nil, nil) }
-        return (exif[kCGImagePropertyExifDateTimeOriginal as String] as? String, exif[kCGImagePropertyExifOffsetTimeOriginal as String] as? String)
+        guard let resource = PHAssetResource.assetResources(for: asset).first(where: { $0.type == .photo }) else { return (nil, nil) }
+        let (options, header, manager) = (PHAssetResourceRequestOptions(), ExifHeader(), PHAssetResourceManager.default())
+        options.isNetworkAccessAllowed = false
+        let request = manager.requestData(for: resource, options: options, dataReceivedHandler: header.take) { _ in header.end() }
+        let found = header.wait()
+        manager.cancelDataRequest(request)
+        return (found[kCGImagePropertyExifDateTimeOriginal as String] as? String, found[kCGImagePropertyExifOffsetTimeOriginal as String] as? String)
     }
 
     private static func rgb(_ image: CGImage) -> Pixels? {
@@ -179,9 +181,12 @@ struct PhotoLibrary: PhotoSource {
             return true
         }
         guard drawn else { return nil }
-        var three = [UInt8]()
-        three.reserveCapacity(3 * width * height)
-        for at in stride(from: 0, to: four.count, by: 4) { three += four[at..<at + 3] }
+        let three = [UInt8](unsafeUninitializedCapacity: 3 * width * height) { out, count in
+            for at in 0..<width * height {
+                for colour in 0..<3 { out[3 * at + colour] = four[4 * at + colour] }
+            }
+            count = 3 * width * height
+        }
         return Pixels(bytes: three, width: width, height: height)
     }
 }
@@ -189,4 +194,38 @@ struct PhotoLibrary: PhotoSource {
 /// What a synchronous request hands to its callback, before it returns.
 private final class Found<T>: @unchecked Sendable {
     var value: T?
+}
+
+/// Reads a picture's EXIF while its bytes arrive, one call after another on a thread of PhotoKit's.
+private final class ExifHeader: @unchecked Sendable {
+    private let source = CGImageSourceCreateIncremental(nil)
+    private let done = DispatchSemaphore(value: 0)
+    private var data = Data(), next = 0
+    private var found: [String: Any]?
+
+    func take(_ more: Data) {
+        if found != nil { return }
+        data += more
+        if data.count >= next { look() }
+    }
+
+    func end() {
+        if found == nil { look() }
+        done.signal()
+    }
+
+    /// Blocks until the header, or the end, was read.
+    func wait() -> [String: Any] {
+        done.wait()
+        return found ?? [:]
+    }
+
+    /// Looks when the data has doubled: each time all of it is read.
+    private func look() {
+        next = 2 * data.count
+        CGImageSourceUpdateData(source, data as CFData, false)
+        let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as? [String: Any]
+        found = properties?[kCGImagePropertyExifDictionary as String] as? [String: Any]
+        if found != nil { done.signal() }
+    }
 }

@@ -29,8 +29,16 @@ final class Session: ObservableObject {
 
     /// The app comes to the front: a bundle may have been copied here meanwhile, and photos have come.
     func resume() {
-        look()
-        if Places.hasBundle, screen.sees, !screen.isIndexing { index() }
+        guard !screen.isIndexing else { return look() }
+        let warm = warm
+        Task {
+            _ = await Session.apart(.userInitiated) {
+                warm.rest()
+                Places.takeAlbum()
+            }
+            look()
+            if Places.hasBundle, screen.sees, !screen.isIndexing { index() }
+        }
     }
 
     /// The app goes to the background: the album is let go of, so that its log is put into its file.

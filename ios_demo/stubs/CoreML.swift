@@ -1,21 +1,25 @@
 @_exported import Foundation
 
 public enum MLComputeUnits: Int, Sendable { case cpuOnly, cpuAndGPU, all, cpuAndNeuralEngine }
-public enum MLMultiArrayDataType: Int, Sendable { case float32, int32 }
 
 public final class MLModelConfiguration {
     public init() {}
     public var computeUnits = MLComputeUnits.all
 }
 
+public protocol MLShapedArrayScalar {}
+extension Float: MLShapedArrayScalar {}
+extension Int32: MLShapedArrayScalar {}
+
+public struct MLShapedArray<Scalar: MLShapedArrayScalar> {
+    public init<S: Sequence>(scalars: S, shape: [Int]) where S.Element == Scalar {}
+    public init(converting array: MLMultiArray) {}
+    public var scalars: [Scalar] { [] }
+}
+
 public final class MLMultiArray {
-    public init(shape: [NSNumber], dataType: MLMultiArrayDataType) throws {}
+    public init<Scalar: MLShapedArrayScalar>(_ shapedArray: MLShapedArray<Scalar>) {}
     public var shape: [NSNumber] { [] }
-    public var count: Int { 0 }
-    public subscript(_ index: Int) -> NSNumber { 0 }
-    public func withUnsafeMutableBufferPointer<S, R>(ofType type: S.Type, _ body: (UnsafeMutableBufferPointer<S>, [Int]) throws -> R) rethrows -> R {
-        try body(UnsafeMutableBufferPointer(start: nil, count: 0), [])
-    }
 }
 
 public final class MLFeatureValue {

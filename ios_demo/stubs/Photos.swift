@@ -46,7 +46,27 @@ public final class PHAsset {
     public static func fetchAssets(withLocalIdentifiers ids: [String], options: PHFetchOptions?) -> PHFetchResult<PHAsset> { PHFetchResult() }
 }
 
+public enum PHAssetResourceType: Int, Sendable { case photo = 1, video, audio, alternatePhoto, fullSizePhoto }
+public typealias PHAssetResourceDataRequestID = Int32
+
+public final class PHAssetResourceRequestOptions {
+    public init() {}
+    public var isNetworkAccessAllowed = false
+}
+
+public final class PHAssetResourceManager {
+    public static func `default`() -> PHAssetResourceManager { PHAssetResourceManager() }
+
+    @discardableResult
+    public func requestData(
+        for resource: PHAssetResource, options: PHAssetResourceRequestOptions?, dataReceivedHandler handler: @escaping @Sendable (Data) -> Void,
+        completionHandler: @escaping @Sendable ((any Error)?) -> Void
+    ) -> PHAssetResourceDataRequestID { 0 }
+    public func cancelDataRequest(_ request: PHAssetResourceDataRequestID) {}
+}
+
 public final class PHAssetResource {
+    public var type: PHAssetResourceType { .photo }
     public var originalFilename: String { "" }
     public var uniformTypeIdentifier: String { "" }
     public static func assetResources(for asset: PHAsset) -> [PHAssetResource] { [] }

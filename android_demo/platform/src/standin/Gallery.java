@@ -2,9 +2,14 @@ package standin;
 
 import android.database.Cursor;
 import android.database.MatrixCursor;
+import android.graphics.Bitmap;
 import android.net.Uri;
 import android.os.Build;
 import android.provider.MediaStore.Images.Media;
+import android.util.Size;
+import java.awt.Rectangle;
+import java.awt.geom.AffineTransform;
+import java.awt.image.BufferedImage;
 import java.io.ByteArrayInputStream;
 import java.io.File;
 import java.io.FileNotFoundException;
@@ -18,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import javax.imageio.ImageIO;
 
 /** The phone's photos, as its media provider lists and opens them, and documents that a person picked. */
 public final class Gallery {
@@ -97,6 +103,24 @@ public final class Gallery {
     private Long idOf(Uri uri) {
         String text = uri.toString();
         return text.startsWith(Media.EXTERNAL_CONTENT_URI + "/") ? Long.valueOf(uri.getLastPathSegment()) : null;
+    }
+
+    /** The pictures of which the provider was asked for a thumbnail. */
+    public final List<String> thumbnails = new ArrayList<>();
+
+    public synchronized Bitmap thumbnail(Uri uri, Size size) throws IOException {
+        Item item = items.get(idOf(uri));
+        if (item == null || !isReadable()) throw new FileNotFoundException(uri.toString());
+        thumbnails.add(item.file.getName());
+        BufferedImage whole = ImageIO.read(item.file);
+        AffineTransform upright = AffineTransform.getRotateInstance(Math.toRadians(turn(item)));
+        double side = Math.max(whole.getWidth(), whole.getHeight());
+        upright.preConcatenate(AffineTransform.getScaleInstance(size.width() / side, size.height() / side));
+        Rectangle box = upright.createTransformedShape(new Rectangle(whole.getWidth(), whole.getHeight())).getBounds();
+        upright.preConcatenate(AffineTransform.getTranslateInstance(-box.x, -box.y));
+        BufferedImage out = new BufferedImage(box.width, box.height, BufferedImage.TYPE_INT_ARGB);
+        out.createGraphics().drawImage(whole, upright, null);
+        return new Bitmap(out);
     }
 
     public synchronized Cursor query(Uri uri, String[] columns, String order) {

@@ -66,12 +66,14 @@ final class PhoneTests: XCTestCase {
     private struct Source: PhotoSource {
         var away: Set<Int> = []
         var shots = Array(0..<5)
+        var inCloud: Set<Int> = [4]
         func keys() -> [String] { shots.map { "k\($0)" } }
         func owns(_ id: String) -> Bool { id.hasPrefix("k") }
         func name(_ key: String) -> String { "IMG_\(key).jpg" }
         func photo(_ key: String) -> Photo? { Photo(id: key) }
         func picture(_ key: String) -> Picture? {
-            away.contains(Int(key.dropFirst()) ?? 0) ? nil : Picture(Pixels(bytes: [0, 0, 0], width: 1, height: 1), isSmall: key == "k4")
+            let number = Int(key.dropFirst()) ?? 0
+            return away.contains(number) ? nil : Picture(Pixels(bytes: [0, 0, 0], width: 1, height: 1), isSmall: inCloud.contains(number))
         }
     }
 
@@ -84,7 +86,7 @@ final class PhoneTests: XCTestCase {
         defer { writer.close() }
         var last: IndexReport?
         try withoutActuallyEscaping(fails) { fails in
-            let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips")) { photo, pixels in
+            let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips"), SmallList(folder + "/small")) { photo, pixels in
                 if fails(photo.id, pixels?.width ?? 0) { throw Failure.runtime("refused") }
                 return pixels.map { _ in Encoded(photo, vectors: [("image", [[Float](repeating: 0.5, count: 4)])], mentions: mentions) }
             }
@@ -101,6 +103,23 @@ final class PhoneTests: XCTestCase {
         let told = try XCTUnwrap(try index(Source(), fails: { key, side in key == "k2" && side == 1 }))
         XCTAssertEqual([told.done, told.unread], [4, 0])
         XCTAssertEqual(told.skipped, ["IMG_k2.jpg"])
+    }
+
+    func testAPhotoWhoseOriginalComesFromTheCloudIsEncodedAgainOnce() throws {
+        var encoded: [String] = []
+        func run(_ cloud: Set<Int>) throws -> [String] {
+            encoded = []
+            _ = try index(Source(inCloud: cloud)) { key, _ in
+                encoded.append(key)
+                return false
+            }
+            return encoded
+        }
+        XCTAssertEqual(try run([1, 4]), ["k0", "k1", "k2", "k3", "k4", "k1", "k4"])
+        XCTAssertEqual(try run([4]), ["k1", "k4"])
+        XCTAssertEqual(try run([4]), ["k4"])
+        XCTAssertEqual(try run([]), ["k4"])
+        XCTAssertEqual(try run([]), [])
     }
 
     func testModelsThatFailAtEveryPhotoEndTheRunAndLeaveNoneOut() throws {

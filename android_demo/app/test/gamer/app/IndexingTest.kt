@@ -249,4 +249,11 @@ class IndexingTest : AppTest() {
         assertEquals(13, shared.getJSONArray("rows").length())
         assertNotNull(shared.getString("bundle_sha256"))
     }
+
+    @Test
+    fun `it runs behind what a person does`() {
+        android.os.Process.last = 0
+        haveIndexed()
+        assertEquals(android.os.Process.THREAD_PRIORITY_BACKGROUND, android.os.Process.last)
+    }
 }

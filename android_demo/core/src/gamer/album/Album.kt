@@ -66,6 +66,12 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         }
     }
 
+    /** The id and the path of a row, which are not checked: a list that is scrolled asks for many. Raises [AlbumError]. */
+    fun path(row: Int): Pair<String, String?> = load {
+        val found = db.query("SELECT id, path FROM photos WHERE row=?", row.toLong()).firstOrNull() ?: throw AlbumError("$path: no photo in row $row")
+        found[0].asText() to found[1] as String?
+    }
+
     fun rowOf(photoId: String): Int = load {
         db.query("SELECT row FROM photos WHERE id=?", photoId).firstOrNull()?.get(0)?.asInt()
             ?: throw AlbumError("$path: no photo with id '$photoId' in this album")

@@ -9,7 +9,7 @@ import java.awt.image.BufferedImage;
 public final class Bitmap {
     public final BufferedImage pixels;
 
-    Bitmap(BufferedImage pixels) {
+    public Bitmap(BufferedImage pixels) {
         this.pixels = pixels;
     }
 
@@ -19,6 +19,10 @@ public final class Bitmap {
 
     public int getHeight() {
         return pixels.getHeight();
+    }
+
+    public int getByteCount() {
+        return 4 * getWidth() * getHeight();
     }
 
     public void getPixels(int[] into, int offset, int stride, int x, int y, int width, int height) {

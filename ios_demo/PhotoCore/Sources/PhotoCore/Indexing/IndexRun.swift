@@ -27,18 +27,23 @@ public struct IndexReport: Sendable, Equatable {
     public init(done: Int, total: Int) { (self.done, self.total) = (done, total) }
 }
 
-/// Removes the photos that left the phone and adds those that the album lacks, a batch in each transaction. Nothing is
-/// stored for a photo without pixels and memories.
+/// Removes the photos that left the phone and adds those that the album lacks, a batch in each transaction; some of those that
+/// were indexed by a thumbnail are tried again. Nothing is stored for a photo without pixels and memories.
 public struct IndexRun {
     private static let batch = 16, removedAtOnce = 200
+    // Photos of which a run asks whether their originals came from the cloud.
+    private static let triedAgain = 64
     private static let grey = Pixels(bytes: [UInt8](repeating: 127, count: 3 * 32 * 32), width: 32, height: 32)
     private let source: PhotoSource
     private let writer: AlbumWriter
     private let skips: SkipList
+    private let small: SmallList
     private let encode: (Photo, Pixels?) throws -> Encoded?
 
-    public init(_ source: PhotoSource, _ writer: AlbumWriter, _ skips: SkipList, encode: @escaping (Photo, Pixels?) throws -> Encoded?) {
-        (self.source, self.writer, self.skips, self.encode) = (source, writer, skips, encode)
+    public init(
+        _ source: PhotoSource, _ writer: AlbumWriter, _ skips: SkipList, _ small: SmallList, encode: @escaping (Photo, Pixels?) throws -> Encoded?
+    ) {
+        (self.source, self.writer, self.skips, self.small, self.encode) = (source, writer, skips, small, encode)
     }
 
     /// Returns false if `isStopped` ended it early. `progress` is called after each batch. `pool` frees what a
@@ -65,12 +70,10 @@ public struct IndexRun {
             if isStopped() { return false }
             let part = wanted[first..<min(first + IndexRun.batch, wanted.count)]
             try pool {
-                var made: [Encoded] = []
-                for key in part {
-                    guard let (item, isSmall) = try encoded(key) else { continue }
-                    made.append(item)
-                    report.small += isSmall ? 1 : 0
-                }
+                let found = try part.compactMap(encoded), made = found.map(\.item)
+                let small = found.filter(\.isSmall).map(\.item.photo.id)
+                report.small += small.count
+                self.small.put(tried: small, small: small)
                 let (new, again) = (made.filter { !bare.contains($0.photo.id) }, made.filter { bare.contains($0.photo.id) })
                 if !new.isEmpty { try writer.add(new) }
                 if !again.isEmpty { try writer.update(again) }
@@ -78,6 +81,17 @@ public struct IndexRun {
                 report.unread += part.count - made.count
             }
             progress(report)
+        }
+        let cloudy = small.first(IndexRun.triedAgain, where: Set(keys).intersection(all).contains)
+        for first in stride(from: 0, to: cloudy.count, by: IndexRun.batch) {
+            if isStopped() { return false }
+            let part = Array(cloudy[first..<min(first + IndexRun.batch, cloudy.count)])
+            try pool {
+                let found = try part.compactMap(encoded), whole = found.filter { !$0.isSmall }.map(\.item)
+                if !whole.isEmpty { try writer.update(whole) }
+                let came = Set(whole.map(\.photo.id))
+                small.put(tried: part, small: part.filter { !came.contains($0) })
+            }
         }
         try writer.finish(isStopped: isStopped, names)
         return true
@@ -91,7 +105,7 @@ public struct IndexRun {
     }
 
     /// Nil for a photo without pixels, and for one at which something failed: its try stays counted.
-    private func encoded(_ key: String) throws -> (Encoded, Bool)? {
+    private func encoded(_ key: String) throws -> (item: Encoded, isSmall: Bool)? {
         skips.begin(key)
         guard let photo = source.photo(key) else {
             skips.end()

@@ -1,8 +1,10 @@
 package gamer.app
 
 import android.database.Cursor
+import android.database.CursorWindow
 import android.database.sqlite.SQLiteCantOpenDatabaseException
 import android.database.sqlite.SQLiteConstraintException
+import android.database.sqlite.SQLiteCursor
 import android.database.sqlite.SQLiteDatabase
 import android.database.sqlite.SQLiteDatabaseCorruptException
 import android.database.sqlite.SQLiteDatabaseLockedException
@@ -10,6 +12,7 @@ import android.database.sqlite.SQLiteException
 import android.database.sqlite.SQLiteFullException
 import android.database.sqlite.SQLiteProgram
 import android.database.sqlite.SQLiteReadOnlyDatabaseException
+import android.os.Build
 import gamer.album.Database
 import gamer.album.DatabaseError
 import gamer.album.DatabaseOpener
@@ -20,10 +23,11 @@ class AndroidDatabase private constructor(private val db: SQLiteDatabase) : Data
     override fun query(sql: String, vararg values: Any?): List<Array<Any?>> = translated {
         val factory = SQLiteDatabase.CursorFactory { _, driver, table, query ->
             bind(query, values)
-            android.database.sqlite.SQLiteCursor(driver, table, query)
+            SQLiteCursor(driver, table, query)
         }
         db.rawQueryWithFactory(factory, sql, null, "").use { found ->
-            val out = ArrayList<Array<Any?>>(maxOf(0, found.count))
+            widen(found as SQLiteCursor)
+            val out = ArrayList<Array<Any?>>()
             while (found.moveToNext()) out.add(Array(found.columnCount) { value(found, it) })
             out
         }
@@ -40,6 +44,16 @@ class AndroidDatabase private constructor(private val db: SQLiteDatabase) : Data
     }
 
     override fun close() = db.close()
+
+    /**
+     * Rows are read through a window, of 2 MB if nobody asks for more, and for each further window the query runs again from its
+     * beginning. Of a larger one only what is filled takes memory.
+     */
+    private fun widen(found: SQLiteCursor) {
+        if (Build.VERSION.SDK_INT < 28) return
+        // This constructor of CursorWindow is newer than the platform that the app is compiled against.
+        found.window = CursorWindow::class.java.getConstructor(String::class.java, Long::class.javaPrimitiveType).newInstance("rows", WINDOW)
+    }
 
     private fun bind(query: SQLiteProgram, values: Array<out Any?>) {
         for ((at, value) in values.withIndex()) when (value) {
@@ -61,6 +75,8 @@ class AndroidDatabase private constructor(private val db: SQLiteDatabase) : Data
     }
 
     companion object : DatabaseOpener {
+        private const val WINDOW = 32L shl 20 // bytes
+
         override fun reader(path: File, immutable: Boolean): Database = opened(path, if (immutable) SQLiteDatabase.OPEN_READONLY else SQLiteDatabase.OPEN_READWRITE)
 
         override fun writer(path: File, create: Boolean): Database =

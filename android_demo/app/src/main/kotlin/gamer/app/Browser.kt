@@ -26,9 +26,9 @@ class Browser(private val path: File) : AutoCloseable {
     /** Rows, the most like it first. */
     fun similar(id: String): IntArray = Shelf.similar(album, album.rowOf(id), MOST_SIMILAR).rows
 
-    /** The address of a row's picture; null if there is none, or the row is damaged. */
-    fun address(row: Int): String? = try {
-        album.photo(row).path
+    /** What a square of the timeline shows of a row; null if the row is damaged. */
+    fun addressed(row: Int): Addressed? = try {
+        album.path(row).let { (id, path) -> Addressed(id, path) }
     } catch (error: RuntimeException) { // also of a screen that was closed meanwhile
         null
     }

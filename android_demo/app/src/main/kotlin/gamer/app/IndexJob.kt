@@ -7,6 +7,7 @@ import android.app.job.JobService
 import android.content.ComponentName
 import android.content.Context
 import android.net.Uri
+import android.os.Process
 import android.provider.MediaStore.Images.Media
 import android.util.Log
 import gamer.common.oneLine
@@ -32,6 +33,7 @@ class IndexJob : JobService() {
         stopped.set(false)
         wanted.set(false)
         Thread({
+            Process.setThreadPriority(Process.THREAD_PRIORITY_BACKGROUND) // and that of the models' threads, which it starts
             // An earlier job may still be at its last photo, which it was told to stop after.
             synchronized(RUN) {
                 isRunning = true

@@ -83,7 +83,9 @@ class MainActivity : Activity() {
     /** The whole app is out of sight; a photo that is opened from here is not that. */
     override fun onTrimMemory(level: Int) {
         super.onTrimMemory(level)
-        if (level >= ComponentCallbacks2.TRIM_MEMORY_UI_HIDDEN) work.execute { finder?.rest() }
+        if (level < ComponentCallbacks2.TRIM_MEMORY_UI_HIDDEN) return
+        Thumbnails.forget()
+        work.execute { finder?.rest() }
     }
 
     override fun onResume() {

@@ -22,7 +22,7 @@ class PhotoGrid(private val context: Context, private val photos: List<FoundPhot
         }
         val photo = photos[at]
         view.contentDescription = photo.memory ?: context.getString(R.string.photo_of, at + 1, photos.size)
-        thumbnails.show(view, photo.id) { photo.path }
+        thumbnails.show(view, photo.id) { Addressed(photo.id, photo.path) }
         return view
     }
 }

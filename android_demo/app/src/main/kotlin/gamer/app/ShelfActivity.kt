@@ -18,7 +18,7 @@ import java.util.concurrent.Executors
 /** Photos without a query, by their months: the whole album, those of a place, or those that are like another. */
 class ShelfActivity : Activity() {
     private val work = Executors.newSingleThreadExecutor()
-    private var browser: Browser? = null // used on the thread of `work`, and for reading addresses
+    private var browser: Browser? = null // used on the thread of `work`, and for what squares show
     private lateinit var list: ListView
 
     override fun onCreate(saved: Bundle?) {
@@ -38,7 +38,7 @@ class ShelfActivity : Activity() {
             try {
                 val opened = Browser.open(this).also { browser = it }
                 val sections = sections(opened)
-                runOnUiThread { show(ShelfList(this, sections, opened::address, ::open)) }
+                runOnUiThread { show(ShelfList(this, sections, opened::addressed, ::open)) }
             } catch (error: Throwable) {
                 runOnUiThread { content(error) }
             }

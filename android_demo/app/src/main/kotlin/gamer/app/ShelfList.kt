@@ -12,11 +12,11 @@ import android.widget.TextView
 class Section(val title: String?, val rows: IntArray)
 
 /**
- * Sections of photos, three in a line. [address]: of a row's picture, asked on a background thread. [open]: called with the rows of
+ * Sections of photos, three in a line. [photo]: of a row, asked on a background thread. [open]: called with the rows of
  * all sections, and the position of the one that was tapped.
  */
 class ShelfList(
-    private val context: Context, sections: List<Section>, private val address: (Int) -> String?, private val open: (IntArray, Int) -> Unit,
+    private val context: Context, sections: List<Section>, private val photo: (Int) -> Addressed?, private val open: (IntArray, Int) -> Unit,
 ) : BaseAdapter() {
     /** A title, or the positions of photos in [rows]. */
     private class Line(val title: String?, val photos: IntRange)
@@ -62,7 +62,7 @@ class ShelfList(
         if (at !in shown) return
         square.contentDescription = context.getString(R.string.photo_of, at + 1, rows.size)
         square.setOnClickListener { open(rows, at) }
-        thumbnails.show(square, rows[at]) { address(rows[at]) }
+        thumbnails.show(square, rows[at]) { photo(rows[at]) }
     }
 
     private companion object {

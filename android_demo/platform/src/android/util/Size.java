@@ -1,0 +1,3 @@
+package android.util;
+
+public record Size(int width, int height) {}
