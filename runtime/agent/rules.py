@@ -78,13 +78,13 @@ class RulesMind:
         return (yield from plans.get(asked.relation, self._around)(asked))
 
     def _plain(self, asked: Question) -> Calls:
-        """A question without an anchor: a time alone is a filter, all else a search."""
+        """A question without an anchor: a time, a place or a fact alone is a filter, all else a search."""
         span = self.spans(asked.target)
         if not asked.target:
             found = yield from _do("The question names nothing that photos show: take all.", Filter())
         elif span.only and span.where:
             found = yield from _do(
-                "The question names nothing but a time: all photos of it.", Filter(span.where)
+                "The question names only when or where: take all photos of it.", Filter(span.where)
             )
             if not found.rows:
                 return _no(sentences.sentence(span.none))
