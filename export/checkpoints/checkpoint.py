@@ -12,22 +12,18 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import torch
-from torch import Tensor
 
 from gamer.index.replacing import replacing
 
 from ..checked import read_object
 from ..errors import ExportError
 from ..graphs import files as graph_files
-from . import catalogue, mobileclip_config, sentence_modules
+from . import catalogue, mobileclip_config, packed_weights, sentence_modules
 from .catalogue import Config
 from .chat_template import ChatTemplate, of_directory
 from .gguf_weights import open_gguf
 from .sentence_modules import AS_IT_IS, SentenceModules
-from .weights import RandomWeights, Weights, fit
+from .weights import PickledWeights, RandomWeights, SafetensorsWeights, Weights
 
 _HUB_FILES = ["*.json", "*.safetensors", "*.model", "*.txt", "*.jinja"]
 # Files that hold a vocabulary, beside tokenizer.json, as transformers reads them.
@@ -58,67 +54,6 @@ class Checkpoint:
     licence: str
     template: ChatTemplate | None = None
     sentence: SentenceModules = AS_IT_IS
-
-
-class SafetensorsWeights:
-    """The tensors of one or more safetensors files, each read from disk by `get`.
-
-    Names are also looked up with the prefixes that some wrapper models add.
-    """
-
-    trained = True
-
-    def __init__(self, files: list[Path], source: str) -> None:
-        from safetensors import SafetensorError, safe_open
-
-        self.source, self._where = source, dict[str, Any]()
-        for file in files:
-            try:
-                opened = safe_open(str(file), framework="pt")
-            except (SafetensorError, OSError) as error:
-                raise ExportError(
-                    f"{file}: not a whole safetensors file ({str(error)[:120]}): fetch it again"
-                ) from None
-            self._where |= dict.fromkeys(opened.keys(), opened)  # type: ignore[no-untyped-call]
-
-    def has(self, name: str) -> bool:
-        return self._stored(name) is not None
-
-    def get(self, name: str, *shape: int) -> Tensor:
-        stored_name = self._stored(name)
-        if stored_name is None:
-            raise ExportError(
-                f"{self.source}: no tensor {name}: the checkpoint is of another architecture, or not whole"
-            )
-        return fit(self._where[stored_name].get_tensor(stored_name), name, shape, self.source)
-
-    def _stored(self, name: str) -> str | None:
-        # GPT-2's first checkpoints omit "transformer."; multimodal Gemma has "language_model." as a prefix or
-        # after "model.".
-        forms = (
-            name,
-            name.removeprefix("transformer."),
-            *(f"{wrapper}.{name}" for wrapper in ("bert", "roberta", "mpnet", "model")),
-            f"language_model.{name}",
-            name.replace("model.", "model.language_model.", 1),
-        )
-        return next((form for form in forms if form in self._where), None)
-
-
-class PickledWeights(SafetensorsWeights):
-    """The tensors of pickled files, all loaded at once.
-
-    Unpickling runs code from the file: callers create this only if the user trusts the source.
-    """
-
-    def __init__(self, files: list[Path], source: str) -> None:
-        self.source, self._tensors = source, dict[str, Tensor]()
-        for file in files:
-            self._tensors |= torch.load(file, map_location="cpu", weights_only=False)
-        self._where = dict.fromkeys(self._tensors, self)
-
-    def get_tensor(self, name: str) -> Tensor:
-        return self._tensors[name]
 
 
 def open_checkpoint(name: str | None, source: str | None = None, *, trust_pickle: bool = False) -> Checkpoint:
@@ -271,7 +206,11 @@ def open_directory(
             f"{folder}: only pickled weights ({pickles[0].name}), which can run code: convert to "
             "safetensors, or give --trust-pickle"
         )
-    weights = graphs or (SafetensorsWeights(files, source) if files else PickledWeights(pickles, source))
+    weights = graphs or (
+        packed_weights.open_packed(config, files, source) or SafetensorsWeights(files, source)
+        if files
+        else PickledWeights(pickles, source)
+    )
 
     def tokenizer() -> str:
         path = folder / "tokenizer.json"

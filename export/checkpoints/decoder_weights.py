@@ -6,20 +6,67 @@ are held beside the module at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..networks.decoder import DecoderShape, DecoderStep
 from ..networks.t5 import T5Encoder, T5Shape, T5Step
 from .decoder_config import ENCODER_DECODERS, decoder_shape, t5_shape, text_config
+from .packed_weights import Groups, PackedWeights
 from .weights import Weights
 
 Config = dict[str, Any]
 Source = Callable[[], Tensor]
 Sources = dict[str, Source]
+
+
+@dataclass(frozen=True)
+class _Stack:
+    """The rows of several tensors, one after the other.
+
+    `parts`: their names and numbers of rows; `width`: columns, none for vectors.
+    """
+
+    weights: Weights
+    parts: tuple[tuple[str, int], ...]
+    width: tuple[int, ...]
+
+    def __call__(self) -> Tensor:
+        return torch.cat([self.weights.get(name, rows, *self.width) for name, rows in self.parts])
+
+    def groups(self, size: int) -> Groups | None:
+        """As they are stored in 4-bit groups of `size` columns; None where one is not."""
+        if not isinstance(self.weights, PackedWeights):
+            return None
+        found = [self.weights.groups(name, size) for name, _ in self.parts]
+        whole = [groups for groups in found if groups is not None]
+        if len(whole) < len(found):
+            return None
+        return Groups(*(np.concatenate(column) for column in zip(*whole, strict=True)))
+
+
+def stored_groups(
+    module: DecoderStep, config: Config, weights: Weights, sizes: Mapping[str, int]
+) -> dict[str, Groups]:
+    """The matrices of a decoder that its checkpoint stores in 4-bit groups, by the paths of their parameters.
+
+    `sizes`: columns of a group, by path; a matrix whose stored groups are not made of such is left out.
+    """
+    text = text_config(config)
+    if not isinstance(weights, PackedWeights) or text["model_type"] == "gpt2":
+        return {}
+    sources = _llama_like(text, module.shape, weights)
+    found = {
+        path: source.groups(sizes[path])
+        for path, source in sources.items()
+        if path in sizes and isinstance(source, _Stack)
+    }
+    return {path: groups for path, groups in found.items() if groups is not None}
 
 
 def fill_decoder(module: DecoderStep | T5Step, config: Config, weights: Weights) -> None:
@@ -86,8 +133,8 @@ def _llama_like(text: Config, s: DecoderShape, weights: Weights) -> Sources:
     def scale(name: str, size: int) -> Callable[[], Tensor]:
         return lambda: weights.get(name, size) + norm_offset
 
-    def stack(names: list[tuple[str, int]], *width: int) -> Callable[[], Tensor]:
-        return lambda: torch.cat([weights.get(name, rows, *width) for name, rows in names])
+    def stack(names: list[tuple[str, int]], *width: int) -> Source:
+        return _Stack(weights, tuple(names), width)
 
     q, kv = s.heads * s.head_dim, s.kv_heads * s.head_dim
     out: Sources = {

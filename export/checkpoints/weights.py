@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..errors import ExportError
 
@@ -93,6 +94,79 @@ class RandomWeights:
         return 1.0 / math.sqrt(math.prod(shape[1:]) * reduction)
 
 
+class SafetensorsWeights:
+    """The tensors of one or more safetensors files, each read from disk by `get`.
+
+    Names are also looked up with the prefixes that some wrapper models add.
+    """
+
+    trained = True
+
+    def __init__(self, files: list[Path], source: str) -> None:
+        from safetensors import SafetensorError, safe_open
+
+        self.source, self._where = source, dict[str, Any]()
+        for file in files:
+            try:
+                opened = safe_open(str(file), framework="pt")
+            except (SafetensorError, OSError) as error:
+                raise ExportError(
+                    f"{file}: not a whole safetensors file ({str(error)[:120]}): fetch it again"
+                ) from None
+            self._where |= dict.fromkeys(opened.keys(), opened)  # type: ignore[no-untyped-call]
+
+    def has(self, name: str) -> bool:
+        return self._stored(name) is not None
+
+    def get(self, name: str, *shape: int) -> Tensor:
+        stored_name = self._stored(name)
+        if stored_name is None:
+            raise ExportError(
+                f"{self.source}: no tensor {name}: the checkpoint is of another architecture, or not whole"
+            )
+        return fit(self._where[stored_name].get_tensor(stored_name), name, shape, self.source)
+
+    def _stored(self, name: str) -> str | None:
+        # GPT-2's first checkpoints omit "transformer."; multimodal Gemma has "language_model." as a prefix or
+        # after "model.".
+        forms = (
+            name,
+            name.removeprefix("transformer."),
+            *(f"{wrapper}.{name}" for wrapper in ("bert", "roberta", "mpnet", "model")),
+            f"language_model.{name}",
+            name.replace("model.", "model.language_model.", 1),
+        )
+        return next((form for form in forms if form in self._where), None)
+
+
+class PickledWeights(SafetensorsWeights):
+    """The tensors of pickled files, all loaded at once.
+
+    Unpickling runs code from the file: callers create this only if the user trusts the source.
+    """
+
+    def __init__(self, files: list[Path], source: str) -> None:
+        self.source, self._tensors = source, dict[str, Tensor]()
+        for file in files:
+            self._tensors |= torch.load(file, map_location="cpu", weights_only=False)
+        self._where = dict.fromkeys(self._tensors, self)
+
+    def get_tensor(self, name: str) -> Tensor:
+        return self._tensors[name]
+
+
+class NoWeights:
+    """Weights that give tensors on the meta device: a shape, without memory."""
+
+    source, trained = "", False
+
+    def has(self, name: str) -> bool:
+        return True
+
+    def get(self, name: str, *shape: int) -> Tensor:
+        return torch.empty(shape, device="meta")
+
+
 def fit(tensor: Tensor, name: str, shape: tuple[int, ...], source: str) -> Tensor:
     """`tensor` as float32. Raises ExportError, with both shapes, if its shape is not `shape`."""
     if tuple(tensor.shape) != shape:
@@ -101,3 +175,21 @@ def fit(tensor: Tensor, name: str, shape: tuple[int, ...], source: str) -> Tenso
             "and weights disagree"
         )
     return tensor.to(torch.float32)
+
+
+def fill(module: nn.Module, weights: Weights, root: str, names: dict[str, tuple[str, ...]]) -> None:
+    """Sets weight and bias (if any) of each submodule; expected shapes are those of the module.
+
+    `names`: submodule → names in the checkpoint, whose tensors are concatenated along the first axis.
+    """
+    for ours, theirs in names.items():
+        part = module.get_submodule(ours)
+        for kind, parameter in list(part.named_parameters(recurse=False)):
+            part_shape = (parameter.shape[0] // len(theirs), *parameter.shape[1:])
+            tensors = [weights.get(f"{root}.{name}.{kind}".lstrip("."), *part_shape) for name in theirs]
+            setattr(part, kind, constant(tensors[0] if len(tensors) == 1 else torch.cat(tensors)))
+
+
+def constant(tensor: Tensor) -> nn.Parameter:
+    """A parameter without gradients."""
+    return nn.Parameter(tensor, requires_grad=False)

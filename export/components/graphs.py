@@ -9,9 +9,9 @@ from typing import Any
 
 from ..checkpoints import catalogue
 from ..checkpoints.checkpoint import Checkpoint
-from ..checkpoints.filling import NoWeights
 from ..checkpoints.preprocessing import preprocessing
 from ..checkpoints.tower_config import image_shape, model_type, text_shape
+from ..checkpoints.weights import NoWeights
 from ..errors import ExportError
 from ..graphs import files
 from ..graphs.interface import Interface

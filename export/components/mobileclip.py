@@ -17,10 +17,9 @@ from torch import Tensor
 from gamer.runtime.bundle.manifest import Preprocessing
 
 from ..checkpoints.fastvit_weights import fill_image, fill_mixer
-from ..checkpoints.filling import constant, fill
 from ..checkpoints.mobileclip_config import image_shape
 from ..checkpoints.tower_config import Config, section, text_shape
-from ..checkpoints.weights import Weights
+from ..checkpoints.weights import Weights, constant, fill
 from ..errors import ExportError
 from ..networks.fastvit import FastVit
 from ..networks.mobileclip_text import MobileClipText, MobileClipTextShape

@@ -9,7 +9,6 @@ from gamer.runtime.models.language.decoder import relative_buckets
 
 from ..checkpoints.catalogue import Config
 from ..checkpoints.checkpoint import Checkpoint
-from ..checkpoints.filling import constant, fill
 from ..checkpoints.sentence_config import (
     BUCKETS,
     DISTANCE,
@@ -19,7 +18,7 @@ from ..checkpoints.sentence_config import (
     modernbert_shape,
 )
 from ..checkpoints.sentence_modules import SentenceModules
-from ..checkpoints.weights import Weights
+from ..checkpoints.weights import Weights, constant, fill
 from ..networks.bert import SentenceEncoder
 from ..networks.modernbert import ModernBert
 from . import export_module

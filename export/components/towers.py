@@ -14,10 +14,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..checkpoints.filling import NoWeights, constant, fill
 from ..checkpoints.preprocessing import preprocessing
 from ..checkpoints.tower_config import Config, image_shape, model_type, text_shape
-from ..checkpoints.weights import Weights
+from ..checkpoints.weights import NoWeights, Weights, constant, fill
 from ..networks.clip_text import ClipText, SiglipText
 from ..networks.encoder import Encoder
 from ..networks.vit import ClipImage, Patches, SiglipImage, VitShape

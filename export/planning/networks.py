@@ -14,7 +14,7 @@ from torch import nn
 from gamer.runtime.models.faces import DETECTOR, ENCODER
 
 from ..checkpoints import catalogue, pocket
-from ..checkpoints.filling import NoWeights
+from ..checkpoints.weights import NoWeights
 from ..components import components, decoders, experts, sentence, towers
 from ..networks.decoder import Embedding
 from ..networks.dpe import QueryHead

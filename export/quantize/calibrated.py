@@ -1,7 +1,10 @@
-"""--quant gptq: codes of a language model's 4-bit matrices, from what their inputs are on a text.
+"""Codes of a language model's 4-bit matrices that its writer takes as they are given.
 
-The text is the documentation that Python itself carries, so that nothing is downloaded and none is copied.
-Layers are taken in their order, and the inputs of each are those that the quantized layers before it give.
+Of a checkpoint that stores them in 4-bit groups, those (checkpoints/packed_weights.py): nothing is quantized
+a second time. With --quant gptq, codes by what their inputs are on a text, which is the documentation that
+Python itself carries, so that nothing is downloaded and none is copied; layers are taken in their order, and
+the inputs of each are those that the quantized layers before it give.
+
 The codes go to the target's writer (`given` of its options); the module gets the values that they stand for.
 """
 
@@ -17,6 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..checkpoints.decoder_weights import stored_groups
+from ..checkpoints.packed_weights import PackedWeights
 from ..components import components
 from ..components.export_module import ExportModule
 from ..errors import ExportError
@@ -35,13 +40,15 @@ SEQUENCES, LENGTH = 8, 512
 def codes(settings: Settings, item: ExportModule, target: str, quant: str) -> dict[str, Blocks4]:
     """The codes of the matrices of `item`, by the paths of their weights; its module gets their values.
 
-    {} without --quant gptq, and for what is no decoder in 4 bits. A head has none: its writer rounds it.
-    Raises ExportError for blocks that do not divide a matrix.
+    {} for what is no decoder in 4 bits. A head has none: its writer rounds it. Raises ExportError for blocks
+    that do not divide a matrix.
     """
-    out = dict[str, Blocks4]()
     step = item.module
-    if settings.quant != CALIBRATED or quant not in IN_BLOCKS or not isinstance(step, DecoderStep):
-        return out
+    if quant not in IN_BLOCKS or not isinstance(step, DecoderStep):
+        return {}
+    if settings.quant != CALIBRATED:
+        return _stored(settings, item, step, target, quant)
+    out = dict[str, Blocks4]()
     pieces = _pieces(settings, min(LENGTH, step.shape.positions or LENGTH))
     feeds = [partial(hidden_states, step, x, torch.tensor([x.shape[1]])) for x in pieces]
     with torch.no_grad():
@@ -53,6 +60,23 @@ def codes(settings: Settings, item: ExportModule, target: str, quant: str) -> di
                 linear.weight = nn.Parameter(torch.from_numpy(blocks.dequantize()), requires_grad=False)
                 out[f"{name}.weight"] = blocks
     return out
+
+
+def _stored(
+    settings: Settings, item: ExportModule, step: DecoderStep, target: str, quant: str
+) -> dict[str, Blocks4]:
+    """The codes that the checkpoint stores, where the target has a zero point for each block.
+
+    Not of a matrix to which an adapter was added: the module has other values by then.
+    """
+    checkpoint = components.checkpoint(settings, "llm")
+    if not isinstance(checkpoint.weights, PackedWeights) or grid(target).kind == "symmetric":
+        return {}
+    stages = _stages(settings, item, target, quant)
+    sizes = {f"{name}.weight": size for stage in stages for name, size in stage.items()}
+    found = stored_groups(step, checkpoint.config, checkpoint.weights, sizes)
+    blocks = {name: Blocks4(*groups, np.zeros_like(groups.scales)) for name, groups in found.items()}
+    return {n: b for n, b in blocks.items() if np.array_equal(b.dequantize(), step.get_parameter(n).numpy())}
 
 
 def grid(target: str) -> Grid:

@@ -95,7 +95,7 @@ def _read_config(path: Path) -> None:
 
 
 def _read_safetensors(path: Path) -> None:
-    from gamer.export.checkpoints.checkpoint import SafetensorsWeights
+    from gamer.export.checkpoints.weights import SafetensorsWeights
 
     weights = SafetensorsWeights([path], "fuzz")
     for name in ("weight", "bias", "half"):

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="needs the export extra")
 transformers = pytest.importorskip("transformers", reason="needs the export extra")
 from gamer.export.checkpoints.catalogue import SENTENCE_TYPES
 from gamer.export.checkpoints.checkpoint import Checkpoint, open_checkpoint
-from gamer.export.checkpoints.filling import NoWeights
+from gamer.export.checkpoints.weights import NoWeights
 from gamer.export.components import sentence
 from gamer.export.errors import ExportError
 from gamer.export.onnx import to_onnx

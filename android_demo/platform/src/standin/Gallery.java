@@ -106,7 +106,7 @@ public final class Gallery {
     }
 
     /** The pictures of which the provider was asked for a thumbnail. */
-    public final List<String> thumbnails = new ArrayList<>();
+    public final List<String> thumbnails = java.util.Collections.synchronizedList(new ArrayList<>());
 
     public synchronized Bitmap thumbnail(Uri uri, Size size) throws IOException {
         Item item = items.get(idOf(uri));
