@@ -83,6 +83,7 @@ class SearchScreenTest : AppTest() {
     @Test
     fun `squares show the thumbnails that the phone keeps, and ask for each once`() {
         haveIndexed()
+        Thumbnails.forget() // what the screens of the test before were still reading
         main()
         shown(search("a cat"))
         assertEquals(6, phone.gallery.thumbnails.toSet().size)
