@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
+import apsw
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -157,3 +159,11 @@ def test_a_forgotten_memory_stands_in_no_interrupted_renewal(
     assert "a.gamer.renewing" in left(album, [])
     run("forget", str(album), "m1")
     assert left(album, []) == []
+
+
+@pytest.mark.parametrize("noted", ["", "NaN", "9" * 5_000, "9" * 22, "[" * 100_000, "-5", b"\xff", 7])
+def test_a_damaged_note_of_numbers_keeps_nobody_from_being_forgotten(album: Path, noted: object) -> None:
+    with closing(apsw.Connection(str(album))) as db:
+        db.execute("UPDATE face_meta SET value=? WHERE key NOT IN ('encoder', 'version')", (noted,))
+    naming.split(album, encoder, NAME, [people(album).person(NAME).faces[0].row])
+    assert naming.forget(album, encoder, [NAME]).left == ""
