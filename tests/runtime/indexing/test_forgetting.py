@@ -138,7 +138,7 @@ def test_an_interrupted_build_without_people_goes_on_after_a_forgetting(album: P
     """What holds nobody stays: hours of encoding may be in it."""
     photos, half = album.parents[1] / "photos", album.with_name("a.gamer.building")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(building.faces, "carry", interrupted)
+        patch.setattr("gamer.runtime.indexing.faces.carry", interrupted)
         with pytest.raises(KeyboardInterrupt):
             building.build(photos, models(), album)
     naming.forget(album, encoder, [NAME])
