@@ -4,9 +4,9 @@
 A command runs once to its end, under strace, which counts the calls by which it changes files. Then it runs
 again and again on the files as they were before, and is killed at one of these calls, drawn with a seed. The
 album that is left must verify, and so must a bundle; the same command must then finish, and what it leaves
-must be what the unharmed run left: the same photos, titles, people, memories, artifacts and checkpoints, the
-same files. A turn of a conversation that was answered must be stored. The language model that is exported and
-trained is a made-up one of 0.1 M parameters. Needs strace, and a system that can fork.
+must be what the unharmed run left: the same photos and vectors, people, memories, artifacts and checkpoints,
+the same files. A turn of a conversation that was answered must be stored. The language model that is
+exported and trained is a made-up one of 0.1 M parameters. Needs strace, and a system that can fork.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.memory.store import MemoryStore
 from gamer.index.people import reading, writing
 from gamer.index.people.records import LookedAt, NewFace
-from gamer.index.records import TITLE
 from gamer.runtime.bundle import manifest
 from gamer.runtime.memory.update import OWNER
 
@@ -248,11 +247,11 @@ def contents(folder: Path) -> str:
         export_jsonl(album, Path(scratch) / OUTPUT)
         photos = (Path(scratch) / OUTPUT).read_text(encoding="utf-8")
         events = repr([(event.name, event.photos) for event in album.events()])
-        titles = _digest(*album.vectors(TITLE)) if TITLE in album.channels() else ""
+        vectors = repr([(name, _digest(*album.vectors(name))) for name in sorted(album.channels())])
     whole = [
         photos,
         events,
-        titles,
+        vectors,
         _people(folder / ALBUM),
         _memories(folder / ALBUM),
         _bundle(folder / BUNDLE),
