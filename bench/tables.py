@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import click
+
+from gamer.index.console import json_line
 
 FORMATS = ("md", "csv", "json", "jsonl")
 Cell = str | int | float | None
@@ -67,10 +68,10 @@ def emit(
     samples, for "json".
     """
     if form == "json":
-        click.echo(dumps(result))
+        click.echo(json_line(result))
     elif form == "jsonl":
         for record in records:
-            click.echo(dumps(record))
+            click.echo(json_line(record))
     elif form == "csv":
         click.echo(_csv(records), nl=False)
     else:
@@ -83,12 +84,10 @@ def _csv(records: Sequence[Record]) -> str:
     writer = csv.DictWriter(stream, columns, lineterminator="\n")
     writer.writeheader()
     for record in records:
-        writer.writerow({k: dumps(v) if isinstance(v, (list, tuple, dict)) else v for k, v in record.items()})
+        writer.writerow(
+            {k: json_line(v) if isinstance(v, (list, tuple, dict)) else v for k, v in record.items()}
+        )
     return stream.getvalue()
-
-
-def dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def si(value: float, unit: str = "") -> str:

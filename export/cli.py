@@ -5,7 +5,6 @@ Only this module turns errors into an exit code.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
@@ -18,7 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from gamer.runtime.bundle import manifest as mf
-from gamer.runtime.cli.console import one_line
+from gamer.runtime.cli.console import json_line, one_line, plain
+from gamer.runtime.cli.screen import Screen
 
 from .bundle.card import top1
 from .bundle.limits import UNLIMITED, Limits, parse_sizes
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .parity.layers import Layers
     from .planning.plan import ExportPlan
 
-ERR = Console(stderr=True)
+ERR = Screen(stderr=True)
 _WORDS = ("component", "target", "quantization", "layer", "operator")  # columns that are no numbers
 _DTYPE = "gamer.export.dtype"
 
@@ -405,7 +405,7 @@ def export(
         _print_fits(
             phone,
             phone_memory.fits(phone, manifest.artifacts, manifest.language),
-            ERR if as_json else Console(),
+            ERR if as_json else Screen(),
         )
 
 
@@ -496,15 +496,11 @@ def _print_plan(
     planned = plan.predict(settings, targets, extras.predict(settings, targets))
     fits = () if phone is None else phone_memory.fits(phone, planned.artifacts, components.language(settings))
     if as_json:
-        click.echo(
-            json.dumps(
-                asdict(planned) | ({"fits": [asdict(f) for f in fits]} if fits else {}), ensure_ascii=False
-            )
-        )
+        click.echo(json_line(asdict(planned) | ({"fits": [asdict(f) for f in fits]} if fits else {})))
     else:
         _print_artifacts(settings, planned)
     if phone is not None and not as_json:
-        _print_fits(phone, fits, Console())
+        _print_fits(phone, fits, Screen())
     if phone is not None and (unable := phone_memory.roles_that_do_not_fit(fits)):
         raise ExportError(
             f"{phone.name} cannot run {', '.join(unable)}: choose fewer bits, a smaller --max-seq-len, or a "
@@ -541,14 +537,14 @@ def _print_artifacts(settings: Settings, plan: ExportPlan) -> None:
             f"{row.bytes / 1e6:,.1f}",
             f"{row.peak / 1e9:.1f}",
         )
-    Console().print(out)
+    Screen().print(out)
     click.echo(
         f"{len(plan.artifacts)} artifacts and {plan.others / 1e6:,.0f} MB of tokenizers, fixtures and prompt "
         f"caches: about {plan.bytes / 1e6:,.0f} MB; peak of one worker about "
         f"{plan.peak / 1e9:.1f} GB"
     )
     for note in plan.notes:
-        click.echo(f"note: {note}")
+        click.echo(plain(f"note: {note}"))
 
 
 def _role(context: click.Context, parameter: click.Parameter, role: str | None) -> str | None:
@@ -620,7 +616,7 @@ def print_layers(compared: tuple[Layers, ...], as_json: bool) -> None:
             }
             for c in compared
         ]
-        click.echo(json.dumps({"layers": rows}, ensure_ascii=False))
+        click.echo(json_line({"layers": rows}))
         return
     for one in compared:
         out = _narrow(
@@ -630,7 +626,7 @@ def print_layers(compared: tuple[Layers, ...], as_json: bool) -> None:
             lost = f"{row.lost:.5f}" if row.lost else ""
             out.add_row(row.name, row.operator, f"{row.cosine:.5f}", lost, f"{row.error:.3g}")
         out.caption = one.summary
-        Console().print(out)
+        Screen().print(out)
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:
@@ -643,10 +639,10 @@ def _finite(row: dict[str, Any]) -> dict[str, Any]:
 
 def print_manifest(manifest: mf.Manifest, folder: Path, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(asdict(manifest), ensure_ascii=False))
+        click.echo(json_line(asdict(manifest)))
         return
-    Console().print(table(manifest))
+    Screen().print(table(manifest))
+    size = sum(a.bytes for a in manifest.artifacts) / 1e6
     click.echo(
-        f"{folder}: {len(manifest.artifacts)} artifacts, "
-        f"{sum(a.bytes for a in manifest.artifacts) / 1e6:.1f} MB, δ {manifest.thresholds.delta}"
+        plain(f"{folder}: {len(manifest.artifacts)} artifacts, {size:.1f} MB, δ {manifest.thresholds.delta}")
     )

@@ -8,7 +8,6 @@ import time
 from threading import Event, Thread
 from typing import Any
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,6 +17,9 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+
+from gamer.index.console import plain
+from gamer.runtime.cli.screen import Screen
 
 EVERY = 10.0  # seconds
 
@@ -39,7 +41,8 @@ class _Bar(Progress):
         super().stop()
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
-        self._since = time.monotonic() if "description" in changes else self._since
+        if "description" in changes:
+            self._since, changes["description"] = time.monotonic(), plain(changes["description"])
         super().update(task_id, **changes)
 
     def _tell(self) -> None:
@@ -56,15 +59,15 @@ def bar() -> Progress:
         BarColumn(24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         console=_own_stderr(),
         transient=True,
     )
 
 
-def _own_stderr() -> Console:
+def _own_stderr() -> Screen:
     """Writes where stderr is now, also while that is redirected: converters print much (workers.quiet)."""
     try:
-        return Console(file=os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8"))
+        return Screen(file=os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8"))
     except OSError:  # no descriptor behind it
-        return Console(stderr=True)
+        return Screen(stderr=True)

@@ -18,10 +18,18 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c in "\n\r\t" else "\ufffd" for c in text)
 
 
+def json_line(value: object) -> str:
+    """`value` as one line of JSON that reads back the same and cannot control the terminal: what is not
+    printable is escaped, such as C1 codes and marks that turn the order around.
+    """
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
 def say(as_json: bool, figures: object, lines: Iterable[str]) -> None:
     """Prints a command's result: as one line of JSON if it was asked for, otherwise the lines."""
     if as_json:
-        click.echo(json.dumps(figures, ensure_ascii=False, default=str))
+        click.echo(json_line(figures))
         return
     for line in lines:
         click.echo(plain(line))

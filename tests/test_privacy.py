@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pytest
 
+from gamer.runtime.telemetry import OPT_OUT
 from tests.paths import ROOT
 from tests.runtime.agent.mcp_messages import HELLO, READY
 
@@ -241,6 +242,18 @@ def test_nothing_outside_the_package_loads_onnxruntime_with_its_telemetry_on() -
             before = text[: loads.start()] if loads else ""
             assert not loads or "ORT_DISABLE_TELEMETRY" in before or "opt_out()" in before, path
     assert "export ORT_DISABLE_TELEMETRY := 1" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("part", ["door", "cli.search", "serve.cli", "agent.mcp_server", "models.text"])
+def test_any_part_of_the_runtime_switches_telemetry_off_whatever_was_set(part: str) -> None:
+    switched = dict.fromkeys(OPT_OUT, "on")
+    code = f"import os, gamer.runtime.{part}; print([os.environ[name] for name in {list(OPT_OUT)}])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | switched
+    )
+    if "No module named 'mcp'" in done.stderr or "No module named 'fastapi'" in done.stderr:
+        pytest.skip("needs the serve and mcp extras")
+    assert done.stdout.strip() == str(list(OPT_OUT.values())), done.stderr
 
 
 MCP = [HELLO, READY, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]

@@ -4,9 +4,9 @@
 A command runs once to its end, under strace, which counts the calls by which it changes files. Then it runs
 again and again on the files as they were before, and is killed at one of these calls, drawn with a seed. The
 album that is left must verify, and so must a bundle; the same command must then finish, and what it leaves
-must be what the unharmed run left: the same photos, people, memories, artifacts and checkpoints, the same
-files. A turn of a conversation that was answered must be stored. The language model that is exported and
-trained is a made-up one of 0.1 M parameters. Needs strace, and a system that can fork.
+must be what the unharmed run left: the same photos and vectors, people, memories, artifacts and checkpoints,
+the same files. A turn of a conversation that was answered must be stored. The language model that is
+exported and trained is a made-up one of 0.1 M parameters. Needs strace, and a system that can fork.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ import sys
 import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gamer import main as gamer
 from gamer.bench import machine
@@ -245,12 +247,24 @@ def contents(folder: Path) -> str:
         export_jsonl(album, Path(scratch) / OUTPUT)
         photos = (Path(scratch) / OUTPUT).read_text(encoding="utf-8")
         events = repr([(event.name, event.photos) for event in album.events()])
-    whole = [photos, events, _people(folder / ALBUM), _memories(folder / ALBUM), _bundle(folder / BUNDLE)]
+        vectors = repr([(name, _digest(*album.vectors(name))) for name in sorted(album.channels())])
+    whole = [
+        photos,
+        events,
+        vectors,
+        _people(folder / ALBUM),
+        _memories(folder / ALBUM),
+        _bundle(folder / BUNDLE),
+    ]
     trained = (f"{TRAINED}/config.json", f"{TRAINED}/model.safetensors")
     for name in (PACKED, *trained, f"{ALBUM}.adapter", f"{ALBUM}.opened"):
         data = (folder / name).read_bytes() if (folder / name).is_file() else b""
         whole.append(f"{name} {len(data)} {hashlib.sha256(data).hexdigest()}")
     return "\n".join(whole)
+
+
+def _digest(*parts: NDArray[Any]) -> str:
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
 
 
 def _people(album: Path) -> str:

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from gamer.runtime.cli.console import fail, one_line
+from gamer.runtime.cli.console import fail, json_line, one_line
 from gamer.runtime.cli.options import json_option
+from gamer.runtime.cli.screen import Screen
 
 from .. import machine
 from ..files import write_atomically
-from ..tables import FORMATS, Record, Sheet, dumps, emit
+from ..tables import FORMATS, Record, Sheet, emit
 
-ERR = Console(stderr=True)
+ERR = Screen(stderr=True)
 PATH = click.Path(path_type=Path)
 Command = Callable[..., None]
 bundle_option = click.option("-b", "--bundle", type=PATH, required=True, help="Bundle directory.")
@@ -96,12 +96,12 @@ class Outlet:
     def save(self, result: object) -> None:
         """Writes the JSON of `result` to the file, if one was named. Raises AlbumError or OSError."""
         if self.file:
-            write_atomically(self.file, dumps(result))
+            write_atomically(self.file, json_line(result))
 
     def show(self, result: object, table: Callable[[], None]) -> None:
         """Prints the JSON of `result` if it was asked for, otherwise calls `table`."""
         if self.form == "json":
-            click.echo(dumps(result))
+            click.echo(json_line(result))
         else:
             table()
         self._warn()

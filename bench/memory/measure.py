@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from gamer.index.console import json_line
 from gamer.runtime.memory import deciders
 from gamer.runtime.memory.recall import Encoder, encoder_of
 
 from ..study.declaration import About, NoSettings, Run, Work
-from ..tables import Sheet, dumps
+from ..tables import Sheet
 from . import changes, evidence, growth
 from .evidence import Evidence
 
@@ -94,4 +95,4 @@ def fit(run: Run[NoSettings]) -> RecallWeights:
 
 
 WORK = Work(Settings, measure, tables)
-FIT = Work(NoSettings, fit, lambda result: [dumps(result.weights)])
+FIT = Work(NoSettings, fit, lambda result: [json_line(result.weights)])

@@ -11,6 +11,7 @@ from ..errors import ExportError
 from ..settings import Settings
 
 MAX_UNKNOWN = 0.01  # share of the fixtures' English words that may be unknown: none is, to a real tokenizer
+MIN_TOKENS = 0.6  # share of the model's tokens; those that only fill its table are 2 %
 
 
 def check(settings: Settings) -> None:
@@ -45,6 +46,11 @@ def check_tokenizer(text: str, rows: int | None, source: str) -> None:
         raise ExportError(
             f"{source}: its tokenizer does not know {len(unknown)} of {len(words)} common English words "
             f"({', '.join(unknown[:3])}): copy the tokenizer.json that belongs to the weights beside them"
+        )
+    if rows is not None and tokenizer.get_vocab_size() < MIN_TOKENS * rows:
+        raise ExportError(
+            f"{source}: its tokenizer has {tokenizer.get_vocab_size()} tokens, and the model {rows}: copy "
+            "the tokenizer.json that belongs to the weights beside them"
         )
     greatest = max(max(ids) for ids in encoded if ids)
     if rows is not None and greatest >= rows:

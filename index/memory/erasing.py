@@ -8,10 +8,12 @@ read, and where a forgotten text still stands the file is written anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import apsw
 
 from ..album.schema import one_line
+from ..album.writing.storage import discard_unfinished
 
 _PROBE = 48  # bytes of a text that are looked for: more may be split between two pages
 _BLOCK = 1 << 22
@@ -25,7 +27,7 @@ def erase(db: apsw.Connection, texts: Sequence[str] | None) -> str:
     One may be while another program that has the album open holds on to the log, and where the disk is full.
     """
     try:
-        return _erase(db, texts)
+        return _erase(db, texts) or discard_unfinished(Path(db.filename))
     except apsw.BusyError:
         return HELD
     except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import apsw
 
+from .. import json_checked
 from ..album.declarations import person_tables
 from ..album.declarations.checksums import AMONG
 from ..album.declarations.person_tables import ITEMS, OBJECTS, TURNS
+from ..json_checked import Between, read_or_none
 from ..records import FloatArray
 from ..vectors.quantize import quantize
 from .records import PROCEDURAL, Named, NewItem, Turn
@@ -24,6 +26,7 @@ KEYED = "kind IN ('core', 'procedural')"  # of a key of these kinds one value is
 _FEW_LATE = 3  # turns of a wrong clock, in an album that has only a few turns
 _KEPT_CHANGES = 64  # after more of them, a reader reads all turns again
 _CHANGES = "changes"
+_Count = Annotated[int, Between(0, 1 << 62)]
 
 
 def next_id(db: apsw.Connection, table: str) -> int:
@@ -283,7 +286,11 @@ def note_change(db: apsw.Connection, lowest: int) -> None:
 
 
 def changes(db: apsw.Connection) -> tuple[int, list[int]]:
-    """How many changes of turns there were, and the lowest turn of each of the last ones."""
-    found = db.execute("SELECT value FROM person_meta WHERE key=?", (_CHANGES,)).get
-    number, lows = json.loads(found) if found else (0, [])
-    return int(number), [int(low) for low in lows]
+    """How many changes of turns there were, and the lowest turn of each of the last ones; none, if that note
+    is damaged: after the next, a reader reads all turns again.
+    """
+    found: Any = db.execute("SELECT value FROM person_meta WHERE key=?", (_CHANGES,)).get
+    noted = json_checked.stored(tuple[Any, ...], found) if isinstance(found, str | bytes) else None
+    number, lows = noted if noted is not None and len(noted) == 2 else (None, None)
+    count, turns = read_or_none(_Count, number), read_or_none(tuple[_Count, ...], lows)
+    return (0, []) if count is None or turns is None else (count, list(turns))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import apsw
 import numpy as np
@@ -16,12 +16,14 @@ import numpy as np
 from ..album.declarations.checksums import AMONG
 from ..album.declarations.face_tables import FACES, SEALED, SEALED_PEOPLE
 from ..errors import AlbumError
+from ..json_checked import Between, stored
 from ..records import Known
 from ..vectors.quantize import quantize
 from . import reading
 from .grouping import THRESHOLD, group
 from .records import MAX_FACES, LookedAt, NewFace, People, Person
 
+_Number = Annotated[int, Between(0, 1 << 53)]
 _GROUPED = "grouped"  # the greatest number of a face that was grouped
 
 
@@ -199,8 +201,10 @@ def _last(db: apsw.Connection, what: str, table: str) -> int:
 
 
 def _meta(db: apsw.Connection, key: str) -> int:
-    found: Any = db.execute("SELECT value FROM face_meta WHERE key=?", (key,)).fetchone()
-    return int(found[0]) if found else 0
+    """A noted number; 0 for a damaged one, so that whoever is to be forgotten is."""
+    found: Any = db.execute("SELECT value FROM face_meta WHERE key=?", (key,)).get
+    number: int | None = stored(_Number, found) if isinstance(found, str) else None
+    return number or 0
 
 
 def _set_meta(db: apsw.Connection, key: str, value: int) -> None:

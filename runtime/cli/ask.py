@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -18,7 +17,7 @@ from ..agent.results import one_line as shortened
 from ..agent.wording import in_words
 from ..errors import RuntimeFailure
 from ..search.answer import photos
-from .console import plain
+from .console import json_line, plain
 from .options import album_command, context_option, json_option, now_option, side_option
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def ask(
         on_step=_print_step_as_json if as_json else _print_step,
     )
     if as_json:
-        click.echo(json.dumps(outcome_json(outcome), ensure_ascii=False))
+        click.echo(json_line(outcome_json(outcome)))
     else:
         _print_outcome(outcome, outcome.files)
     if outcome.ended not in ("answer", "budget"):
@@ -166,7 +165,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def _print_step_as_json(step: Step) -> None:
-    click.echo(json.dumps(step_json(step), ensure_ascii=False))
+    click.echo(json_line(step_json(step)))
 
 
 def _print_step(step: Step) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -13,7 +12,7 @@ import click
 from gamer.index.errors import AlbumBusy
 
 from ..errors import RuntimeFailure
-from .console import fail, passage
+from .console import fail, json_line, passage
 from .console import plain as printable
 from .options import album_command, decider_option, json_option, now_option
 
@@ -71,7 +70,7 @@ def chat(
                 said = talk.say(line, now or datetime.now(), tell, pictures=pictures)
                 pictures, forgot = (), forgot or said.forgot
                 if as_json:
-                    click.echo(json.dumps(reply_json(said, path), ensure_ascii=False))
+                    click.echo(json_line(reply_json(said, path)))
                 else:
                     _print(said, path, verbose)
         finally:

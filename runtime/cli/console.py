@@ -6,11 +6,11 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gamer.index.console import fail, plain, say
+from gamer.index.console import fail, json_line, plain, say
 from gamer.index.errors import GamerError
 from gamer.index.installing import install
 
-__all__ = ["fail", "one_line", "passage", "plain", "say"]
+__all__ = ["fail", "json_line", "one_line", "passage", "plain", "say"]
 
 
 # Marks that turn the order of what follows around, so that a name reads as another one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ import click
 
 from ..bundle.placement import Placement
 from ..doctor import Report, backends_here, examine
-from .console import one_line
+from .console import json_line, one_line
 from .options import PATH, backend_option, json_option, threads_option
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def doctor(bundle: Path | None, backend: str, threads: int | None, as_json: bool
     with one_line("doctor"):
         report = examine(bundle, backend, threads)
     if as_json:
-        click.echo(json.dumps(asdict(report), ensure_ascii=False))
+        click.echo(json_line(asdict(report)))
     else:
         _print(report)
     sys.exit(0 if report.healthy else 1)
@@ -43,11 +42,11 @@ def doctor(bundle: Path | None, backend: str, threads: int | None, as_json: bool
 
 def _print(report: Report) -> None:
     from rich.box import SIMPLE
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
-    console = Console(highlight=False)
+    from .screen import Screen
+
+    console = Screen(highlight=False)
     facts = Table(box=None, show_header=False, pad_edge=False)
     facts.add_column(style="bold", no_wrap=True)
     facts.add_column(overflow="fold")
@@ -72,7 +71,7 @@ def _print(report: Report) -> None:
     if report.bundle:
         rows["pictures"] = _pictures(report)
     for name, text in rows.items():
-        facts.add_row(name, escape(text))
+        facts.add_row(name, text)
     console.print(facts)
     if not report.bundle:
         console.print("\nA bundle's components are checked with: gamer doctor BUNDLE")
@@ -90,9 +89,7 @@ def _print(report: Report) -> None:
         )
     for c in report.components:
         figures = ("–" if x is None else f"{x:.4f}" for x in (c.proven, c.here, c.threshold))
-        table.add_row(
-            c.role, *figures, c.chosen, escape(c.problem or c.why), style="red" if c.problem else ""
-        )
+        table.add_row(c.role, *figures, c.chosen, c.problem or c.why, style="red" if c.problem else "")
     console.print(table)
     kernels = sorted({c.proven_on for c in report.components if c.proven_on})
     console.print(

@@ -6,7 +6,6 @@ program has put into click's context (src/gamer/main.py).
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .console import one_line, passage
+from .console import json_line, one_line, passage
 from .options import PATH, backend_option, memory_option, random_option, threads_option
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ def generate(
         ids = _ids(chat, _read(prompt), system, raw)
         done = _answer(chat, ids, wish, aloud=not as_json)
     if as_json:
-        click.echo(json.dumps(generation_json(done), ensure_ascii=False))
+        click.echo(json_line(generation_json(done)))
     if verbose:
         click.echo(_figures(done), err=True)
     if done.ended == "cancelled":

@@ -5,7 +5,6 @@ Models and rich are imported only when needed.
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ import click
 from ..door import encoding
 from ..door.encoding import Reading
 from ..errors import RuntimeFailure
-from .console import one_line, plain
+from .console import json_line, one_line, plain
 from .options import (
     PATH,
     album_bundle_option,
@@ -308,7 +307,7 @@ def _report(
     figures: dict[str, object], line: str, skips: tuple[Skip, ...], strict: bool, as_json: bool
 ) -> None:
     if as_json:
-        click.echo(json.dumps({**figures, "path": str(figures["path"])}, ensure_ascii=False))
+        click.echo(json_line({**figures, "path": str(figures["path"])}))
     else:
         for skip in skips:
             click.echo(plain(f"skipped {skip.where}: {skip.reason}"), err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 from gamer.index import AlbumError
 
 from ..memory.as_json import item_json, turn_json
-from .console import fail, plain
+from .console import fail, json_line, plain
 from .options import PATH, album_command, decider_option, json_option
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def list_(album: Album, kind: str | None, past: bool, as_json: bool) -> None:
         else:
             rows = [item_json(item) for item in store.items(kind, past)]  # type: ignore[arg-type]
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        click.echo(json_line(rows))
         return
     for row in rows:
         said = row.get("speaker") or f"{row['kind']} {row['key']}" + (" (past)" if row["past"] else "")
@@ -72,7 +71,7 @@ def show(album: Album, memory_id: str, as_json: bool) -> None:
             raise AlbumError(f"{album.path}: no {memory_id}; `gamer memory list` shows what there is")
         figures = turn_json(turns[0])
     if as_json:
-        click.echo(json.dumps(figures, ensure_ascii=False))
+        click.echo(json_line(figures))
         return
     for name, value in figures.items():
         shown = [_short(one["text"]) for one in value] if name in ("said", "other_values") else [value]
@@ -90,7 +89,7 @@ def show(album: Album, memory_id: str, as_json: bool) -> None:
 def add(album: Album, text: str, kind: Kind, key: str, share: bool, as_json: bool) -> None:
     """Add a memory in your own words."""
     row = album.memory.add(text, kind=kind, key=key, share=share)
-    click.echo(json.dumps({"id": f"m{row}"}) if as_json else f"m{row}")
+    click.echo(json_line({"id": f"m{row}"}) if as_json else f"m{row}")
 
 
 @memory.command()
@@ -106,7 +105,7 @@ def edit(album: Album, memory_id: str, text: str, as_json: bool) -> None:
             f"{album.path}: there is no memory {memory_id}; `gamer memory list` shows what there is"
         )
     row = album.memory.correct(number, text)
-    click.echo(json.dumps({"id": f"m{row}"}) if as_json else f"m{row}")
+    click.echo(json_line({"id": f"m{row}"}) if as_json else f"m{row}")
 
 
 @memory.command()
@@ -133,7 +132,7 @@ def forget(album: Album, ids: tuple[str, ...], everything: bool, who: bool, as_j
         gone = album.memory.forget(*items, turns=[number for letter, number in parsed if letter == "t"])
     turns_gone, items_gone = [f"t{row}" for row in gone.turns], [f"m{row}" for row in gone.items]
     if as_json:
-        click.echo(json.dumps({"turns": turns_gone, "memories": items_gone, "erased": gone.erased}))
+        click.echo(json_line({"turns": turns_gone, "memories": items_gone, "erased": gone.erased}))
     else:
         click.echo(f"forgotten: {' '.join([*items_gone, *turns_gone]) or 'nothing'}")
     if gone.left:
@@ -155,7 +154,7 @@ def export(album: Album, output: Path, everything: bool) -> None:
         check_output(output)
         rows = [item_json(item) for item in store.items() if everything or item.value.sharing == "high"]
         rows += [turn_json(t) for t in store.all_turns() if everything or t.turn.sharing == "high"]
-        _write_private(output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        _write_private(output, "".join(json_line(row) + "\n" for row in rows))
     click.echo(f"{plain(str(output))}: {len(rows)} lines")
 
 
@@ -187,7 +186,7 @@ def update(album: Album, decider: Literal["rules", "llm"], as_json: bool) -> Non
     """
     done, encoded = album.memory.update(decider)
     if as_json:
-        click.echo(json.dumps({**asdict(done), "encoded": encoded}))
+        click.echo(json_line({**asdict(done), "encoded": encoded}))
     else:
         click.echo(f"{done.turns} turns, {done.sessions} sessions, {encoded} turns encoded")
 

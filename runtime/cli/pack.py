@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..bundle import packed
-from .console import one_line, say
+from .console import one_line, plain, say
 from .options import PATH, json_option
 
 
@@ -50,4 +50,4 @@ def unpack(file: Path, out: Path) -> None:
     """Make a bundle's directory of FILE, which `gamer pack` wrote; every file is checked."""
     with one_line("unpack"):
         manifest = packed.unpack(file, out)
-    click.echo(f"{out}: bundle {manifest.recipe}")
+    click.echo(plain(f"{out}: bundle {manifest.recipe}"))

@@ -5,7 +5,6 @@ rich is imported only when needed: importing it takes as long as a search.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict
 from datetime import datetime
@@ -16,7 +15,7 @@ import click
 
 from ..search.answer import LAYERS, MODES, REFINEMENTS, Answer, Hit, SimilarPhoto, photos
 from ..search.options import THINGS, SearchOptions
-from .console import plain
+from .console import json_line, plain
 from .options import album_command, json_option, now_option
 
 if TYPE_CHECKING:
@@ -86,25 +85,24 @@ def search(
     """
     album.ahead()
     if not as_json:
-        import rich.console
-        import rich.table  # noqa: F401 - needed to print; imported while the text tower loads
+        from . import screen  # noqa: F401
 
     options = SearchOptions(things=things, adapter=not no_adapter, earlier=not no_adapter, gloss=not no_gloss)
     answer = album.search(query, k, refine=refined_by, mode=mode, now=now, options=options)
     warn_of_missing_files("search", album.path, [hit.path for hit in answer.hits])
     if as_json:
-        click.echo(json.dumps(asdict(answer), ensure_ascii=False, default=str))
+        click.echo(json_line(asdict(answer)))
         return
-    from rich.console import Console
+    from .screen import Screen
 
-    console = Console()
+    console = Screen()
     if explain:
         print_trace(console, answer)
     if answer.count is not None and not (answer.doubtful and answer.note):
         console.print(photos(answer.count))
     if answer.note:
         nearest = ". The nearest:" if answer.doubtful and answer.hits else ""
-        console.print(plain(answer.note[:1].upper() + answer.note[1:]) + nearest, markup=False)
+        console.print(plain(answer.note[:1].upper() + answer.note[1:]) + nearest)
     elif answer.doubtful:
         console.print(f"Probably not in this album ({answer.presence:.0%} that it is); the nearest:")
     if answer.hits:
@@ -128,7 +126,6 @@ def warn_of_missing_files(command: str, album: Path, paths: list[str | None]) ->
 
 def print_trace(console: Console, answer: Answer) -> None:
     """One row a layer: what it did, photos left (paper Table 10), milliseconds (paper Table 3)."""
-    from rich.markup import escape
     from rich.table import Table
 
     trace = answer.trace
@@ -150,17 +147,15 @@ def print_trace(console: Console, answer: Answer) -> None:
         "graph": trace.left["graph"],
         "vectors": trace.left["vectors"],
     }
-    table = Table(title=f"“{escape(plain(trace.query[:120]))}”", title_justify="left")
+    table = Table(title=f"“{plain(trace.query[:120])}”", title_justify="left")
     for name in ("layer", "what it did", "photos", "ms"):
         table.add_column(name, justify="right" if name in ("photos", "ms") else "left", overflow="fold")
     for layer in LAYERS:
-        table.add_row(
-            layer, escape(plain(actions[layer])), str(left[layer]), f"{trace.milliseconds[layer]:.2f}"
-        )
+        table.add_row(layer, plain(actions[layer]), str(left[layer]), f"{trace.milliseconds[layer]:.2f}")
     table.add_row("all", "", "", f"{sum(trace.milliseconds.values()):.2f}")
     table.add_row(
         "load",
-        f"opening models and album, before the layers ({escape(trace.models)})",
+        f"opening models and album, before the layers ({trace.models})",
         "",
         f"{trace.load_ms:.2f}",
     )
@@ -168,7 +163,6 @@ def print_trace(console: Console, answer: Answer) -> None:
 
 
 def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table()
@@ -183,8 +177,8 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
             *named_and_dated(hit),
             f"{hit.probability:.0%}",
             f"{hit.score:.3f}",
-            *((escape(plain(why)),) if explain else ()),
-            escape(plain((hit.memory or "")[:100])),
+            *((plain(why),) if explain else ()),
+            plain((hit.memory or "")[:100]),
         ]
         table.add_row(*cells)
     console.print(table)
@@ -192,11 +186,9 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
 
 def named_and_dated(photo: Hit | SimilarPhoto) -> tuple[str, str]:
     """A table's cells: a photo's id, with the number of its copies or the time in a clip, and its day."""
-    from rich.markup import escape
-
     from ..search.explain import day
     from ..search.moments import clock
 
     copies = f" (×{1 + len(photo.copies)})" if photo.copies else ""
     at = f", at {clock(photo.clip.second)}" if photo.clip else ""
-    return escape(plain(photo.id)) + at + copies, "?" if photo.taken_at is None else day(photo.taken_at)
+    return plain(photo.id) + at + copies, "?" if photo.taken_at is None else day(photo.taken_at)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import click
 from ..search import similar as similarity
 from ..search.answer import SimilarPhotos
 from ..search.options import MAX_K
-from .console import plain
+from .console import json_line, plain
 from .options import album_command, json_option
 from .search import named_and_dated, warn_of_missing_files
 
@@ -41,21 +40,21 @@ def similar(album: Album, photo: str, k: int, as_json: bool) -> None:
     answer = album.similar(photo, k)
     warn_of_missing_files("similar", album.path, [found.path for found in answer.photos])
     if as_json:
-        click.echo(json.dumps(asdict(answer), ensure_ascii=False))
+        click.echo(json_line(asdict(answer)))
     else:
         _print(answer, similarity.CHANNELS[answer.channel])
 
 
 def _print(answer: SimilarPhotos, compared: str) -> None:
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
+
+    from .screen import Screen
 
     name, _ = named_and_dated(answer.asked)
     table = Table(title=f"similar to {name}, by {compared}", title_justify="left")
     for column in ("", "photo", "taken", "cosine", "memory"):
         table.add_column(column, overflow="fold")
     for rank, found in enumerate(answer.photos, 1):
-        memory = escape(plain((found.memory or "")[:100]))
+        memory = plain((found.memory or "")[:100])
         table.add_row(str(rank), *named_and_dated(found), f"{found.cosine:.3f}", memory)
-    Console().print(table)
+    Screen().print(table)

@@ -6,6 +6,7 @@ Memories that others wrote stay as they are. Nobody is named by the program.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TypeVar
 import apsw
 
 from gamer.index import Album, AlbumError, AlbumWriter, Memory, OpenedLog, Photo
+from gamer.index.album.writing.storage import discard_unfinished
 from gamer.index.people import reading, writing
 from gamer.index.people.records import People, Person, checked_name
 
@@ -22,6 +24,8 @@ from ..models.models import Models, check_encoders
 from .encode import Encoder
 
 BATCH = 64
+MIN_PART = 3  # letters of a word of a name: "de" and "al" stand in other queries
+_WORDS = re.compile(r"\w+")
 Result = TypeVar("Result")
 OpenEncoder = Callable[[], Encoder]
 
@@ -97,9 +101,10 @@ def forget(album: Path, encoder: OpenEncoder, asked: Sequence[str]) -> Forgotten
         gone = {person.row: person for person in _asked(album, asked)}
         _drop_searches(album, [person.name for person in gone.values() if person.name])
         if gone:
+            writer.drop_choices([person.name for person in gone.values() if person.name])
             writer.change_optional(lambda db, _: writing.forget(db, list(gone.values())))
         sync(album, writer, encoder)
-        left = _erased(writer)
+        left = _erased(album, writer)
     return Forgotten(len(gone), sum(len(person.faces) for person in gone.values()), left)
 
 
@@ -120,14 +125,15 @@ def forget_all(album: Path, encoder: OpenEncoder) -> Forgotten:
         before = reading.read(album) or People()
         _drop_searches(album, list(before.names.values()))
         drop_all(album, writer, encoder)
-        left = _erased(writer)
+        left = _erased(album, writer)
     return Forgotten(len(before.people), len(before.faces), left)
 
 
 def drop_all(album: Path, writer: AlbumWriter, encoder: OpenEncoder) -> None:
     """Deletes what an album has of people, if it has anything; the bytes go when it is compacted."""
-    if reading.read(album) is None:
+    if (before := reading.read(album)) is None:
         return
+    writer.drop_choices(list(before.names.values()))
     writer.change_optional(lambda db, _: writing.forget_all(db))
     if sync(album, writer, encoder):
         writer.change_optional(lambda db, _: writing.forget_all(db))
@@ -186,21 +192,26 @@ def _person(album: Path, row: int) -> Person:
 
 
 def _drop_searches(album: Path, names: Sequence[str]) -> None:
-    """Deletes the searches for these names from what is kept of searches."""
-    log, wanted = OpenedLog(album), [name.casefold() for name in names]
-    log.forget(queries=[e.query for e in log.read() if any(name in e.query.casefold() for name in wanted)])
+    """Deletes the searches with a word of these names, or a name itself, from what is kept of searches."""
+    log, whole = OpenedLog(album), [name.casefold() for name in names]
+    parts = {part for name in whole for part in _WORDS.findall(name) if len(part) >= MIN_PART}
+
+    def told(query: str) -> bool:
+        return any(name in query for name in whole) or not parts.isdisjoint(_WORDS.findall(query))
+
+    log.forget(queries=[entry.query for entry in log.read() if told(entry.query.casefold())])
 
 
 def erase(album: Path) -> str:
     """Erases the bytes of those who were forgotten while others had the album open; as Forgotten.left."""
     with AlbumWriter.extend(album) as writer:
-        return _erased(writer)
+        return _erased(album, writer)
 
 
-def _erased(writer: AlbumWriter) -> str:
+def _erased(album: Path, writer: AlbumWriter) -> str:
     """Writes the file anew, so that nothing deleted is left; "", or why that could not be done."""
     try:
         writer.compact()
     except (AlbumError, RuntimeFailure) as error:
         return str(error)
-    return ""
+    return discard_unfinished(album.resolve())

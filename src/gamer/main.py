@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -216,17 +217,21 @@ def run() -> None:
         sys.exit(2)
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "gamer"
-        click.echo(f"{where}: {' '.join(error.format_message().split())} (see {where} --help)", err=True)
-        sys.exit(2)
+        _end(f"{where}: {' '.join(error.format_message().split())} (see {where} --help)", 2)
     except click.ClickException as error:
-        click.echo(f"gamer: {error.format_message()}", err=True)
-        sys.exit(1)
+        _end(f"gamer: {error.format_message()}", 1)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("gamer: interrupted", err=True)
-        sys.exit(130)
+        _end("gamer: interrupted", 130)
     except BrokenPipeError:  # `gamer … | head`
         sys.exit(0)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end(line: str, code: int) -> NoReturn:
+    from gamer.index.console import plain
+
+    click.echo(plain(line), err=True)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

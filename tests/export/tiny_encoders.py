@@ -57,7 +57,7 @@ def roberta(folder: Path) -> Path:
 
 def xlm_roberta(folder: Path) -> Path:
     config = transformers.XLMRobertaConfig(
-        **_SIZES, max_position_embeddings=66, pad_token_id=1, type_vocab_size=1
+        **_SIZES | {"vocab_size": 80}, max_position_embeddings=66, pad_token_id=1, type_vocab_size=1
     )
     return _save(transformers.XLMRobertaModel(config), folder, unigram())
 

@@ -7,7 +7,8 @@ were, so that a split undoes it exactly. Readers follow the pointers to the root
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,10 @@ def merge(db: apsw.Connection, path: Path, name: str, alias: str) -> None:
 
 
 def split(db: apsw.Connection, path: Path, name: str) -> list[str]:
-    row = find(db, path, name)
+    return _split(db, path, find(db, path, name), name)
+
+
+def _split(db: apsw.Connection, path: Path, row: int, name: str) -> list[str]:
     aliases: list[Any] = db.execute("SELECT row FROM entities WHERE same_as=?", (row,)).fetchall()
     freed = [row] if _root(db, row) != row else [int(alias) for (alias,) in aliases]
     if not freed:
@@ -75,6 +79,18 @@ def split(db: apsw.Connection, path: Path, name: str) -> list[str]:
     return [
         str(n) for alias in freed for (n,) in db.execute("SELECT name FROM entities WHERE row=?", (alias,))
     ]
+
+
+def drop_choices(db: apsw.Connection, path: Path, names: Iterable[str]) -> None:
+    """Leaves nothing that would keep an entity of these names when no photo mentions it any more."""
+    for name in names:
+        rows: list[Any] = db.execute(
+            "SELECT row FROM entities WHERE canonical=?", (canonical(name),)
+        ).fetchall()
+        for (row,) in rows:
+            db.execute("DELETE FROM preferences WHERE kind='entity' AND ?1 IN (better, worse)", (row,))
+            with suppress(AlbumError):  # it is merged with nothing
+                _split(db, path, row, name)
 
 
 def merge_similar(db: apsw.Connection, threshold: float) -> list[tuple[str, str]]:

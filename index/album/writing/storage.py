@@ -17,6 +17,7 @@ from ...errors import AlbumBusy, AlbumError
 from ..declarations.tables import check_tables, version_of
 from ..schema import connect, limit, one_line, unusable
 
+_PERSONAL = "name IN ('faces', 'person_turns')"
 _BESIDE = ("-wal", "-shm", "-journal")
 
 
@@ -173,6 +174,30 @@ def discard(path: Path) -> None:
     for suffix in ("", *_BESIDE):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + suffix).unlink()
+
+
+def discard_unfinished(album: Path) -> str:
+    """Deletes what an interrupted build or renewal left beside an album, if that holds people or memories of
+    the person, of whom some may have been forgotten since; why one may be left, "" if none is.
+    """
+    for working in (album.with_name(album.name + ending) for ending in (".building", ".renewing")):
+        try:
+            if working.exists() and _has_personal(working):
+                lock = WriterLock(working)
+                discard(working)
+                lock.release()
+        except (AlbumError, OSError) as error:
+            return f"{working} may hold them: {error}"
+    return ""
+
+
+def _has_personal(path: Path) -> bool:
+    """Also of what cannot be read."""
+    try:
+        with contextlib.closing(connect(path)) as db:
+            return bool(db.execute(f"SELECT 1 FROM sqlite_schema WHERE {_PERSONAL}").fetchone())
+    except (apsw.Error, AlbumError):
+        return True
 
 
 def publish(working: Path, final: Path) -> None:

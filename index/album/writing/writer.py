@@ -253,6 +253,11 @@ class AlbumWriter:
         with self._change():
             return merging.split(self._open(), self._final, name)
 
+    def drop_choices(self, names: Sequence[str]) -> None:
+        """Undoes the merges of these names, and forgets what is preferred to them and they to others."""
+        with self._change(counts=bool(names)):
+            merging.drop_choices(self._open(), self._final, names)
+
     def set_events(self, events: Sequence[Event]) -> None:
         """Replaces all events of the album. An event without photos is left out.
 

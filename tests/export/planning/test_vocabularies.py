@@ -53,6 +53,22 @@ def test_a_tokenizer_that_knows_five_words_is_refused(model: tuple[Path, Setting
         limits.check(settings, ("onnx",))
 
 
+def test_half_a_vocabulary_is_refused_though_bytes_spell_every_word(model: tuple[Path, Settings]) -> None:
+    folder, settings = model
+    path = folder / "tokenizer.json"
+    raw = json.loads(path.read_text())
+    vocabulary = raw["model"]["vocab"]
+    half = len(vocabulary) // 2
+    raw["model"]["vocab"] = (
+        {token: at for token, at in vocabulary.items() if at < half}
+        if isinstance(vocabulary, dict)
+        else vocabulary[:half]
+    )
+    path.write_text(json.dumps(raw))
+    with pytest.raises(ExportError, match=r"has \d+ tokens, and the model|does not know \d+ of"):
+        limits.check(settings, ("onnx",))
+
+
 def test_a_tokenizer_that_a_bundle_may_not_have_is_refused(model: tuple[Path, Settings]) -> None:
     folder, settings = model
     path = folder / "tokenizer.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import threading
 from collections.abc import Iterator
@@ -347,3 +348,17 @@ def test_the_lock_file_of_a_killed_writer_goes_and_that_of_a_living_one_stays(al
         assert lock.exists()
         with pytest.raises(AlbumError, match="another program is writing"):
             AlbumWriter.extend(album_path)
+
+
+@pytest.mark.parametrize(
+    "noted", ["", "[" * 100_000, "9" * 5_000, "NaN", "[1]", "[1, 2]", "[-1, [0]]", 7, b"\xff"]
+)
+def test_a_damaged_note_of_changes_is_none(store: MemoryStore, noted: object) -> None:
+    """It only says what a reader may keep: no reason to build the album again, and no traceback."""
+    store.add_turns([turn(1)])
+    with contextlib.closing(apsw.Connection(str(store.path))) as db:
+        db.execute("INSERT OR REPLACE INTO person_meta VALUES('changes', ?)", (noted,))
+    store.add_turns([turn(2)])
+    assert store.heads()[0] == 1
+    assert store.forget([1], [], 1).erased
+    assert [row.id for row in store.all_turns()] == [2]

@@ -18,6 +18,7 @@ pytest.importorskip("mcp", reason="needs the mcp extra: pip install -e '.[mcp]'"
 
 import anyio
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client
+from mcp.server.lowlevel import Server
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.types import CallToolResult, TextContent
 
@@ -99,6 +100,12 @@ def text(result: Any) -> str:
 
 def everything(result: Any) -> str:
     return text(result) + json.dumps(result.structured_content)
+
+
+def test_the_part_of_the_server_that_reports_every_call_is_taken_out(tmp_path: Path) -> None:
+    server = mcp_server.server_of(Toolbox(engine_in(tmp_path), leaving=True))
+    assert server.middleware == []
+    assert Server("any").middleware, "the library reports no more: take the line out of docs/privacy.md"
 
 
 def test_the_tools_are_those_of_the_table_and_none_reaches_out(tmp_path: Path) -> None:
