@@ -134,15 +134,6 @@ def beside(layer: str, refined_by: str) -> int | None:
     return None if layer in GENERATED and refined_by != "llm" else PAPER_MS.get(layer)
 
 
-def quality_of(method: str) -> str:
-    """The paper's recall and MAP on Flickr of a method that it has, too."""
-    return pair(PAPER.row(*METHODS[method]).flickr) if method in METHODS else ABSENT
-
-
-def ablation_of(name: str) -> str:
-    """The paper's recall and MAP on Flickr of a search without a part (Table 4)."""
-    return pair(PAPER.ablation[WITHOUT[name]]) if name in WITHOUT else ABSENT
-
-
 def pair(scores: tuple[float, float]) -> str:
+    """Recall and MAP, as the tables print them."""
     return f"{scores[0]:.1f} / {scores[1]:.1f}"

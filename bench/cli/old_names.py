@@ -38,8 +38,8 @@ class OldNames(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands and (words := renamed(args[0], args[1:])):
-            hint = f"gamer bench {args[0]} is now: gamer bench {join(words)}"
-            click.echo(hint, err=True)
+            if args[0] != "paper":  # a short name that stays
+                click.echo(f"gamer bench {args[0]} is now: gamer bench {join(words)}", err=True)
             args = words
         return super().resolve_command(ctx, args)
 

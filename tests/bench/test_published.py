@@ -64,8 +64,8 @@ def test_what_is_computed_from_the_tables() -> None:
         "Gemma3": 14.4,
     }
     assert (PAPER.gamer_g, PAPER.experts, len(PAPER.seen), len(PAPER.unseen)) == (32.1, 2.2, 42, 13)
-    assert published.quality_of("bm25") == "86.6 / 69.4" and published.quality_of("rrf") == published.ABSENT
-    assert published.ablation_of("paper, no layer 2") == "84.5 / 81.5"
+    assert published.pair(PAPER.row(*published.METHODS["bm25"]).flickr) == "86.6 / 69.4"
+    assert published.pair(PAPER.ablation[published.WITHOUT["paper, no layer 2"]]) == "84.5 / 81.5"
 
 
 @pytest.mark.parametrize(
