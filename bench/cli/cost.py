@@ -165,10 +165,9 @@ def draw(
 def report(files: tuple[Path, ...], html: Path | None, bundles: tuple[Path, ...], out: Outlet) -> None:
     """Tables or a page from result FILES; of a folder of results, the paper's tables beside its figures.
 
-    Tables, of `bench ops` and `bench latency`: components by cost, time and roofline; layers beside the
-    paper. The page (--html) also takes the JSON of flops, device, quality and of the studies index and llm.
-    A folder, by default this project's results, gives the paper's Tables 1-11 and Figures 3-6 beside ours;
-    `gamer bench paper` is short for it.
+    Tables, of `bench ops` and `bench latency`: components by cost, time and roofline. The page (--html) also
+    takes the JSON of flops, device, quality and of the studies index and llm. A folder, by default this
+    project's results, gives the paper's Tables 1-11 and Figures 3-6 beside ours: `gamer bench paper`.
     """
     from gamer.runtime.bundle import manifest as mf
 
@@ -187,15 +186,17 @@ def report(files: tuple[Path, ...], html: Path | None, bundles: tuple[Path, ...]
             result = readme_tables.make([one for path in files for one in page.read(path)])
             as_dict = asdict(result)
             out.save(as_dict)
-            sheets, notes = readme_tables.sheets(result), readme_tables.notes(result)
-            out.emit(sheets, notes, as_dict["rows"], as_dict)
+            out.emit(readme_tables.sheets(result), [readme_tables.NOTE], as_dict["rows"], as_dict)
 
 
 def _paper(folders: tuple[Path, ...], html: Path | None, out: Outlet) -> None:
     from ..report import paper
 
-    if len(folders) > 1 or out.form in ("csv", "jsonl"):
-        raise RuntimeFailure(f"{folders[0]}: the paper is drawn of one folder, as Markdown, JSON or a page")
+    needless = f"--format {out.form}" if out.form in ("csv", "jsonl") else "the others" if folders[1:] else ""
+    if needless:
+        raise RuntimeFailure(
+            f"{folders[0]}: of one folder the paper is drawn, as Markdown, JSON or page: leave out {needless}"
+        )
     drawn = paper.parts(folders[0])
     as_dict = [asdict(part) for part in drawn]
     out.save(as_dict)

@@ -88,7 +88,7 @@ def table1(results: Results) -> Part:
         of_set |= {row["method"]: row["scores"] for row in result["methods"] if row["method"] not in of_set}
     ours = dict.fromkeys(name for of_set in sets.values() for name in of_set)
     rows = []
-    for row in PAPER.seen:
+    for row in PAPER.table_1:
         named = [name for name in ours if METHODS.get(name) == (row.model, row.llm)]
         rows += [(*_printed(row), name, *_cells(sets, name)) for name in named or [ABSENT]]
     rows += [(*[ABSENT] * len(_PRINTED), name, *_cells(sets, name)) for name in ours if name not in METHODS]
@@ -131,7 +131,7 @@ def table2(results: Results) -> Part:
         means = [[row.get(name) for row in unseen] for name in names]
         shares = (_share(None if None in of else sum(of) / len(of)) for of in means)
         rows.append(("mean", str(sum(row["queries"] for row in unseen)), *shares))
-    printed = Sheet("The paper", _PRINTED, tuple(map(_printed, PAPER.unseen)))
+    printed = Sheet("The paper", _PRINTED, tuple(map(_printed, PAPER.table_2)))
     differs = (
         "the paper trains its whole model on three quarters of all users; ours trains the query's side of "
         "the text tower on six of eight photographers, in four folds, and its recall alone is measured."
@@ -147,7 +147,7 @@ def _share(value: float | None) -> str:
 def table5(_: Results) -> Part:
     rows = [
         (name.replace("_", " "), f"{mean} ± {spread}", ABSENT)
-        for name, (mean, spread) in PAPER.raw["table_5"].items()
+        for name, (mean, spread) in PAPER.table_5.items()
     ]
     differs = "it asks twenty volunteers, whom this project does not have, so nothing stands beside it."
     what = "people's ranking of refinements and the reward's (Appendix B)"
@@ -189,7 +189,7 @@ def _delta(row: Any, own: float) -> tuple[str, ...]:
 
 
 def table9(results: Results) -> Part:
-    example = PAPER.raw["table_9"]
+    example = PAPER.table_9
     columns = ("Q", "cube", "Q̂", "nodes over δ", "photos left by layer", "hits")
     rows = [
         (

@@ -33,7 +33,7 @@ _SEARCHES = {"ours": "default", "ours-paper": "mode paper", "gar": "GAR"}
 
 
 def table3(ablations: Sequence[Any]) -> Part:
-    second = PAPER.raw["table_3"]["second"]
+    second = PAPER.table_3["second"]
     columns = ["layer", "the paper, Flickr", "the paper, another set"]
     columns += [f"{one['dataset']}, {mode}" for one in ablations for mode in ("mode paper", "default")]
     rows = []
@@ -73,7 +73,7 @@ def table4(ablations: Sequence[Any], losses: Sequence[Sheet]) -> Part:
     rows = [
         (
             name,
-            pair(PAPER.ablation[WITHOUT[name]]) if name in WITHOUT else ABSENT,
+            pair(PAPER.table_4[WITHOUT[name]]) if name in WITHOUT else ABSENT,
             *(_scored(scores.get(name)) for scores in of_set.values()),
         )
         for name in names
@@ -144,7 +144,7 @@ def table7(ablations: Sequence[Any]) -> Part:
 
 
 def table10(ablations: Sequence[Any]) -> Part:
-    raw = PAPER.raw["table_10"]
+    raw = PAPER.table_10
     printed = zip(
         *(
             raw[name]

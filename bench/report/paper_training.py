@@ -52,9 +52,9 @@ def _what(settings: Any) -> tuple[str, str]:
     if settings["likelihood"] > 0:
         parts.append("the memory's likelihood (Eq. 2)")
     if without_layer_2:
-        return f"{parts[0]}, without the loss of Layer-2", pair(PAPER.ablation["w/o L_Layer-2"])
+        return f"{parts[0]}, without the loss of Layer-2", pair(PAPER.table_4["w/o L_Layer-2"])
     printed = settings["entropy"] > 0 and settings["likelihood"] > 0
-    return ", ".join(parts), pair(PAPER.ablation["w/o L_RLHF"]) if printed else ABSENT
+    return ", ".join(parts), pair(PAPER.table_4["w/o L_RLHF"]) if printed else ABSENT
 
 
 def _figures(found: Any) -> list[str]:
@@ -130,7 +130,7 @@ def updates(results: Sequence[Any]) -> Part:
         "after",
         "installed",
     )
-    table = PAPER.raw["table_11"]
+    table = PAPER.table_11
     printed = [
         (title, *(f"{figure:.1f}" for name in ("recall", "map") for figure in table[mode][name]))
         for title, mode in (("time-based", "time_based"), ("user-based", "user_based"))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamer.bench.cli.bench import bench
-from gamer.bench.published import ABSENT, PAPER
+from gamer.bench.published import ABSENT, FILE, PAPER
 from gamer.bench.report import paper
 from gamer.bench.report.parts import Part
 from gamer.bench.retrieval import delta, replay
@@ -57,7 +57,7 @@ def test_every_table_and_figure_is_drawn_with_what_differs(drawn: list[Part]) ->
 
 
 def test_a_cell_of_the_paper_holds_what_the_one_file_says_or_a_dash(drawn: list[Part]) -> None:
-    raw = {float(one) for one in re.findall(r"\d+(?:\.\d+)?", json.dumps(PAPER.raw))}
+    raw = {float(one) for one in re.findall(r"\d+(?:\.\d+)?", FILE.read_text(encoding="utf-8"))}
     cells = 0
     for part in drawn:
         for one in part.sheets:
@@ -77,7 +77,7 @@ def test_the_papers_rows_stand_beside_ours(drawn: list[Part]) -> None:
     (quality, _), (unseen, ours) = drawn[0].sheets, drawn[1].sheets
     rows = {row[7]: row for row in quality.rows}
     assert rows["bm25"][:2] == ("BM25", "–") and rows["bm25"][4] == "86.6 / 69.4"
-    assert rows["rrf"][:7] == (ABSENT,) * 7 and len(unseen.rows) == len(PAPER.unseen)
+    assert rows["rrf"][:7] == (ABSENT,) * 7 and len(unseen.rows) == len(PAPER.table_2)
     assert ours.rows[-1][:4] == ("mean", "3064", "39.5", "41.5")  # docs/findings.md
     without = {row[0]: row[1] for one in drawn[3].sheets[:2] for row in one.rows}
     assert without["no layer 2"] == "84.5 / 81.5"
@@ -99,7 +99,7 @@ def test_what_has_no_result_is_drawn_with_the_papers_figures_alone(tmp_path: Pat
         paper.parts(tmp_path)
     shutil.copy(RESULTS / "replay.json", tmp_path)
     few = paper.parts(tmp_path)
-    assert [part.name for part in few] == NAMES and len(few[0].sheets[0].rows) == len(PAPER.seen)
+    assert [part.name for part in few] == NAMES and len(few[0].sheets[0].rows) == len(PAPER.table_1)
     (tmp_path / "alpha.json").write_text("{}")
     with pytest.raises(DatasetError, match="another version"):
         paper.parts(tmp_path)
