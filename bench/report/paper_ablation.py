@@ -120,7 +120,7 @@ def table7(ablations: Sequence[Any]) -> Part:
     rows = [
         (
             str(row["rho"]),
-            *(str(printed.get(name, ABSENT)) for name in ("experts", "recall", "flops_10m")),
+            *(f"{printed[name]:g}" if printed else ABSENT for name in ("experts", "recall", "flops_10m")),
             f"{row['experts']:.2f} of {row['of']}",
             f"{row['macs_share']:.0%}",
         )
