@@ -206,8 +206,8 @@ def table9(results: Results) -> Part:
     differs = (
         "the first query is the paper's and the second asks for its example of a memory (a chair, IKEA, "
         f"119), in an album invented for them; the paper's system read {example['location']} and a time up "
-        f"to the query's, and its refinement added {', '.join(example['adds'])}, which ours refuses: the "
-        "query does not say them."
+        f"to the query's, and its refinement added {', '.join(example['adds'])}, which ours refuses: "
+        "no name near the query says them."
     )
     return Part("Table 9", "examples, replayed", (Sheet("Ours", columns, tuple(rows)),), differs)
 
