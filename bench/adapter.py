@@ -4,7 +4,7 @@ The protocol of the GAMER paper (section 4): for unseen users three quarters of 
 are measured, in folds, so that each is measured once; for the same users 60 % of each one's queries train and
 the others are measured. Beside the text tower as it is stand the vector that a search uses without an adapter
 (blended with a sentence's), and the whole search with and without. For the same users the whole search also
-has what they searched before, as `gamer train --align` weighs it, and titles, if asked for.
+has what they searched before, as `gamer train --align` weighs it, and for all of them titles, if asked for.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Settings:
     titles: Annotated[
         int,
         About(
-            "rank of the language model that learns to write titles, for hours; 0: none", least=0, most=1024
+            "rank of the model that learns to write titles, once a fold, for hours; 0: none",
+            least=0,
+            most=1024,
         ),
     ] = 0
     write: Annotated[str, About("also write the adapter of `train` to this file")] = ""
@@ -60,7 +62,8 @@ class Measured:
 
     `split`: "unseen", or "same" (40 % of the queries of a user who was learned from). `tower`, `blended`,
     `adapted`: by cosine alone. `search`, `search_adapted`: of the whole search, None where it was not
-    measured. `search_learned`: with earlier searches, which weigh `earlier`; `search_titled`: and titles.
+    measured. `search_learned`: with earlier searches, which weigh `earlier`; `search_titled`: with titles
+    beside these, or beside the adapter alone.
     """
 
     dataset: str
@@ -130,7 +133,7 @@ def measure(run: Run[Settings]) -> AdapterReport:
     ) -> None:
         run.tell(f"{person.user.name}, {split}")
         row = _measured(person, split, reader, adapter, library, shape, settings.search)
-        if earlier is not None and settings.search:
+        if settings.search:
             row = replace(row, **_learned(person.user, adapter, earlier, library, vectors, run.home))
         rows.append(row)
 
@@ -146,13 +149,15 @@ def measure(run: Run[Settings]) -> AdapterReport:
         else:
             for fold in range(min(settings.folds, len(people))):
                 left_out = people[fold :: settings.folds]
-                adapter = learn([p.library for p in people if p not in left_out], f"fold {fold + 1}")
+                others = [(p, p.library) for p in people if p not in left_out]
+                adapter = learn([library for _, library in others], f"fold {fold + 1}")
+                written = _titles(run, export, others, left_out, f"titles-{fold + 1}")
                 for person in left_out:
-                    judge(person, "unseen", adapter, person.library)
+                    judge(person, "unseen", adapter, person.library, None, written.get(_key(person)))
             parts = {id(p): _split(p.library) for p in people}
             adapter = learn([parts[id(p)][0] for p in people], "same users")
             taught = [(p, parts[id(p)][0]) for p in people]
-            written = _titles(run, export, taught) if settings.titles else {}
+            written = _titles(run, export, taught, people, "titles")
             for person in people:
                 before, later = parts[id(person)]
                 judge(person, "same", adapter, later, before, written.get(_key(person)))
@@ -210,20 +215,31 @@ def _measured(
 
 
 def _titles(
-    run: Run[Settings], export: Export, taught: Sequence[tuple[_Person, queries.Library]]
+    run: Run[Settings],
+    export: Export,
+    taught: Sequence[tuple[_Person, queries.Library]],
+    people: Sequence[_Person],
+    folder: str,
 ) -> dict[str, dict[str, FloatArray]]:
-    """User → photo id → vectors of the titles that one model writes, which learned from all `taught`."""
+    """User → photo id → vectors of the titles that one model writes for `people`; it learned from `taught`.
+
+    Nothing where no titles are asked for.
+    """
+    if not run.settings.titles:
+        return {}
     pairs, memories = list[titles.Pair](), dict[str, str]()
     for person, library in taught:
-        name, ids, of = _key(person), person.user.ids, memories_of(person.user.album)
-        memories |= {f"{name}/{photo}": text for photo, text in of.items()}
+        ids = person.user.ids
         asked = ((text, [ids[row] for row in meant]) for text, meant in library.queries)
-        pairs += titles.pairs_of(asked, of)
+        pairs += titles.pairs_of(asked, memories_of(person.user.album))
+    for person in people:
+        of = memories_of(person.user.album)
+        memories |= {f"{_key(person)}/{photo}": text for photo, text in of.items()}
     language = Language.of(export, run.settings.titles).to(sft.device())
     told = {"recipe": export.recipe, "lora": run.settings.titles}
-    folder = titles.folder_of(pairs, memories, run.home / "titles", told, 0)
-    texts = titles.write(language, pairs, memories, folder, 0, _every(run.tell), run.tell)
-    out: dict[str, dict[str, FloatArray]] = {_key(person): {} for person, _ in taught}
+    place = titles.folder_of(pairs, memories, run.home / folder, told, 0)
+    texts = titles.write(language, pairs, memories, place, 0, _every(run.tell), run.tell)
+    out: dict[str, dict[str, FloatArray]] = {_key(person): {} for person in people}
     for key, of_photo in texts.items():
         dataset, user, photo = key.split("/", 2)
         if of_photo:
@@ -243,25 +259,29 @@ def _every(tell: Callable[[str], None]) -> Callable[[str, int, int], None]:
 def _learned(
     user: User,
     adapter: FloatArray,
-    earlier: queries.Library,
+    earlier: queries.Library | None,
     library: queries.Library,
     vectors: Mapping[str, FloatArray] | None,
     home: Path,
 ) -> Mapping[str, Any]:
     """The fields of the whole search with earlier searches, which choose their weight, and with titles."""
-    before, later = (
-        [Search(text, tuple(user.ids[row] for row in meant)) for text, meant in part.queries]
-        for part in (earlier, library)
-    )
-    searches = Searches(user.engine, lambda what, done, of: None, user.now)
-    weight = searches.weight(before, adapter)
-    opened = searches.opened(before, weight)
-    found = {"search_learned": round(searches.recall(later, adapter, opened, ""), 4), "earlier": weight}
+    later, opened, found = _searches(user, library), None, dict[str, Any]()
+    if earlier is not None:
+        before = _searches(user, earlier)
+        searches = Searches(user.engine, lambda what, done, of: None, user.now)
+        weight = searches.weight(before, adapter)
+        opened = searches.opened(before, weight)
+        share = searches.recall(later, adapter, opened, "")
+        found = {"search_learned": round(share, 4), "earlier": weight}
     if vectors is None:
         return found
     with with_titles(user.engine, vectors, home) as engine:
         again = Searches(engine, lambda what, done, of: None, user.now)
         return found | {"search_titled": round(again.recall(later, adapter, opened, ""), 4)}
+
+
+def _searches(user: User, library: queries.Library) -> list[Search]:
+    return [Search(text, tuple(user.ids[row] for row in meant)) for text, meant in library.queries]
 
 
 def _searched(user: User, library: queries.Library, adapter: FloatArray | bool) -> float:

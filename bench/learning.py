@@ -177,5 +177,5 @@ def alphas(run: Run[Reinforced]) -> Alphas:
     )
 
 
-UPDATE = Work(Trained, update, lambda result: [paper_training.updates([asdict(result)])])
-ALPHA = Work(Reinforced, alphas, lambda result: [paper_training.alphas(asdict(result))])
+UPDATE = Work(Trained, update, lambda result: paper_training.updates([asdict(result)]).lines())
+ALPHA = Work(Reinforced, alphas, lambda result: paper_training.alphas([asdict(result)]).lines())

@@ -5,11 +5,18 @@ It knows nothing of our measurements, except which of them a figure of the paper
 
 from __future__ import annotations
 
-import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from gamer.index.json_checked import Items, JsonError, parse, read_as
+from gamer.runtime.errors import RuntimeFailure
+
+FILE = Path(__file__).with_name("published.json")
+Pair = Annotated[tuple[float, ...], Items(2, 2)]
+Columns = dict[str, tuple[float, ...]]
 ABSENT = "–"  # of a row that the paper does not have
 
 
@@ -21,25 +28,48 @@ class Scores:
     model: str
     parameters_b: float
     flops_g: float
-    flickr: tuple[float, float]
-    yfcc100m: tuple[float, float]
-    album: tuple[float, float]
+    flickr: Pair
+    yfcc100m: Pair
+    album: Pair
 
 
 @dataclass(frozen=True)
 class Published:
-    """The paper's figures. `settings`: of its section 4.1 and Appendix E. `seen`, `unseen`: Tables 1 and 2.
+    """The file: every figure that the paper's tables print, in their units, Table 3 in milliseconds.
 
-    `layer_ms`: milliseconds by layer, and "all" (Table 3, Flickr). `ablation`: recall and MAP without a part
-    (Table 4). The others are the tables' rows by name, or None where a column lacks the value asked for.
+    `settings`: of section 4.1 and Appendix E. Tables 3 to 5 are by name; of Tables 6 to 8 and 10 each name
+    has a column.
     """
 
+    source: str
     settings: dict[str, Any]
-    seen: tuple[Scores, ...]
-    unseen: tuple[Scores, ...]
-    layer_ms: dict[str, int]
-    ablation: dict[str, tuple[float, float]]
-    raw: dict[str, Any]
+    table_1: tuple[Scores, ...]
+    table_2: tuple[Scores, ...]
+    table_3: dict[str, dict[str, int]]
+    table_4: dict[str, Pair]
+    table_5: dict[str, Pair]
+    table_6: Columns
+    table_7: Columns
+    table_8: Columns
+    table_9: dict[str, Any]
+    table_10: dict[str, tuple[Any, ...]]
+    table_11: dict[str, Any]
+
+    def faults(self) -> Iterator[str]:
+        """What is missing or stands twice, in words."""
+        for table in (6, 7, 8, 10):
+            columns: dict[str, Sequence[Any]] = getattr(self, f"table_{table}")
+            if len({len(column) for column in columns.values()}) > 1:
+                yield f"Table {table}: a figure is missing in a column, or one too many"
+        for table, rows in ((1, self.table_1), (2, self.table_2)):
+            names = Counter(f"{row.model} {row.llm}".strip() for row in rows)
+            yield from (f"Table {table}: {name} stands {n} times" for name, n in names.items() if n > 1)
+        there = {(row.model, row.llm) for row in self.table_1}
+        yield from (f"Table 1: no {' '.join(name)}" for name in METHODS.values() if name not in there)
+        yield from (f"Table 3: no {name}" for name in LAYERS if name not in self.table_3.get("flickr", ()))
+        yield from (
+            f"Table 4: no {name}" for name in (*WITHOUT.values(), *LOSSES) if name not in self.table_4
+        )
 
     @property
     def gamer_g(self) -> float:
@@ -52,7 +82,7 @@ class Published:
         align = self.row("ALIGN").flops_g
         return {
             row.llm: round(row.flops_g - (self.row("GAR+ALIGN", row.llm).flops_g - align), 1)
-            for row in self.seen
+            for row in self.table_1
             if row.model == "GAMER"
         }
 
@@ -63,47 +93,17 @@ class Published:
 
     def row(self, model: str, llm: str = "") -> Scores:
         """A row of Table 1. Raises StopIteration for one that it does not have."""
-        return next(row for row in self.seen if (row.model, row.llm) == (model, llm))
+        return next(row for row in self.table_1 if (row.model, row.llm) == (model, llm))
 
     def at(self, table: int, name: str, value: float) -> dict[str, float]:
         """Of a table whose columns belong to values of `name`, those of `value`; empty if it has none."""
-        columns: dict[str, Any] = self.raw[f"table_{table}"]
+        columns: dict[str, Any] = getattr(self, f"table_{table}")
         if value not in columns[name]:
             return {}
         place = columns[name].index(value)
         return {key: column[place] for key, column in columns.items()}
 
 
-def _scores(rows: list[dict[str, Any]]) -> tuple[Scores, ...]:
-    names, figures = ("llm", "model", "parameters_b", "flops_g"), ("flickr", "yfcc100m", "album")
-    return tuple(
-        Scores(*(row[name] for name in names), *((row[name][0], row[name][1]) for name in figures))
-        for row in rows
-    )
-
-
-def _read() -> Published:
-    raw = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
-    return Published(
-        settings=raw["settings"],
-        seen=_scores(raw["table_1"]),
-        unseen=_scores(raw["table_2"]),
-        layer_ms=raw["table_3"]["flickr"],
-        ablation={name: (recall, mean) for name, (recall, mean) in raw["table_4"].items()},
-        raw=raw,
-    )
-
-
-PAPER = _read()
-PAPER_MS = PAPER.layer_ms
-GENERATED = ("refine", "all")  # layers whose figure of the paper holds a language model's generation
-LATENCY_NOTE = (
-    "The paper's column is its Table 3 (Flickr); the paper names no hardware, and its models and albums are "
-    f"others. Its reformulation ({PAPER_MS['refine']:,} ms) and its total ({PAPER_MS['all']:,} ms) hold the "
-    "generation by a language model: they stand beside ours only where ours generates too, since otherwise "
-    'our layer "refine" is the text tower. It reads time and place by NER and a geolocation service, ours '
-    "by rules and a gazetteer."
-)
 # Our methods → the paper's rows, with Qwen2 where the paper has several language models.
 METHODS = {
     "ours": ("GAMER", "Qwen2"),
@@ -124,6 +124,32 @@ WITHOUT = {
     "paper": "GAMER",
     **{f"{mode}no layer {n}": f"w/o Layer-{n}" for mode in ("", "paper, ") for n in (1, 2, 3)},
 }
+LOSSES = ("w/o L_Layer-2", "w/o L_Layer-3", "w/o L_RLHF")
+LAYERS = ("cube", "kdtree", "refine", "graph", "vectors", "all")
+
+
+def _read() -> Published:
+    """Raises RuntimeFailure for a file that lacks a figure or has one twice."""
+    try:
+        paper: Published = read_as(Published, parse(FILE.read_text(encoding="utf-8"), unique=True))
+        fault = next(paper.faults(), "")
+    except (OSError, JsonError) as error:
+        fault = str(error)
+    if fault:
+        raise RuntimeFailure(f"{FILE}: {fault}: mend it by the paper")
+    return paper
+
+
+PAPER = _read()
+PAPER_MS = PAPER.table_3["flickr"]
+GENERATED = ("refine", "all")  # layers whose figure of the paper holds a language model's generation
+LATENCY_NOTE = (
+    "The paper's column is its Table 3 (Flickr); the paper names no hardware, and its models and albums are "
+    f"others. Its reformulation ({PAPER_MS['refine']:,} ms) and its total ({PAPER_MS['all']:,} ms) hold the "
+    "generation by a language model: they stand beside ours only where ours generates too, since otherwise "
+    'our layer "refine" is the text tower. It reads time and place by NER and a geolocation service, ours '
+    "by rules and a gazetteer."
+)
 
 
 def beside(layer: str, refined_by: str) -> int | None:
@@ -134,15 +160,6 @@ def beside(layer: str, refined_by: str) -> int | None:
     return None if layer in GENERATED and refined_by != "llm" else PAPER_MS.get(layer)
 
 
-def quality_of(method: str) -> str:
-    """The paper's recall and MAP on Flickr of a method that it has, too."""
-    return pair(PAPER.row(*METHODS[method]).flickr) if method in METHODS else ABSENT
-
-
-def ablation_of(name: str) -> str:
-    """The paper's recall and MAP on Flickr of a search without a part (Table 4)."""
-    return pair(PAPER.ablation[WITHOUT[name]]) if name in WITHOUT else ABSENT
-
-
-def pair(scores: tuple[float, float]) -> str:
+def pair(scores: Sequence[float]) -> str:
+    """Recall and MAP, as the tables print them."""
     return f"{scores[0]:.1f} / {scores[1]:.1f}"

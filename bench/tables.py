@@ -29,6 +29,10 @@ class Sheet:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
+    def narrow(self) -> list[bool]:
+        """Of each column, whether its cells are short: figures, which a page puts at the right."""
+        return [all(len(str(row[at])) < 24 for row in self.rows) for at in range(len(self.columns))]
+
     def markdown(self) -> str:
         """The table, with columns padded to equal width so that its source is readable; numbers go right."""
         cells = [tuple("" if c is None else str(c).replace("|", "\\|") for c in row) for row in self.rows]

@@ -296,6 +296,7 @@ RECIPES: dict[str, Recipe] = {
         _pocket("pocket-gemma3-270m", "gemma3-270m"),
         _pocket("pocket-qwen2.5-0.5b", "qwen2.5-coder-0.5b", max_seq=2048),
         _gamer("gamer-qwen2-1.5b", "qwen2-1.5b"),
+        _gamer("gamer-qwen2-1.5b-88m", "qwen2-1.5b", _PAPER_DPE),
         _gamer("gamer-qwen2.5-0.5b", "qwen2.5-0.5b"),
         _gamer("gamer-qwen2.5-0.5b-88m", "qwen2.5-0.5b", _PAPER_DPE),
         _gamer("gamer-gemma3-1b", "gemma3-1b"),

@@ -15,6 +15,8 @@ from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.answer import REFINEMENTS
 
 from .. import sample as sample_album
+from ..study.staleness import RESULTS
+from ..tables import markdown
 from .options import (
     PATH,
     Outlet,
@@ -156,41 +158,52 @@ def draw(
 
 
 @click.command()
-@click.argument("files", type=PATH, nargs=-1, required=True)
+@click.argument("files", type=PATH, nargs=-1)
 @html_option
 @bundles_option("Also list this bundle's artifacts on the page; repeat for more.")
 @sheet_options
 def report(files: tuple[Path, ...], html: Path | None, bundles: tuple[Path, ...], out: Outlet) -> None:
     """Tables or a page from result FILES; of a folder of results, the paper's tables beside its figures.
 
-    Tables, of `bench ops` and `bench latency`: components by cost, time and roofline; layers beside the
-    paper. The page (--html) also takes the JSON of flops, device, quality and of the studies index and llm.
+    Tables, of `bench ops` and `bench latency`: components by cost, time and roofline. The page (--html) also
+    takes the JSON of flops, device, quality and of the studies index and llm. A folder, by default this
+    project's results, gives the paper's Tables 1-11 and Figures 3-6 beside ours: `gamer bench paper`.
     """
     from gamer.runtime.bundle import manifest as mf
 
-    from ..report import paper, readme_tables
+    from ..report import readme_tables
     from ..report import report as page
 
     with one_line("bench report", extra="bench"):
-        if html is not None:
+        if not files or files[0].is_dir():
+            _paper(files or (RESULTS,), html, out)
+        elif html is not None:
             results = [one for path in files for one in page.read(path)]
             page.write(html, [mf.read(path) for path in bundles], results, [])
             out.save(results)
             out.show(results, lambda: click.echo(f"{html.resolve()}"))
-        elif files[0].is_dir():
-            if out.form in ("csv", "jsonl"):
-                raise RuntimeFailure(
-                    f"{files[0]}: a folder's tables are Markdown: leave out --format {out.form}"
-                )
-            drawn = {str(folder): paper.draw(folder) for folder in files}
-            out.save(drawn)
-            out.show(drawn, lambda: click.echo("\n\n".join(drawn.values())))
         else:
             result = readme_tables.make([one for path in files for one in page.read(path)])
             as_dict = asdict(result)
             out.save(as_dict)
-            sheets, notes = readme_tables.sheets(result), readme_tables.notes(result)
-            out.emit(sheets, notes, as_dict["rows"], as_dict)
+            out.emit(readme_tables.sheets(result), [readme_tables.NOTE], as_dict["rows"], as_dict)
+
+
+def _paper(folders: tuple[Path, ...], html: Path | None, out: Outlet) -> None:
+    from ..report import paper
+
+    needless = f"--format {out.form}" if out.form in ("csv", "jsonl") else "the others" if folders[1:] else ""
+    if needless:
+        raise RuntimeFailure(
+            f"{folders[0]}: of one folder the paper is drawn, as Markdown, JSON or page: leave out {needless}"
+        )
+    drawn = paper.parts(folders[0])
+    as_dict = [asdict(part) for part in drawn]
+    out.save(as_dict)
+    if html is not None:
+        paper.write(html, drawn)
+    lines = [str(html.resolve())] if html else [line for part in drawn for line in part.lines()]
+    out.show(as_dict, lambda: click.echo(markdown(lines if html else [paper.INTRODUCTION, *lines])))
 
 
 @click.command()

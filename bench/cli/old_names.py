@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from shlex import join
+from typing import Any
 
 import click
 
@@ -32,14 +33,20 @@ _ARGUMENTS = {"alpha": "recipe", "exports": "-b", "llm-tasks": "-b", "update": "
 
 
 class OldNames(click.Group):
-    """A group that takes an old name for what it is called now."""
+    """A group that takes an old name for what it is called now, and has one line for what a command's imports
+    raise, such as the paper's figures where one is missing.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with one_line("bench", extra="bench"):
+            return super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands and (words := renamed(args[0], args[1:])):
-            hint = f"gamer bench {args[0]} is now: gamer bench {join(words)}"
-            click.echo(hint, err=True)
+            if args[0] != "paper":  # a short name that stays
+                click.echo(f"gamer bench {args[0]} is now: gamer bench {join(words)}", err=True)
             args = words
         return super().resolve_command(ctx, args)
 

@@ -1,211 +1,250 @@
-"""The paper's tables and figures that one result of the study `ablation` holds: 3, 4, 7, 10 and Figure 3."""
+"""The paper's tables and figures about searches: 3, 4, 7, 10 and Figures 3 to 6.
+
+They are drawn from results of the study `ablation`, one a data set, and of `bench quality`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
-from ..published import ABSENT, LATENCY_NOTE, PAPER, PAPER_MS, ablation_of, beside
+from ..published import ABSENT, PAPER, WITHOUT, beside, pair
+from ..tables import Sheet
+from .parts import Part, Plot, percent
+from .plots import Series
 
 _LAYERS = {
     "cube": "cube",
     "kdtree": "K-D tree",
-    "refine": "text tower, refined by rules",
+    "refine": "text tower; refined by rules",
     "graph": "graph",
     "vectors": "vectors",
+    "all": "all",
 }
-Row = Sequence[str]
+# Figure → what is on its axis, the paper's data set, and ours that stands for it.
+FIGURES = {
+    "Figure 3": (("photos",), "Flickr", "camroll-mpr"),
+    "Figure 4": (("users",), "Flickr", "camroll-mpr"),
+    "Figure 5": (("users", "photos"), "YFCC100M", "locomo"),
+    "Figure 6": (("users", "photos"), "Album", "lihua"),
+}
+_SEARCHES = {"ours": "default", "ours-paper": "mode paper", "gar": "GAR"}
 
 
-def table(head: Row, rows: Iterable[Row]) -> str:
-    lines = [head, ["---", *("---:" for _ in head[1:])], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def tables(ablation: Any) -> list[str]:
-    """Markdown, a part for each table. Raises KeyError, TypeError or IndexError for another version."""
-    return [
-        f"# {ablation['dataset']}",
-        _table3(ablation),
-        _table4(ablation),
-        *_table7(ablation),
-        _table10(ablation),
-        *_figure3(ablation),
-        *_bundles(ablation),
-    ]
-
-
-def _table3(ablation: Any) -> str:
-    paper_mode, default = ablation["paper"][0]["layer_ms"], ablation["fused"][0]["layer_ms"]
-    rows = [
-        [title, f"{paper_mode[name]:.2f}", f"{default[name]:.2f}", str(beside(name, "fast") or "")]
-        for name, title in _LAYERS.items()
-    ]
-    rows.append(["all", f"{sum(paper_mode.values()):.2f}", f"{sum(default.values()):.2f}", ""])
-    if refined := ablation["refined"]:
+def table3(ablations: Sequence[Any]) -> Part:
+    second = PAPER.table_3["second"]
+    columns = ["layer", "the paper, Flickr", "the paper, another set"]
+    columns += [f"{one['dataset']}, {mode}" for one in ablations for mode in ("mode paper", "default")]
+    rows = []
+    for name, title in _LAYERS.items():
+        printed = beside(name, "fast")
+        figures = [ABSENT, ABSENT] if printed is None else [str(printed), str(second[name])]
         rows.append(
-            ["reformulation, generated", "", f"{refined['llm_ms']:.2f}", str(beside("refine", "llm"))]
+            (title, *figures, *(_spent(one[m], name) for one in ablations for m in ("paper", "fused")))
         )
-    return (
-        "## Table 3: latency by layer, ms (median)\n\n"
-        + table(["layer", "ours, mode paper", "ours, default", "the paper"], rows)
-        + f"\n\nWhat differs: {LATENCY_NOTE} The paper's total is {PAPER_MS['all']} ms. `gamer bench "
-        "latency` measures with more care."
+    generated = [(f"{one['refined']['llm_ms']:.2f}" if one["refined"] else ABSENT) for one in ablations]
+    cells = [cell for of_set in generated for cell in (ABSENT, of_set)]
+    for name, title, ours in (
+        ("refine", "reformulation; generated", cells),
+        ("all", "all, generation among it", [ABSENT] * len(cells)),
+    ):
+        rows.append((title, str(beside(name, "llm")), str(second[name]), *ours))
+    differs = (
+        "other models, albums and hardware; the paper reads time and place by NER and a geolocation "
+        "service, ours by rules and a gazetteer; `gamer bench latency` measures with more care."
     )
+    what = "latency by layer, ms (ours: medians)"
+    return Part("Table 3", what, (Sheet("Milliseconds", tuple(columns), tuple(rows)),), differs)
 
 
-def _table4(ablation: Any) -> str:
+def _spent(outcomes: Any, layer: str) -> str:
+    spent = outcomes[0]["layer_ms"]
+    return f"{sum(spent.values()) if layer == 'all' else spent[layer]:.2f}"
+
+
+def table4(ablations: Sequence[Any], losses: Sequence[Sheet]) -> Part:
+    """`losses`: what was trained with which loss."""
+    of_set = {
+        one["dataset"]: {row["name"]: row["scores"] for row in (*one["fused"], *one["paper"])}
+        for one in ablations
+    }
+    names = dict.fromkeys(name for rows in of_set.values() for name in rows)
     rows = [
-        [
-            row["name"],
-            *(with_interval(row["scores"][m]) for m in ("recall5", "map5")),
-            _p(row["scores"]["recall5"]["p_holm"]),
-            ablation_of(row["name"]),
-        ]
-        for row in (*ablation["fused"], *ablation["paper"])
+        (
+            name,
+            pair(PAPER.table_4[WITHOUT[name]]) if name in WITHOUT else ABSENT,
+            *(_scored(scores.get(name)) for scores in of_set.values()),
+        )
+        for name in names
     ]
-    refined, prefix, routed = (
-        ablation["refined"],
-        ablation["prefix"],
-        next((r for r in ablation["rho"] if r["rho"] == ablation["own_rho"]), None),
+    columns = ("without", "the paper, Flickr", *of_set)
+    differs = (
+        "the paper leaves a layer out of its own system, which filters by all; here only mode paper "
+        "filters, by default every layer is evidence, and no RLHF follows a loss (* is p < 0.05 against the "
+        "first row of the mode)."
     )
-    notes = []
-    if refined:
-        notes.append(
-            f"Refinement by the language model, on {refined['queries']} queries: recall@5 "
-            f"{refined['llm_recall5']:.3f}, by rules {refined['fast_recall5']:.3f}, none "
-            f"{refined['off_recall5']:.3f}; {refined['taken']:.0%} of its refinements were taken, "
-            f"{refined['llm_ms']:.0f} ms each."
-        )
-    if prefix:
-        notes.append(
-            f"Without the prefix cache: first token after {prefix['without_ms']:.0f} ms instead of "
-            f"{prefix['with_ms']:.0f} ms; {prefix['same_text']:.0%} of {prefix['queries']} refinements read "
-            "the same."
-        )
-    if routed:
-        notes.append(
-            f"Without the router every one of {routed['of']} experts runs instead of "
-            f"{routed['experts']:.1f}. The DPE of this bundle is "
-            f"{'trained' if routed['trained'] else 'untrained and kept out of the search'}: the router "
-            "changes cost, and no figure of quality."
-        )
-    head = ["variant", "Recall@5 (95 %)", "MAP@5 (95 %)", "p", "the paper, %"]
-    notes.append(
-        "What differs: the paper loses by leaving a layer out of its own system, with its metric and data; "
-        "here the default search uses every layer as evidence, and only mode paper filters by them."
+    layers = Sheet("A layer: recall (95 %) / MAP", columns, tuple(rows))
+    return Part(
+        "Table 4", "without a layer, without a loss", (layers, *losses, *_learned(ablations)), differs
     )
-    return "## Table 4: without a layer\n\n" + table(head, rows) + "\n\n" + " ".join(notes)
 
 
-def _table7(ablation: Any) -> list[str]:
-    if not ablation["rho"]:
-        return []
+def _scored(scores: Any) -> str:
+    if scores is None:
+        return ABSENT
+    p = scores["recall5"]["p_holm"]
+    mark = "*" if p is not None and p < 0.05 else ""
+    return f"{with_interval(scores['recall5'])}{mark} / {percent(scores['map5']['mean'])}"
+
+
+def _learned(ablations: Sequence[Any]) -> list[Sheet]:
+    """The language model's refinement, untrained, beside rules and none."""
+    columns = ("data set", "queries", "by the model", "by rules", "none", "taken", "ms")
+    rows = tuple(
+        (
+            one["dataset"],
+            str(refined["queries"]),
+            *(percent(refined[f"{by}_recall5"]) for by in ("llm", "fast", "off")),
+            f"{refined['taken']:.0%}",
+            f"{refined['llm_ms']:.0f}",
+        )
+        for one in ablations
+        if (refined := one["refined"])
+    )
+    return [Sheet("Refinement without training (no loss of Layer-2, no RLHF): recall", columns, rows)]
+
+
+def table7(ablations: Sequence[Any]) -> Part:
+    count = PAPER.settings["experts"]
     rows = [
-        [
+        (
             str(row["rho"]),
+            *(f"{printed[name]:g}" if printed else ABSENT for name in ("experts", "recall", "flops_10m")),
             f"{row['experts']:.2f} of {row['of']}",
             f"{row['macs_share']:.0%}",
-            _experts_of(row["rho"]),
-        ]
-        for row in ablation["rho"]
+        )
+        for row in (ablations[0]["rho"] if ablations else ())
+        for printed in [PAPER.at(7, "rho", row["rho"])]
     ]
-    trained = (
-        ""
-        if all(row["trained"] for row in ablation["rho"])
-        else " Ours is untrained: an indifferent router needs more experts for the same ρ."
+    columns = (
+        "ρ",
+        f"the paper, experts of {count}",
+        "the paper, recall",
+        "the paper, FLOPs × 10 M",
+        "ours, experts",
+        "ours, of their multiply-adds",
     )
-    return [
-        "## Table 7: ρ\n\n"
-        + table(["ρ", "experts run", "of their multiply-adds", "the paper"], rows)
-        + "\n\nWhat differs: "
-        f"{ablation['rho'][0]['photos']} packaged photographs, and no quality: a bundle's default DPE is "
-        f"not in the search (`gamer bench study channels` measures trained ones).{trained}"
-    ]
+    differs = (
+        "packaged photographs and an untrained router, which is indifferent and needs more experts for "
+        "the same ρ; no recall, since a bundle's experts are in no search until they are trained (Table 4 "
+        "has trained ones)."
+    )
+    return Part("Table 7", "ρ of the router", (Sheet("By ρ", columns, tuple(rows)),), differs)
 
 
-def _experts_of(rho: float) -> str:
-    found = PAPER.at(7, "rho", rho)
-    count = PAPER.settings["experts"]
-    return f"{found['experts']} of {count}, recall {found['recall']}" if found else ABSENT
+def table10(ablations: Sequence[Any]) -> Part:
+    raw = PAPER.table_10
+    printed = zip(
+        *(
+            raw[name]
+            for name in ("user", "images", "reduced_by_layer_1", "reduced_by_layer_2", "left_in_layer_3")
+        ),
+        strict=True,
+    )
+    columns = ("user", "images", "reduced by Layer-1", "by Layer-2", "left in Layer-3")
+    rows = []
+    for one in ablations:
+        for outcomes in ("paper", "fused"):
+            left = one[outcomes][0]["left"]
+            reduced = (left["album"] - left["cube"], left["cube"] - left["graph"])
+            figures = (left["album"], *reduced, left["graph"])
+            rows.append((f"{one['dataset']}, {_MODES[outcomes]}", *(f"{n:.1f}" for n in figures)))
+    differs = (
+        "our albums are some fifty times larger, the mean over queries stands for the average user, and by "
+        "default a cue is evidence and drops a photo only where it is negated."
+    )
+    sheets = (
+        Sheet("The paper, Flickr", columns, tuple(tuple(map(str, row)) for row in printed)),
+        Sheet("Ours, photos (mean)", ("search", *columns[1:]), tuple(rows)),
+        _by_k(ablations),
+    )
+    return Part("Table 10", "photos that each layer takes away", sheets, differs)
 
 
-def _table10(ablation: Any) -> str:
-    rows = [
-        [
-            row["name"],
-            *(
-                f"{row['left'][layer]:.1f} ({row['left'][layer] / row['left']['album']:.0%})"
-                for layer in ("album", "cube", "graph", "vectors")
-            ),
-            _left_of(row["name"]),
+_MODES = {"paper": "mode paper", "fused": "default"}
+
+
+def _by_k(ablations: Sequence[Any]) -> Sheet:
+    ks = list(ablations[0]["fused"][0]["recall"]) if ablations else []
+    rows = [(one["dataset"], *(percent(one["fused"][0]["recall"][k]) for k in ks)) for one in ablations]
+    return Sheet("Ours, default search, by K", ("data set", *(f"recall@{k}" for k in ks)), tuple(rows))
+
+
+def figure(name: str, ablations: Sequence[Any], qualities: Sequence[Any]) -> Part:
+    axes, theirs, dataset = FIGURES[name]
+    sheets, plots = list[Sheet](), list[Plot]()
+    for across in axes:
+        results = [
+            one for one in (ablations if across == "photos" else qualities) if one["dataset"] == dataset
         ]
-        for row in (ablation["fused"][0], ablation["paper"][0])
-    ]
-    k = ", ".join(f"recall@{k} {value:.3f}" for k, value in ablation["fused"][0]["recall"].items())
-    return (
-        "## Table 10: photos left after each layer (mean, and share of the album), and K\n\n"
-        + table(["search", "album", "cube", "graph", "vectors", "the paper, average user"], rows)
-        + f"\n\nBy K, default search: {k}. What differs: by default a cue is evidence, "
-        "the cube column says how many photos fit, and only a negated cue drops any; "
-        "mode paper narrows the album as the paper does."
+        points = (_by_photos if across == "photos" else _by_users)(results[:1])
+        sheets.append(_sheet(f"{dataset}, by {across}", across, points))
+        for title, at in (("recall, %", 1), ("ms", 2)):
+            lines = [
+                Series(search, tuple((p[0], p[at] or 0.0) for p in of))
+                for search, of in points.items()
+                if len(of) > 1 and of[0][at]
+            ]
+            if lines:
+                what = f"{name}, {dataset}: {title} by {across}"
+                plots.append(Plot(what, across, title, tuple(lines)))
+    differs = (
+        f"the paper draws {theirs} without printing numbers (recall falls a little and time rises a little "
+        f"with a user's photos, and PA-CQR stays below); {dataset} stands for it, nested albums mix its "
+        "users, and of n users the first n count, each in an album of their own."
+    )
+    return Part(
+        name, f"recall and time by number of {' and of '.join(axes)}", tuple(sheets), differs, tuple(plots)
     )
 
 
-def _left_of(name: str) -> str:
-    """The paper's photos after each layer, of the average user (Table 10)."""
-    if name != "paper":
-        return ABSENT
-    row = {key: values[-1] for key, values in PAPER.raw["table_10"].items()}
-    cube = row["images"] - row["reduced_by_layer_1"]
-    return f"{row['images']} → {cube} → {cube - row['reduced_by_layer_2']}"
+Points = dict[str, list[tuple[float, float, float | None]]]  # by search: (number, recall in %, ms or None)
 
 
-def _figure3(ablation: Any) -> list[str]:
-    if not ablation["sizes"]:
-        return []
+def _by_photos(ablations: Sequence[Any]) -> Points:
+    sizes = [size for one in ablations for size in one["sizes"]]
+    return {
+        "default": [(size["photos"], 100 * size["recall5"], size["p50_ms"]) for size in sizes],
+        "mode paper": [(size["photos"], 100 * size["paper_recall5"], None) for size in sizes],
+    }
+
+
+def _by_users(qualities: Sequence[Any]) -> Points:
+    """Means over the first n users, of recall and of each one's median milliseconds."""
+    points: Points = {}
+    for one in qualities:
+        times = {user["user"]: user["milliseconds"] for user in one["users"]}
+        for row in one["methods"]:
+            if row["method"] in _SEARCHES:
+                scores = [
+                    (100 * of["recall5"], times[user][row["method"]]) for user, of in row["users"].items()
+                ]
+                points[_SEARCHES[row["method"]]] = [
+                    (n, fmean(recall for recall, _ in scores[:n]), fmean(ms for _, ms in scores[:n]))
+                    for n in range(1, len(scores) + 1)
+                ]
+    return points
+
+
+def _sheet(title: str, across: str, points: Points) -> Sheet:
+    columns = [across, *(f"{search}, {what}" for search in points for what in ("recall", "ms"))]
     rows = [
-        [
-            str(row["photos"]),
-            f"{row['recall5']:.3f}",
-            f"{row['paper_recall5']:.3f}",
-            f"{row['map5']:.3f}",
-            f"{row['p50_ms']:.1f}",
-        ]
-        for row in ablation["sizes"]
+        (str(line[0][0]), *(ABSENT if n is None else f"{n:.1f}" for _, *figures in line for n in figures))
+        for line in zip(*points.values(), strict=True)
     ]
-    head = ["photos", "Recall@5", "Recall@5, mode paper", "MAP@5", "ms (p50)"]
-    return [
-        "## Figure 3: album size\n\n"
-        + table(head, rows)
-        + f"\n\nThe same {ablation['sizes'][0]['queries']} queries; the albums are nested and mix the users, "
-        "so that what is added is other people's photos. What differs: the paper draws recall that falls a "
-        "little and a time that grows a little with the photos of a user, without printing the numbers."
-    ]
-
-
-def _bundles(ablation: Any) -> list[str]:
-    if not ablation["bundles"]:
-        return []
-    names = list(ablation["bundles"][0]["recall5"])
-    rows = [
-        [
-            f"{row['bundle']} ({row['quant']})",
-            f"{row['megabytes']:.1f}",
-            f"{row['text_tower_mb']:.1f}",
-            *(f"{row['recall5'][n]:.3f}" for n in names),
-        ]
-        for row in ablation["bundles"]
-    ]
-    return [
-        "## Quantization\n\n"
-        + table(["bundle", "MB (ONNX)", "text tower, MB", *(f"Recall@5, {n}" for n in names)], rows)
-    ]
+    return Sheet(title, tuple(columns), tuple(rows))
 
 
 def with_interval(interval: Any) -> str:
-    return f"{interval['mean']:.3f} ({interval['low']:.3f}–{interval['high']:.3f})"
-
-
-def _p(p: float | None) -> str:
-    return "" if p is None else f"{p:.4f}"
+    return f"{percent(interval['mean'])} ({percent(interval['low'])}–{percent(interval['high'])})"

@@ -1,6 +1,6 @@
-"""Draws the paper's tables about training: the losses of Table 4, α (Table 8) and updates (Table 11).
+"""The paper's tables about training: the losses of Table 4, α (Table 8) and updates (Table 11).
 
-They are read from the results of `bench study channels`, `alpha` and `update`.
+They are drawn from the results of `bench study channels`, `alpha` and `update`.
 """
 
 from __future__ import annotations
@@ -9,92 +9,118 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..published import ABSENT, PAPER, pair
-from .paper_ablation import table
+from ..tables import Sheet
+from .parts import Part, percent
 
 
-def losses(channels: Any) -> str:
-    """Markdown. Raises KeyError or TypeError for a result of another version."""
-    rows = [["labels (ConSE), nothing trained", *_figures(channels["labels"])]]
+def losses(results: Sequence[Any]) -> list[Sheet]:
+    """A sheet for each result of `channels`, with the rows of Table 4 that its losses correspond to."""
+    return [_losses(channels) for channels in results]
+
+
+def _losses(channels: Any) -> Sheet:
+    rows = [("labels (ConSE), nothing trained", ABSENT, *_figures(channels["labels"]))]
     if channels["names"] is not None:
-        rows.append(["the labels' names alone, nothing trained", *_figures(channels["names"])])
-    rows += [[_what(row["settings"]), *_figures(row["trained"])] for row in channels["rows"]]
-    printed = ", ".join(
-        f"{name} {pair(PAPER.ablation[name])} %"
-        for name in ("GAMER", "w/o L_Layer-2", "w/o L_Layer-3", "w/o L_RLHF")
+        rows.append(("the labels' names alone, nothing trained", ABSENT, *_figures(channels["names"])))
+    rows += [(*_what(row["settings"]), *_figures(row["trained"])) for row in channels["rows"]]
+    columns = (
+        "trained with",
+        "the paper, Flickr",
+        "recall@5",
+        "recall@20",
+        "queries, recall@5",
+        "queries, recall@20",
     )
-    head = ["trained with", "recall@5", "recall@20", "recall@5, queries", "recall@20, queries"]
+    title = (
+        f"A loss: recall of one person's {channels['photos']} photos by pixels alone, by the "
+        f"{channels['withheld']} memories from {channels['until']} on, which no training saw, and by "
+        f"{channels['queries']} queries of somebody else"
+    )
+    return Sheet(title, columns, tuple(rows))
+
+
+def _what(settings: Any) -> tuple[str, str]:
+    """What was trained with, and the paper's row of the same losses; no RLHF follows in any."""
+    without_layer_2 = settings["entropy"] <= 0 and settings["likelihood"] <= 0
+    if settings["start"] == "random":
+        return "both losses, from random numbers", ABSENT
+    if not settings["epochs"]:
+        return "no loss: the start in closed form", ABSENT
+    parts = ["Eq. 3-4, the denominator as printed" if settings["leave_out_positive"] else "Eq. 3-4"]
+    if settings["entropy"] > 0:
+        parts.append("the router's entropy (Eq. 2)")
+    if settings["likelihood"] > 0:
+        parts.append("the memory's likelihood (Eq. 2)")
+    if without_layer_2:
+        return f"{parts[0]}, without the loss of Layer-2", pair(PAPER.table_4["w/o L_Layer-2"])
+    printed = settings["entropy"] > 0 and settings["likelihood"] > 0
+    return ", ".join(parts), pair(PAPER.table_4["w/o L_RLHF"]) if printed else ABSENT
+
+
+def _figures(found: Any) -> list[str]:
+    return [percent(figures[k]) for figures in (found["withheld"], found["queries"]) for k in ("5", "20")]
+
+
+def alphas(results: Sequence[Any]) -> Part:
+    columns = (
+        "α",
+        "the paper, recall",
+        "the paper, MAP",
+        "reward before",
+        "reward",
+        "recall before",
+        "recall",
+        "unrefined",
+        "accepted before",
+        "accepted",
+        "divergence",
+    )
+    sheets = []
+    for result in results:
+        rounds = len(result["rows"][0]["rounds"])
+        title = (
+            f"{rounds} rounds of PPO over {result['learned']} searches, measured on {result['measured']} "
+            f"others; r1 by {result['judge']}; divergence in nats a token"
+        )
+        sheets.append(Sheet(title, columns, tuple(map(_alpha, result["rows"]))))
+    differs = (
+        "one person's album in place of Flickr, a language model of a tenth of the paper's size, and the "
+        "runtime's guards, by which a refinement that says what neither the query nor the album says "
+        "earns nothing."
+    )
+    return Part("Table 8", "α of the reward", tuple(sheets), differs)
+
+
+def _alpha(row: Any) -> tuple[str, ...]:
+    printed, before, after = PAPER.at(8, "alpha", row["alpha"]), row["before"], row["after"]
+    both = (before, after)
     return (
-        "# Table 4, the losses\n\n"
-        + table(head, rows)
-        + f"\n\nThe paper's whole system, Flickr: {printed}. What differs: one person's "
-        f"{channels['photos']} photos in place of Flickr, found by their "
-        f"pixels alone with the {channels['withheld']} memories from {channels['until']} on, which the "
-        f"training did not see, and with {channels['queries']} queries by somebody else; the image tower and "
-        "the text tower are the pocket's, and the losses follow a start in closed form, which the paper does "
-        "not have."
+        f"{row['alpha']:g}",
+        *(str(printed.get(name, ABSENT)) for name in ("recall", "map")),
+        *(f"{of['reward']:.3f}" for of in both),
+        *(percent(of["found"]) for of in both),
+        percent(before["plain"]),
+        *(f"{of['accepted']:.0%}" for of in both),
+        f"{max((found['divergence'] for found in row['rounds']), default=0.0):.3f}",
     )
 
 
-def alphas(result: Any) -> str:
-    """Markdown. Raises KeyError or TypeError for a result of another version."""
-    first = result["rows"][0]["before"]
-    rows = [["before", *_earned(first, reward=False), "", ABSENT]]
-    rows += [
-        [
-            f"α {row['alpha']:g}",
-            *_earned(row["after"]),
-            f"{max((found['divergence'] for found in row['rounds']), default=0.0):.3f}",
-            _recall_at(row["alpha"]),
-        ]
-        for row in result["rows"]
-    ]
-    head = ["", "reward before", "reward", "recall@5", "refinements accepted", "divergence", "the paper, %"]
+def updates(results: Sequence[Any]) -> Part:
     rows = [
-        [row[0], f"{weighed['before']['reward']:.3f}" if weighed else "", *row[1:]]
-        for row, weighed in zip(rows, [None, *result["rows"]], strict=True)
-    ]
-    rounds = len(result["rows"][0]["rounds"])
-    return (
-        "# Table 8: α of the reward\n\n"
-        + table(head, rows)
-        + f"\n\nRounds of PPO: {rounds}, over {result['learned']} searches, measured on {result['measured']} "
-        f"others with the likeliest refinement; without any, recall@5 is {first['plain']:.3f}. Divergence: "
-        "nats a token from the policy before, in the round where it was greatest. What differs: one person's "
-        "album in place of Flickr, a language model of a tenth of the paper's size, r1 by "
-        f"{result['judge']}, and the runtime's guards, which reject a refinement that says what neither the "
-        "query nor the album says: it earns nothing."
-    )
-
-
-def _earned(earned: Any, reward: bool = True) -> list[str]:
-    shown = [f"{earned['reward']:.3f}" if reward else ""]
-    return [*shown, f"{earned['found']:.3f}", f"{earned['accepted']:.0%}"]
-
-
-def _recall_at(alpha: float) -> str:
-    found = PAPER.at(8, "alpha", alpha)
-    return f"{found['recall']}" if found else ABSENT
-
-
-def updates(results: Sequence[Any]) -> str:
-    """Markdown. Raises KeyError or TypeError for a result of another version."""
-    printed = PAPER.raw["table_11"]
-    by_time, by_user = (printed[mode]["recall"] for mode in ("time_based", "user_based"))
-    rows = [
-        [
-            f"{result['album']}, {result['queries']}",
-            f"{result['epochs']} × {result['rate']:g}",
-            f"{result['learned']} / {result['measured']}",
+        (
+            f"{one['album']}, {one['queries']}",
+            f"{one['epochs']} × {one['rate']:g}",
+            f"{one['learned']} / {one['measured']}",
             *(
-                f"{result[when][skill]['at_5']:.3f}"
+                percent(one[when][skill]["at_5"])
                 for skill in ("opened", "known")
                 for when in ("before", "after")
             ),
-            "yes" if result["installed"] else "no",
-        ]
-        for result in results
+            "yes" if one["installed"] else "no",
+        )
+        for one in results
     ]
-    head = [
+    columns = (
         "album, searches",
         "epochs × rate",
         "learned / measured",
@@ -103,33 +129,21 @@ def updates(results: Sequence[Any]) -> str:
         "memories before",
         "after",
         "installed",
-    ]
-    return (
-        "# Table 11: continuous learning\n\n"
-        + table(head, rows)
-        + "\n\nRecall@5 by the trained channel alone, among all photos of the album. Searches are learned "
-        "from and measured by time, three quarters and one, as the paper's 30 and 10 of a user's 40 queries; "
-        "a model that finds no more of the later ones, or forgets, is not installed. What differs: the paper "
-        f"has {printed['users']} users, whose recall rises from {by_time[0]} to {by_time[1]} %, of unseen "
-        f"users from {by_user[0]} to {by_user[1]} %; here is one photographer, and the unseen user is "
-        "the same photographer's later years in an album of their own, with a checkpoint that was trained "
-        "on the earlier years alone; and the searches are queries or memories that others wrote."
     )
-
-
-def _what(settings: Any) -> str:
-    if settings["start"] == "random":
-        return "both losses, from random numbers"
-    if not settings["epochs"]:
-        return "no loss: the start in closed form"
-    parts = ["Eq. 3-4, the denominator as printed" if settings["leave_out_positive"] else "Eq. 3-4"]
-    if settings["entropy"] > 0:
-        parts.append("the router's entropy (Eq. 2)")
-    if settings["likelihood"] > 0:
-        parts.append("the memory's likelihood (Eq. 2)")
-    return ", ".join(parts)
-
-
-def _figures(found: Any) -> list[str]:
-    asked = (found["withheld"], found["queries"])
-    return [f"{figures[k]:.3f}" for figures in asked for k in ("5", "20")]
+    table = PAPER.table_11
+    printed = [
+        (title, *(f"{figure:.1f}" for name in ("recall", "map") for figure in table[mode][name]))
+        for title, mode in (("time-based", "time_based"), ("user-based", "user_based"))
+    ]
+    head = ("testing", "recall before", "after", "MAP before", "after")
+    sheets = (
+        Sheet(f"The paper, {table['users']} users of Flickr", head, tuple(printed)),
+        Sheet("Ours: recall by the trained channel alone, all photos of the album", columns, tuple(rows)),
+    )
+    differs = (
+        "one photographer instead of many users, whose later years in an album of their own stand for an "
+        "unseen user; searches are others' queries or memories, three quarters by time learned from (the "
+        f"paper: {table['learned']} of {table['queries_a_user']}); and what finds no more, or forgets, is "
+        "not installed."
+    )
+    return Part("Table 11", "continuous learning", sheets, differs)

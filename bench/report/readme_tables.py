@@ -1,6 +1,6 @@
-"""The README's tables, from result files: components by cost, time and roofline, and searches by layer.
+"""The README's tables, from result files: components by cost, time and roofline.
 
-A search stands beside the paper's. Counts and ceilings come from `bench ops`; milliseconds from `bench
+Counts and ceilings come from `bench ops`; milliseconds from `bench
 latency` of the same bundle if its result is given (medians over rounds), otherwise from the unprofiled runs
 of `bench ops`.
 """
@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.search.answer import LAYERS
 
-from ..published import LATENCY_NOTE, beside
 from ..tables import Sheet, sheet, si
 from .result_plots import Document
 
@@ -35,25 +33,9 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Search:
-    """A search of one run of `bench latency`.
-
-    `layers`: median milliseconds by layer, with "all" (their sum) and "search" (the whole call).
-    """
-
-    bundle: str
-    device: str
-    backend: str
-    photos: int
-    refined_by: str
-    layers: dict[str, float]
-
-
-@dataclass(frozen=True)
 class Tables:
     machine: str
     rows: tuple[Line, ...]
-    searches: tuple[Search, ...]
 
 
 def make(documents: Sequence[Document]) -> Tables:
@@ -71,11 +53,7 @@ def make(documents: Sequence[Document]) -> Tables:
             for t in d["tables"]
             if t["macs"]
         )
-        return Tables(
-            str(ops[0].get("machine", {}).get("cpu_info", "")),
-            lines,
-            tuple(_search(d) for d in timed if d["album"]),
-        )
+        return Tables(str(ops[0].get("machine", {}).get("cpu_info", "")), lines)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RuntimeFailure(
             f"a result file lacks what its kind has ({type(error).__name__}: {str(error)[:60]}): measure it "
@@ -110,11 +88,6 @@ def _line(bundle: str, t: Document, timed: dict[tuple[str, str], float]) -> Line
     )
 
 
-def _search(d: Document) -> Search:
-    layers = {r["layer"]: float(r["p50_ns"]) / 1e6 for r in d["rows"] if not r["step"]}
-    return Search(d["bundle"], d["device"], d["backend"], d["photos"], d["refined_by"], layers)
-
-
 def sheets(tables: Tables) -> list[Sheet]:
     columns: dict[str, Callable[[Line], str]] = {
         "component": lambda line: f"{line.component}, {line.on}",
@@ -127,30 +100,13 @@ def sheets(tables: Tables) -> list[Sheet]:
         "of the roofline": lambda line: f"{line.roofline:.0%}",
     }
     where = f", {tables.machine}" if tables.machine else ""
-    out = [
+    return [
         sheet(f"{bundle}{where}", [line for line in tables.rows if line.bundle == bundle], columns)
         for bundle in dict.fromkeys(line.bundle for line in tables.rows)
     ]
-    if tables.searches:
-        cells = tuple(_layer(name, tables.searches) for name in (*LAYERS, "all", "search"))
-        heads = tuple(f"{s.bundle}, {s.refined_by}, {s.photos} photos: ms" for s in tables.searches)
-        out.append(Sheet("A search, by layer", ("layer", *heads, "the paper, ms"), cells))
-    return out
 
 
-def _layer(name: str, searches: Sequence[Search]) -> tuple[str | int | None, ...]:
-    return (
-        name,
-        *(f"{s.layers[name]:.2f}" if name in s.layers else None for s in searches),
-        next((ms for s in searches if (ms := beside(name, s.refined_by)) is not None), None),
-    )
-
-
-def notes(tables: Tables) -> list[str]:
-    out = [
-        "Bytes: weights as stored and activations in and out of every exported operator. The roofline: "
-        "this machine's own measured ceilings."
-    ]
-    if tables.searches:
-        out.append(f"Ours on {tables.searches[0].device}. {LATENCY_NOTE}")
-    return out
+NOTE = (
+    "Bytes: weights as stored and activations in and out of every exported operator. The roofline: "
+    "this machine's own measured ceilings."
+)

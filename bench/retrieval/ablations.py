@@ -94,7 +94,12 @@ def tables(result: Ablation) -> list[Sheet | str]:
         for size in result.sizes
     )
     groups = (_outcomes(title, result.fused), _outcomes(f"{title}, mode paper", result.paper))
-    return [*groups, f"K: {recalls}", *experts, *sizes]
+    bundles = (
+        f"{one.bundle} ({one.quant}), {one.megabytes:.1f} MB: recall@5 "
+        + ", ".join(f"{name} {recall:.3f}" for name, recall in one.recall5.items())
+        for one in result.bundles
+    )
+    return [*groups, f"K: {recalls}", *experts, *sizes, *bundles]
 
 
 def _outcomes(title: str, outcomes: Iterable[Outcome]) -> Sheet:

@@ -97,7 +97,7 @@ class List:
 
 @dataclass(frozen=True)
 class Metadata:
-    """Time, place, event and file of photos, without their memories."""
+    """Time, place and event of photos, without their memories."""
 
     ids: _Ids = field(metadata=about("ids of the photos"))
 

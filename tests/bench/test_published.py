@@ -11,6 +11,7 @@ import pytest
 
 from gamer.bench import published
 from gamer.bench.published import PAPER, PAPER_MS, beside
+from gamer.runtime.errors import RuntimeFailure
 from tests.paths import ROOT
 
 
@@ -21,7 +22,35 @@ def test_the_papers_layers_add_up_to_its_total() -> None:
 
 def test_every_figure_is_written_in_the_file_alone() -> None:
     raw = json.loads((Path(published.__file__).parent / "published.json").read_text(encoding="utf-8"))
-    assert raw["table_3"]["flickr"] == PAPER.layer_ms and raw["settings"] == PAPER.settings
+    assert raw["table_3"]["flickr"] == PAPER.table_3["flickr"] and raw["settings"] == PAPER.settings
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"table_5": {', '"table_5b": {', "must have 'table_5'"),
+        ('"table_5": {', '"table_4": {', "the key 'table_4' stands twice"),
+        ('"model": "BM25"', '"model": "BM26"', "Table 1: no BM25"),
+        ('"model": "FLAVA"', '"model": "CLIP"', "Table 1: CLIP stands 2 times"),
+        ('"w/o Layer-2": ', '"w/o Layer-9": ', "Table 4: no w/o Layer-2"),
+        ('"w/o L_RLHF": [94.3, 90.6]', '"w/o L_RLHF": [94.3]', "must be a list of at most 2"),
+        ('{"cube": 744, ', "{", "Table 3: no cube"),
+        ('"delta": [0.5, ', '"delta": [', "Table 6: a figure is missing"),
+        ('"alpha": [0.3', '"alpha": [null', "table_8.alpha"),
+    ],
+)
+def test_a_figure_that_is_missing_or_doubled_is_one_line(
+    old: str, new: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = published.FILE.read_text(encoding="utf-8")
+    assert old in text
+    broken = tmp_path / "published.json"
+    broken.write_text(text.replace(old, new, 1), encoding="utf-8")
+    monkeypatch.setattr(published, "FILE", broken)
+    with pytest.raises(RuntimeFailure) as raised:
+        published._read()
+    assert words in str(raised.value) and str(raised.value).startswith(str(broken))
+    assert str(raised.value).endswith(": mend it by the paper") and "\n" not in str(raised.value)
 
 
 TEXT = ROOT.parent / "shared" / "papers" / "gamer.txt"
@@ -63,9 +92,9 @@ def test_what_is_computed_from_the_tables() -> None:
         "Qwen2.5": 14.1,
         "Gemma3": 14.4,
     }
-    assert (PAPER.gamer_g, PAPER.experts, len(PAPER.seen), len(PAPER.unseen)) == (32.1, 2.2, 42, 13)
-    assert published.quality_of("bm25") == "86.6 / 69.4" and published.quality_of("rrf") == published.ABSENT
-    assert published.ablation_of("paper, no layer 2") == "84.5 / 81.5"
+    assert (PAPER.gamer_g, PAPER.experts, len(PAPER.table_1), len(PAPER.table_2)) == (32.1, 2.2, 42, 13)
+    assert published.pair(PAPER.row(*published.METHODS["bm25"]).flickr) == "86.6 / 69.4"
+    assert published.pair(PAPER.table_4[published.WITHOUT["paper, no layer 2"]]) == "84.5 / 81.5"
 
 
 @pytest.mark.parametrize(

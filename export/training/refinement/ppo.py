@@ -1,8 +1,10 @@
 """Proximal policy optimisation of a language model that answers once (paper Eq. 5-6), a bandit.
 
 For each prompt several answers are drawn, and a token's advantage is its answer's reward above the mean of
-the prompt's answers. The clipped objective of Schulman et al. 2017 (arXiv 1707.06347) is raised, and the
-divergence from the policy of supervised fine-tuning is penalised by β. Knows no photos and no search.
+the prompt's answers, as in group relative policy optimisation (GRPO, Shao et al. 2024, arXiv 2402.03300);
+the paper's Eq. 6 has the reward alone. The clipped objective of Schulman et al. 2017 (arXiv 1707.06347) is
+raised, and the divergence from the policy of supervised fine-tuning is penalised by β. Knows no photos and no
+search.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from gamer.index import OpenedLog
-from gamer.index.json_checked import Items, parse, read_as
+from gamer.index.json_checked import UNICODE, Items, Text, parse, read_as
 from gamer.runtime.bundle.manifest import MANIFEST_NAME, digest
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
@@ -248,7 +248,7 @@ def _likeliest(
 
 @dataclass(frozen=True)
 class _Asked:
-    query: str
+    query: Annotated[str, Text(pattern=UNICODE, form="in valid Unicode")]
     photos: Annotated[tuple[Any, ...], Items(least=1)]
 
 

@@ -1,9 +1,10 @@
-"""`bench paper` draws every table from result files, with no figure of the paper that the one file lacks."""
+"""`bench paper` draws each table and figure from results; what it says of the paper is in the one file."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamer.bench.cli.bench import bench
-from gamer.bench.published import ABSENT, PAPER
+from gamer.bench.published import ABSENT, FILE, PAPER
 from gamer.bench.report import paper
+from gamer.bench.report.parts import Part
 from gamer.bench.retrieval import delta, replay
+from gamer.bench.retrieval.datasets import DatasetError
 from gamer.bench.study.declaration import NoSettings, Run
 from tests.bench.retrieval.data_sets import write
 
@@ -37,44 +40,72 @@ def test_a_users_own_queries_have_no_say_in_the_users_delta(
     assert delta.chosen({"me": own, **rest}, "me") == delta.chosen({"me": other, **rest}, "me")
 
 
-def test_every_table_is_drawn_or_named_with_the_reason() -> None:
-    text = paper.draw(RESULTS)
-    for number in (1, 3, 4, 6, 7, 8, 9, 10, 11):
-        assert f"# Table {number}: " in text
-    assert "# Figure 3: " in text and "# Table 4, the losses" in text
-    for name in ("the memory's likelihood", "Figures 4 to 6"):
-        assert name in text.split("# What is not drawn")[1], name
-    assert text.count("What differs: ") >= 7 and "names no hardware" in text
+NAMES = [*(f"Table {n}" for n in range(1, 12)), *(f"Figure {n}" for n in range(3, 7))]
 
 
-HEADS = (
-    "the paper",
-    "the paper, %",
-    "the paper, Flickr",
-    "the paper, Flickr, %",
-    "the paper, average user",
-)
+@pytest.fixture(scope="module")
+def drawn() -> list[Part]:
+    return paper.parts(RESULTS)
 
 
-def test_a_cell_of_the_paper_holds_what_the_one_file_says_or_a_dash() -> None:
-    raw = set(re.findall(r"[\d.]+", json.dumps(PAPER.raw)))
-    cubes = {str(a - b) for a, b in ((15, 3), (12, 6))}  # Table 10 prints by how much a layer reduces
+def test_every_table_and_figure_is_drawn_with_what_differs(drawn: list[Part]) -> None:
+    assert [part.name for part in drawn] == NAMES
+    for part in drawn:
+        assert part.differs.endswith(".") and part.sheets
+        assert all(len(row) == len(one.columns) for one in part.sheets for row in one.rows), part.name
+    assert {part.name for part in drawn if part.plots} == set(NAMES[-4:]) - {"Figure 6"}  # of one user
+
+
+def test_a_cell_of_the_paper_holds_what_the_one_file_says_or_a_dash(drawn: list[Part]) -> None:
+    raw = {float(one) for one in re.findall(r"\d+(?:\.\d+)?", FILE.read_text(encoding="utf-8"))}
     cells = 0
-    for block in paper.draw(RESULTS).split("\n\n"):
-        lines = [
-            [cell.strip() for cell in line.split("|")[1:-1]]
-            for line in block.splitlines()
-            if line.startswith("|")
-        ]
-        if lines and lines[0][-1] in HEADS:
-            for row in lines[2:]:
-                cells += 1
-                shown = re.findall(r"[\d.]+", row[-1])
-                assert row[-1] in (ABSENT, "", *map(str, PAPER.layer_ms.values())) or shown
-                assert {f"{float(one):g}" for one in shown} <= {
-                    f"{float(one):g}" for one in raw | cubes if one.strip(".")
-                }
-    assert cells > 40
+    for part in drawn:
+        for one in part.sheets:
+            whole = one.title.startswith("The paper")
+            theirs = [n for n, name in enumerate(one.columns) if whole or name.startswith("the paper")]
+            if one.columns[: len(paper._PRINTED)] == paper._PRINTED:
+                theirs = list(range(2, len(paper._PRINTED)))
+            shown = " ".join(str(row[n]) for row in one.rows for n in theirs)
+            numbers = {float(n) for n in re.findall(r"\d+\.\d+", shown)}
+            computed = one.title == "The parts of the paper's Table 1"
+            assert computed or numbers <= raw, (one.title, numbers - raw)
+            cells += len(numbers)
+    assert cells > 150
+
+
+def test_the_papers_rows_stand_beside_ours(drawn: list[Part]) -> None:
+    (quality, _), (unseen, ours) = drawn[0].sheets, drawn[1].sheets
+    rows = {row[7]: row for row in quality.rows}
+    assert rows["bm25"][:2] == ("BM25", "–") and rows["bm25"][4] == "86.6 / 69.4"
+    assert rows["rrf"][:7] == (ABSENT,) * 7 and len(unseen.rows) == len(PAPER.table_2)
+    assert ours.rows[-1][:4] == ("mean", "3064", "39.5", "41.5")  # docs/findings.md
+    without = {row[0]: row[1] for one in drawn[3].sheets[:2] for row in one.rows}
+    assert without["no layer 2"] == "84.5 / 81.5"
+    assert without["Eq. 3-4, without the loss of Layer-2"] == "89.1 / 87.5"
+
+
+def test_a_page_has_every_part_and_asks_for_nothing(tmp_path: Path) -> None:
+    out, saved = tmp_path / "paper.html", tmp_path / "paper.json"
+    done = CliRunner().invoke(bench, ["paper", "--html", str(out), "-o", str(saved)])
+    assert done.exit_code == 0 and done.output.strip() == str(out)
+    text = out.read_text(encoding="utf-8")
+    assert [line.split(":")[0].split(">")[1] for line in text.splitlines() if line.startswith("<h2")] == NAMES
+    assert "<script" not in text and "src=" not in text and "http" not in text
+    assert text.count("<polyline") > 15 and [one["name"] for one in json.loads(saved.read_text())] == NAMES
+
+
+def test_what_has_no_result_is_drawn_with_the_papers_figures_alone(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"none of quality-\*.json, .*: write them with `gamer bench"):
+        paper.parts(tmp_path)
+    shutil.copy(RESULTS / "replay.json", tmp_path)
+    few = paper.parts(tmp_path)
+    assert [part.name for part in few] == NAMES and len(few[0].sheets[0].rows) == len(PAPER.table_1)
+    (tmp_path / "alpha.json").write_text("{}")
+    with pytest.raises(DatasetError, match="another version"):
+        paper.parts(tmp_path)
+    (tmp_path / "alpha.json").write_text("{")
+    with pytest.raises(DatasetError, match=r"alpha\.json: cannot be read"):
+        paper.parts(tmp_path)
 
 
 @pytest.mark.slow

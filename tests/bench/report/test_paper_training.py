@@ -32,18 +32,17 @@ def test_each_row_says_what_it_was_trained_with() -> None:
         row(0.36, likelihood=0.5),
     ]
     head = {"photos": 7, "withheld": 3, "until": "2020-01-01", "queries": 2}
-    drawn = losses({**head, "labels": found(0.21), "names": None, "rows": rows})
-    cells = [line.split(" | ")[:2] for line in drawn.splitlines() if line.startswith("| ")][2:]
-    assert [(name.removeprefix("| "), at_5) for name, at_5 in cells] == [
-        ("labels (ConSE), nothing trained", "0.210"),
-        ("Eq. 3-4, the router's entropy (Eq. 2)", "0.310"),
-        ("Eq. 3-4", "0.320"),
-        ("Eq. 3-4, the denominator as printed, the router's entropy (Eq. 2)", "0.330"),
-        ("no loss: the start in closed form", "0.340"),
-        ("both losses, from random numbers", "0.350"),
-        ("Eq. 3-4, the router's entropy (Eq. 2), the memory's likelihood (Eq. 2)", "0.360"),
+    (drawn,) = losses([{**head, "labels": found(0.21), "names": None, "rows": rows}])
+    assert [row[:3] for row in drawn.rows] == [
+        ("labels (ConSE), nothing trained", "–", "21.0"),
+        ("Eq. 3-4, the router's entropy (Eq. 2)", "–", "31.0"),
+        ("Eq. 3-4, without the loss of Layer-2", "89.1 / 87.5", "32.0"),
+        ("Eq. 3-4, the denominator as printed, the router's entropy (Eq. 2)", "–", "33.0"),
+        ("no loss: the start in closed form", "–", "34.0"),
+        ("both losses, from random numbers", "–", "35.0"),
+        ("Eq. 3-4, the router's entropy (Eq. 2), the memory's likelihood (Eq. 2)", "94.3 / 90.6", "36.0"),
     ]
-    assert "7 photos" in drawn and "3 memories from 2020-01-01 on" in drawn
+    assert "7 photos" in drawn.title and "3 memories from 2020-01-01 on" in drawn.title
 
 
 def earned(reward: float, found: float) -> dict[str, float]:
@@ -60,12 +59,11 @@ def test_table_8_has_a_row_for_each_alpha_beside_the_policy_before() -> None:
         }
         for alpha in (0.3, 0.5)
     ]
-    drawn = alphas({"rows": rows, "learned": 30, "measured": 10, "judge": "the experts"})
-    cells = [[c.strip() for c in line.split("|")[1:-1]] for line in drawn.splitlines() if line[:2] == "| "]
-    assert cells[2] == ["before", "", "", "0.410", "25%", "", "–"]
-    assert cells[3] == ["α 0.3", "0.400", "0.500", "0.500", "25%", "0.020", "94.2"]
-    assert cells[4] == ["α 0.5", "0.600", "0.700", "0.500", "25%", "0.020", "95.8"]
-    assert "Rounds of PPO: 2, over 30 searches, measured on 10 others" in drawn and "is 0.400" in drawn
+    (drawn,) = alphas([{"rows": rows, "learned": 30, "measured": 10, "judge": "the experts"}]).sheets
+    found_by = ("41.0", "50.0", "40.0", "25%", "25%", "0.020")
+    assert drawn.rows[0] == ("0.3", "94.2", "89.7", "0.400", "0.500", *found_by)
+    assert drawn.rows[1] == ("0.5", "95.8", "91.9", "0.600", "0.700", *found_by)
+    assert drawn.title.startswith("2 rounds of PPO over 30 searches, measured on 10 others")
 
 
 def test_table_11_says_what_was_found_before_and_after_and_whether_it_was_installed() -> None:
@@ -75,4 +73,7 @@ def test_table_11_says_what_was_found_before_and_after_and_whether_it_was_instal
     one = {"album": "a.gamer", "queries": "q.jsonl", "learned": 30, "measured": 10, "installed": False}
     one |= {"epochs": 5, "rate": 2e-05}
     drawn = updates([one | {"before": skills(0.3, 0.1), "after": skills(0.29, 0.2)}])
-    assert "| a.gamer, q.jsonl | 5 × 2e-05 | 30 / 10 | 0.100 | 0.200 | 0.300 | 0.290 | no |" in drawn
+    assert drawn.sheets[0].rows[1] == ("user-based", "93.5", "94.2", "89.9", "90.3")
+    assert drawn.sheets[1].rows == (
+        ("a.gamer, q.jsonl", "5 × 2e-05", "30 / 10", "10.0", "20.0", "30.0", "29.0", "no"),
+    )

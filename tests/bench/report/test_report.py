@@ -203,11 +203,7 @@ def test_the_readmes_table_is_computed_from_result_files(tmp_path: Path) -> None
     both = CliRunner().invoke(bench, ["report", str(tmp_path / "o.json"), str(tmp_path / "l.json")])
     assert both.exit_code == 0, both.output
     assert "| llm_decode, one token " in both.output and "25%" in both.output and "{" not in both.output
-    assert "2,717 ms" in both.output and "names no hardware" in both.output
-    assert " 744 |" in both.output and "2717" not in both.output  # nothing is generated here
-    (tmp_path / "l.json").write_text(json.dumps(timed | {"refined_by": "llm"}))
-    generated = CliRunner().invoke(bench, ["report", str(tmp_path / "o.json"), str(tmp_path / "l.json")])
-    assert "2717 |" in generated.output and "1149 |" in generated.output
+    assert "cube" not in both.output  # layers are the table of `bench latency`
     nothing = CliRunner().invoke(bench, ["report", str(tmp_path / "l.json")])
     assert nothing.exit_code == 1 and "bench ops" in nothing.output
 

@@ -29,7 +29,16 @@ def test_blank_lines_are_no_queries(tmp_path: Path) -> None:
     assert found == [rlhf.Search("my cat", ("a", "b")), rlhf.Search("rain", ("c",))]
 
 
-@pytest.mark.parametrize("line", ["[]", '{"query": 7, "photos": ["a"]}', '{"query": "a", "photos": []}', "x"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]",
+        '{"query": 7, "photos": ["a"]}',
+        '{"query": "a", "photos": []}',
+        r'{"query": "\ud800", "photos": ["a"]}',  # half a character, which no tokenizer takes
+        "x",
+    ],
+)
 def test_lines_of_something_else_are_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text(line + "\n")
