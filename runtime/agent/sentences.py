@@ -12,7 +12,7 @@ from ..questions.dates import said
 from ..questions.question import Question
 from ..questions.quotations import Quotation, Told
 from ..search.answer import photos
-from .conditions import UNKNOWN
+from ..search.grouped import SHOWN, counted, line
 from .loop import NOTHING, Answer
 from .results import Item, Result, one_line
 from .toolbox import Toolbox
@@ -20,7 +20,6 @@ from .toolbox import Toolbox
 EVIDENCE = 10  # photos that are read for an answer
 LED = 3  # of these, photos that the question's relation to an anchor leads to
 COMMON = 1.0  # rarity of a word that too many memories have to be looked up
-GROUPS = 24  # days, months, years or places in a sentence
 
 
 def sentence(words: str) -> str:
@@ -35,18 +34,15 @@ def count(found: Result) -> Answer:
 def grouped(toolbox: Toolbox, question: Question, found: Result) -> Answer:
     """How many of the photos are of each day, month, year or place, or which of these has the most."""
     names = [one_line(name, 80) for name in toolbox.groups(question.each, found.rows)]
-    counts = Counter(name for name in names if name != UNKNOWN)
+    counts = counted(names, question.most)
     if not counts:
         return NOTHING
     if not question.most:
-        told = [f"{name}: {count}" for name, count in sorted(counts.items())]
-        more = [f"{len(told) - GROUPS} more"] if len(told) > GROUPS else []
-        return Answer(found.rows, ", ".join([*told[:GROUPS], *more]))
-    greatest = max(counts.values())
-    first = [name for name, count in sorted(counts.items()) if count == greatest]
-    rows = tuple(row for row, name in zip(found.rows, names, strict=True) if name in first)
-    each = " each" if len(first) > 1 else ""
-    return Answer(rows, f"{' and '.join(first[:GROUPS])}: {photos(greatest)}{each}")
+        return Answer(found.rows, line(counts))
+    rows = tuple(row for row, name in zip(found.rows, names, strict=True) if name in counts)
+    each = " each" if len(counts) > 1 else ""
+    told = photos(next(iter(counts.values())))
+    return Answer(rows, f"{' and '.join(list(counts)[:SHOWN])}: {told}{each}")
 
 
 def earlier(question: Question, first: Result, second: Result) -> Answer:

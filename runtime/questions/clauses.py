@@ -24,7 +24,9 @@ Wanted = Literal[
 LEAST = 0.6  # of the question's words, those that a sentence must have
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 # Not after "Mr." and "Dr."; nor within "9.40". A closing quote belongs to its sentence.
-_SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”’')]))(?<!\b[MDS][rt]\.)(?<!\bM[rs]s\.)\s+|\n+")
+_SENTENCE = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][\"”’')])(?!\s+[a-z]))(?<!\b[MDS][rt]\.)(?<!\bM[rs]s\.)\s+|\n+"
+)
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 _DAY = rf"{DAY}s?"
 _COUNT = (
@@ -45,8 +47,8 @@ VALUES: Mapping[str, re.Pattern[str]] = {
         r"blonde?|hazel|copper|scarlet|indigo)\b",
         "duration": rf"(?:{_COUNT}|\ban?) ?(?:\w{{1,9}} )?(?:seconds?|minutes?|mins?|hours?|days?|weeks?|"
         r"months?|years?|nights?|decades?)\b|\bsince\b",
-        "means": r"\b(?:by|on) (?:plane|train|car|bus|coach|bike|bicycle|boat|ferry|foot|taxi|tram|metro|subway|"
-        r"ship|air|road|rail)\b|\b(?:air)?plane|\bflight|\bfl(?:ew|y|ying|own)\b|\bdr(?:ove|ive|iving|iven)\b|"
+        "means": r"\b(?:by|on) (?:plane|train|car|bus|coach|bike|bicycle|boat|ferry|foot|taxi|tram|"
+        r"metro|subway|ship|air|road|rail)\b|\b(?:air)?plane|\bflight|\bfl(?:ew|y|ying|own)\b|\bdr(?:ove|ive|iving|iven)\b|"
         r"\b(?:walk|cycl|sail|hitchhik)(?:ed|ing)\b|\brode\b",
         "money": rf"[€$£¥]|{_COUNT} ?(?:euros?|dollars?|pounds?|quid|francs?|yen|cents?|kr|p\b|bucks)|"
         r"\b(?:free|for nothing)\b|\d[.,]\d\d\b",
@@ -74,9 +76,16 @@ _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
     (re.compile(r"\bhow (?:many|tall|far|big|heavy|high|fast)\b|\b(?:what|which) number\b"), "number"),
     (re.compile(r"\b(?:what|which) colou?rs?\b"), "colour"),
     (re.compile(r"\bwhich (?:hand|eye|side|arm|leg|foot|ear|knee|shoulder|end)\b"), "side"),
-    (re.compile(r"\bhow (?:did|do|does|had|have) (?:i|we|you|he|she|they) (?:get|go|travel|come|arrive)\b"), "means"),
     (
-        re.compile(r"\bwhat (?:did|does|do) .{1,60}\b(?:say|read)\b|\bwhat (?:is|was|'s) (?:written|printed)\b"),
+        re.compile(
+            r"\bhow (?:did|do|does|had|have) (?:i|we|you|he|she|they) (?:get|go|travel|come|arrive)\b"
+        ),
+        "means",
+    ),
+    (
+        re.compile(
+            r"\bwhat (?:did|does|do) .{1,60}\b(?:say|read)\b|\bwhat (?:is|was|'s) (?:written|printed)\b"
+        ),
         "writing",
     ),
     (

@@ -49,8 +49,9 @@ class Asking:
 
 @dataclass(frozen=True)
 class Told:
-    """What is known of a photo that was found. `around`: the share of the circumstances, by rarity, that it or
-    another of its day has.
+    """What is known of a photo that was found.
+
+    `around`: the share of the circumstances, by rarity, that it or another of its day has.
     """
 
     text: str
@@ -124,4 +125,4 @@ def _words(text: str) -> list[str]:
 
 def _content(text: str) -> dict[str, str]:
     """Stem → word."""
-    return dict((clauses.stem(word), word) for word in _words(text) if len(word) > 1 and clauses.is_content(word))
+    return {clauses.stem(word): word for word in _words(text) if len(word) > 1 and clauses.is_content(word)}
