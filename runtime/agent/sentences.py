@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -19,6 +20,7 @@ from .toolbox import Toolbox
 
 EVIDENCE = 10  # photos that are read for an answer
 LED = 3  # of these, photos that the question's relation to an anchor leads to
+_CLOCK = re.compile(r"\bwhat time\b", re.IGNORECASE)
 COMMON = 1.0  # rarity of a word that too many memories have to be looked up
 
 
@@ -127,6 +129,8 @@ def said_date(taken: str) -> str:
 
 def _when(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
     taken = next((item.taken for item in items if item.taken), None)
+    if taken and _CLOCK.search(question.text):
+        return f"{said_date(taken)} at {taken[11:16]}"
     return said_date(taken) if taken else "The album does not know when."
 
 
