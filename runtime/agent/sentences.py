@@ -162,13 +162,14 @@ def _quoted(toolbox: Toolbox, items: tuple[Item, ...], question: str) -> Quotati
         told = (word.rarity for word in around if row in word.rows or days[row] in days[word.rows])
         return sum(told) / total
 
-    told = [Told(_memories(toolbox, item.row), share(item.row)) for item in items]
+    told = [_told(toolbox, item.row, share(item.row)) for item in items]
     rarity = {stem: held[form].rarity if form in held else COMMON for stem, form in forms.items()}
     nearest = one_line(items[0].memory or "The album says nothing about it.", 300)
     found = quotations.quotation(asked, told, rarity) or Quotation(nearest, False)
     return replace(found, text=one_line(found.text, 300))
 
 
-def _memories(toolbox: Toolbox, row: int) -> str:
-    memories = toolbox.album.photo(row).memories
-    return "\n".join(memory.text for memory in memories if memory.source not in ("label", "place"))
+def _told(toolbox: Toolbox, row: int, around: float) -> Told:
+    memories = [one for one in toolbox.album.photo(row).memories if one.source not in ("label", "place")]
+    replies = any(one.source == "chat" for one in memories)
+    return Told("\n".join(one.text for one in memories), replies, around)
