@@ -72,7 +72,7 @@ def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -
     facts = {"when": _when, "where": _where, "who": _who}.get(question.asks)
     fact = facts(toolbox, question, items) if facts else ""
     doubts = bool(nearest.note)  # the search doubts that the album holds it
-    said = Quotation(fact, not doubts) if fact else _quoted(toolbox, items, question.text)
+    said = Quotation(fact, not doubts) if fact else _quoted(toolbox, items, question.text, doubts)
     if not said.answers:
         return Answer(evidence, f"The album does not seem to say. Nearest: {said.text}", found=False)
     return Answer(evidence, said.text)
@@ -149,7 +149,7 @@ def _who(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
     return ", ".join(name for name, _ in names.most_common(3))
 
 
-def _quoted(toolbox: Toolbox, items: tuple[Item, ...], question: str) -> Quotation:
+def _quoted(toolbox: Toolbox, items: tuple[Item, ...], question: str, doubts: bool) -> Quotation:
     """The sentence of the memories found that answers best, or the nearest one."""
     asked, album = quotations.asking(question), toolbox.album
     forms = {**asked.around, **asked.core}
@@ -162,14 +162,14 @@ def _quoted(toolbox: Toolbox, items: tuple[Item, ...], question: str) -> Quotati
         told = (word.rarity for word in around if row in word.rows or days[row] in days[word.rows])
         return sum(told) / total
 
-    told = [_told(toolbox, item.row, share(item.row)) for item in items]
+    told = [_told(toolbox, item.row, share(item.row), doubts) for item in items]
     rarity = {stem: held[form].rarity if form in held else COMMON for stem, form in forms.items()}
     nearest = one_line(items[0].memory or "The album says nothing about it.", 300)
     found = quotations.quotation(asked, told, rarity) or Quotation(nearest, False)
     return replace(found, text=one_line(found.text, 300))
 
 
-def _told(toolbox: Toolbox, row: int, around: float) -> Told:
+def _told(toolbox: Toolbox, row: int, around: float, doubts: bool) -> Told:
     memories = [one for one in toolbox.album.photo(row).memories if one.source not in ("label", "place")]
-    replies = any(one.source == "chat" for one in memories)
+    replies = not doubts and any(one.source == "chat" for one in memories)
     return Told("\n".join(one.text for one in memories), replies, around)

@@ -74,7 +74,7 @@ _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
     (re.compile(r"\bhow much\b|\bprice\b|\bcosts?\b|\bcharged?\b"), "money"),
     (re.compile(r"\bhow old\b|\bwhat age\b"), "age"),
     (re.compile(r"\bhow (?:many|tall|far|big|heavy|high|fast)\b|\b(?:what|which) number\b"), "number"),
-    (re.compile(r"\b(?:what|which) colou?rs?\b"), "colour"),
+    (re.compile(r"\b(?:what|which)\b(?:'s)? (?:.{0,40} )?colou?rs?\b"), "colour"),
     (re.compile(r"\bwhich (?:hand|eye|side|arm|leg|foot|ear|knee|shoulder|end)\b"), "side"),
     (
         re.compile(

@@ -52,6 +52,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         ("gardens with no location", "gardens", {"high"}),
         ("gardens taken with the iPhone", "gardens", {"high", "both"}),
         ("shot on iPhone 12?", "photos", {"high", "both"}),
+        ("photos taken with my iPhone in Munich", "photos in Munich", {"high", "both"}),
         ("horizontal photos taken with my iPhone", "photos", {"both"}),
     ],
 )
