@@ -12,8 +12,8 @@ from gamer.index.album.ids import EVENT_ID
 from gamer.index.fields import FIELDS, Field
 
 from ..bundle.gazetteer import Gazetteer
-from ..search import grouped
-from ..search.grouped import UNKNOWN
+from ..questions.grouped import UNKNOWN
+from ..search.album_facts import group_names
 from .calls import ToolError
 from .expression import Comparison, Mask
 from .timeline import WEEKDAYS, Timeline, moment
@@ -53,7 +53,7 @@ class Conditions:
     def groups(self, by: str, rows: RowArray) -> list[str]:
         """For each row the group that it belongs to; UNKNOWN where the album does not say."""
         if by != "event":
-            return grouped.names(self._album, by, rows.tolist())
+            return group_names(self._album, by, rows.tolist())
         events = [self.event_of(row) for row in rows.tolist()]
         return [f"{event.id} {event.name}" if event else UNKNOWN for event in events]
 

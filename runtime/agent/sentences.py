@@ -10,10 +10,10 @@ from datetime import date, datetime, timedelta
 from ..cues.calendar_days import DAY_MS
 from ..questions import quotations
 from ..questions.dates import said
+from ..questions.grouped import SHOWN, counted, line
 from ..questions.question import Question
 from ..questions.quotations import Quotation, Told
 from ..search.answer import photos
-from ..search.grouped import SHOWN, counted, line
 from .loop import NOTHING, Answer
 from .results import Item, Result, one_line
 from .toolbox import Toolbox

@@ -21,11 +21,12 @@ from ..cues.parse import Cues
 from ..cues.places import PlaceCue
 from ..defaults import SET_SEARCHES
 from ..models.models import Models
+from ..questions import grouped
 from ..questions.facets import fact_of
 from ..questions.question import Question
 from ..questions.reader import read
-from . import copies, facets, grouped, membership, spelling
-from .album_facts import AlbumFacts
+from . import copies, facets, membership, spelling
+from .album_facts import AlbumFacts, group_names
 from .answer import Answer
 from .asked_facts import asked_facts, says_nothing_else
 from .confidence import calibrated
@@ -351,7 +352,7 @@ class _Search:
     ) -> tuple[Answer, int | None]:
         """`answer` with the numbers by day, month, year or place; of the most, these photos and how many."""
         album, question = self._engine.album, self._question
-        names = grouped.names(album, question.each, rows)
+        names = group_names(album, question.each, rows)
         counts = grouped.counted(names, question.most)
         if not counts:
             return answer, len(rows)

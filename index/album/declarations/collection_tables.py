@@ -54,8 +54,11 @@ def read(db: apsw.Connection, path: Path) -> tuple[Collection, ...]:
         return ()
     sql = """SELECT c.photo FROM collection_photos c JOIN photos p ON p.id = c.photo
         WHERE collection=? ORDER BY p.row"""
-    rows = _SEALED.rows(db, path, "ORDER BY id DESC")
-    return tuple(Collection(*row, tuple(photo for (photo,) in db.execute(sql, (row[0],)))) for row in [*rows])
+    rows = [*_SEALED.rows(db, path, "ORDER BY id DESC")]
+    return tuple(
+        Collection(key, name, search, tuple(photo for (photo,) in db.execute(sql, (key,))))
+        for key, name, search in rows
+    )
 
 
 def keep(db: apsw.Connection, name: str, search: str, photos: Sequence[str]) -> None:
