@@ -111,7 +111,7 @@ MADE: dict[str, Callable[[], list[Pattern]]] = {
     ),
     "runtime/questions/clauses.py": lambda: of(
         "runtime/questions/clauses.py",
-        *(*clauses._VALUES.values(), *(pattern for pattern, _ in clauses._ASKS)),
+        *(*clauses.VALUES.values(), *(pattern for pattern, _ in clauses._ASKS)),
     ),
     "runtime/memory/reading/persona.py": lambda: of(
         "runtime/memory/reading/persona.py", *(wish for _, wish in persona._WISHES)

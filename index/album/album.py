@@ -188,6 +188,11 @@ class Album(SpaceLayer, EntityLayer, VectorLayer, EventLayer):
         rows = self._file.sql(f"SELECT row FROM photos WHERE path = ?1 OR {ends} ORDER BY row", (name,))
         return [int(row) for (row,) in rows]
 
+    def paths(self) -> list[str | None]:
+        """Of each photo, by row, the path of its file when it was last seen."""
+        records = self._file.sql("SELECT path FROM photos ORDER BY row")
+        return [path if isinstance(path, str) else None for (path,) in records]
+
     def memories_of(self, source: str) -> list[tuple[int, str]]:
         """(row, text) of every memory of a source, by row and id."""
         records = self._file.sql(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
@@ -12,12 +12,11 @@ from gamer.index.album.ids import EVENT_ID
 from gamer.index.fields import FIELDS, Field
 
 from ..bundle.gazetteer import Gazetteer
+from ..questions.grouped import UNKNOWN
+from ..search.album_facts import group_names
 from .calls import ToolError
 from .expression import Comparison, Mask
-from .timeline import WEEKDAYS, Timeline, iso, moment
-
-_LENGTHS = {"day": 10, "month": 7, "year": 4}
-UNKNOWN = "unknown"
+from .timeline import WEEKDAYS, Timeline, moment
 
 
 class Conditions:
@@ -51,17 +50,12 @@ class Conditions:
             raise ToolError(f"filter: {field} is compared with = or != for a name, else with a whole number")
         return found if operator == "=" else np.asarray(~found)
 
-    def groups(self, by: str, rows: RowArray) -> Iterator[str]:
+    def groups(self, by: str, rows: RowArray) -> list[str]:
         """For each row the group that it belongs to; UNKNOWN where the album does not say."""
-        for row in rows.tolist():
-            if by == "event":
-                event = self.event_of(row)
-                yield f"{event.id} {event.name}" if event else UNKNOWN
-            elif by == "place":
-                yield self._place_of.get(row, UNKNOWN)
-            else:
-                taken = iso(int(self._timeline.times[row]))
-                yield taken[: _LENGTHS[by]] if taken else UNKNOWN
+        if by != "event":
+            return group_names(self._album, by, rows.tolist())
+        events = [self.event_of(row) for row in rows.tolist()]
+        return [f"{event.id} {event.name}" if event else UNKNOWN for event in events]
 
     def event_of(self, row: int) -> Event | None:
         return self._events.get(row)
@@ -146,10 +140,6 @@ class Conditions:
         for row, text in self._album.memories_of("people"):
             counts[row] += sum(bool(name.strip()) for name in text.split(","))
         return counts
-
-    @cached_property
-    def _place_of(self) -> dict[int, str]:
-        return dict(reversed(self._album.memories_of("place")))
 
     @cached_property
     def _events(self) -> dict[int, Event]:

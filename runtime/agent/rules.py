@@ -42,7 +42,7 @@ class RulesMind:
         has = FacetRows(self.toolbox.album, self.toolbox.engine.facts)
         language = self.toolbox.engine.language_of(question)
         asked = read(question, lambda text: self.spans(text).only, has=has, language=language)
-        counts = asked.asks == "count" or asked.each
+        counts = asked.counts or asked.each or (asked.asks == "count" and asked.about_photos)
         if end == "sentence" and not counts:
             return (yield from self._said(asked))
         found = yield from self._found(asked)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
-import numpy as np
-
-from gamer.index.entities.words import query_terms
-
-from ..questions import clauses
+from ..cues.calendar_days import DAY_MS
+from ..questions import quotations
 from ..questions.dates import said
+from ..questions.grouped import SHOWN, counted, line
 from ..questions.question import Question
+from ..questions.quotations import Quotation, Told
 from ..search.answer import photos
-from .conditions import UNKNOWN
 from .loop import NOTHING, Answer
 from .results import Item, Result, one_line
 from .toolbox import Toolbox
 
 EVIDENCE = 10  # photos that are read for an answer
 LED = 3  # of these, photos that the question's relation to an anchor leads to
-GROUPS = 24  # days, months, years or places in a sentence
+_CLOCK = re.compile(r"\bwhat time\b", re.IGNORECASE)
+COMMON = 1.0  # rarity of a word that too many memories have to be looked up
 
 
 def sentence(words: str) -> str:
@@ -35,18 +36,15 @@ def count(found: Result) -> Answer:
 def grouped(toolbox: Toolbox, question: Question, found: Result) -> Answer:
     """How many of the photos are of each day, month, year or place, or which of these has the most."""
     names = [one_line(name, 80) for name in toolbox.groups(question.each, found.rows)]
-    counts = Counter(name for name in names if name != UNKNOWN)
+    counts = counted(names, question.most)
     if not counts:
         return NOTHING
     if not question.most:
-        told = [f"{name}: {count}" for name, count in sorted(counts.items())]
-        more = [f"{len(told) - GROUPS} more"] if len(told) > GROUPS else []
-        return Answer(found.rows, ", ".join([*told[:GROUPS], *more]))
-    greatest = max(counts.values())
-    first = [name for name, count in sorted(counts.items()) if count == greatest]
-    rows = tuple(row for row, name in zip(found.rows, names, strict=True) if name in first)
-    each = " each" if len(first) > 1 else ""
-    return Answer(rows, f"{' and '.join(first[:GROUPS])}: {photos(greatest)}{each}")
+        return Answer(found.rows, line(counts))
+    rows = tuple(row for row, name in zip(found.rows, names, strict=True) if name in counts)
+    each = " each" if len(counts) > 1 else ""
+    told = photos(next(iter(counts.values())))
+    return Answer(rows, f"{' and '.join(list(counts)[:SHOWN])}: {told}{each}")
 
 
 def earlier(question: Question, first: Result, second: Result) -> Answer:
@@ -70,12 +68,14 @@ def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -
     items = tuple(by_row.values())[:EVIDENCE]
     if not items:
         return NOTHING
-    found = nearest
     evidence = tuple(item.row for item in items)
-    text = {"when": _when, "where": _where, "who": _who}.get(question.asks, _quoted)(toolbox, question, items)
-    if found.note:  # the search doubts that the album holds it
-        return Answer(evidence, f"The album does not seem to say. Nearest: {text}", found=False)
-    return Answer(evidence, text)
+    facts = {"when": _when, "where": _where, "who": _who}.get(question.asks)
+    fact = facts(toolbox, question, items) if facts else ""
+    doubts = bool(nearest.note)  # the search doubts that the album holds it
+    said = Quotation(fact, not doubts) if fact else _quoted(toolbox, items, question.text, doubts)
+    if not said.answers:
+        return Answer(evidence, f"The album does not seem to say. Nearest: {said.text}", found=False)
+    return Answer(evidence, said.text)
 
 
 def around(taken: str, days: int) -> tuple[str, str]:
@@ -129,6 +129,8 @@ def said_date(taken: str) -> str:
 
 def _when(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
     taken = next((item.taken for item in items if item.taken), None)
+    if taken and _CLOCK.search(question.text):
+        return f"{said_date(taken)} at {taken[11:16]}"
     return said_date(taken) if taken else "The album does not know when."
 
 
@@ -136,7 +138,7 @@ def _where(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str
     for item in items:
         for place in toolbox.album.photo(item.row).told("place"):
             return one_line(place, 100)
-    return _quoted(toolbox, question, items)
+    return ""
 
 
 def _who(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
@@ -144,31 +146,30 @@ def _who(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
     for item in items:
         for text in toolbox.album.photo(item.row).told("people"):
             names.update(name.strip() for name in text.split(",") if name.strip())
-    return ", ".join(name for name, _ in names.most_common(3)) or _quoted(toolbox, question, items)
+    return ", ".join(name for name, _ in names.most_common(3))
 
 
-def _quoted(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
-    """The sentence of the memories found that answers best: by the question's words, each by its rarity among
-    them, by the kind of value that is asked for (a colour, an amount …), and by the photo's place.
-    """
-    sentences = [
-        (sentence, rank)
-        for rank, item in enumerate(items)
-        for memory in toolbox.album.photo(item.row).memories
-        if memory.source not in ("label", "place")
-        for sentence in clauses.sentences_of(memory.text)
-    ]
-    if not sentences:
-        return one_line(items[0].memory or "The album says nothing about it.", 300)
-    asked, wanted = clauses.sought(question.text), _stems(question.text)
-    holds = [wanted & _stems(sentence) for sentence, _ in sentences]
-    seen = Counter(word for words in holds for word in words)
-    scores = [
-        sum(0.5 / seen[word] for word in words) + 1 / (2 + rank) + clauses.has_value(asked, sentence)
-        for words, (sentence, rank) in zip(holds, sentences, strict=True)
-    ]
-    return one_line(sentences[int(np.argmax(scores))][0], 300)
+def _quoted(toolbox: Toolbox, items: tuple[Item, ...], question: str, doubts: bool) -> Quotation:
+    """The sentence of the memories found that answers best, or the nearest one."""
+    asked, album = quotations.asking(question), toolbox.album
+    forms = {**asked.around, **asked.core}
+    held = {word.text: word for word in album.words("", [(form,) for form in forms.values()]).words}
+    days = album.times() // DAY_MS
+    around = [held[form] for form in asked.around.values() if form in held and held[form].rows.size]
+    total = sum(word.rarity for word in around) or 1.0
+
+    def share(row: int) -> float:
+        told = (word.rarity for word in around if row in word.rows or days[row] in days[word.rows])
+        return sum(told) / total
+
+    told = [_told(toolbox, item.row, share(item.row), doubts) for item in items]
+    rarity = {stem: held[form].rarity if form in held else COMMON for stem, form in forms.items()}
+    nearest = one_line(items[0].memory or "The album says nothing about it.", 300)
+    found = quotations.quotation(asked, told, rarity) or Quotation(nearest, False)
+    return replace(found, text=one_line(found.text, 300))
 
 
-def _stems(text: str) -> set[str]:
-    return {clauses.stem(word) for word in query_terms(text)}
+def _told(toolbox: Toolbox, row: int, around: float, doubts: bool) -> Told:
+    memories = [one for one in toolbox.album.photo(row).memories if one.source not in ("label", "place")]
+    replies = not doubts and any(one.source == "chat" for one in memories)
+    return Told("\n".join(one.text for one in memories), replies, around)

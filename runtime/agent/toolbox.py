@@ -184,7 +184,7 @@ class Toolbox:
 
     def groups(self, by: str, rows: Sequence[int]) -> list[str]:
         """For each row its day, month, year, place or event; UNKNOWN where the album does not say."""
-        return list(self._conditions.groups(by, np.asarray(rows, np.int64)))
+        return self._conditions.groups(by, np.asarray(rows, np.int64))
 
     def result(self, rows: RowArray) -> Result:
         return Result(tuple(int(row) for row in rows), self.items(rows[:SHOWN]))

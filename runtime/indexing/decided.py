@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+import apsw
+
 from gamer.index import Album, AlbumError, AlbumWriter
+from gamer.index.album.declarations import collection_tables
+from gamer.index.album.declarations.collection_tables import Collection
 from gamer.index.album.writing import choices
 from gamer.index.things import bank
 
@@ -20,11 +25,15 @@ _NOTHING = choices.Choices((), (), (), {})
 
 @dataclass(frozen=True)
 class Decided:
-    """`removed`: what was removed for good. `chosen`: of names and photos. `things`: None for no bank."""
+    """`removed`: what was removed for good. `chosen`: of names and photos. `things`: None for no bank.
+
+    `collections`: the newest first.
+    """
 
     removed: frozenset[str] = frozenset()
     chosen: choices.Choices = _NOTHING
     things: bank.Stored | None = None
+    collections: tuple[Collection, ...] = ()
 
 
 def decided(album: Path) -> Decided:
@@ -38,7 +47,7 @@ def decided(album: Path) -> Decided:
         chosen = old.reading(lambda db, _: choices.of_album(db))
         # The new album's names get vectors of their own, maybe of another encoder.
         made = replace(made, chosen=replace(chosen, vectors={}))
-        made = replace(made, things=old.reading(bank.stored))
+        made = replace(made, things=old.reading(bank.stored), collections=old.reading(collection_tables.read))
     return made
 
 
@@ -47,3 +56,9 @@ def repeat(writer: AlbumWriter, made: Decided) -> None:
     writer.repeat_choices(made.chosen)
     if (things := made.things) is not None:
         writer.change_optional(lambda db, _: bank.restore(db, things))
+    for one in reversed(made.collections):
+        writer.change_optional(partial(_keep, one))
+
+
+def _keep(one: Collection, db: apsw.Connection, path: Path) -> None:
+    collection_tables.keep(db, one.name, one.search, one.photos)

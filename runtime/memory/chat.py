@@ -224,6 +224,11 @@ class Conversation:
     def _to_forget(self, named: str) -> _ToForget:
         """All values of what is named, and what else was said in these turns, which stays."""
         values = self._responder.all_values(named)
+        if not values:  # "forget that I live in Lyon"
+            said = {(fact.key, fact.value.casefold()) for fact in told(named, NOBODY)[1]}
+            core = self._responder.core()
+            keys = {one.value.key for one in core if (one.value.key, one.value.text.casefold()) in said}
+            values = [one for one in core if one.value.key.removesuffix(BEFORE) in keys]
         if not values:
             return _ToForget(NOTHING)
         keys = {item.value.key for item in values}

@@ -296,6 +296,8 @@ class Responder:
                 continue
             if held is not None and held.text != fact.text:
                 out.append(Item(0, held, True))
+            elif held is not None:  # each turn that said it is forgotten with it
+                fact = replace(fact, sources=(*fact.sources, *held.sources))
             current[fact.key] = fact
             out.append(Item(0, fact, False))
         return [item for item in out if item.past or current[item.value.key] is item.value]

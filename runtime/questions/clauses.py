@@ -18,12 +18,15 @@ from .dates import DAY
 from .words import sections
 
 Wanted = Literal[
-    "", "age", "colour", "duration", "money", "name", "number", "person", "place", "reason", "time"
-]
+    "", "age", "colour", "duration", "means", "money", "name", "number", "person", "place", "reason", "side",
+    "time", "writing"
+]  # fmt: skip
 LEAST = 0.6  # of the question's words, those that a sentence must have
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 # Not after "Mr." and "Dr."; nor within "9.40". A closing quote belongs to its sentence.
-_SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”’')]))(?<!\b[MDS][rt]\.)(?<!\bM[rs]s\.)\s+|\n+")
+_SENTENCE = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][\"”’')])(?!\s+[a-z]))(?<!\b[MDS][rt]\.)(?<!\bM[rs]s\.)\s+|\n+"
+)
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 _DAY = rf"{DAY}s?"
 _COUNT = (
@@ -34,15 +37,19 @@ _COUNT = (
     r"both|no|none|several|a few|a couple)\b)"
 )
 # Kind of value → what a sentence that has one looks like.
-_VALUES: Mapping[str, re.Pattern[str]] = {
+VALUES: Mapping[str, re.Pattern[str]] = {
     kind: re.compile(pattern, re.IGNORECASE)
     for kind, pattern in {
         "age": rf"{_COUNT}[ -](?:years?|months?|weeks?|yrs?)\b|\b(?:is|am|are|was|'s|'m|turn(?:s|ed)?|aged?|"
         rf"be) (?:\w{{1,9}} )?{_COUNT}(?! ?(?:euro|pound|dollar|am\b|pm\b))",
         "colour": r"\b(?:red|blue|green|yellow|orange|purple|violet|pink|brown|black|white|gr[ae]y|beige|"
-        r"turquoise|gold(?:en)?|silver|navy|teal|mustard|cream|maroon|crimson|lilac|bronze|olive|ivory)\b",
+        r"turquoise|gold(?:en)?|silver|navy|teal|mustard|cream|maroon|crimson|lilac|bronze|olive|ivory|amber|tan|"
+        r"blonde?|hazel|copper|scarlet|indigo)\b",
         "duration": rf"(?:{_COUNT}|\ban?) ?(?:\w{{1,9}} )?(?:seconds?|minutes?|mins?|hours?|days?|weeks?|"
         r"months?|years?|nights?|decades?)\b|\bsince\b",
+        "means": r"\b(?:by|on) (?:plane|train|car|bus|coach|bike|bicycle|boat|ferry|foot|taxi|tram|"
+        r"metro|subway|ship|air|road|rail)\b|\b(?:air)?plane|\bflight|\bfl(?:ew|y|ying|own)\b|\bdr(?:ove|ive|iving|iven)\b|"
+        r"\b(?:walk|cycl|sail|hitchhik)(?:ed|ing)\b|\brode\b",
         "money": rf"[€$£¥]|{_COUNT} ?(?:euros?|dollars?|pounds?|quid|francs?|yen|cents?|kr|p\b|bucks)|"
         r"\b(?:free|for nothing)\b|\d[.,]\d\d\b",
         "number": _COUNT,
@@ -51,10 +58,12 @@ _VALUES: Mapping[str, re.Pattern[str]] = {
         rf"(?!(?:{_MONTH}|{_DAY}|the \d|\d{{1,2}}[:.]\d\d|\d{{1,2}} |"
         r"(?:19|20)\d\d|me|you|him|her|us|them|that|time|all|least|first|last|night|noon)\b)\w",
         "reason": r"\b(?:because|since|so that|as|to|due|thanks to|that's why|so|after|from|for)\b|:",
+        "side": r"\b(?:left|right|both|middle)\b",
         "time": rf"\d{{1,2}}[:.h]\d\d|\b{_DAY}\b|\b{_MONTH}\b|\b(?:19|20)\d\d\b|\b(?:today|tomorrow|tonight|"
         r"yesterday|noon|midnight|morning|evening|afternoon|night|weekend|week|month|year|spring|"
         r"summer|autumn|"
         r"winter|christmas|easter|o'clock|am|pm|half past)\b|\d ?(?:am|pm)",
+        "writing": r"(?<!\w)['‘“\"]\w[^'’”\"]{0,80}['’”\"](?!\w)|(?-i:\b[A-Z]{3,}\b)",
     }.items()
 }
 # "When I was in Rome" and "the pub where we met" ask nothing.
@@ -65,7 +74,20 @@ _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
     (re.compile(r"\bhow much\b|\bprice\b|\bcosts?\b|\bcharged?\b"), "money"),
     (re.compile(r"\bhow old\b|\bwhat age\b"), "age"),
     (re.compile(r"\bhow (?:many|tall|far|big|heavy|high|fast)\b|\b(?:what|which) number\b"), "number"),
-    (re.compile(r"\b(?:what|which) colou?r\b"), "colour"),
+    (re.compile(r"\b(?:what|which)\b(?:'s)? (?:.{0,40} )?colou?rs?\b"), "colour"),
+    (re.compile(r"\bwhich (?:hand|eye|side|arm|leg|foot|ear|knee|shoulder|end)\b"), "side"),
+    (
+        re.compile(
+            r"\bhow (?:did|do|does|had|have) (?:i|we|you|he|she|they) (?:get|go|travel|come|arrive)\b"
+        ),
+        "means",
+    ),
+    (
+        re.compile(
+            r"\bwhat (?:did|does|do) .{1,60}\b(?:say|read)\b|\bwhat (?:is|was|'s) (?:written|printed)\b"
+        ),
+        "writing",
+    ),
     (
         re.compile(
             rf"\bwhen(?:'?s)?\b{_ASKED}|\bhow late\b|"
@@ -124,9 +146,15 @@ def stem(word: str) -> str:
     return plain
 
 
+def is_content(word: str) -> bool:
+    """Whether a word says what a text is about."""
+    forms = (word.lower(), _bare(word))
+    return STOP_WORDS.isdisjoint(forms) and _kind("soft").keys().isdisjoint(forms)
+
+
 def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
     """Reads a question. `people`: those who are known, each by their names, which may stand in lower case."""
-    words = _words(question)
+    words = words_in(question)
     known = {name: forms for forms in people for name in forms}
     names = {
         bare: known.get(bare, frozenset({bare}))
@@ -134,13 +162,7 @@ def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
         if (bare := _bare(word)) in known or (at and word[:1].isupper() and bare not in _kind("no name"))
     }
     low = [word.lower() for word in words]
-    told = {
-        stem(word)
-        for word in low
-        if STOP_WORDS.isdisjoint((word, _bare(word)))
-        and _kind("soft").keys().isdisjoint((word, _bare(word)))
-        and _bare(word) not in names
-    }
+    told = {stem(word) for word in low if is_content(word) and _bare(word) not in names}
     kind = next((stem(low[at + 1]) for at, word in enumerate(low[:-1]) if word in ("which", "what")), "")
     if len(told) > 1:  # "which composer …": the answer is one, and does not say so
         told.discard(kind)
@@ -155,9 +177,9 @@ def fit(asked: Sought, sentence: str, about: str = "", least: float = LEAST) -> 
 
     `least`: the share of the question's words that it must have.
     """
-    words = _words(sentence)
+    words = words_in(sentence)
     here = {stem(word) for word in words}
-    with_it = here.union(map(stem, _words(about)))
+    with_it = here.union(map(stem, words_in(about)))
     if not all(_has(with_it, forms) for forms in asked.names):
         return 0.0
     valued = not asked.wanted or has_value(asked, sentence)
@@ -205,9 +227,9 @@ def _parts(sentence: str) -> list[str]:
 def has_value(asked: Sought, sentence: str) -> bool:
     """Whether a sentence has a value of the kind that a question wants; False if it wants no certain kind."""
     if asked.wanted in ("person", "name"):
-        words = _words(sentence)
+        words = words_in(sentence)
         return any(_is_new_name(words, at, asked) for at in range(len(words)))
-    pattern = _VALUES.get(asked.wanted)
+    pattern = VALUES.get(asked.wanted)
     return pattern is not None and pattern.search(sentence.replace("’", "'")) is not None
 
 
@@ -227,7 +249,7 @@ def _has(stems: set[str], forms: frozenset[str]) -> bool:
     return any(stem(form) in stems for form in forms)
 
 
-def _words(text: str) -> list[str]:
+def words_in(text: str) -> list[str]:
     return _WORD.findall(text.replace("’", "'"))
 
 

@@ -18,6 +18,7 @@ Kind = Literal["medium", "orientation", "camera", "fact", "alone", "together"]
 _TIED = frozenset({"at", "from", "in", "of", "with"})  # "video of the cat"; "the video shop" is a shop
 _BY = frozenset({"by", "on", "using", "with"})
 _WITH = frozenset({"with", "using", "have", "has", "contain", "containing"})
+_WHERE = frozenset({"at", "during", "in", "near", "on"})
 _OWNED = frozenset({"my", "our", "the"})
 _CAMERA = 5  # words of a camera's name
 
@@ -122,10 +123,16 @@ def _together(words: list[Word], has: Has) -> Taken:
 
 
 def _camera(words: list[Word], has: Has) -> Taken:
-    """A camera's name ends the question: "taken with my iPhone", "on the Canon"."""
+    """A camera's name ends the question, or what is told before a place or time: "taken with my iPhone"."""
     end = len(words)
     while end and words[end - 1].is_mark:
         end -= 1
+    ends = [end, *(at for at in range(end - 1, 1, -1) if words[at].key in _WHERE)]
+    taken = (_camera_before(words, at, has) for at in ends)
+    return next((one for one in taken if one[1] is not None), (words, None))
+
+
+def _camera_before(words: list[Word], end: int, has: Has) -> Taken:
     for at in range(end - 2, max(-1, end - 3 - _CAMERA), -1):
         if words[at].key not in _BY:
             continue
@@ -135,7 +142,8 @@ def _camera(words: list[Word], has: Has) -> Taken:
         # Without "taken", a name has a capital or a number in it: "dinner with the family", "on the Canon".
         named = facet.value != facet.value.lower() or any(letter.isdigit() for letter in facet.value)
         if (begin < at or (first > at + 1 and named)) and not facet.value.isdecimal() and has(facet):
-            return [*words[:begin], *(words[end:] if begin else [])], facet
+            rest = [*words[:begin], *words[end:]]
+            return [] if all(word.is_mark for word in rest) else rest, facet
     return words, None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from .words import Word, Words, index_of
@@ -9,6 +11,8 @@ from .words import Word, Words, index_of
 Group = Literal["", "day", "month", "year", "place"]
 _UNITS: dict[str, Group] = {"day": "day", "month": "month", "year": "year"}
 _EACH = frozenset({"each", "every", "per"})
+UNKNOWN = "unknown"  # the name of a group that the album does not say
+SHOWN = 24  # days, months, years or places in a line
 _BEFORE_WHICH = 2  # words: "in which year"
 
 
@@ -43,3 +47,17 @@ def _asked(words: Words) -> Group:
 
 def _group(word: Word) -> Group:
     return _UNITS.get(word.values.get("unit", ""), "")
+
+
+def counted(of: Sequence[str], most: bool) -> dict[str, int]:
+    """How often each known name is in `of`, by name; only those with the most, if `most`."""
+    counts = Counter(name for name in of if name != UNKNOWN)
+    greatest = max(counts.values(), default=0)
+    return {name: count for name, count in sorted(counts.items()) if not most or count == greatest}
+
+
+def line(counts: Mapping[str, int]) -> str:
+    """ "2025-01: 1, 2025-06: 9", in any language."""
+    told = [f"{name}: {count}" for name, count in list(counts.items())[:SHOWN]]
+    more = [f"… (+{len(counts) - SHOWN})"] if len(counts) > SHOWN else []
+    return ", ".join([*told, *more])

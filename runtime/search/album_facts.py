@@ -16,8 +16,11 @@ from ..cues.home import learn_home
 from ..cues.printed import printed_days
 from ..cues.recurring import into_day, into_week
 from ..glosses.letters import Names
+from ..questions.grouped import UNKNOWN
 from .stages.ranking import Conversations
 
+_LENGTHS = {"day": 10, "month": 7, "year": 4}
+_PLACE = 80  # characters of a place's name
 NAMES = 500  # most linked entities; a refinement is shown those of them that fit the query
 
 
@@ -107,3 +110,16 @@ class AlbumFacts:
     def into_day(self) -> NDArray[np.int32]:
         """int32 [photos]: milliseconds of wall time since midnight."""
         return np.asarray(into_day(self._album.times()), np.int32)
+
+
+def group_names(album: Album, by: str, rows: Sequence[int]) -> list[str]:
+    """For each row its day, month, year or place; UNKNOWN where the album does not say."""
+    if by == "place":
+        places = {row: " ".join(text.split())[:_PLACE] for row, text in reversed(album.memories_of("place"))}
+        return [places.get(row, UNKNOWN) for row in rows]
+    times = album.times()[np.asarray(rows, np.int64)]
+    iso = np.datetime_as_string(times.astype("datetime64[ms]"), "D")
+    return [
+        UNKNOWN if ms == UNKNOWN_TIME or len(day) != _LENGTHS["day"] else str(day)[: _LENGTHS[by]]
+        for ms, day in zip(times, iso, strict=True)
+    ]

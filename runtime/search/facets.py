@@ -15,17 +15,25 @@ from ..questions.facets import Facet, fact_of
 from .album_facts import AlbumFacts
 from .remarks import Remark
 
+FLASH = Facet("fact", "flash")
 _BETWEEN_NAMES = re.compile(r",|&|\band\b")
 
 
 class FacetRows:
-    """The photos with each facet that a question may name, looked up once; called, whether there are any."""
+    """The photos with each facet of a question, looked up once; called, whether the question may name it."""
 
     def __init__(self, album: Album, facts: AlbumFacts) -> None:
         self._album, self._facts, self._rows = album, facts, dict[Facet, RowSet]()
 
     def __call__(self, facet: Facet) -> bool:
-        return len(self.of(facet)) > 0
+        return len(self.of(facet)) > 0 or self._is_lacking(facet)
+
+    def _is_lacking(self, facet: Facet) -> bool:
+        """Whether the album is sure to have none: it knows the others', or no memory tells of one."""
+        if facet.kind == "medium":
+            return not self._album.words(facet.value).bm25.any()
+        field = "lighting" if facet == FLASH else facet.kind
+        return field in ("lighting", "orientation") and bool(self._album.rows_by_detail[field])
 
     def of(self, facet: Facet) -> RowSet:
         """None if the album has none."""

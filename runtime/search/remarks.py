@@ -41,4 +41,6 @@ class Remark:
 
     def __str__(self) -> str:
         of = "of " if self.code == "none" and not self.text[:1].islower() else ""  # "none of May 2019"
-        return ENGLISH[self.code].format(text=of + self.text, name=self.name, n=self.n)
+        kind = self.code == "favourites" or self.code.startswith("facet.")
+        number = "none in this album" if kind and not self.n else self.n
+        return ENGLISH[self.code].format(text=of + self.text, name=self.name, n=number)

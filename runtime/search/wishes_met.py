@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -20,13 +21,14 @@ from ..cues.parse import Cues
 from ..cues.places import PlaceCue
 from ..defaults import SET_SEARCHES
 from ..models.models import Models
+from ..questions import grouped
 from ..questions.facets import fact_of
 from ..questions.question import Question
 from ..questions.reader import read
 from . import copies, facets, membership, spelling
-from .album_facts import AlbumFacts
+from .album_facts import AlbumFacts, group_names
 from .answer import Answer
-from .asked_facts import asked_facts
+from .asked_facts import asked_facts, says_nothing_else
 from .confidence import calibrated
 from .options import DEFAULT, FOR_SETS, MAX_K, SILENT, Observer, SearchOptions
 from .remarks import Remark
@@ -79,34 +81,34 @@ class _Search:
     def __init__(self, engine: Engine, request: Request) -> None:
         self._engine, self._request, self._now = engine, request, request.now
         self._read_before: dict[str, Cues] = {}
-        marked = bool(len(engine.facts.favourites))
         options = request.options
         self._language = language = engine.language_of(request.query) if options.gloss else options.language
         self._facets = facets.FacetRows(engine.album, engine.facts)
-        self._question: Question = read(
-            request.query,
-            is_cue=self._is_excluded,
-            has_favourites=marked,
-            has=self._facets,
-            language=language,
-        )
+        asks = partial(read, request.query, is_cue=self._is_excluded, has=self._facets, language=language)
+        self._question: Question = asks()
+        if self._question.favourites and not len(engine.facts.favourites):
+            told = engine.album.words("favourite").bm25.any()
+            if told or not refine.says_nothing(refine.fast(self._question.query)):
+                self._question = asks(has_favourites=False)  # "my favourite cat" is only words
         self._remarks: list[Remark] = []  # for the trace
 
     def answer(self) -> Answer:
         question, most = self._question, self._request.k
         options = replace(self._request.options, wishes=False)
         within = self._within(options.within)
-        text = self._soon(question.query)
+        text = self._of_each(question.target) if question.each else self._soon(question.query)
         language = "" if refine.says_nothing(text) else self._language  # "photos" is English
         asked = replace(options, within=within, then=self._printed(text), language=language)
-        if question.counts:
+        counts = question.counts or bool(question.each)
+        if counts:
             asked = replace(asked, adapter=FOR_SETS.adapter, earlier=FOR_SETS.earlier)
         # Copies make room for the photos behind them.
         number = 2 * most + 5
         answer = self._mended(text, self._search(text, number, asked), number, asked)
-        count = self._count(answer, asked) if question.counts else None
+        counted = self._counted(answer, asked) if counts else []
         answer = self._by_facts(text, calibrated(answer), asked)
-        answer, count = self._unpictured(answer, count)
+        answer, count = self._unpictured(answer, len(counted) if counts else None)
+        answer = self._lacking(answer)
         literal = self._is_literal() and answer.hits and not answer.remark
         if literal and refine.says_nothing(refine.fast(answer.trace.refined)):
             # They are there, and nothing else was asked but times and places, which have been judged.
@@ -114,6 +116,8 @@ class _Search:
             if not (answer.trace.cues or answer.trace.cube_lines):
                 hits = tuple(replace(hit, probability=1.0) for hit in hits)
             answer = replace(answer, hits=hits, presence=1.0)
+        if question.each and counted:
+            answer, count = self._grouped(text, answer, counted, asked)
         remarks = (*answer.trace.remarks, *self._remarks)
         cues = tuple(map(str, remarks))
         trace = replace(answer.trace, query=self._request.query, cues=cues, remarks=remarks)
@@ -187,6 +191,12 @@ class _Search:
             for memory in photo.memories
         )
         return any(place.name.casefold() in told for place in cues.places if place.photos == 0)
+
+    def _lacking(self, answer: Answer) -> Answer:
+        """`answer`, none where the album has no photo of a kind that is asked for."""
+        kinds = [one for one in self._remarks if one.code == "favourites" or one.code.startswith("facet.")]
+        none = next((one for one in kinds if not one.n), None)
+        return answer if none is None else _noted(replace(answer, hits=(), presence=0.0), none)
 
     def _lowered(self, answer: Answer, confidence: float) -> Answer:
         """`answer`, less likely by the confidence of a cue that it does not fit."""
@@ -306,6 +316,13 @@ class _Search:
             self._remarks.append(Remark("searched", text[:80], n=searches))
         return rows
 
+    def _of_each(self, target: str) -> str:
+        """The query for the photos that are counted by day or place: all, or those of a time or thing."""
+        dated = f"photos in {target}"
+        cues = self._cues(dated)
+        only = target and cues.times and says_nothing_else(cues, [*cues.times, *cues.places])
+        return dated if only else target or "photos"
+
     def _soon(self, text: str) -> str:
         """`text`, or its form with a span of time after (or before) an event that the album knows."""
         soon = self._question.soon
@@ -317,8 +334,8 @@ class _Search:
         resolved = self._engine.cues_with_events(soon, self._now, self._language)
         return soon if any(cue.kind == "anchor" for cue in resolved.times) else text
 
-    def _count(self, answer: Answer, options: SearchOptions) -> int:
-        """How many photos belong to what is meant: those in the cube, or those of the set that it ends."""
+    def _counted(self, answer: Answer, options: SearchOptions) -> list[int]:
+        """The rows of what is meant: the photos in the cube, or those of the set that it ends."""
         album, ranking = self._engine.album, self._engine.ranking
         if refine.says_nothing(answer.trace.refined):
             inside = self._all_of(options.within)
@@ -326,9 +343,25 @@ class _Search:
                 inside = inside.among(album.within(answer.trace.cubes))
             return self._distinct(inside.rows.tolist())
         if membership.presence(answer, ranking) < membership.PRESENT:
-            return 0
+            return []
         text = answer.trace.query
         return self._distinct(self._members(text, self._search(text, MAX_K, options), options))
 
-    def _distinct(self, rows: list[int]) -> int:
-        return len(set(copies.first_of_each(self._engine.album, rows)))
+    def _grouped(
+        self, text: str, answer: Answer, rows: list[int], options: SearchOptions
+    ) -> tuple[Answer, int | None]:
+        """`answer` with the numbers by day, month, year or place; of the most, these photos and how many."""
+        album, question = self._engine.album, self._question
+        names = group_names(album, question.each, rows)
+        counts = grouped.counted(names, question.most)
+        if not counts:
+            return answer, len(rows)
+        chosen = [row for row, name in zip(rows, names, strict=True) if name in counts]
+        within = RowSet.of(np.asarray(chosen, np.int64), len(album))
+        answer = self._search(text, 2 * self._request.k + 5, replace(options, within=within))
+        hits = tuple(replace(hit, probability=1.0) for hit in answer.hits)
+        answer = replace(answer, hits=hits, presence=1.0)
+        return _noted(answer, Remark("line", grouped.line(counts))), len(chosen)
+
+    def _distinct(self, rows: list[int]) -> list[int]:
+        return sorted(set(copies.first_of_each(self._engine.album, rows)))

@@ -7,26 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path as FilePath
 from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter
+from apsw import Connection
 from fastapi import Depends, FastAPI, HTTPException, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BeforeValidator, Field
 
-from gamer.index import AlbumWriter
+from gamer.index import Album, AlbumWriter
+from gamer.index.album.declarations import collection_tables
+from gamer.index.album.declarations.collection_tables import Collection
 
 from .live import Edition, LiveAlbum
 from .selections import Selected, Selections, listing, zipped
 from .views import (
     Box,
+    CollectionRequest,
     Detailed,
     Export,
     ExportRequest,
     FavouritesRequest,
     Filter,
+    FolderName,
     Marked,
+    Named,
     PersonName,
     PhotoPage,
     PlaceName,
@@ -43,10 +50,12 @@ AT_ONCE = 4
 MAX_PAGE = 500
 MAX_TITLES = 100
 EXPORTS = "/api/v1/exports"
+COLLECTIONS = "/api/v1/collections"
 T = TypeVar("T")
 Problems = dict[int | str, dict[str, Any]]
 Moment = Annotated[Time, BeforeValidator(whole)]
 RowNumber = Annotated[int, Field(ge=0, le=2**31 - 1), BeforeValidator(digits)]
+CollectionKey = Annotated[int, Path(ge=1, le=2**31 - 1), BeforeValidator(digits)]
 Key = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{22}$", description="as POST /api/v1/exports gave it")]
 
 
@@ -58,6 +67,7 @@ def in_address(
     place: Annotated[PlaceName | None, Query(description="a name of the gazetteer")] = None,
     source: Annotated[Source | None, Query(description="of a memory that the photo has")] = None,
     person: Annotated[PersonName | None, Query(description="a name that the photo is told with")] = None,
+    folder: Annotated[FolderName | None, Query(description="of its file, as the overview has it")] = None,
     favourites: Annotated[bool, BeforeValidator(truth), Query(description="only those")] = False,
 ) -> Filter:
     return Filter(
@@ -67,6 +77,7 @@ def in_address(
         place=place,
         source=source,
         person=person,
+        folder=folder,
         favourites=favourites,
         **details.model_dump(),
     )
@@ -111,6 +122,42 @@ def add_browse(api: FastAPI, live: LiveAlbum, problems: Callable[..., Problems])
     async def mark_favourites(asked: FavouritesRequest) -> Marked:
         """Marks photos as favourites in the album file, or takes their marks away."""
         return await anyio.to_thread.run_sync(_mark, live, asked, limiter=threads)
+
+    async def write(change: Callable[[Connection, FilePath], T]) -> T:
+        def changed() -> T:
+            with AlbumWriter.extend(live.path) as writer:
+                return writer.change_optional(change)
+
+        return await anyio.to_thread.run_sync(changed, limiter=threads)
+
+    @api.get(COLLECTIONS, responses=problems(503), tags=["album"])
+    async def list_collections() -> tuple[Collection, ...]:
+        """Searches and selections that the owner keeps in the album's file, the newest first."""
+
+        def listed() -> tuple[Collection, ...]:
+            with Album.open(live.path) as album:
+                return album.reading(collection_tables.read)
+
+        return await anyio.to_thread.run_sync(listed, limiter=threads)
+
+    @api.post(COLLECTIONS, status_code=204, responses=problems(408, 413, 503), tags=["album"])
+    async def keep_collection(asked: CollectionRequest) -> None:
+        """Keeps one, in place of that of the same name."""
+        await write(lambda db, _: collection_tables.keep(db, asked.name, asked.search, asked.ids))
+
+    @api.put(
+        f"{COLLECTIONS}/{{key}}", status_code=204, responses=problems(404, 408, 413, 503), tags=["album"]
+    )
+    async def rename_collection(key: CollectionKey, asked: Named) -> None:
+        """Renames one; another of that name is no longer kept."""
+        if not await write(lambda db, _: collection_tables.rename(db, key, asked.name)):
+            raise HTTPException(404, "no collection of this number")
+
+    @api.delete(f"{COLLECTIONS}/{{key}}", status_code=204, responses=problems(404, 503), tags=["album"])
+    async def forget_collection(key: CollectionKey) -> None:
+        """Keeps one no longer; its photos stay."""
+        if not await write(lambda db, _: collection_tables.forget(db, "id = ?", key)):
+            raise HTTPException(404, "no collection of this number")
 
     @api.post(EXPORTS, responses=problems(408, 413, 503), tags=["photos"])
     async def select_photos(asked: ExportRequest) -> Export:

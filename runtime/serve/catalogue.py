@@ -5,8 +5,10 @@ Works on columns of the open album; knows neither HTTP nor the page.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
+from pathlib import PurePath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +97,18 @@ class Catalogue:
         return out
 
     @cached_property
+    def folders(self) -> dict[str, set[int]]:
+        """The rows of the photos in each folder, by its path below the folder that all photos are in."""
+        paths = self._album.paths()
+        parents = [None if path is None else PurePath(path.replace("\\", "/")).parent for path in paths]
+        top = os.path.commonpath([parent for parent in parents if parent] or [PurePath()])
+        out: dict[str, set[int]] = {}
+        for row, parent in enumerate(parents):
+            if parent is not None and str(parent) != top:
+                out.setdefault(parent.relative_to(top).as_posix(), set()).add(row)
+        return out
+
+    @cached_property
     def _ids(self) -> list[str]:
         return self._album.ids()
 
@@ -122,6 +136,8 @@ class Catalogue:
             out.append(self._set(row for row, text in told if (wanted.source, text) != mark))
         if wanted.person is not None:
             out.append(self._set(self.named.get(wanted.person, ())))
+        if wanted.folder is not None:
+            out.append(self._set(self.folders.get(wanted.folder, ())))
         for name, value in wanted.details.items():
             out.append(self._set(self._album.rows_by_detail[name].get(value, ())))
         if wanted.favourites:

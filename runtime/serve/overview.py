@@ -59,6 +59,7 @@ def overview(engine: Engine, catalogue: Catalogue) -> Overview:
         len(positions) - len(placed),
         _sources(album),
         _most(catalogue.named),
+        _most(catalogue.folders),
         **{field.table: _most(album.rows_by_detail[field.name]) for field in FIELDS},
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
+from gamer.index.album.declarations import collection_tables
 from gamer.index.fields import FIELDS, Details, values
 from gamer.index.fields import Field as Declared
 from gamer.index.memory.records import Block, Kind, Origin
@@ -73,6 +74,7 @@ Source = Literal["chat", "social", "ocr", "caption", "note", "people", "label", 
 Time = Annotated[int, Field(ge=FIRST_DAY, le=LAST_DAY)]
 Box = Annotated[str, Field(pattern=f"^{_SIDE}(,{_SIDE}){{3}}$", examples=["48.1,16.2,48.3,16.5"])]
 PersonName = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=VISIBLE, examples=["Anna"])]
+FolderName = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=VISIBLE, examples=["2024/Rome"])]
 PlaceName = Annotated[str, Field(min_length=1, max_length=80, pattern=VISIBLE, examples=["Vienna"])]
 
 
@@ -94,7 +96,8 @@ class Filter(Detailed):
 
     `start`, `end`: wall time, both included. `box`: south, west, north, east in degrees. `place`: a name of
     the gazetteer. `source`: of a memory that the photo has. `person`: a whole name that a memory of
-    source `people` has. `favourites`: only those. The rest are whole values of fields.
+    source `people` has. `folder`: of its file, below the folder of all. `favourites`: only those. The rest
+    are whole values of fields.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -105,6 +108,7 @@ class Filter(Detailed):
     place: PlaceName | None = None
     source: Source | None = None
     person: PersonName | None = None
+    folder: FolderName | None = None
     favourites: Annotated[bool, Field(strict=True)] = False
 
     @property
@@ -125,6 +129,21 @@ class FavouritesRequest(BaseModel):
 
     ids: PhotoIds
     favourite: Annotated[bool, Field(strict=True)]
+
+
+class Named(BaseModel):
+    """A name for a collection."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: Annotated[str, Field(min_length=1, max_length=collection_tables.MAX_NAME, pattern=VISIBLE)]
+
+
+class CollectionRequest(Named):
+    """`search`: the page's address of a search; `ids`: the photos of a selection."""
+
+    search: Annotated[str, Field(max_length=MAX_QUERY)] = ""
+    ids: Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=MAX_IDS)] = []
 
 
 class ExportRequest(BaseModel):
@@ -401,8 +420,8 @@ class Overview(_Choices):
     """The album's months and places, for the page's timeline and map.
 
     Only months and cells that hold photos; `undated` and `unplaced` count photos without time or place.
-    `sources`: those that a filter finds photos by. `people`, and for each field its values: likewise, the
-    most seen first; of many the first.
+    `sources`: those that a filter finds photos by. `people`, `folders`, and for each field its values:
+    likewise, the most seen first; of many the first.
     """
 
     months: tuple[Month, ...]
@@ -411,6 +430,7 @@ class Overview(_Choices):
     unplaced: int
     sources: tuple[SourceCount, ...]
     people: tuple[NameCount, ...]
+    folders: tuple[NameCount, ...]
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ import apsw
 
 from . import field_tables
 from .clip_tables import CLIPS
+from .collection_tables import COLLECTIONS
 from .face_tables import FACES
 from .person_tables import PERSON
 from .table_group import TableGroup
 from .thing_tables import THINGS
 
-GROUPS: tuple[TableGroup, ...] = (PERSON, FACES, CLIPS, THINGS, *field_tables.GROUPS.values())
+GROUPS: tuple[TableGroup, ...] = (PERSON, FACES, CLIPS, THINGS, COLLECTIONS, *field_tables.GROUPS.values())
 NAMES = frozenset(name for group in GROUPS for name in group.names)
 SHADOWED = frozenset(name for group in GROUPS for name in group.full_text)
 

@@ -57,13 +57,15 @@ _NAMED = re.compile(r"(?:the )?(?!I\b|I')[A-ZÀ-Þ][\wà-ÿ'&.-]*(?: [A-ZÀ-Þ&]
 _AFTER = re.compile(r"(?: (?:now|instead|then|though|please|actually|euros?|pounds?))?")
 _FORGETS = re.compile(
     r"(?:(?:please|okay|ok|wait|nah|actually|oh|no|sorry|can you|could you|just),? ){0,3}(?:forget|delete|"
-    r"erase|scratch|strike) (?P<what>(?!to\b|it\b|about\b)[^,;:.!?]{1,60}?)(?:,? please)?[.!? ]*$",
+    r"erase|scratch|strike) (?:that (?=(?:i|i'm|my|we|our)\b))?"
+    r"(?P<what>(?!to\b|it\b|about\b)[^,;:.!?]{1,60}?)"
+    r"(?:,? please)?[.!? ]*$",
     re.IGNORECASE,
 )
 _LAST = re.compile(
     r"(?:that|this|what i (?:just )?(?:said|told you)|the last (?:one|thing|bit)|my last (?:message|"
     r"sentence)|that last (?:one|bit|thing|part))(?: (?:i said|about it|again|bit|part|one|just now|"
-    r"last bit))?(?:,? .{0,30})?$",
+    r"last bit))?(?:,? (?!(?:i|i'm|my|we|our)\b).{0,30})?$",  # "that I live in Lyon" names what
     re.IGNORECASE,
 )
 # Not in a conversation, where it may be a mistake or a stranger's words, but by `gamer memory forget --all`.

@@ -49,6 +49,10 @@ export const timeline = (filter) => ask(`api/v1/timeline?${new URLSearchParams(f
 export const photos = (filter, offset, limit) => ask(`api/v1/photos?${new URLSearchParams({ ...filter, offset, limit })}`);
 export const titles = (rows) => ask(`api/v1/titles?${new URLSearchParams(rows.map((row) => ["row", row]))}`);
 export const mark = (ids, favourite) => ask("api/v1/favourites", sent("POST", { ids, favourite }));
+export const collections = () => ask("api/v1/collections");
+export const keep = (one) => ask("api/v1/collections", sent("POST", one));
+export const rename = (id, name) => ask(`api/v1/collections/${id}`, sent("PUT", { name }));
+export const unkeep = (id) => ask(`api/v1/collections/${id}`, { method: "DELETE" });
 export const select = (ids, all) => ask("api/v1/exports", sent("POST", { ids, all }));
 export const fetched = (id, kind) => `api/v1/exports/${id}/photos.${kind}`;
 export const uploads = () => ask("api/v1/uploads");

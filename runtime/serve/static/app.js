@@ -55,6 +55,7 @@ async function start() {
     describe(album);
     filters.sources(album.sources);
     filters.offers(album);
+    await kept.show().catch(() => null);
     await people.show().catch(() => null); // an album whose faces are damaged is shown all the same
     const sending = new Upload(() => browse.look());
     await sending.begin();

@@ -6,7 +6,7 @@ import { named, number, t } from "./words.js";
 
 const DAY = 86400000;
 const SOURCES = ["chat", "social", "ocr", "caption", "note", "people", "label", "place"];
-const TYPED = ["from", "to", "place", "source", "person", ...DETAILS];
+const TYPED = ["from", "to", "place", "source", "person", "folder", ...DETAILS];
 const FIELDS = [...TYPED, "favourites", "box"];
 
 export class Filters {
@@ -36,6 +36,7 @@ export class Filters {
 
   offer() {
     offered(byId("filter-people"), byId("filter-person"), t("filter.person.any"), this.choices.people ?? [], this.values.person);
+    offered(byId("filter-folders"), byId("filter-folder"), t("choice.any"), this.choices.folders ?? [], this.values.folder);
     for (const name of DETAILS)
       offered(byId(`filter-${name}s`), byId(`filter-${name}`), t("choice.any"), this.choices[`${name}s`] ?? [], this.values[name], (value) => named(`field.${name}.${value}`, value));
   }
@@ -48,7 +49,7 @@ export class Filters {
 
   // From an address; what is no day, no source or no rectangle is passed over.
   read(given) {
-    const fits = { from: isDay, to: isDay, place: (text) => text.length <= 80 && text.trim(), source: (text) => SOURCES.includes(text), person: isName, ...each(() => isName), favourites: (text) => text === "only",
+    const fits = { from: isDay, to: isDay, place: (text) => text.length <= 80 && text.trim(), source: (text) => SOURCES.includes(text), person: isName, folder: isName, ...each(() => isName), favourites: (text) => text === "only",
       box: (text) => /^-?\d{1,3}(\.\d{1,9})?(,-?\d{1,3}(\.\d{1,9})?){3}$/.test(text) };
     this.values = {};
     for (const name of FIELDS) if (given.get(name) && fits[name](given.get(name))) this.values[name] = given.get(name);
@@ -74,12 +75,12 @@ export class Filters {
   }
 
   draw() {
-    const { from, to, place, source, person, favourites, box } = this.values;
+    const { from, to, place, source, person, folder, favourites, box } = this.values;
     this.offer();
     for (const name of TYPED) byId(`filter-${name}`).value = this.values[name] ?? "";
     byId("filter-favourites").setAttribute("aria-pressed", Boolean(favourites));
     const told = (name, value) => value && t(`filter.${name}.told`, { value });
-    const said = { from: told("from", from && day(Date.parse(from))), to: told("to", to && day(Date.parse(to))), place: told("place", place), source: told("source", source && t(`source.${source}`)), person: told("person", person),
+    const said = { from: told("from", from && day(Date.parse(from))), to: told("to", to && day(Date.parse(to))), place: told("place", place), source: told("source", source && t(`source.${source}`)), person: told("person", person), folder: told("folder", folder),
       ...each((name) => this.values[name] && t(`field.${name}.told`, { value: named(`field.${name}.${this.values[name]}`, this.values[name]) })), box: told("box", box) };
     const set = FIELDS.filter((name) => said[name]); // the button of the favourites says so itself
     byId("filter-said").replaceChildren(...set.map((name) =>

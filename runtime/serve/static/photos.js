@@ -108,7 +108,7 @@ export const placeholders = (n) => Array.from({ length: n }, () => el("li", { "a
 export function notHere({ answer, doubtful }) {
   const likely = percent(answer.presence);
   if (!answer.hits.length) return null;
-  if (answer.count !== null && !doubtful) return { title: t("photos.counted", { n: answer.count }), text: t("counted") };
+  if (answer.count !== null && !doubtful) return { title: answer.remark ? remarked(answer.remark) : t("photos.counted", { n: answer.count }), text: t("counted") };
   if (doubtful && answer.remark) return { title: `${remarked(answer.remark)}.`, text: t("near", { percent: likely }) };
   if (doubtful) return { title: t("not.here"), text: t("near", { percent: likely }) };
   if (answer.trace.widened) return { title: t("not.here.cue"), text: t("not.here.cue.why") };

@@ -321,6 +321,15 @@ def test_what_says_what_is_forgotten_goes_with_it_and_is_named(talk: Talk) -> No
     assert chat(talk, "What is my job?") == NOTHING
 
 
+@pytest.mark.parametrize("order", ["Forget where I live.", "Forget that I live in Quokkatown."])
+def test_what_was_told_twice_is_forgotten_twice(talk: Talk, order: str) -> None:
+    told = ("I live in Quokkatown.", "I have a cat.", "I live in Quokkatown.", "My bike is red.")
+    assert chat(talk, *told, order).startswith("Forgotten: home.")
+    assert chat(talk, "Where do I live?") == NOTHING
+    talk.say("Hello there all.")
+    assert not [one for one in talk.store.all_turns() if "Quokkatown" in one.turn.text]
+
+
 def test_forgetting_keeps_what_was_corrected_by_hand_and_no_correction_hits_another_fact(talk: Talk) -> None:
     talk.say("I live in Porto. My locker code is 4711.", "Hello there all.")
     (home,) = (item for item in talk.store.items("core") if item.value.key == "home")

@@ -22,6 +22,10 @@ from gamer.runtime.questions.clauses import best, fit, sentences_of, sought, ste
         ("What's the dog's name?", "name"),
         ("Who was with me?", "person"),
         ("What colour is the car?", "colour"),
+        ("What is my favourite colour?", "colour"),
+        ("Which hand held the cup?", "side"),
+        ("How did we get to Oslo?", "means"),
+        ("What did the sign say?", "writing"),
         ("What did we eat?", ""),
     ],
 )

@@ -52,6 +52,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         ("gardens with no location", "gardens", {"high"}),
         ("gardens taken with the iPhone", "gardens", {"high", "both"}),
         ("shot on iPhone 12?", "photos", {"high", "both"}),
+        ("photos taken with my iPhone in Munich", "photos in Munich", {"high", "both"}),
         ("horizontal photos taken with my iPhone", "photos", {"both"}),
     ],
 )
@@ -73,7 +74,6 @@ def test_a_facet_is_taken_out_of_the_query_and_leaves_its_photos(
         "a child with an apple",
         "the boy on the 12",
         "taken with the Nikon",  # the album has none
-        "videos of the cat",  # nor a clip
         "a date with Anna",
         "the place without a name",
     ],
@@ -81,6 +81,55 @@ def test_a_facet_is_taken_out_of_the_query_and_leaves_its_photos(
 def test_words_that_are_no_facet_stay_in_the_query(engine: Engine, query: str) -> None:
     answer = engine.search(query, now=NOW, options=AS_ASKED)
     assert len(answer.hits) == len(PHOTOS)
+
+
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ("screenshots", "screenshots: none in this album"),
+        ("videos of the cat", "videos: none in this album"),
+        ("my favourite photos", "favourites only: none in this album"),
+    ],
+)
+def test_what_the_album_has_none_of_is_no_list_of_guesses(engine: Engine, query: str, note: str) -> None:
+    answer = engine.search(query, now=NOW, options=AS_ASKED)
+    assert (answer.hits, answer.presence, answer.note) == ((), 0.0, note)
+
+
+def test_no_flash_is_sure_only_where_the_light_is_known(tmp_path: Path) -> None:
+    with engine_of(tmp_path, [photo for photo in MORE if photo["id"] != "flash"]) as engine:
+        answer = engine.search("the garden with flash", now=NOW, options=AS_ASKED)
+    assert (answer.hits, answer.note) == ((), "with flash: none in this album")
+
+
+@pytest.mark.parametrize("query", ["screenshots", "my favourite photos"])
+def test_a_kind_that_a_memory_tells_of_is_searched(tmp_path: Path, query: str) -> None:
+    told = {"id": "map", "memories": note("a screenshot of my favourite map")}
+    with engine_of(tmp_path, [told]) as engine:
+        answer = engine.search(query, now=NOW, options=AS_ASKED)
+    assert [hit.id for hit in answer.hits] == ["map"]
+
+
+@pytest.mark.parametrize(
+    ("query", "count", "line", "ids"),
+    [
+        ("which year did I photograph most?", 2, "2024: 2", {"a", "b"}),
+        ("how many photos a month", 3, "2023-05: 1, 2024-03: 2", {"a", "b", "c"}),
+        ("which month did I take the most photos in 2023", 1, "2023-05: 1", {"c"}),
+    ],
+)
+def test_numbers_by_year_and_month_are_counted(
+    tmp_path: Path, query: str, count: int, line: str, ids: set[str]
+) -> None:
+    days = {"a": "2024-03-01", "b": "2024-03-09", "c": "2023-05-02", "undated": None}
+    photos = (
+        {"id": name, "memories": note("a walk")} | ({"taken_at": f"{day}T10:00:00"} if day else {})
+        for name, day in days.items()
+    )
+    with engine_of(tmp_path, photos) as engine:
+        answer = engine.search(query, now=NOW, options=AS_ASKED)
+    assert (answer.count, answer.note, answer.presence) == (count, line, 1.0)
+    assert {hit.id for hit in answer.hits} == ids
 
 
 def test_facets_alone_are_certain_and_counted(engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Searches and selections that a person keeps under a name, in the browser's storage."""
+"""Searches and selections that a person keeps under a name, in the album's file."""
 
 from __future__ import annotations
 
@@ -50,18 +50,20 @@ def test_a_search_and_a_selection_are_kept_found_again_and_dropped(
     page.wait("document.querySelector('.card[data-row]') && document.querySelector('#query').value")
     assert page.ask("document.querySelector('#query').value") == "coffee in Vienna"
     assert "lang=fr" in page.ask("location.search") and "lang=de" not in page.ask("location.search")
+    # Another name, and then none of them.
+    page.ask("document.querySelector('#kept .drop').click()")
+    page.ask("document.querySelector('#keep-text').value = 'Pair'")
+    page.ask("document.querySelector('#keep-form').requestSubmit()")
     page.open(served, f"{BROWSED} && {KEPT}.length === 2")
-    for _ in range(2):
-        page.ask("document.querySelector('#kept .drop').click()")
+    assert page.ask(KEPT)[0].startswith("Pair")
+    for left in (1, 0):
+        page.ask("document.querySelector('#kept .less').click()")
+        page.wait(f"{KEPT}.length === {left}")
     assert page.ask("document.querySelector('#kept').hidden")
     assert page.complaints() == []
 
 
-def test_what_is_no_list_in_the_storage_is_passed_over(page: Page, served: str) -> None:
-    page.open(served, BROWSED)
-    for text in ("{", '{"a": 1}', '[1, null, {"name": 5}, {"name": "x"}]'):
-        page.ask(f"localStorage.setItem('gamer-kept /', {json.dumps(text)})")
-        page.open(served + "/?now=2026-01-01", BROWSED)
-        assert page.ask("document.querySelector('#kept').hidden")
-    page.ask("localStorage.removeItem('gamer-kept /')")
-    assert page.complaints() == []
+def test_the_folders_of_the_photos_are_a_filter(page: Page, served: str) -> None:
+    page.open(served, f"{BROWSED} && !document.querySelector('#filter-folders').hidden")
+    names = page.ask("[...document.querySelector('#filter-folder').options].map((one) => one.value)")
+    assert names[0] == "" and all(not name.startswith("/") for name in names)

@@ -176,7 +176,7 @@ def test_a_message_cannot_end_the_block_that_it_is_in(monkeypatch: pytest.Monkey
 
 # What the album says, whatever the language: names, memories.
 DATA = (
-    "#jump, [data-row], .city, .marker, .node, #heading, .chip, .thought, .steps .did, "
+    "#jump, #filter-folder, [data-row], .city, .marker, .node, #heading, .chip, .thought, .steps .did, "
     "#cells, #query, .year, #rail-said, #language, kbd, .brand, blockquote, dd, .tick, #sentence, #albums, "
     "#viewer-title, script, noscript, style"
 )
