@@ -50,11 +50,11 @@ def test_a_dictionary_from_english_is_turned_round_and_counts_less(dictd: Write,
 
 def test_a_dictionary_through_another_language_is_followed(dictd: Write, tmp_path: Path) -> None:
     through = dictd("a", [("perro", "perro\nHund"), ("gato", "gato\nKater")])
+    back = dictd("b", [("Hund", "Hund\nperro, can"), ("Pferd", "Pferd\ncaballo")])
+    both = [Source(through, through="de"), Source(back, turned=True, through="de")]
     between = {"hund": {"dog": 0.5}}
-    path = build.build(
-        "es", [Source(through, through="de")], lambda code: between, COMMON, tmp_path / "t.bin"
-    ).path
-    assert _words(path, "perro", "gato") == [["dog"], []]
+    path = build.build("es", both, lambda code: between, COMMON, tmp_path / "t.bin").path
+    assert _words(path, "perro", "can", "gato", "caballo") == [["dog"], ["dog"], [], []]
 
 
 def test_phrases_and_capitals_are_found_and_abbreviations_are_not(dictd: Write, tmp_path: Path) -> None:
