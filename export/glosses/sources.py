@@ -24,8 +24,8 @@ _GET_MORE = (
 
 @dataclass(frozen=True)
 class Source:
-    """A dictionary. `path`: its .index, .ifo or .tsv file. `turned`: it is from English, or from `through`, and
-    to be turned round. `through`: the language, other than English, that it leads through; "" for English.
+    """A dictionary. `path`: its .index, .ifo or .tsv file. `through`: the language, other than English, that
+    its glosses are in; "" for English. `turned`: it is from that language, or English, to be turned round.
     """
 
     path: Path
