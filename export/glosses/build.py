@@ -2,9 +2,9 @@
 
 A gloss is worth more the earlier it stands in its entry, the more entries give it and the commoner it is in
 English; commonness is the order of the text tower's own vocabulary. A dictionary from English that is turned
-round counts less, and one through a third language (Spanish, German, English) less still: together they say
-which gloss is meant. Forms are those that `simplemma` leads to a word of the table: most by a hundred rules of
-inflection, which are learnt from it, the others one by one. So a phone needs no lemmatiser, and this package
+round counts less, and one through a third language (Spanish, German, English) less still; together they say
+which gloss is meant. Forms are those that `simplemma` leads to a word of the table: most by a hundred rules
+of inflection, learnt from it, the others one by one. So a phone needs no lemmatiser, and this package
 is wanted here alone. What is rarest in English is left out where a table would be too large.
 """
 
