@@ -9,7 +9,7 @@ from gamer.export.errors import ExportError
 from gamer.export.glosses import build, sources
 from gamer.export.glosses import entries as entries_of
 from gamer.export.glosses.sources import Source
-from gamer.runtime.glosses.table import GlossTable, Rule, bases
+from gamer.runtime.glosses.table import GlossTable, Rule
 from tests.export.glosses.conftest import Write
 
 COMMON = {"dog": 1_600, "bridge": 800, "jigger": 50_000, "hound": 14_000, "cat": 2_000}
@@ -79,14 +79,6 @@ def test_forms_are_led_to_their_word_by_rules_and_exceptions(
     listed = {*sources.KNOWN["words"]["de"], "hund", "bringen", "brächte"}
     plain = {entries_of.without_accents(word) for word in listed}
     assert Rule("en", "") in header.rules and header.words == len(listed | plain)
-
-
-def test_the_fast_rules_agree_with_the_plain_ones() -> None:
-    rules = (Rule("ungen", "ung"), Rule("en", ""), Rule("en", "e"), Rule("s", ""))
-    words: dict[str, build.Glosses] = {"katze": {}, "ding": {}, "achtung": {}, "hunde": {}}
-    for form in ("katzen", "dingen", "dings", "achtungen", "hunden", "as", "x"):
-        plain = next((base for base in bases(form, rules) if base in words), None)
-        assert build.RuleSet(rules).base(form, words) == plain
 
 
 def test_a_table_that_would_be_too_large_leaves_out_what_is_rare(
