@@ -232,6 +232,7 @@ class _Tried:
     def _ms(self, user: User, text: str, options: SearchOptions) -> float:
         for table in self._reader.tables.values():
             table.lookup.cache_clear()
+            table.block.cache_clear()
         begin = perf_counter_ns()
         user.engine.search(text, K, now=user.now, options=options)
         return (perf_counter_ns() - begin) / 1e6

@@ -39,7 +39,7 @@ from gamer.index.json_checked import Between, Items, JsonError, Text, parse, rea
 from ..errors import BundleError
 
 MAGIC, VERSION, BLOCK = b"GmGl", 1, 16
-STRIDE = 32  # blocks of whose first words one is kept in memory
+STRIDE = 8  # blocks of whose first words one is kept in memory
 LARGEST = 1_024  # bytes of a word with its senses are fewer
 START = struct.Struct("<4sHI")
 MOST_WORDS = 4  # of a phrase
@@ -134,6 +134,7 @@ class GlossTable:
         self._blocks = memoryview(self._data)[self._starts[0] : self._starts[1]].cast("I")
         self._rules = RuleSet(self.header.rules)
         self.lookup = lru_cache(maxsize=8192)(self._lookup)
+        self.block = lru_cache(maxsize=512)(self._block)  # what a word may come from often stands near it
 
     @cached_property
     def is_latin(self) -> bool:
@@ -194,21 +195,34 @@ class GlossTable:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self._first(middle) <= key else (low, middle)
-        begin = self._starts[1] + self._blocks[low]
-        last = low + 1 == len(self._blocks)
-        size = (self._starts[2] if last else self._starts[1] + self._blocks[low + 1]) - begin
-        data = self._data[begin : begin + max(size, 0) + LARGEST]  # bytes are read faster than a map
-        word, at, left = b"", 0, BLOCK
-        while at < size and left:
-            shared, added = data[at], data[at + 1]
-            word = word[:shared] + data[at + 2 : at + 2 + added]
-            at += 2 + added
-            count = data[at]
-            if word >= key:
-                found = data[at + 1 : at + 1 + 3 * count] if word == key else b""
-                return [int.from_bytes(found[n : n + 3], "little") for n in range(0, len(found), 3)]
-            at, left = at + 1 + 3 * count, left - 1
-        return ()
+        listed, last, broken = self.block(low)
+        if broken and last < key:
+            raise ValueError(broken)
+        found = listed.get(key, b"")
+        return [int.from_bytes(found[n : n + 3], "little") for n in range(0, len(found), 3)]
+
+    def _block(self, number: int) -> tuple[dict[bytes, bytes], bytes, str]:
+        """(Word → its senses, the last word, why reading broke off); words out of order are never met."""
+        begin, end = self._starts[1] + self._blocks[number], self._starts[2]
+        if number + 1 < len(self._blocks):
+            end = self._starts[1] + self._blocks[number + 1]
+        data = self._data[begin : max(begin, end) + LARGEST]  # bytes are read faster than a map
+        listed, last, word, at = dict[bytes, bytes](), b"", b"", 0
+        try:
+            for _ in range(BLOCK):
+                if at >= end - begin:
+                    break
+                shared, added = data[at], data[at + 1]
+                word = word[:shared] + data[at + 2 : at + 2 + added]
+                at += 2 + added
+                senses = data[at + 1 : at + 1 + 3 * data[at]]
+                at += 1 + 3 * data[at]
+                if word > last or not listed:
+                    listed[word] = senses
+                    last = word
+        except IndexError as error:
+            return listed, last, str(error)
+        return listed, last, ""
 
     def _sense(self, number: int) -> list[Gloss]:
         begin, end = struct.unpack_from("<2I", self._data, self._starts[2] + 4 * self._within(number, 1))
