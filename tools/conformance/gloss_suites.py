@@ -219,7 +219,7 @@ def _in_album(reader: Reader, folder: Path, given: Given) -> Given:
     """The words of a query in an album, with its names: of a word's glosses the greatest count."""
     with copied(folder, given) as path, Album.open(path) as album:
         reading = reader.read(given["query"], Names(entity.name for entity in album.listed_entities()))
-        glossed = None if reading is None else chosen(reading, partial(album.words, ""))
+        glossed = None if reading is None else chosen(reading, album.holding)
         assert glossed is not None, given
         words = [
             {"text": word.text, "rows": word.rows.tolist(), "bm25": floats(word.bm25)}
