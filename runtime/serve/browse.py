@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter
-from fastapi import Depends, FastAPI, HTTPException, Path, Query, Response
+from fastapi import Depends, FastAPI, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BeforeValidator, Field
 
@@ -19,6 +19,7 @@ from gamer.index import AlbumWriter
 
 from .live import Edition, LiveAlbum
 from .selections import Selected, Selections, listing, zipped
+from .server.problem import Refused
 from .views import (
     Box,
     Detailed,
@@ -166,7 +167,7 @@ def _mark(live: LiveAlbum, asked: FavouritesRequest) -> Marked:
 def _held(selections: Selections, key: str) -> tuple[Selected, ...]:
     selected = selections.get(key)
     if selected is None:
-        raise HTTPException(404, "this selection is no longer kept: select the photos again")
+        raise Refused(404, "selection_gone")
     return selected
 
 
