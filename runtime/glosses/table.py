@@ -170,8 +170,10 @@ class GlossTable:
         if not 0 < len(key) <= LONGEST or not self._blocks:
             return ()
         try:
+            if not (senses := self._senses_of(key)):
+                return ()
             weights: dict[str, float] = {}
-            for sense in self._senses_of(key):
+            for sense in senses:
                 for gloss in self._sense(sense):
                     weights[gloss.text] = max(weights.get(gloss.text, 0.0), gloss.weight)
         except (IndexError, ValueError, struct.error) as error:
@@ -198,7 +200,8 @@ class GlossTable:
         listed, last, broken = self.block(low)
         if broken and last < key:
             raise ValueError(broken)
-        found = listed.get(key, b"")
+        if (found := listed.get(key)) is None:
+            return ()
         return [int.from_bytes(found[n : n + 3], "little") for n in range(0, len(found), 3)]
 
     def _block(self, number: int) -> tuple[dict[bytes, bytes], bytes, str]:
