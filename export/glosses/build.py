@@ -2,10 +2,10 @@
 
 A gloss is worth more the earlier it stands in its entry, the more entries give it and the commoner it is in
 English; commonness is the order of the text tower's own vocabulary. A dictionary from English that is turned
-round counts less, and one through a third language (Spanish, German, English) less still. Forms are those
-that `simplemma` leads to a word of the table: most by a hundred rules of inflection, which are learnt from
-it, the others one by one. So a phone needs no lemmatiser, and this package is wanted here alone. What is
-rarest in English is left out where a table would be too large.
+round counts less, and one through a third language (Spanish, German, English) less still; together they say
+which gloss is meant. Forms are those that `simplemma` leads to a word of the table: most by a hundred rules
+of inflection, learnt from it, the others one by one. So a phone needs no lemmatiser, and this package
+is wanted here alone. What is rarest in English is left out where a table would be too large.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from gamer.runtime.glosses.table import (
     MOST_WORDS,
     WORD,
     Rule,
+    RuleSet,
     folded,
 )
 
@@ -236,7 +237,7 @@ def _forms(
     table: dict[str, list[str]] = {word: [word] for word in words}
     led = RuleSet(rules)
     for form, lemma in lemmas.items():
-        if form == lemma or (form not in words and led.base(form, words) == lemma):
+        if form == lemma or (form not in words and _base(led, form, words) == lemma):
             continue
         named = table.setdefault(form, [])
         if lemma not in named and len(named) < MOST_SENSES:
@@ -249,24 +250,9 @@ def _forms(
     return table, bare
 
 
-class RuleSet:
-    """Rules by their endings, for many words; as `table.bases`, which a test compares it with."""
-
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._bases: dict[str, list[str]] = defaultdict(list)
-        for rule in rules:
-            self._bases[rule.ending].append(rule.base)
-        self._lengths = sorted({len(rule.ending) for rule in rules}, reverse=True)
-
-    def base(self, form: str, words: Mapping[str, Glosses]) -> str | None:
-        """The first base of a form that is one of `words`."""
-        for length in self._lengths:
-            stem = form[: len(form) - length]
-            if len(stem) >= LEAST_STEM:
-                for base in self._bases.get(form[len(stem) :], ()):
-                    if stem + base in words:
-                        return stem + base
-        return None
+def _base(led: RuleSet, form: str, words: Mapping[str, Glosses]) -> str | None:
+    """The first base of a form that is one of `words`."""
+    return next((base for base in led.bases(form) if base in words), None)
 
 
 def _value(form: str, words: Mapping[str, Glosses], bare: Mapping[str, list[str]]) -> float:

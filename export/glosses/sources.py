@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,8 @@ _GET_MORE = (
 
 @dataclass(frozen=True)
 class Source:
-    """A dictionary. `path`: its .index, .ifo or .tsv file. `turned`: it is from English, to be turned round.
-
-    `through`: the language, other than English, that its glosses are in; "" for English.
+    """A dictionary. `path`: its .index, .ifo or .tsv file. `through`: the language, other than English, that
+    its glosses are in; "" for English. `turned`: it is from that language, or English, to be turned round.
     """
 
     path: Path
@@ -82,7 +82,8 @@ def found(languages: Sequence[str]) -> str:
 def sources(code: str, given: Sequence[tuple[str, str]]) -> tuple[Source, ...]:
     """The dictionaries of a language: those that were given, or else all that are installed.
 
-    A file called eng-deu, or any.eng-de.tsv, is from English. Raises ExportError if there are none.
+    Those to and from another language are followed through it where its own dictionaries are larger. A file
+    called eng-deu, or any.eng-de.tsv, is from English. Raises ExportError if there are none.
     """
     files = [Path(file) for language, file in given if language == code]
     found = tuple(Source(file, turned=bool(re.search(r"\beng?-", file.stem))) for file in files) or _own(code)
@@ -91,11 +92,12 @@ def sources(code: str, given: Sequence[tuple[str, str]]) -> tuple[Source, ...]:
         raise ExportError(f"--languages {code}: no dictionary of this language is installed; {how}")
     if files:
         return found
-    through = (language for language in KNOWN["through"] if language != code and _own(language))
+    through = filter(_own, takewhile(lambda language: language != code, KNOWN["through"]))
     return found + tuple(
-        Source(path, through=language)
+        Source(path, turned=bool(turned), through=language)
         for language in through
-        for path in _installed(f"freedict-{NAMES.get(code)}-{NAMES[language]}")
+        for turned, pair in enumerate(((code, language), (language, code)))
+        for path in _installed("freedict-{}-{}".format(*(NAMES.get(one) for one in pair)))
     )
 
 

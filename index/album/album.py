@@ -45,7 +45,7 @@ class Album(SpaceLayer, EntityLayer, VectorLayer, EventLayer):
 
     Layer 1: `in_cubes`, `within`, `near`, `times`, `positions` (space_layer.py). Layer 2: `activate`,
     `match_entities`, `entity_names`, `entity_links` (entity_layer.py). Layer 3: `channels`, `scores`,
-    `search_vectors`, `mean_of`, `words`, `search_text` (vector_layer.py).
+    `search_vectors`, `mean_of`, `words`, `holding`, `search_text` (vector_layer.py).
     Events: `events`, `event_of`, `search_events` (event_layer.py).
     """
 

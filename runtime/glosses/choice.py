@@ -10,16 +10,15 @@ too, the sentence whose vector is nearest to the album's memories, and the mean 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from gamer.index.album.layers.lexical import MAX_WORDS, WordScores
+from gamer.index.album.layers.lexical import MAX_WORDS
 from gamer.index.entities.words import spellings
 
 from .reading import Piece, Reading
 
-# The album's words, each with what else may stand for it, as Album.words.
-LookUp = Callable[[Sequence[tuple[str, ...]]], WordScores]
+Holding = Callable[[Sequence[str]], Collection[str]]  # which of some words a memory holds, as Album.holding
 TOLD = 0.3  # of a dictionary's weight: what it counts that a memory holds a gloss
 MOST_FORMS = 10  # of a word for BM25
 # English words with forms that no stemmer finds: a dictionary gives "win", and a memory says "won".
@@ -56,13 +55,13 @@ class Glossed:
     lines: tuple[str, ...]
 
 
-def chosen(reading: Reading, look_up: LookUp) -> Glossed | None:
+def chosen(reading: Reading, holding: Holding) -> Glossed | None:
     """The glosses of a reading that fit the album; None if only words such as "the" have one."""
     content = [piece for piece in reading.pieces if piece.options and not piece.says_nothing]
     if not content:
         return None
     own = [piece.word.casefold() for piece in content]
-    held = _held([*own, *(option.text for piece in content for option in piece.options)], look_up)
+    held = _held([*own, *(option.text for piece in content for option in piece.options)], holding)
     is_albums = 2 * sum(held.get(word, False) for word in own) > len(own)
     text, forms, kept, lines = list[str](), list[tuple[str, ...]](), "", list[str]()
     for piece in reading.pieces:
@@ -101,12 +100,8 @@ def _best(piece: Piece, held: Mapping[str, bool]) -> str:
     return max(piece.options, key=lambda option: option.weight + TOLD * held.get(option.text, False)).text
 
 
-def _held(glosses: Sequence[str], look_up: LookUp) -> dict[str, bool]:
-    """Of each word, whether a memory holds it; one that is too common to be looked up is held."""
+def _held(glosses: Sequence[str], holding: Holding) -> dict[str, bool]:
+    """Of each word, whether a memory holds it."""
     asked = list(dict.fromkeys(glosses))[:MAX_WORDS]
-    found = (
-        {word.text: word.rows.size > 0 for word in look_up([(gloss,) for gloss in asked]).words}
-        if asked
-        else {}
-    )
-    return {gloss: found.get(gloss, True) for gloss in asked}
+    found = holding(asked) if asked else ()
+    return {gloss: gloss in found for gloss in asked}

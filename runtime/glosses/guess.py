@@ -81,10 +81,10 @@ def language(
         for said in words:
             if said.word.isascii() and len(said.word) < 2:
                 continue  # "s" of "it's", "l" of "l'eau"
-            glosses = lookup(said.word)
-            more = likelier(said.word, glosses, english)
             if said.is_name and english.get(said.word, UNKNOWN) > COMMON:
                 continue
+            glosses = lookup(said.word)
+            more = likelier(said.word, glosses, english)
             score += max(more, CAPITAL) if said.is_capital and not glosses else more
         if score > most:
             best, most = code, score

@@ -26,7 +26,9 @@ import mmap
 import re
 import struct
 import unicodedata
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -37,6 +39,8 @@ from gamer.index.json_checked import Between, Items, JsonError, Text, parse, rea
 from ..errors import BundleError
 
 MAGIC, VERSION, BLOCK = b"GmGl", 1, 16
+STRIDE = 8  # blocks of whose first words one is kept in memory
+LARGEST = 1_024  # bytes of a word with its senses are fewer
 START = struct.Struct("<4sHI")
 MOST_WORDS = 4  # of a phrase
 LONGEST = 100  # bytes of a word of the table, and of a gloss
@@ -95,11 +99,20 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold().translate(_SPELT)
 
 
-def bases(word: str, rules: Sequence[Rule]) -> Iterator[str]:
-    """What a word may be an inflected form of, by the rules in their order."""
-    for rule in rules:
-        if word.endswith(rule.ending) and len(word) - len(rule.ending) >= LEAST_STEM:
-            yield word[: len(word) - len(rule.ending)] + rule.base
+class RuleSet:
+    """Rules of inflection by their endings, for many words."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._bases: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for place, rule in enumerate(rules):
+            self._bases[rule.ending].append((place, rule.base))
+        self._lengths = sorted({len(rule.ending) for rule in rules})
+
+    def bases(self, word: str) -> list[str]:
+        """What a word may be an inflected form of, by the rules in their order."""
+        stems = (word[: len(word) - length] for length in self._lengths if len(word) - length >= LEAST_STEM)
+        led = ((*pair, stem) for stem in stems for pair in self._bases.get(word[len(stem) :], ()))
+        return [stem + base for _, base, stem in sorted(led)]
 
 
 def latin_script(word: str) -> bool:
@@ -119,7 +132,9 @@ class GlossTable:
             raise BundleError(f"{path}: not a table of glosses ({error}): export the bundle again") from None
         self._starts = [at + sum(self.header.sizes[:n]) for n in range(6)]
         self._blocks = memoryview(self._data)[self._starts[0] : self._starts[1]].cast("I")
+        self._rules = RuleSet(self.header.rules)
         self.lookup = lru_cache(maxsize=8192)(self._lookup)
+        self.block = lru_cache(maxsize=512)(self._block)  # what a word may come from often stands near it
 
     @cached_property
     def is_latin(self) -> bool:
@@ -144,7 +159,7 @@ class GlossTable:
         """
         if (found := self.listed(word)) or " " in word:
             return found
-        for base in bases(word, self.header.rules):
+        for base in self._rules.bases(word):
             if found := self.listed(base):
                 return found
         return ()
@@ -155,8 +170,10 @@ class GlossTable:
         if not 0 < len(key) <= LONGEST or not self._blocks:
             return ()
         try:
+            if not (senses := self._senses_of(key)):
+                return ()
             weights: dict[str, float] = {}
-            for sense in self._senses_of(key):
+            for sense in senses:
                 for gloss in self._sense(sense):
                     weights[gloss.text] = max(weights.get(gloss.text, 0.0), gloss.weight)
         except (IndexError, ValueError, struct.error) as error:
@@ -164,29 +181,51 @@ class GlossTable:
         ordered = sorted(weights.items(), key=lambda pair: -pair[1])
         return tuple(Gloss(text, weight) for text, weight in ordered[:MOST_GLOSSES])
 
+    @cached_property
+    def _firsts(self) -> list[bytes]:
+        """The first word of every STRIDE-th block."""
+        return [self._first(block) for block in range(0, len(self._blocks), STRIDE)]
+
+    def _first(self, block: int) -> bytes:
+        at = self._starts[1] + self._blocks[block]
+        return self._data[at + 2 : at + 2 + self._data[at + 1]]
+
     def _senses_of(self, key: bytes) -> Sequence[int]:
-        data, base = self._data, self._starts[1]
-        low, high = 0, len(self._blocks)  # the last block whose first word is not after the key
+        # The last block whose first word is not after the key.
+        low = STRIDE * max(0, bisect_right(self._firsts, key) - 1)
+        high = min(low + STRIDE, len(self._blocks))
         while high - low > 1:
             middle = (low + high) // 2
-            at = base + self._blocks[middle]
-            if data[at + 2 : at + 2 + data[at + 1]] <= key:
-                low = middle
-            else:
-                high = middle
-        at = base + self._blocks[low]
-        end = base + self._blocks[low + 1] if low + 1 < len(self._blocks) else self._starts[2]
-        word, left = b"", BLOCK
-        while at < end and left:
-            shared, added = data[at], data[at + 1]
-            word = word[:shared] + data[at + 2 : at + 2 + added]
-            at += 2 + added
-            count = data[at]
-            if word >= key:
-                found = data[at + 1 : at + 1 + 3 * count] if word == key else b""
-                return [int.from_bytes(found[n : n + 3], "little") for n in range(0, len(found), 3)]
-            at, left = at + 1 + 3 * count, left - 1
-        return ()
+            low, high = (middle, high) if self._first(middle) <= key else (low, middle)
+        listed, last, broken = self.block(low)
+        if broken and last < key:
+            raise ValueError(broken)
+        if (found := listed.get(key)) is None:
+            return ()
+        return [int.from_bytes(found[n : n + 3], "little") for n in range(0, len(found), 3)]
+
+    def _block(self, number: int) -> tuple[dict[bytes, bytes], bytes, str]:
+        """(Word → its senses, the last word, why reading broke off); words out of order are never met."""
+        begin, end = self._starts[1] + self._blocks[number], self._starts[2]
+        if number + 1 < len(self._blocks):
+            end = self._starts[1] + self._blocks[number + 1]
+        data = self._data[begin : max(begin, end) + LARGEST]  # bytes are read faster than a map
+        listed, last, word, at = dict[bytes, bytes](), b"", b"", 0
+        try:
+            for _ in range(BLOCK):
+                if at >= end - begin:
+                    break
+                shared, added = data[at], data[at + 1]
+                word = word[:shared] + data[at + 2 : at + 2 + added]
+                at += 2 + added
+                senses = data[at + 1 : at + 1 + 3 * data[at]]
+                at += 1 + 3 * data[at]
+                if word > last or not listed:
+                    listed[word] = senses
+                    last = word
+        except IndexError as error:
+            return listed, last, str(error)
+        return listed, last, ""
 
     def _sense(self, number: int) -> list[Gloss]:
         begin, end = struct.unpack_from("<2I", self._data, self._starts[2] + 4 * self._within(number, 1))

@@ -170,7 +170,7 @@ def _orders_photos(head: Words, at: int) -> bool:
     recent = head[at].key in ("earliest", "latest", "most recent", "newest", "oldest")
     return (
         counted
-        or (recent and at > 0 and head[at - 1].key in ("my", "our"))
+        or (recent and at > 0 and (head[at - 1].key in ("my", "our") or head[at - 1].has("picture")))
         or any(said_length(head[i:]) for i in range(at + 2, len(head)))
         or (at > 0 and head[at - 1].number > 1)
         or follows[0].key in ("occasion", "time")

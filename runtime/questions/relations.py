@@ -316,7 +316,7 @@ def _is_order(request: Request, head: Words, spoken: Words, anchor: Words, way: 
     if is_moment(anchor) or way.key in ("prior to", "since"):
         return True
     if set_off or not spoken or request.asks != "photos":
-        return is_definite(anchor)
+        return is_definite(anchor) or way.has("way")
     if anchor[0].has("subject") or (len(anchor) > 2 and anchor[0].has("definite") and anchor[1].has("order")):
         return True
     return is_about_photos(head, request) and anchor[0].key not in ("a", "an", "and", "another", "some")

@@ -7,7 +7,7 @@ words are there that say one English word wherever they stand.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -105,8 +105,8 @@ def words_of(source: str, language: str = "") -> list[Word]:
     `language`: a code such as "de" of what the text may be in besides English; one that has no words is none.
     """
     known = _vocabulary(language)
-    tokens = list(_TOKEN.finditer(source))
-    written = [token.group().lower() for token in tokens]
+    tokens = [span for match in _TOKEN.finditer(source) for span in _spans(match, known)]
+    written = [source[slice(*span)].lower() for span in tokens]
     keys = [known.key(text) for text in written]
     out, at, quoted = list[Word](), 0, False
     while at < len(tokens):
@@ -118,12 +118,28 @@ def words_of(source: str, language: str = "") -> list[Word]:
             and not (phrase.startswith("nach ") and at and _GOAL.search(written[at - 1]))
         )
         size, said = next(phrases, (1, keys[at]))
-        key, last = known.usual(said), tokens[min(at + size, len(tokens)) - 1]
-        start, values = tokens[at].start(), known.values(key)
+        key, spans = known.usual(said) if size > 1 else said, tokens[at : at + size]
+        whole = (spans[0][0], spans[-1][1])
         quoted ^= key in _QUOTES
-        out.append(Word(source[start : last.end()], key, start, last.end(), {} if quoted else values))
+        for part, (start, end) in [(key, whole)] if known.values(key) else _parts(key, spans):
+            out.append(Word(source[start:end], part, start, end, {} if quoted else known.values(part)))
         at += size
     return out
+
+
+def _spans(match: re.Match[str], known: _Vocabulary) -> list[tuple[int, int]]:
+    """The characters of a word, or of an article before an apostrophe and its word."""
+    text = match.group().lower().replace("’", "'")
+    cut = match.start() + text.find("'") + 1
+    own = "spelling" in known.values(text) or "spelling" not in known.values(text[: text.find("'") + 1])
+    return [match.span()] if own else [(match.start(), cut), (cut, match.end())]
+
+
+def _parts(key: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, tuple[int, int]]]:
+    """English words with the characters that say them: one each, and the last all that are left."""
+    words = key.split(" ", len(spans) - 1)
+    for at, word in enumerate(words):
+        yield word, (spans[at][0], spans[at if at < len(words) - 1 else -1][1])
 
 
 def language_of_wishes(text: str, languages: Iterable[str]) -> str:

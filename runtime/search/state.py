@@ -71,7 +71,7 @@ class Parts:
         `language`: that it is probably in, or "".
         """
         reading = self.reading(text, language)
-        return None if reading is None else chosen(reading, lambda forms: self.album.words("", forms))
+        return None if reading is None else chosen(reading, self.album.holding)
 
     def reading(self, text: str, language: str = "") -> Reading | None:
         """A query in another language than English with the glosses of its words; None for an English one."""

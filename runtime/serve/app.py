@@ -38,15 +38,14 @@ from . import words
 from .albums import Placed, add_albums, placed
 from .ask import add_ask
 from .browse import add_browse
-from .catalogue import NoSuchPlace
 from .completions import add_chat
 from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
 from .memories import Memories, add_memories
 from .people import add_people
-from .pictures import SHOWN_BY_BROWSERS, Original, PictureGone
+from .pictures import SHOWN_BY_BROWSERS, Original
 from .server.guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, UPLOADS, Guard
-from .server.problem import Problem, Refusal, without_folder
+from .server.problem import Problem, Refusal, Refused, without_folder
 from .server.receive import add_uploads
 from .server.settings import ServerSettings
 from .talk import add_talk
@@ -203,6 +202,8 @@ def _errors(api: FastAPI, album: FilePath | None = None) -> None:
 
     def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, StarletteHTTPException)
+        if isinstance(error, Refused):
+            return error.refusal.response(request.url.path)
         # The router's own errors only repeat the name of their status.
         text = {"Not Found": "no such address", "Method Not Allowed": "no such method at this address"}.get(
             error.detail
@@ -216,8 +217,11 @@ def _errors(api: FastAPI, album: FilePath | None = None) -> None:
         where = ".".join(str(part) for part in first["loc"])
         return Refusal(422, f"{where}: {first['msg']}").response(request.url.path)
 
-    def told(status: int, text: str | None = None) -> Callable[[Request, Exception], Response]:
-        return lambda request, error: Refusal(status, text or str(error)).response(request.url.path)
+    def told(status: int) -> Callable[[Request, Exception], Response]:
+        return lambda request, error: Refusal(status, str(error)).response(request.url.path)
+
+    def failed(request: Request, error: Exception) -> Response:
+        return Refused(500, "failed").refusal.response(request.url.path)
 
     def of_album(status: int) -> Callable[[Request, Exception], Response]:
         def response(request: Request, error: Exception) -> Response:
@@ -230,12 +234,10 @@ def _errors(api: FastAPI, album: FilePath | None = None) -> None:
     api.add_exception_handler(RequestValidationError, invalid)
     api.add_exception_handler(BundleError, told(503))
     api.add_exception_handler(RuntimeFailure, told(422))
-    api.add_exception_handler(PictureGone, told(404))
-    api.add_exception_handler(NoSuchPlace, told(404))
     api.add_exception_handler(AlbumError, of_album(503))
     api.add_exception_handler(NoSuchMemory, of_album(404))
     api.add_exception_handler(UnfitMemory, of_album(422))
-    api.add_exception_handler(Exception, told(500, "the server failed; its terminal says why"))
+    api.add_exception_handler(Exception, failed)
 
 
 def _search(api: FastAPI, live: LiveAlbum) -> None:
@@ -276,7 +278,7 @@ def _similar(live: LiveAlbum, photo: str, k: int) -> SimilarPhotos:
         try:
             row = edition.album.row_of(photo)
         except AlbumError:
-            raise HTTPException(404, "no photo with this id in this album") from None
+            raise Refused(404, "no_photo") from None
         return glance.without_folders(similar(edition.album, row, k))
 
 
@@ -368,7 +370,7 @@ def _photos(api: FastAPI, live: LiveAlbum) -> None:
 
 def _known(edition: Edition, row: int) -> int:
     if row >= len(edition.album):
-        raise HTTPException(404, f"no photo in row {row}; rows are 0 to {len(edition.album) - 1}")
+        raise Refused(404, "no_row", row=row, last=len(edition.album) - 1)
     return row
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import anyio.to_thread
 from anyio import CapacityLimiter
 from apsw import Connection
-from fastapi import Depends, FastAPI, HTTPException, Path, Query, Response
+from fastapi import Depends, FastAPI, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BeforeValidator, Field
 
@@ -23,6 +23,7 @@ from gamer.index.album.declarations.collection_tables import Collection
 
 from .live import Edition, LiveAlbum
 from .selections import Selected, Selections, listing, zipped
+from .server.problem import Refused
 from .views import (
     Box,
     CollectionRequest,
@@ -151,13 +152,13 @@ def add_browse(api: FastAPI, live: LiveAlbum, problems: Callable[..., Problems])
     async def rename_collection(key: CollectionKey, asked: Named) -> None:
         """Renames one; another of that name is no longer kept."""
         if not await write(lambda db, _: collection_tables.rename(db, key, asked.name)):
-            raise HTTPException(404, "no collection of this number")
+            raise Refused(404, "collection_gone")
 
     @api.delete(f"{COLLECTIONS}/{{key}}", status_code=204, responses=problems(404, 503), tags=["album"])
     async def forget_collection(key: CollectionKey) -> None:
         """Keeps one no longer; its photos stay."""
         if not await write(lambda db, _: collection_tables.forget(db, "id = ?", key)):
-            raise HTTPException(404, "no collection of this number")
+            raise Refused(404, "collection_gone")
 
     @api.post(EXPORTS, responses=problems(408, 413, 503), tags=["photos"])
     async def select_photos(asked: ExportRequest) -> Export:
@@ -213,7 +214,7 @@ def _mark(live: LiveAlbum, asked: FavouritesRequest) -> Marked:
 def _held(selections: Selections, key: str) -> tuple[Selected, ...]:
     selected = selections.get(key)
     if selected is None:
-        raise HTTPException(404, "this selection is no longer kept: select the photos again")
+        raise Refused(404, "selection_gone")
     return selected
 
 

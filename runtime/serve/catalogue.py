@@ -18,13 +18,10 @@ from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Place
 from ..search.engine import Engine
+from .server.problem import Refused
 from .views import Filter, Listed, Month, Title
 
 KEPT = 16  # filters whose photos are remembered
-
-
-class NoSuchPlace(Exception):
-    """The gazetteer does not know a filter's place. `str(error)` is one line."""
 
 
 class Catalogue:
@@ -35,7 +32,7 @@ class Catalogue:
         self._ordered = lru_cache(maxsize=KEPT)(self._order)
 
     def within(self, wanted: Filter) -> RowSet | None:
-        """The photos that a search may find; None: all. Raises NoSuchPlace."""
+        """The photos that a search may find; None: all. Raises Refused."""
         sets = self._sets(wanted)
         if not sets:
             return None
@@ -45,7 +42,7 @@ class Catalogue:
         return first
 
     def rows(self, wanted: Filter) -> RowArray:
-        """int64, in the order of the timeline. Raises NoSuchPlace.
+        """int64, in the order of the timeline. Raises Refused.
 
         An album that has pictures is shown without what was only said.
         """
@@ -151,7 +148,7 @@ class Catalogue:
         """Of the places of that name, the one where the album has most photos."""
         places = self._gazetteer.lookup(name)
         if not places:
-            raise NoSuchPlace(f"no place is called {name!r}: give a city, a region or a country")
+            raise Refused(404, "no_place", name=repr(name))
         return max(places, key=lambda place: len(self._album.within(place.boxes)))
 
 

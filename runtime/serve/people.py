@@ -22,7 +22,7 @@ from gamer.index.people.records import MAX_NAME, Person, StoredFace
 from ..indexing import people as change
 from .live import LiveAlbum, Mark, mark_of
 from .memories import Memories
-from .server.problem import without_folder
+from .server.problem import Refused, without_folder
 from .views import VISIBLE, Faces, FaceView, PeopleForgotten, PeopleView, PersonView, digits, number
 
 PEOPLE = "/api/v1/people"
@@ -160,7 +160,7 @@ def _cut(live: LiveAlbum, row: int) -> Response:
     with live.edition() as edition:
         face = _boxes(live.path, mark_of(live.path)).get(row)
         if face is None:
-            raise HTTPException(404, "no face of this number in this album")
+            raise Refused(404, "no_face")
         cut = edition.pictures.face(edition.album.row_of(face.photo), face.box)
     headers = {"etag": f'"{cut.tag}"', "cache-control": "private, no-cache"}
     return Response(cut.data, 200, headers, "image/webp")

@@ -19,6 +19,8 @@ from gamer.index import Album, IngestError, Photo, Size, load_photo
 from gamer.index.ingest.clips import live
 from gamer.index.people.records import Box
 
+from .server.problem import Refused
+
 CACHE_BYTES = 64 << 20
 QUALITY = 82
 FACE = 192  # pixels a side of a face that is shown
@@ -41,7 +43,7 @@ _VIDEO = re.compile(rb"iso.|mp4.|avc1|av01|M4V.|3g[p2].|dash|MSNV|mmp4|XAVC", re
 _BITMAP_HEADERS = tuple(size.to_bytes(4, "little") for size in (12, 40, 52, 56, 108, 124))
 
 
-class PictureGone(Exception):
+class PictureGone(Refused):
     """The photo is in the album, but its picture is missing or unreadable. `str(error)` is one line."""
 
 
@@ -81,7 +83,7 @@ class Pictures:
         try:
             result = Thumbnail(_shrunk(photo, size), tag)
         except IngestError as error:
-            raise PictureGone(str(error).replace(str(path), path.name)) from None
+            raise PictureGone(404, "line", text=str(error).replace(str(path), path.name)) from None
         self._kept.keep(key, result)
         return result
 
@@ -95,7 +97,7 @@ class Pictures:
         try:
             result = Thumbnail(_cut(photo, box), tag + "-" + "-".join(f"{side:.4f}" for side in box))
         except IngestError as error:
-            raise PictureGone(str(error).replace(str(path), path.name)) from None
+            raise PictureGone(404, "line", text=str(error).replace(str(path), path.name)) from None
         self._kept.keep(key, result)
         return result
 
@@ -108,7 +110,7 @@ class Pictures:
         path, _ = _look(self._album.photo(row), 0)
         motion = live.motion_of(path)
         if motion is None:
-            raise PictureGone(f"{path.name} has no motion: it must be a Live Photo")
+            raise PictureGone(404, "no_motion", name=path.name)
         return _typed(motion)
 
     def is_live(self, row: int) -> bool:
@@ -133,7 +135,7 @@ def original_of(photo: Photo) -> Original:
 
 def _look(photo: Photo, size: int) -> tuple[Path, str]:
     if photo.path is None:
-        raise PictureGone("this photo has no picture: the album knows its memories only")
+        raise PictureGone(404, "no_picture")
     path = Path(photo.path)
     try:
         # Opening a FIFO or a device could block for ever.
@@ -142,9 +144,7 @@ def _look(photo: Photo, size: int) -> tuple[Path, str]:
             return path, f"{stat.st_mtime_ns:x}-{stat.st_size:x}-{size}"
     except (OSError, ValueError):
         pass
-    raise PictureGone(
-        f"{path.name} is no longer where the album found it: put it back, or build the album again"
-    )
+    raise PictureGone(404, "picture_gone", name=path.name)
 
 
 class _Kept:
@@ -175,9 +175,9 @@ def _typed(path: Path) -> Original:
         with path.open("rb") as file:
             kind = media_type(file.read(HEAD))
     except OSError as error:
-        raise PictureGone(f"{path.name} cannot be read: {error.strerror}") from None
+        raise PictureGone(404, "not_read", name=path.name, why=str(error.strerror)) from None
     if kind is None:
-        raise PictureGone(f"{path.name} must be a picture or a video")
+        raise PictureGone(404, "no_kind", name=path.name)
     return Original(path, kind)
 
 

@@ -14,7 +14,7 @@ from threading import Event
 from typing import Annotated, Any
 
 from anyio import CapacityLimiter
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from gamer.index import AlbumError
@@ -31,7 +31,7 @@ from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
 from .memories import Memories
 from .server.guard import TALK
-from .server.problem import one_line, without_folder
+from .server.problem import Refused, one_line, without_folder
 from .server.stream import LineStream
 from .views import VISIBLE, number
 
@@ -118,7 +118,7 @@ class Talks:
         engine, told = edition.engine, False
         for row in asked.photos:
             if row >= len(engine.album):
-                raise HTTPException(404, f"no photo in row {row}; rows are 0 to {len(engine.album) - 1}")
+                raise Refused(404, "no_row", row=row, last=len(engine.album) - 1)
 
         def piece(text: str) -> None:
             nonlocal told

@@ -27,7 +27,7 @@ from ..errors import RuntimeFailure
 from ..indexing.build import Added, add
 from .live import LiveAlbum
 from .server.background import Background
-from .server.problem import one_line, without_folder
+from .server.problem import Refused, one_line, without_folder
 from .views import SkippedFile, Uploaded, UploadState
 
 LARGEST = 100_000_000  # bytes of one file
@@ -40,12 +40,11 @@ MAX_SKIPS = 100
 _log = logging.getLogger(__name__)
 
 
-class UploadRefused(Exception):
-    """A file that is not taken. `status`: HTTP's. `str(error)` is one line."""
+class UploadRefused(Refused):
+    """A file that is not taken: what is still to come of it is not read."""
 
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
+    def __init__(self, status: int, code: str, **given: str | int) -> None:
+        super().__init__(status, code, {"connection": "close"}, **given)
 
 
 class _Stopped(Exception):
@@ -92,7 +91,7 @@ class Uploads(Background):
         if expected > self.largest:
             raise too_large(self.largest)
         if shutil.disk_usage(self._folder).free - expected < self._spare:
-            raise UploadRefused(507, "the disk of the server is nearly full: free some of it")
+            raise UploadRefused(507, "disk_full")
         with self._place():
             aside = self._folder / f".upload-{secrets.token_hex(8)}"
             try:
@@ -101,7 +100,7 @@ class Uploads(Background):
             except TimeoutError:  # of the client
                 raise
             except OSError as error:  # also of closing a file that could not be written
-                raise UploadRefused(507, f"the file could not be written ({error.strerror})") from None
+                raise UploadRefused(507, "not_written", why=str(error.strerror)) from None
             finally:
                 aside.unlink(missing_ok=True)
 
@@ -117,7 +116,7 @@ class Uploads(Background):
     def _place(self) -> Iterator[None]:
         with self._changed:
             if self._receiving >= AT_ONCE or self._stopped:
-                raise UploadRefused(503, f"{AT_ONCE} files are being sent already: wait for one of them")
+                raise UploadRefused(503, "busy", n=AT_ONCE)
             self._receiving += 1
         try:
             yield
@@ -232,7 +231,7 @@ class Receipt:
             return self._named()
         except IngestError as error:
             why = str(error).removeprefix(f"{self._aside}: ")
-            raise UploadRefused(415, f"{self._name}: {why}") from None
+            raise UploadRefused(415, "line", text=f"{self._name}: {why}") from None
 
     def _named(self) -> Uploaded:
         """Never over an existing file: a number is added, unless that file has the same content."""
@@ -252,7 +251,7 @@ class Receipt:
 
 
 def too_large(largest: int) -> UploadRefused:
-    return UploadRefused(413, f"the file is too large: at most {largest / 1e6:.0f} MB")
+    return UploadRefused(413, "file_large", mb=round(largest / 1e6))
 
 
 def safe_name(name: str) -> str:
@@ -264,6 +263,6 @@ def safe_name(name: str) -> str:
     clean = "".join("_" if c in '<>:"|?*' else c for c in last if unicodedata.category(c)[0] != "C")
     stem, dot, suffix = clean.strip(" .").rpartition(".")
     if f".{suffix.lower()}" not in PICTURES or not dot:
-        raise UploadRefused(415, f"only pictures are taken ({', '.join(sorted(PICTURES))})")
+        raise UploadRefused(415, "only_pictures", kinds=", ".join(sorted(PICTURES)))
     short = stem.encode()[:MAX_STEM].decode(errors="ignore").strip(" .")
     return f"{short or 'photo'}.{suffix}"

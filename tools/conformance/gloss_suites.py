@@ -17,11 +17,8 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
-
 from gamer.export.glosses.writing import Spelling, encoded
 from gamer.index import Album
-from gamer.index.album.layers.lexical import Word, WordScores
 from gamer.runtime.errors import BundleError
 from gamer.runtime.glosses.choice import chosen
 from gamer.runtime.glosses.guess import ranks
@@ -195,16 +192,11 @@ def _written(path: Path, data: bytes) -> GlossTable:
 
 
 def _read(reader: Reader, names: Names, held: Sequence[str], given: Given) -> Given | None:
-    def look_up(forms: Sequence[tuple[str, ...]]) -> WordScores:
-        none = np.zeros(0, np.float32)
-        rows = {True: np.zeros(1, np.int64), False: np.zeros(0, np.int64)}
-        return WordScores(tuple(Word(word, rows[word in held], none, 1.0) for (word,) in forms), 1)
-
     reading = reader.read(given["query"], names)
     if reading is None:
         return None
     out = {"language": reading.language, "pieces": "|".join(map(_piece, reading.pieces))}
-    if (glossed := chosen(reading, look_up)) is not None:
+    if (glossed := chosen(reading, lambda words: set(held) & set(words))) is not None:
         out |= {"text": glossed.text, "forms": "|".join("/".join(forms) for forms in glossed.forms)}
         out["lines"] = "|".join(glossed.lines)
     return out
@@ -227,7 +219,7 @@ def _in_album(reader: Reader, folder: Path, given: Given) -> Given:
     """The words of a query in an album, with its names: of a word's glosses the greatest count."""
     with copied(folder, given) as path, Album.open(path) as album:
         reading = reader.read(given["query"], Names(entity.name for entity in album.listed_entities()))
-        glossed = None if reading is None else chosen(reading, partial(album.words, ""))
+        glossed = None if reading is None else chosen(reading, album.holding)
         assert glossed is not None, given
         words = [
             {"text": word.text, "rows": word.rows.tolist(), "bm25": floats(word.bm25)}

@@ -128,6 +128,29 @@ def look_up(
     return WordScores(tuple(words), photos)
 
 
+def holding(db: apsw.Connection, words: Sequence[str]) -> frozenset[str]:
+    """Those of the first MAX_WORDS words that a memory holds."""
+    tokens = db.fts5_tokenizer("porter", ["unicode61"])
+    return frozenset(word for word in words[:MAX_WORDS] if _holds(db, _terms(tokens, word), word))
+
+
+def _holds(db: apsw.Connection, terms: Sequence[str], word: str) -> bool:
+    found = db.execute(_COUNT, terms) if len(terms) == 1 else db.execute(_PHRASE, (_quoted(word), 1))
+    return found.fetchone() is not None
+
+
+def _terms(tokens: Any, form: str) -> Sequence[str]:
+    """The words of a form as the index spells them."""
+    asked = apsw.FTS5_TOKENIZE_QUERY
+    terms: Sequence[str] = tokens(form.encode(), asked, None, include_offsets=False, include_colocated=False)
+    return terms
+
+
+def _quoted(form: str) -> str:
+    """A form of several words for FTS5, quoted, so that no word is read as its syntax."""
+    return '"' + form.replace('"', '""') + '"'
+
+
 def _hits(
     db: apsw.Connection, tokens: Any, form: str, bound: int, texts: Texts
 ) -> tuple[RowArray, NDArray[np.float64]]:
@@ -137,12 +160,10 @@ def _hits(
     searched as an FTS5 phrase. If more than `bound` ids are returned, the word is common and the ids are
     placeholders.
     """
-    terms = tokens(
-        form.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
-    )
+    terms = _terms(tokens, form)
     if len(terms) != 1:
-        quoted = '"' + form.replace('"', '""') + '"'  # quoted, so that no word is read as FTS5 syntax
-        rows = np.array(db.execute(_PHRASE, (quoted, bound + 1)).fetchall(), np.float64).reshape(-1, 2)
+        found = db.execute(_PHRASE, (_quoted(form), bound + 1)).fetchall()
+        rows = np.array(found, np.float64).reshape(-1, 2)
         memories, scores = rows[:, 0].astype(np.int64), -rows[:, 1]
         within(memories, len(texts.owner), "words of memories")
         return memories, scores

@@ -18,7 +18,7 @@ from ...vectors.quantize import VectorSet, dequantize, top
 from .. import loader, segments
 from ..album_file import AlbumFile, Layer
 from ..results import TextResult
-from .lexical import Texts, WordScores, look_up
+from .lexical import Texts, WordScores, holding, look_up
 
 _NONE: RowArray = np.empty(0, np.int64)
 
@@ -122,6 +122,10 @@ class VectorLayer(Layer):
         """
         forms, texts = spellings(query) if forms is None else forms, self._texts
         return self._file.load(lambda db: look_up(db, forms, texts, self._file.photos))
+
+    def holding(self, words: Sequence[str]) -> frozenset[str]:
+        """Those of the first MAX_WORDS words that a memory holds, without their scores."""
+        return self._file.load(lambda db: holding(db, words))
 
     def search_text(self, query: str, k: int, rows: RowArray | None = None) -> TextResult:
         """The k photos whose memories hold any of the query's words, by the sum of the words' BM25 scores."""

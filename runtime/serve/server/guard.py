@@ -22,7 +22,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .problem import OPENAI, Refusal
+from .problem import OPENAI, Refusal, Refused
 from .settings import MAX_BODY, MAX_QUERY_STRING, Rate, ServerSettings
 
 API = ("/api/", OPENAI)
@@ -130,12 +130,10 @@ class Guard:
         cost = costs.get(path, 1.0) if owner else 1.0
         wait = self._buckets.take(client if owner else f"stranger {client}", cost)
         if wait:
-            return Refusal(429, f"too many requests: wait {wait} s", {"retry-after": str(wait)})
+            return Refused(429, "too_many", {"retry-after": str(wait)}, seconds=wait).refusal
         if owner or not path.startswith(API) or path == HEALTH:
             return None
-        return Refusal(
-            401, "this server wants its token: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"}
-        )
+        return Refused(401, "token", {"www-authenticate": "Bearer"}).refusal
 
     def _is_owner(self, path: str, headers: Headers) -> bool:
         """Whether a request has the token, or the cookie that stands for it; anybody where none is wanted."""
@@ -162,7 +160,7 @@ def _too_large(scope: Scope, headers: Headers, most: int) -> Refusal | None:
 
 
 def _body_too_large(most: int) -> Refusal:
-    return Refusal(413, f"the body is too large: at most {most} bytes", {"connection": "close"})
+    return Refused(413, "body_large", {"connection": "close"}, n=most).refusal
 
 
 def _cross_origin(scope: Scope, headers: Headers) -> Refusal | None:
@@ -171,14 +169,14 @@ def _cross_origin(scope: Scope, headers: Headers) -> Refusal | None:
     Programs that are not browsers send neither header and are let through.
     """
     if scope["path"].startswith(API) and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        return Refusal(403, "a page of another site may not use this server")
+        return Refused(403, "other_site").refusal
     origin = headers.get("origin")
     if (
         scope["method"] not in SAFE_METHODS
         and origin is not None
         and origin != f"{scope['scheme']}://{headers['host']}"
     ):
-        return Refusal(403, "a page of another origin may not use this server")
+        return Refused(403, "other_origin").refusal
     return None
 
 
@@ -197,7 +195,7 @@ async def _body(receive: Receive) -> bytes | Refusal:
                 if message["type"] == "http.disconnect" or not message.get("more_body", False):
                     return b"".join(parts)
     except TimeoutError:
-        return Refusal(408, "the body did not come in time", {"connection": "close"})
+        return Refused(408, "body_late", {"connection": "close"}).refusal
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

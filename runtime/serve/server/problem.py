@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
+
+from ..words import say
 
 MEDIA_TYPE = "application/problem+json"
 OPENAI = "/v1/"
+Values = Mapping[str, str | int]
 _KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
@@ -23,14 +27,17 @@ _KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit
 class Problem:
     """The body of an error response.
 
-    `title`: the status in words. `detail`: what is wrong and what to do. `type` is always about:blank: no
-    error has a meaning beyond its status.
+    `title`: the status in words. `detail`: what is wrong and what to do, in English. `code` and `given`: of
+    the page's message for it, `problem.CODE`; "" where it has none. `type` is always about:blank: no error
+    has a meaning beyond its status.
     """
 
     type: str
     title: str
     status: int
     detail: str
+    code: str = ""
+    given: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,24 +64,40 @@ class Refusal:
     status: int
     detail: str
     headers: Mapping[str, str] | None = None
+    code: str = ""
+    given: Values = field(default_factory=dict)
 
     def response(self, path: str) -> Response:
         """The response to a request of `path`. OpenAI's API has 400 for what is 422 elsewhere."""
         if not path.startswith(OPENAI):
-            return problem(self.status, self.detail, self.headers)
+            said = one_line(self.detail)
+            title = HTTPStatus(self.status).phrase
+            given = {
+                key: one_line(text) if isinstance(text, str) else text for key, text in self.given.items()
+            }
+            body = json.dumps(asdict(Problem("about:blank", title, self.status, said, self.code, given)))
+            return Response(body, self.status, dict(self.headers or {}), MEDIA_TYPE)
         status = 400 if self.status == 422 else self.status
         body = json.dumps(asdict(openai_problem(status, self.detail)))
         return Response(body, status, dict(self.headers or {}), "application/json")
 
 
+class Refused(HTTPException):
+    """An error that the page says in its language, by the message `problem.CODE` with the values `given`."""
+
+    def __init__(
+        self, status: int, code: str, headers: Mapping[str, str] | None = None, **given: str | int
+    ) -> None:
+        super().__init__(status, say("en", f"problem.{code}", **given), headers)
+        self.refusal = Refusal(status, self.detail, headers, code, given)
+
+    def __str__(self) -> str:
+        return self.detail
+
+
 def openai_problem(status: int, detail: str) -> OpenAIProblem:
     kind = _KINDS.get(status, "server_error" if status >= 500 else "invalid_request_error")
     return OpenAIProblem(OpenAIError(one_line(detail), kind))
-
-
-def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    body = json.dumps(asdict(Problem("about:blank", HTTPStatus(status).phrase, status, one_line(detail))))
-    return Response(body, status, dict(headers or {}), MEDIA_TYPE)
 
 
 def without_folder(text: str, path: Path) -> str:

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 import anyio
 import anyio.to_thread
 from anyio import CapacityLimiter
-from fastapi import FastAPI, HTTPException, Query, Request
+from fastapi import FastAPI, Query, Request
 from starlette.requests import ClientDisconnect
 
 from ..uploads import AT_ONCE, Receipt, UploadRefused, Uploads
 from ..views import Uploaded, UploadState
 from .guard import UPLOADS
+from .problem import Refused
 
 PIECE_SECONDS = 10.0  # until the next piece must have come
 FILE_SECONDS = 900.0
@@ -50,16 +51,14 @@ def add_uploads(api: FastAPI, uploads: Uploads | None, problems: Callable[..., P
     async def upload(request: Request, name: FileName) -> Uploaded:
         """Saves one picture, whose bytes are the body, and has it indexed soon afterwards."""
         if uploads is None:
-            raise HTTPException(404, "this server takes no files: start `gamer serve` with --upload DIR")
+            raise Refused(404, "no_uploads")
         declared = request.headers.get("content-length")
         try:
             with uploads.receiving(name, None if declared is None else int(declared)) as receipt:
                 await _receive(request, receipt, threads)
                 kept = await anyio.to_thread.run_sync(receipt.keep, limiter=threads)
-        except UploadRefused as error:
-            raise HTTPException(error.status, str(error), {"connection": "close"}) from None
         except (TimeoutError, ClientDisconnect):
-            raise HTTPException(408, "the file did not come in time", {"connection": "close"}) from None
+            raise UploadRefused(408, "file_late") from None
         uploads.saved()
         return kept
 

@@ -1,7 +1,7 @@
 // The server's API: JSON in, JSON out, one kind of error. Knows addresses; knows no page.
 // All are relative to the page's own, which is /, or /albums/NAME/ for another album of the server.
 
-import { named, plain, t } from "./words.js";
+import { named, plain, refused, t } from "./words.js";
 
 export class ApiError extends Error {
   constructor(status, title, detail) {
@@ -33,7 +33,7 @@ async function open(path, options = {}) {
 async function asError(response) {
   try {
     const problem = await response.json();
-    return new ApiError(response.status, named(`status.${response.status}`, problem.title), problem.detail);
+    return new ApiError(response.status, named(`status.${response.status}`, problem.title), refused(problem));
   } catch {
     return new ApiError(response.status, response.statusText || t("error"), t("connection.status", { status: String(response.status) }));
   }

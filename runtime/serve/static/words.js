@@ -25,5 +25,8 @@ export function remarked({ code, ...given }) {
   return t(words[one] ? one : `remark.${code}`, given);
 }
 
+// What the server refuses: its message, or its English line where the page has none.
+export const refused = ({ code, given, detail }) => (words[`problem.${code}`] ? t(`problem.${code}`, given) : detail);
+
 // Of a name that the server gives: its message, or the name itself where the page has none.
 export const named = (key, name) => words[key] ?? name;

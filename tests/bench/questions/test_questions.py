@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from gamer.bench.questions.measure import differences, measure, questions
+from gamer.bench.questions.measure import differences, measure, questions, translated
 from gamer.runtime.questions.question import Question
 
 
@@ -36,3 +36,16 @@ def test_the_measurement_counts_what_a_reader_gets_right() -> None:
     deaf = measure(Question)
     assert deaf.all.exact < 0.1 and deaf.parts["favourites"] > 0.9
     assert sum(row.questions for row in deaf.families) == sum(row.questions for row in deaf.authors) == 960
+
+
+def test_questions_in_other_languages_are_read_as_they_are_meant() -> None:
+    report = measure(Question)
+    exact = {row.name: row.exact for row in report.languages}
+    assert exact.keys() >= {"de", "es", "fr", "it", "ru"} and min(exact.values()) >= 0.7
+    assert {row.questions for row in report.languages} == {60, 24}
+
+
+def test_the_marks_of_a_translated_question_are_its_phrases() -> None:
+    without = next(one for one in translated() if one.author == "fr" and one.reading.without)
+    assert without.text == "la plage sans personne"
+    assert (without.reading.target, without.reading.without) == ("la plage", ("personne",))

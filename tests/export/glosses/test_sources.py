@@ -11,8 +11,9 @@ from gamer.export.glosses.sources import Source, parse_dictionaries, parse_langu
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder of installed dictionaries: German, French (through German, from English), Russian."""
-    for name in ("freedict-deu-eng", "freedict-fra-deu", "freedict-eng-fra", "mueller7"):
+    """The only folder of installed dictionaries: German, French and Russian (through German too)."""
+    names = ("deu-eng", "fra-deu", "deu-fra", "eng-fra", "deu-rus")
+    for name in (*(f"freedict-{pair}" for pair in names), "mueller7"):
         (tmp_path / f"{name}.index").write_text("")
     monkeypatch.setattr(sources, "INSTALLED", (tmp_path,))
     return tmp_path
@@ -21,11 +22,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_installed_dictionaries_are_found(folder: Path) -> None:
     assert parse_languages("installed") == ("de", "fr", "ru")
     assert sources.sources("de", ()) == (Source(folder / "freedict-deu-eng.index"),)
-    assert sources.sources("ru", ()) == (Source(folder / "mueller7.index", turned=True),)
+    assert sources.sources("ru", ()) == (
+        Source(folder / "mueller7.index", turned=True),
+        Source(folder / "freedict-deu-rus.index", turned=True, through="de"),
+    )
     assert sources.sources("fr", ()) == (
         Source(folder / "freedict-eng-fra.index", turned=True),
         Source(folder / "freedict-fra-deu.index", through="de"),
+        Source(folder / "freedict-deu-fra.index", turned=True, through="de"),
     )
+
+
+def test_no_language_is_followed_through_one_with_a_smaller_dictionary(folder: Path) -> None:
+    (folder / "freedict-pol-eng.index").write_text("")
+    (folder / "freedict-deu-pol.index").write_text("")
+    through = {code: {source.through for source in sources.sources(code, ())} for code in ("de", "pl")}
+    assert through == {"de": {""}, "pl": {"", "de"}}
 
 
 def test_given_dictionaries_take_the_place_of_installed_ones(folder: Path) -> None:

@@ -1,11 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
-from gamer.index.album.layers.lexical import Word, WordScores
-from gamer.runtime.glosses.choice import LookUp, chosen
+from gamer.runtime.glosses.choice import Holding, chosen
 from gamer.runtime.glosses.reading import Piece, Reading
 from gamer.runtime.glosses.table import Gloss
 
@@ -26,19 +21,13 @@ READING = Reading(
 )
 
 
-def _look_up(*held: str) -> LookUp:
-    """The words of an album of one photo, whose memory holds `held`."""
-
-    def look_up(forms: Sequence[tuple[str, ...]]) -> WordScores:
-        rows = (np.arange(int(form in held), dtype=np.int64) for (form,) in forms)
-        ones = ((form, row) for (form,), row in zip(forms, rows, strict=True))
-        return WordScores(tuple(Word(form, row, np.ones(len(row), np.float32), 1.0) for form, row in ones), 1)
-
-    return look_up
+def _holding(*held: str) -> Holding:
+    """The words of an album whose memory holds `held`."""
+    return lambda words: set(held) & set(words)
 
 
 def test_the_album_chooses_a_gloss_that_it_holds() -> None:
-    glossed = chosen(READING, _look_up("yard"))
+    glossed = chosen(READING, _holding("yard"))
     assert glossed is not None
     assert glossed.text == "the yard of Pam 2019?"
     assert glossed.forms == (("yard", "court", "pit"), ("pam",), ("2019",))
@@ -47,7 +36,7 @@ def test_the_album_chooses_a_gloss_that_it_holds() -> None:
 
 def test_without_the_album_the_dictionary_chooses_and_a_weak_gloss_is_not_taken() -> None:
     for held in ((), ("pit",)):
-        glossed = chosen(READING, _look_up(*held))
+        glossed = chosen(READING, _holding(*held))
         assert glossed is not None and glossed.text == "the court of Pam 2019?"
 
 
@@ -66,7 +55,7 @@ OWN = Reading(
 
 
 def test_the_querys_own_words_stay_beside_their_glosses() -> None:
-    glossed = chosen(OWN, _look_up("dog"))
+    glossed = chosen(OWN, _holding("dog"))
     assert glossed is not None
     assert glossed.text == "dog in beachcoffee"
     assert glossed.forms == (
@@ -77,10 +66,10 @@ def test_the_querys_own_words_stay_beside_their_glosses() -> None:
 
 
 def test_an_album_in_the_language_of_the_query_gets_it_as_it_is() -> None:
-    glossed = chosen(OWN, _look_up("perro", "strandcafé"))
+    glossed = chosen(OWN, _holding("perro", "strandcafé"))
     assert glossed is not None and glossed.text == "perro en Strandcafé"
     assert ("en",) in glossed.forms and ("perro", "dog") in glossed.forms
 
 
 def test_a_query_of_words_that_say_nothing_is_left_as_it_is() -> None:
-    assert chosen(Reading("en", "es", OWN.pieces[2:3]), _look_up()) is None
+    assert chosen(Reading("en", "es", OWN.pieces[2:3]), _holding()) is None

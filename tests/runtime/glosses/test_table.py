@@ -9,7 +9,7 @@ import pytest
 
 from gamer.export.glosses.writing import Spelling, encoded
 from gamer.runtime.errors import BundleError
-from gamer.runtime.glosses.table import BLOCK, START, GlossTable, Rule, folded
+from gamer.runtime.glosses.table import BLOCK, LEAST_STEM, START, GlossTable, Rule, RuleSet, folded
 from tests.runtime.glosses.conftest import MakeTable
 
 
@@ -41,6 +41,25 @@ def test_a_form_has_the_glosses_of_all_its_words(tmp_path: Path) -> None:
     path = tmp_path / "t.bin"
     path.write_bytes(encoded(Spelling("de"), words, {"arme": ["arm", "armee"]}))
     assert {gloss.text for gloss in GlossTable(path).lookup("arme")} == {"poor", "army"}
+
+
+def test_rules_by_their_endings_agree_with_the_list_of_them() -> None:
+    rules = (
+        Rule("ungen", "ung"),
+        Rule("en", ""),
+        Rule("en", "e"),
+        Rule("n", ""),
+        Rule("s", ""),
+        Rule("", "n"),
+    )
+    for word in ("katzen", "dingen", "dings", "achtungen", "hunden", "as", "x", "katze"):
+        plain = [
+            word[: len(word) - len(rule.ending)] + rule.base
+            for rule in rules
+            if word.endswith(rule.ending) and len(word) - len(rule.ending) >= LEAST_STEM
+        ]
+        assert RuleSet(rules).bases(word) == plain
+        assert RuleSet(rules[::-1]).bases(word) == plain[::-1]
 
 
 def test_rules_lead_an_inflected_word_to_the_first_base_that_is_there(table: MakeTable) -> None:

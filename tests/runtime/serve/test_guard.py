@@ -5,6 +5,8 @@ A small application is behind it; no album, no model.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 pytest.importorskip("fastapi", reason="needs the serve extra")
@@ -18,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.serve.server.guard import Buckets, Guard
-from gamer.runtime.serve.server.problem import problem
+from gamer.runtime.serve.server.problem import Refusal, Refused
 from gamer.runtime.serve.server.settings import MAX_BODY, MAX_QUERY_STRING, Rate, ServerSettings, url
 
 HERE = "http://127.0.0.1:8765"
@@ -242,7 +244,7 @@ def test_every_answer_has_the_security_headers() -> None:
 
 
 def test_a_problem_is_one_line() -> None:
-    answer = problem(404, "two\nlines\x1b[31m and\x00 " + "x" * 9999)
+    answer = Refusal(404, "two\nlines\x1b[31m and\x00 " + "x" * 9999).response("/api/v1/photos")
     assert answer.media_type == "application/problem+json"
     assert b"\\n" not in answer.body and b"\\u001b" not in answer.body and len(answer.body) < 700
 
@@ -253,3 +255,13 @@ def test_printed_addresses_can_be_opened_on_this_machine() -> None:
         and url("::1", 80) == "http://[::1]:80/"
         and url("localhost", 80) == "http://localhost:80/"
     )
+
+
+def test_a_refusal_says_its_message_by_code_with_its_values_and_in_english() -> None:
+    refused = Refused(404, "no_row", row=7, last=3)
+    body = json.loads(bytes(refused.refusal.response("/api/v1/photos/7").body))
+    assert (body["code"], body["given"]) == ("no_row", {"row": 7, "last": 3})
+    assert body["detail"] == str(refused) == "no photo in row 7; rows are 0 to 3"
+    hostile = Refused(404, "no_kind", name="a\x1b[31m\n" + "x" * 9999).refusal.response("/api/v1/photos")
+    name = json.loads(bytes(hostile.body))["given"]["name"]
+    assert name.isprintable() and len(name) == 500

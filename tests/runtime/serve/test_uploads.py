@@ -120,7 +120,7 @@ def test_a_name_becomes_one_that_is_safe_or_is_refused(given: str, saved: str | 
         return
     with pytest.raises(UploadRefused) as refused:
         safe_name(given)
-    assert refused.value.status == 415
+    assert refused.value.status_code == 415
 
 
 def test_a_long_name_is_cut_between_characters() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -112,6 +113,25 @@ def test_the_page_has_words_for_all_that_a_search_remarks_on() -> None:
     assert all(any(f"{key}.".startswith(f"{code}.") for code in codes) for key in said)
     facts = set(sections(ROOT / "runtime" / "questions" / "en.txt")["fact"].values())
     assert {f"facet.fact.{fact}" for fact in facts} <= said
+
+
+def test_every_problem_of_the_server_has_its_message_with_the_values_that_are_given() -> None:
+    """`Refused(404, "no_row", row=…, last=…)` fills {row} and {last} of `problem.no_row`."""
+    raised = dict[str, set[str]]()
+    calls = (
+        call
+        for file in FOLDER.rglob("*.py")
+        for call in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "").endswith(("Refused", "PictureGone"))
+    )
+    for call in calls:
+        code = call.args[1]
+        assert isinstance(code, ast.Constant) and isinstance(code.value, str)
+        raised[f"problem.{code.value}"] = {key.arg or "" for key in call.keywords}
+    said = {key: message for key, message in messages("en").items() if key.startswith("problem.")}
+    assert raised.keys() == said.keys()
+    for key, message in said.items():
+        assert set(re.findall(r"\{(\w+)\}", str(message))) == raised[key], key
 
 
 def test_the_scripts_have_no_sentences_of_their_own() -> None:

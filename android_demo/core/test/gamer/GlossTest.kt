@@ -1,17 +1,22 @@
 package gamer
 
+import gamer.album.Memory
 import gamer.common.BundleError
 import gamer.glosses.GlossTable
 import gamer.glosses.Guess
+import gamer.glosses.Reader
 import gamer.glosses.ratio
+import gamer.indexing.PhotoEncoder
 import gamer.tokens.Tokenizer
 import java.io.File
 import java.nio.file.Files
+import java.util.Base64
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertFalse
 import kotlin.test.assertTrue
+import org.json.JSONObject
 
 class GlossTest {
     @Test
@@ -43,6 +48,28 @@ class GlossTest {
             }
         } finally {
             folder.deleteRecursively()
+        }
+    }
+
+    /** The English is that of Python's reader (runtime/indexing/encode.py). */
+    @Test
+    fun `a memory in another language is encoded in English words too`() {
+        val shared = JSONObject(File(System.getProperty("gamer.test"), "../../../tests/golden/conformance/glosses.json").readText()).getJSONObject("shared")
+        val file = File.createTempFile("glosses-de", ".bin")
+        try {
+            file.writeBytes(Base64.getDecoder().decode(shared.getJSONObject("tables").getString("de")))
+            val ranks = Guess.ranks(shared.getString("vocabulary").split(' ').mapIndexed { id, token -> token to id }.asSequence())
+            val reader = Reader(listOf(GlossTable(file)), ranks) { null }
+            val said = "meine Katze mit der Tasse auf der Strasse"
+            fun texts(source: String, vararg windows: String) = PhotoEncoder.texts(Memory(source, windows.joinToString(" ")), windows.toList()) { reader }.toList()
+            assertEquals(listOf(said, "my cat with the cup on the street"), texts("note", said))
+            assertEquals(listOf("the cat", said, "my cat with the cup on the street"), texts("note", "the cat", said))
+            assertEquals(listOf(said), texts("people", said))
+            val long = "$said ".repeat(25)
+            assertEquals(listOf(long), texts("note", long))
+            assertEquals(listOf(said), PhotoEncoder.texts(Memory("note", said), listOf(said)) { null }.toList())
+        } finally {
+            file.delete()
         }
     }
 

@@ -40,6 +40,29 @@ final class GlossTests: XCTestCase {
         }
     }
 
+    /// The English is that of Python's reader (runtime/indexing/encode.py).
+    func testAMemoryInAnotherLanguageIsEncodedInEnglishWordsToo() throws {
+        let shared = try JSON.read(root.appendingPathComponent("tests/golden/conformance/glosses.json").path)["shared"]
+        let table = try XCTUnwrap(shared?["tables"]?["de"]?.string.flatMap { Data(base64Encoded: $0) })
+        let path = NSTemporaryDirectory() + "glosses-de-\(UUID().uuidString).bin"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try table.write(to: URL(fileURLWithPath: path))
+        let words = try XCTUnwrap(shared?["vocabulary"]?.string).components(separatedBy: " ")
+        let vocabulary = words.enumerated().map { (token: $0.element.scalars, id: $0.offset) }
+        let reader = GlossReader([try GlossTable(path)], vocabulary: vocabulary, told: { _ in nil })
+        let said = "meine Katze mit der Tasse auf der Strasse"
+        func texts(_ source: String, _ text: String) throws -> [String] {
+            try PhotoEncoder.texts([Memory(source, text)]) { reader }.map(\.string)
+        }
+        XCTAssertEqual(try texts("note", said), [said, "my cat with the cup on the street"])
+        XCTAssertEqual(try texts("note", "the cat"), ["the cat"])
+        XCTAssertEqual(try texts("people", said), [said])
+        let long = Array(repeating: "Fotografie" + String(repeating: "x", count: 30), count: 24).joined(separator: " ") + " " + said
+        XCTAssertEqual(try texts("note", long), [long])
+        XCTAssertEqual(try PhotoEncoder.texts([Memory("note", said)]) { nil }.map(\.string), [said])
+        XCTAssertEqual(try PhotoEncoder.texts([Memory("note", "the cat"), Memory("note", said)]) { reader }.count, 3)
+    }
+
     /// The values are those of Python's `SequenceMatcher(None, a, b).ratio()`.
     func testLikenessAsDifflibs() {
         func ratio(_ a: String, _ b: String) -> Double { GlossLetters.ratio(Array(a.utf8), Array(b.utf8)) }

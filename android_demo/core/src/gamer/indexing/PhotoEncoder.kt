@@ -24,7 +24,7 @@ class PhotoEncoder(private val models: Models) {
         val code = pixels?.let { models.see(it) }
         if (code == null && known.memories.isEmpty()) return null
         val photo = completed(known, code)
-        val chunks = photo.memories.filter { it.source !in DERIVED }.asSequence().flatMap { texts(it) }.take(MAX_CHUNKS).toList()
+        val chunks = photo.memories.filter { it.source !in DERIVED }.asSequence().flatMap { texts(it, models.text.chunks(it.text)) { glosses } }.take(MAX_CHUNKS).toList()
         val vectors = LinkedHashMap<String, Array<FloatArray>>()
         if (code != null) {
             vectors["image"] = arrayOf(code.embedding)
@@ -32,15 +32,6 @@ class PhotoEncoder(private val models: Models) {
         }
         if (chunks.isNotEmpty()) vectors["text"] = chunks.map { models.text.encode(it) }.toTypedArray()
         return Encoded(photo, vectors, mentions(photo))
-    }
-
-    /** The windows of a memory, and behind each that is in another language the same in English words. */
-    private fun texts(memory: Memory): Sequence<String> = sequence {
-        val reader = if (memory.source == "people") null else glosses // names alone are in no language
-        for (window in models.text.chunks(memory.text)) {
-            yield(window)
-            if (window.codePointCount(0, window.length) <= MAX_READ) reader?.read(window, NOBODY)?.let { yield(it.english) }
-        }
     }
 
     /** v_I by channel, where the bundle's experts are trained. */
@@ -85,18 +76,27 @@ class PhotoEncoder(private val models: Models) {
         else -> Entities.extract(memory.text)
     }
 
-    private companion object {
+    internal companion object {
+        /** The [windows] of a memory, and behind each that is in another language the same in English words. */
+        fun texts(memory: Memory, windows: List<String>, glosses: () -> Reader?): Sequence<String> = sequence {
+            val reader = if (memory.source == "people") null else glosses() // names alone are in no language
+            for (window in windows) {
+                yield(window)
+                if (window.codePointCount(0, window.length) <= MAX_READ) reader?.read(window, NOBODY)?.let { yield(it.english) }
+            }
+        }
+
         // Sources of memories that are generated at each encoding; they get no text vectors.
-        val DERIVED = setOf("label", "place")
+        private val DERIVED = setOf("label", "place")
         // A label of lower probability is a guess: it counts in the image's vector, but gives no memory and
         // no entity.
-        const val LABEL_FLOOR = 0.10f
+        private const val LABEL_FLOOR = 0.10f
         // Chunks of one photo's memories that are encoded; longer text is matched by its words only.
-        const val MAX_CHUNKS = 1024
+        private const val MAX_CHUNKS = 1024
         // Entities of one photo, each of which is encoded, too.
-        const val MAX_NAMES = 1024
+        private const val MAX_NAMES = 1024
         // Characters of a chunk that is read in its language.
-        const val MAX_READ = 1_000
-        val NOBODY = Names(emptyList())
+        private const val MAX_READ = 1_000
+        private val NOBODY = Names(emptyList())
     }
 }

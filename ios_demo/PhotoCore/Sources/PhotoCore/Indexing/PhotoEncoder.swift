@@ -20,7 +20,7 @@ public final class PhotoEncoder {
         if pixels == nil && photo.memories.isEmpty { return nil }
         let code = try pixels.map { try models.see($0) }
         let whole = try completed(photo, code)
-        let texts = try self.texts(whole.memories.filter { !$0.isDerived })
+        let texts = try PhotoEncoder.texts(whole.memories.filter { !$0.isDerived }) { try glosses.get() }
         var vectors: [(channel: String, chunks: [[Float]])] = []
         if let code { vectors += [("image", [code.embedding])] + (try projected(code)) }
         if !texts.isEmpty {
@@ -32,14 +32,14 @@ public final class PhotoEncoder {
 
     /// The windows of the memories, and behind each that is in another language the same in English words. Names alone
     /// are in no language.
-    private func texts(_ memories: [Memory]) throws -> [Text] {
+    static func texts(_ memories: [Memory], _ glosses: () throws -> GlossReader?) throws -> [Text] {
         let nobody = NameWords([])
         var out: [Text] = []
         for memory in memories {
-            for window in TextEncoder.chunks(memory.text.scalars) where out.count < PhotoEncoder.maxChunks {
+            for window in TextEncoder.chunks(memory.text.scalars) where out.count < maxChunks {
                 out.append(window)
-                if memory.source == "people" || window.count > PhotoEncoder.maxRead || out.count == PhotoEncoder.maxChunks { continue }
-                if let reading = try glosses.get()?.read(window, nobody) { out.append(reading.english) }
+                if memory.source == "people" || window.count > maxRead || out.count == maxChunks { continue }
+                if let reading = try glosses()?.read(window, nobody) { out.append(reading.english) }
             }
         }
         return out
