@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +21,7 @@ from gamer.runtime.indexing import build as building
 from gamer.runtime.indexing import people as naming
 from gamer.runtime.models.faces import Face
 from gamer.runtime.models.models import Models
+from tests.albums import note
 from tests.fakes import fake_models
 from tests.runtime.indexing.test_people import GREEN, GREY, RED, Colours, encoder, people, picture
 from tests.runtime.indexing.test_people import models as of_colours
@@ -167,3 +169,14 @@ def test_a_damaged_note_of_numbers_keeps_nobody_from_being_forgotten(album: Path
         db.execute("UPDATE face_meta SET value=? WHERE key NOT IN ('encoder', 'version')", (noted,))
     naming.split(album, encoder, NAME, [people(album).person(NAME).faces[0].row])
     assert naming.forget(album, encoder, [NAME]).left == ""
+
+
+def test_the_bytes_of_a_removed_photo_go_when_the_album_is_compacted(album: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(
+        json.dumps({"id": "removed", "memories": note(f"{NAME} at sea " * 30)}) + "\n"
+    )
+    naming.forget(album, encoder, [NAME])
+    building.add(album, tmp_path / "a.jsonl", models())
+    for words in (["remove", str(album), "removed"], ["compact", str(album)]):
+        assert CliRunner().invoke(main, ["index", *words]).exit_code == 0
+    assert left(album, []) == []
