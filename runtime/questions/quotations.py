@@ -38,7 +38,8 @@ _OF = (
     ),
     re.compile(r"\b(?:what|where) [^,]{0,60}?\b(\w{2,15}ing)\b", re.IGNORECASE),
     re.compile(
-        rf"\b{_AUX} (.{{0,60}}?)(?: (?:i|we|you|he|she|they|that|which|with|on|in|at|near|by|of|from) |\W{{0,3}}$)",
+        rf"\b{_AUX} (.{{0,60}}?)"
+        r"(?: (?:i|we|you|he|she|they|that|which|with|on|in|at|near|by|of|from) |\W{0,3}$)",
         re.IGNORECASE,
     ),
 )
