@@ -18,26 +18,28 @@ LEAST = 0.3  # of the words of the clause that asks, by rarity: what the sentenc
 UNNAMED = 0.6  # the same, where it lacks what the value is asked of
 ENOUGH = 1.0  # of a score: what is said beside that, where, and how far down
 NEAR = 5  # words from a colour, a number or a side to what has it
-_PIECES = re.compile(r"[,;:]\s+|\s*[—–]\s*|\s-\s|(?<=[.!?])\s+")
+_PIECES = re.compile(r"[,;:]\s+|\s?[—–]\s?|\s-\s|(?<=[.!?])\s+")
 _ASKS = re.compile(
     r"(?:(?:in|on|at|from|to|of|for|with|by) )?(?:who|whom|whose|what|which|when|where|why|how|did|was|were|"
     r"is|are|does|do|has|have|had)\b(?! (?:i|we|my|our) )",
     re.IGNORECASE,
 )
 _AUX = r"(?:was|were|is|are|did|does|do|has|have|had)"
-_INVERTED = re.compile(rf"(?:how|when|where|why|{_AUX})\b", re.IGNORECASE)
 _LATER = re.compile(r"\s(?:when|while|where|that|during|after|before|because)\s(?=\w)", re.IGNORECASE)
 _REFERS = re.compile(r"\b(?:it|its|that|they|their|them)\b", re.IGNORECASE)
 # What the value is asked of, and the sentence must say: a noun ("what colour fabric did we use", "the name of
 # the waiter"), or what was done ("who won", "what was I wearing"). "What colour was the Smart car I took".
 _OF = (
-    re.compile(r"\bnames? of (?:the |my |our |an? )?([^ ,?]+)", re.IGNORECASE),
-    re.compile(r"\bhow many ([^ ,?]+)", re.IGNORECASE),
-    re.compile(rf"\bwhom? (?:{_AUX} )?([^ ,?]+)", re.IGNORECASE),
-    re.compile(rf"\b(?:what|which) (?:colou?rs? )?(?:of )?(?!{_AUX}\b)([^,]*?) {_AUX}\b", re.IGNORECASE),
-    re.compile(r"\b(?:what|where) [^,]*?\b(\w{2,}ing)\b", re.IGNORECASE),
+    re.compile(r"\bnames? of (?:the |my |our |an? )?([^ ,?]{1,40})", re.IGNORECASE),
+    re.compile(r"\bhow many ([^ ,?]{1,40})", re.IGNORECASE),
+    re.compile(rf"\bwhom? (?:{_AUX} )?([^ ,?]{{1,40}})", re.IGNORECASE),
     re.compile(
-        rf"\b{_AUX} (.*?)(?: (?:i|we|you|he|she|they|that|which|with|on|in|at|near|by|of|from) |\W*$)",
+        rf"\b(?:what|which) (?:colou?rs? )?(?:of )?(?!{_AUX}\b)([^,]{{0,60}}?) {_AUX}\b", re.IGNORECASE
+    ),
+    re.compile(r"\b(?:what|where) [^,]{0,60}?\b(\w{2,15}ing)\b", re.IGNORECASE),
+    re.compile(
+        rf"\b{_AUX} (.{{0,60}}?)"
+        r"(?: (?:i|we|you|he|she|they|that|which|with|on|in|at|near|by|of|from) |\W{0,3}$)",
         re.IGNORECASE,
     ),
 )

@@ -276,7 +276,10 @@ function answered(found) {
   byId("graph-panel").hidden = byId("layers-panel").hidden = false;
   drawGraph(byId("graph"), byId("graph-note"), lastAnswer);
   drawLayers(byId("layers"), byId("total"), trace);
-  if (!hits.length) empty(t("none.left"), t(filters.any ? "none.left.filter" : "none.left.query"));
+  if (hits.length) return;
+  const { remark } = lastAnswer.answer;
+  if (remark) empty(remarked(remark), t("none.kind"));
+  else empty(t("none.left"), t(filters.any ? "none.left.filter" : "none.left.query"));
 }
 
 function more() {
