@@ -264,3 +264,24 @@ def test_a_command_is_made_on_the_door_and_imports_nothing_deeper(command: str) 
 def test_the_server_opens_albums_and_bundles_at_the_door() -> None:
     opening = {"gamer.runtime.models.models", "gamer.runtime.search.find"}
     assert opening.isdisjoint(at_run_time(ROOT / "runtime" / "serve" / "cli.py"))
+
+
+# Where the time of day means something: a question's "yesterday", when something was said, shown or made.
+DATED = {
+    "export/bundle/rendering.py", "export/training/refinement/rlhf.py", "index/opened.py",
+    "runtime/cli/chat.py", "runtime/door/memory.py", "runtime/memory/by_hand.py", "runtime/search/engine.py",
+    "runtime/serve/completions.py", "runtime/serve/talk.py",
+}  # fmt: skip
+WALL_CLOCKS = {"time.time", "time.time_ns", "datetime.now", "datetime.today", "datetime.utcnow", "date.today"}
+
+
+def test_nothing_but_dates_hangs_on_a_clock_that_may_jump() -> None:
+    """What is continued, locked, limited, timed or left over does not: the clock may be set while it runs."""
+    asked = set()
+    for room in ("export", "index", "runtime"):
+        for path in modules(room):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+            if any(call.endswith(clock) for call in calls for clock in WALL_CLOCKS):
+                asked.add(path.relative_to(ROOT).as_posix())
+    assert asked == DATED

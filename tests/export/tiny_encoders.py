@@ -14,6 +14,7 @@ import transformers
 from .tiny import tokenizer
 
 VOCAB = 320
+LEAST_WORDS = 80  # of the table of each of them
 _SIZES = {
     "vocab_size": VOCAB,
     "hidden_size": 32,
@@ -57,7 +58,7 @@ def roberta(folder: Path) -> Path:
 
 def xlm_roberta(folder: Path) -> Path:
     config = transformers.XLMRobertaConfig(
-        **_SIZES | {"vocab_size": 80}, max_position_embeddings=66, pad_token_id=1, type_vocab_size=1
+        **_SIZES | {"vocab_size": LEAST_WORDS}, max_position_embeddings=66, pad_token_id=1, type_vocab_size=1
     )
     return _save(transformers.XLMRobertaModel(config), folder, unigram())
 

@@ -33,7 +33,7 @@ def pooled(states: Any, mask: Any, how: str) -> Any:
 def texts() -> tuple[Any, Any]:
     """Random ids of each of LENGTHS, padded at the right, and their mask."""
     generator = torch.Generator().manual_seed(1)
-    ids = torch.randint(5, tiny_encoders.VOCAB, (len(LENGTHS), max(LENGTHS)), generator=generator)
+    ids = torch.randint(5, tiny_encoders.LEAST_WORDS, (len(LENGTHS), max(LENGTHS)), generator=generator)
     mask = (torch.arange(max(LENGTHS))[None] < torch.tensor(LENGTHS)[:, None]).to(torch.int64)
     return torch.where(mask == 1, ids, 1), mask
 

@@ -40,7 +40,7 @@ def refused(answer: Any, status: int) -> str:
     assert answer.headers["content-type"] == "application/problem+json"
     body = answer.json()
     assert (
-        set(body) == {"type", "title", "status", "detail"}
+        set(body) == {"type", "title", "status", "detail", "code", "given"}
         and body["status"] == status
         and body["detail"]
         and "\n" not in body["detail"]
