@@ -27,6 +27,7 @@ Read = Callable[[str], Tensor | None]
 _READ = "read are gptq, awq (gemm) and compressed-tensors (pack-quantized) in 4 bits"
 # The columns that AWQ's eight codes of a word belong to are 0, 2, 4, 6, 1, 3, 5, 7: this undoes it.
 _AWQ_ORDER = (0, 4, 1, 5, 2, 6, 3, 7)
+_ONES = 0x11111111  # of a word of eight: GPTQModel takes it off the whole word, which may borrow
 _MIDDLE = 8  # the zero point of symmetric codes
 
 
@@ -145,11 +146,11 @@ _Layout = Callable[[Read, str, bool], _Stored]
 
 def _gptq(read: Read, stem: str, is_v2: bool) -> _Stored:
     """qweight int32 [K/8, N]; qzeros int32 [G, N/8], less one in version 1; scales [G, N]; g_idx [K]."""
-    zeros = _nibbles(_words(read, f"{stem}.qzeros")).T
+    zeros = _words(read, f"{stem}.qzeros")
     return _Stored(
         _nibbles(_words(read, f"{stem}.qweight").T),
         _scales(read, f"{stem}.scales").T,
-        zeros if is_v2 else (zeros + np.uint8(1)) & np.uint8(15),
+        _nibbles(zeros if is_v2 else zeros + _ONES).T,
         read(f"{stem}.g_idx"),
     )
 

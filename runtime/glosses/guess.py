@@ -76,13 +76,20 @@ def language(
     `told`: the language whose words of time and place the query has, by the reader of cues, or None.
     """
     best, most = None, MARGIN
+    telling = [
+        said
+        for said in sorted(words, key=lambda said: said.word in english)  # what English lacks tells most
+        if not (said.word.isascii() and len(said.word) < 2)  # "s" of "it's", "l" of "l'eau"
+        and not (said.is_name and english.get(said.word, UNKNOWN) > COMMON)
+    ]
+    gains = [SHARED if said.word in english else frequency(0) - frequency(UNKNOWN) for said in telling]
     for code, lookup in tables.items():
         score = TOLD if code == told else 0.0
-        for said in words:
-            if said.word.isascii() and len(said.word) < 2:
-                continue  # "s" of "it's", "l" of "l'eau"
-            if said.is_name and english.get(said.word, UNKNOWN) > COMMON:
-                continue
+        left = sum(gains)
+        for said, gain in zip(telling, gains, strict=True):
+            if score + left <= most:
+                break  # whatever the words from here on say, another language is likelier
+            left -= gain
             glosses = lookup(said.word)
             more = likelier(said.word, glosses, english)
             score += max(more, CAPITAL) if said.is_capital and not glosses else more

@@ -43,7 +43,7 @@ def _words(codes: NDArray[np.int64], order: tuple[int, ...] = tuple(range(8))) -
 def _gptq(stem: str, codes: NDArray[np.int64], zeros: NDArray[np.int64], scales: Tensor) -> Tensors:
     return {
         f"{stem}.qweight": _words(codes).T.contiguous(),
-        f"{stem}.qzeros": _words((zeros - 1).T % 16),
+        f"{stem}.qzeros": _words(zeros.T) - 0x11111111,
         f"{stem}.scales": scales.T.contiguous(),
         f"{stem}.g_idx": torch.arange(codes.shape[1], dtype=torch.int32)
         // (codes.shape[1] // scales.shape[1]),
