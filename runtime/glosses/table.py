@@ -26,7 +26,6 @@ import mmap
 import re
 import struct
 import unicodedata
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +38,6 @@ from gamer.index.json_checked import Between, Items, JsonError, Text, parse, rea
 from ..errors import BundleError
 
 MAGIC, VERSION, BLOCK = b"GmGl", 1, 16
-STRIDE = 8  # blocks of whose first words one is kept in memory
 LARGEST = 1_024  # bytes of a word with its senses are fewer
 START = struct.Struct("<4sHI")
 MOST_WORDS = 4  # of a phrase
@@ -134,6 +132,7 @@ class GlossTable:
         self._blocks = memoryview(self._data)[self._starts[0] : self._starts[1]].cast("I")
         self._rules = RuleSet(self.header.rules)
         self.lookup = lru_cache(maxsize=8192)(self._lookup)
+        self.first = lru_cache(maxsize=2048)(self._first)  # every search begins with the same ones
         self.block = lru_cache(maxsize=512)(self._block)  # what a word may come from often stands near it
 
     @cached_property
@@ -181,22 +180,16 @@ class GlossTable:
         ordered = sorted(weights.items(), key=lambda pair: -pair[1])
         return tuple(Gloss(text, weight) for text, weight in ordered[:MOST_GLOSSES])
 
-    @cached_property
-    def _firsts(self) -> list[bytes]:
-        """The first word of every STRIDE-th block."""
-        return [self._first(block) for block in range(0, len(self._blocks), STRIDE)]
-
     def _first(self, block: int) -> bytes:
         at = self._starts[1] + self._blocks[block]
         return self._data[at + 2 : at + 2 + self._data[at + 1]]
 
     def _senses_of(self, key: bytes) -> Sequence[int]:
         # The last block whose first word is not after the key.
-        low = STRIDE * max(0, bisect_right(self._firsts, key) - 1)
-        high = min(low + STRIDE, len(self._blocks))
+        low, high = 0, len(self._blocks)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self._first(middle) <= key else (low, middle)
+            low, high = (middle, high) if self.first(middle) <= key else (low, middle)
         listed, last, broken = self.block(low)
         if broken and last < key:
             raise ValueError(broken)
