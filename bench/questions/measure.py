@@ -3,7 +3,7 @@
 A reading is exact if its structure (what is asked for, relation, unit, order, number …) is the author's and
 its phrases have the same words, but for articles and the like. Rules that were written after a look at some
 families say little about those: `families` lets a caller leave them out. translated.jsonl has 60 questions in
-each of five languages, whose words were gathered with three fifths of them in view.
+each of seven languages, whose words were gathered with three fifths of them in view.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from ..published import ABSENT, METHODS, PAPER, Scores, pair
 from ..retrieval.datasets import DatasetError
 from ..tables import Sheet
 from . import paper_ablation, paper_training
-from .parts import Part, percent
+from .parts import Part, mean, percent, scored, template, with_interval
 
 Results = Mapping[str, Sequence[Any]]
 FILES = {
@@ -62,12 +62,7 @@ def parts(folder: Path) -> list[Part]:
 
 def write(out: Path, drawn: Sequence[Part]) -> None:
     """One page without script and without other files, written aside and then renamed to `out`."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
-    )
-    page = environment.get_template("paper.html").render(parts=drawn, introduction=INTRODUCTION)
+    page = template("paper.html").render(parts=drawn, introduction=INTRODUCTION)
     write_atomically(out, page)
 
 
@@ -111,15 +106,7 @@ def _printed(row: Scores) -> tuple[str, ...]:
 
 
 def _cells(sets: Mapping[str, Mapping[str, Any]], method: str) -> list[str]:
-    return [_cell(of_set.get(method)) for of_set in sets.values()]
-
-
-def _cell(scores: Any) -> str:
-    if scores is None:
-        return ABSENT
-    p = scores["recall5"]["p_holm"]
-    mark = "*" if p is not None and p < 0.05 else ""
-    return f"{percent(scores['recall5']['mean'])}{mark} / {percent(scores['map5']['mean'])}"
+    return [scored(of_set.get(method), mean) for of_set in sets.values()]
 
 
 def table2(results: Results) -> Part:
@@ -179,7 +166,7 @@ def _delta(row: Any, own: float) -> tuple[str, ...]:
     printed = PAPER.at(6, "delta", row["delta"])
     return (
         f"{row['delta']}{' (the bundle)' if row['delta'] == own else ''}",
-        paper_ablation.with_interval(row["scores"]["recall5"]),
+        with_interval(row["scores"]["recall5"]),
         percent(row["scores"]["map5"]["mean"]),
         f"{row['nodes']:.1f}",
         f"{row['left']:.0f}",

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..published import ABSENT, PAPER, WITHOUT, beside, pair
 from ..tables import Sheet
-from .parts import Part, Plot, percent
+from .parts import Part, Plot, percent, scored, with_interval
 from .plots import Series
 
 _LAYERS = {
@@ -74,7 +74,7 @@ def table4(ablations: Sequence[Any], losses: Sequence[Sheet]) -> Part:
         (
             name,
             pair(PAPER.table_4[WITHOUT[name]]) if name in WITHOUT else ABSENT,
-            *(_scored(scores.get(name)) for scores in of_set.values()),
+            *(scored(scores.get(name), with_interval) for scores in of_set.values()),
         )
         for name in names
     ]
@@ -88,14 +88,6 @@ def table4(ablations: Sequence[Any], losses: Sequence[Sheet]) -> Part:
     return Part(
         "Table 4", "without a layer, without a loss", (layers, *losses, *_learned(ablations)), differs
     )
-
-
-def _scored(scores: Any) -> str:
-    if scores is None:
-        return ABSENT
-    p = scores["recall5"]["p_holm"]
-    mark = "*" if p is not None and p < 0.05 else ""
-    return f"{with_interval(scores['recall5'])}{mark} / {percent(scores['map5']['mean'])}"
 
 
 def _learned(ablations: Sequence[Any]) -> list[Sheet]:
@@ -244,7 +236,3 @@ def _sheet(title: str, across: str, points: Points) -> Sheet:
         for line in zip(*points.values(), strict=True)
     ]
     return Sheet(title, tuple(columns), tuple(rows))
-
-
-def with_interval(interval: Any) -> str:
-    return f"{percent(interval['mean'])} ({percent(interval['low'])}–{percent(interval['high'])})"

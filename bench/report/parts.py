@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from ..published import ABSENT
 from ..tables import Sheet
 from .plots import Series, axis, chart
 
@@ -40,3 +44,28 @@ class Part:
 
 def percent(share: float) -> str:
     return f"{100 * share:.1f}"
+
+
+def mean(interval: Any) -> str:
+    return percent(interval["mean"])
+
+
+def with_interval(interval: Any) -> str:
+    return f"{mean(interval)} ({percent(interval['low'])}–{percent(interval['high'])})"
+
+
+def scored(scores: Any, recall: Callable[[Any], str]) -> str:
+    """Recall, as `recall` prints it, with a star where it differs from ours, and MAP; a dash for none."""
+    if scores is None:
+        return ABSENT
+    p = scores["recall5"]["p_holm"]
+    mark = "*" if p is not None and p < 0.05 else ""
+    return f"{recall(scores['recall5'])}{mark} / {mean(scores['map5'])}"
+
+
+def template(name: str) -> Any:
+    """A page's template of this folder; a value that it is not given is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(Path(__file__).parent)
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined).get_template(name)

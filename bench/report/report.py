@@ -21,6 +21,7 @@ from gamer.runtime.search.explain import day
 
 from ..files import write_atomically
 from ..published import LATENCY_NOTE, beside
+from .parts import template
 from .result_plots import Document, bits, draw
 
 THUMB = 240
@@ -93,14 +94,11 @@ def write(
 
     Raises RuntimeFailure for a document that lacks what its kind has.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
+    from jinja2 import TemplateError
 
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
-    )
     by_kind = {kind: [d for d in documents if kind_of(d) == kind] for kind in KINDS}
     try:
-        text = environment.get_template("report.html").render(
+        text = template("report.html").render(
             manifests=manifests,
             docs=by_kind,
             plots=draw(by_kind),

@@ -39,11 +39,9 @@ class _Stack:
     def __call__(self) -> Tensor:
         return torch.cat([self.weights.get(name, rows, *self.width) for name, rows in self.parts])
 
-    def groups(self, size: int) -> Groups | None:
-        """As they are stored in 4-bit groups of `size` columns; None where one is not."""
-        if not isinstance(self.weights, PackedWeights):
-            return None
-        found = [self.weights.groups(name, size) for name, _ in self.parts]
+    def groups(self, weights: PackedWeights, size: int) -> Groups | None:
+        """As `weights` store them in 4-bit groups of `size` columns; None where one is not so stored."""
+        found = [weights.groups(name, size) for name, _ in self.parts]
         whole = [groups for groups in found if groups is not None]
         if len(whole) < len(found):
             return None
@@ -51,18 +49,18 @@ class _Stack:
 
 
 def stored_groups(
-    module: DecoderStep, config: Config, weights: Weights, sizes: Mapping[str, int]
+    module: DecoderStep, config: Config, weights: PackedWeights, sizes: Mapping[str, int]
 ) -> dict[str, Groups]:
     """The matrices of a decoder that its checkpoint stores in 4-bit groups, by the paths of their parameters.
 
     `sizes`: columns of a group, by path; a matrix whose stored groups are not made of such is left out.
     """
     text = text_config(config)
-    if not isinstance(weights, PackedWeights) or text["model_type"] == "gpt2":
+    if text["model_type"] == "gpt2":  # whose matrices are stored the other way round
         return {}
     sources = _llama_like(text, module.shape, weights)
     found = {
-        path: source.groups(sizes[path])
+        path: source.groups(weights, sizes[path])
         for path, source in sources.items()
         if path in sizes and isinstance(source, _Stack)
     }

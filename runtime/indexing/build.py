@@ -17,7 +17,7 @@ from gamer.index import Album, AlbumError, AlbumMeta, AlbumWriter, Encoded, Phot
 from gamer.index.album import notes
 from gamer.index.album.schema import check_replaceable
 from gamer.index.album.writing import reencode
-from gamer.index.album.writing.storage import WriterLock, discard, publish
+from gamer.index.album.writing.storage import BUILDING, RENEWING, WriterLock, discard, publish
 from gamer.index.fields import values
 from gamer.index.ingest import count as count_source
 from gamer.index.memory.carrying import carry
@@ -441,7 +441,7 @@ def _replace(out: Path, working: Path) -> None:
 
 
 def _working_path(out: Path) -> Path:
-    return out.with_name(out.name + ".building")
+    return out.with_name(out.name + BUILDING)
 
 
 def _meta(manifest: Manifest) -> AlbumMeta:
@@ -486,7 +486,7 @@ def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Update
     Until then readers use the old album, and no other writer may change it.
     """
     album = album.resolve()  # through a symbolic link: one lock, and the file behind it is replaced
-    working, meta = album.with_name(album.name + ".renewing"), _meta(encoder.models.manifest)
+    working, meta = album.with_name(album.name + RENEWING), _meta(encoder.models.manifest)
     _check_mounted(album)
     AlbumWriter.extend(album).close()  # upgrades an album of an older format
     lock = WriterLock(album)

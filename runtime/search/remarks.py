@@ -41,6 +41,10 @@ class Remark:
 
     def __str__(self) -> str:
         of = "of " if self.code == "none" and not self.text[:1].islower() else ""  # "none of May 2019"
-        kind = self.code == "favourites" or self.code.startswith("facet.")
-        number = "none in this album" if kind and not self.n else self.n
+        number = "none in this album" if self.is_lacking else self.n
         return ENGLISH[self.code].format(text=of + self.text, name=self.name, n=number)
+
+    @property
+    def is_lacking(self) -> bool:
+        """Whether it says that the album has no photo of a kind that is asked for."""
+        return not self.n and (self.code == "favourites" or self.code.startswith("facet."))

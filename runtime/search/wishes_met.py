@@ -194,8 +194,7 @@ class _Search:
 
     def _lacking(self, answer: Answer) -> Answer:
         """`answer`, none where the album has no photo of a kind that is asked for."""
-        kinds = [one for one in self._remarks if one.code == "favourites" or one.code.startswith("facet.")]
-        none = next((one for one in kinds if not one.n), None)
+        none = next((one for one in self._remarks if one.is_lacking), None)
         return answer if none is None else _noted(replace(answer, hits=(), presence=0.0), none)
 
     def _lowered(self, answer: Answer, confidence: float) -> Answer:

@@ -18,6 +18,8 @@ from ..declarations.tables import check_tables, version_of
 from ..schema import connect, limit, one_line, unusable
 
 _PERSONAL = "name IN ('faces', 'person_turns')"
+# What an album is written to, beside its place: a build, and the same album for other encoders.
+BUILDING, RENEWING = ".building", ".renewing"
 _BESIDE = ("-wal", "-shm", "-journal")
 
 
@@ -180,7 +182,7 @@ def discard_unfinished(album: Path) -> str:
     """Deletes what an interrupted build or renewal left beside an album, if that holds people or memories of
     the person, of whom some may have been forgotten since; why one may be left, "" if none is.
     """
-    for working in (album.with_name(album.name + ending) for ending in (".building", ".renewing")):
+    for working in (album.with_name(album.name + ending) for ending in (BUILDING, RENEWING)):
         try:
             if working.exists() and _has_personal(working):
                 lock = WriterLock(working)
