@@ -235,6 +235,12 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     help="ort: ONNX Runtime's own, for its mobile builds.",
 )
 @click.option(
+    "--layout",
+    type=click.Choice(("genai",)),
+    default=None,
+    help="genai: also write the language model as ONNX Runtime GenAI opens it, into DIR/genai.",
+)
+@click.option(
     "--opset", type=int, default=20, show_default=True, help="ONNX's operator set; 20 is the least."
 )
 @click.option(
@@ -322,6 +328,7 @@ def export(
     image_input: str,
     coreml_cache: str,
     onnx_format: str,
+    layout: str | None,
     opset: int,
     deployment_target: str,
     calibrate: str,
@@ -385,6 +392,7 @@ def export(
             bars=parse_bars(tuple(bar for bar in bars if "=" in bar)),
             languages=parse_languages(languages, dictionaries),
             dictionaries=dictionaries,
+            layout=layout or "",
         )
         if languages.strip() == "installed":
             ERR.print(found(settings.languages), highlight=False, soft_wrap=True)

@@ -53,7 +53,8 @@ class Settings:
     lowers to. `parts`: the requested parts of the recipe; empty for the usual ones. `bars`: (role, its least
     parity) pairs that override the thresholds of recipe and quantization. `languages`: the codes of those
     whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that replace
-    the installed ones (glosses/sources.py).
+    the installed ones (glosses/sources.py). `layout`: "genai" for a copy of the language model that
+    ONNX Runtime GenAI opens (onnx/genai.py), "" for none.
     """
 
     recipe: str
@@ -74,6 +75,7 @@ class Settings:
     bars: tuple[tuple[str, Threshold], ...] = ()
     languages: tuple[str, ...] = ()
     dictionaries: tuple[tuple[str, str], ...] = ()
+    layout: str = ""
 
     def __post_init__(self) -> None:
         """Raises ExportError for an unsupported value, and for a recipe without a source of weights."""
@@ -220,8 +222,9 @@ class Settings:
         )
         raw["languages"] = ",".join(self.languages)
         del raw["dictionaries"]  # paths of this machine
-        if not self.languages:
-            del raw["languages"]  # so that a bundle without glosses is written as before
+        for name in ("languages", "layout"):
+            if not raw[name]:
+                del raw[name]  # so that a bundle without them is written as before
         return {name: str(value) for name, value in raw.items()}
 
 
@@ -252,6 +255,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
             parts=parse_parts(values["parts"]),
             bars=parse_bars(tuple(filter(None, values["bars"].split(",")))),
             languages=tuple(filter(None, values["languages"].split(","))),
+            layout=values["layout"],
         )
     except (KeyError, ValueError) as error:
         raise ExportError(

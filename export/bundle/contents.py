@@ -21,7 +21,7 @@ from ..checkpoints.chat_template import ChatTemplate
 from ..checkpoints.faces import FACES
 from ..components import components, faces, fixtures, query_adapter
 from ..glosses import tables as glosses
-from ..onnx import to_ort
+from ..onnx import genai, to_ort
 from ..settings import Settings
 from . import card, contracts, gazetteer, prefixes
 from .prompts import derived, prompts
@@ -153,6 +153,10 @@ def _write_files(
     if ort_files := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
         names.append(f"onnx/{to_ort.CONFIG}")
         (stage / names[-1]).write_text(to_ort.required_operators(ort_files), encoding="utf-8")
+    if settings.layout == genai.LAYOUT and (language := components.language(settings)) is not None:
+        tokenizer, ends = components.llm_tokenizer(settings)
+        language = replace(language, eos_ids=ends)
+        names += genai.write(stage, artifacts, language, tokenizer, _template(settings))
     fixtures.write_texts(settings, stage / "fixtures")
     names += [
         f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir()) if p.suffix in (".json", ".npy")

@@ -26,7 +26,7 @@ DATA = (
 # Increased when bundles must be exported again although none of CODE changed.
 FORMAT = 1
 # Settings that decide what is in a bundle, and nothing of what is in an artifact.
-ASIDE = ("parts", "bars", "languages", "dictionaries")
+ASIDE = ("parts", "bars", "languages", "dictionaries", "layout")
 TOOLS = (
     "torch",
     "executorch",

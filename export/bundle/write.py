@@ -144,17 +144,23 @@ def _export(
     budgets: tuple[mf.Budget, ...],
     limits: Limits,
 ) -> mf.Manifest:
+    from ..components import components
     from ..glosses import tables
+    from ..onnx import genai
 
     digest, stage = fingerprint(settings), out.with_name(out.name + ".partial")
     existing = _up_to_date(out, digest, settings) if out.exists() else None
     sources.remember(digest, settings)
     asked = settings
     settings, needed = _with_existing(settings, targets, existing, str(stage))
+    if settings.layout:
+        written = tuple({task.target for task in needed})
+        genai.check(settings.chosen.parts(), written, settings.onnx_format, components.language(settings))
     has_artifacts = existing is not None and {(t.role, t.target) for t in needed} <= {
         (a.role, a.target) for a in existing.artifacts
     }
-    if existing is not None and has_artifacts and tables.has_all(existing, asked):
+    has_layout = not asked.layout or (existing is not None and existing.has_file(genai.CONFIG))
+    if existing is not None and has_artifacts and has_layout and tables.has_all(existing, asked):
         check_sizes(limits, existing, targets)
         report("up to date", None)
         return existing
@@ -218,10 +224,12 @@ def _with_existing(
     requested = tasks(settings, targets, folder)
     if existing is None:
         return settings, requested
-    earlier = parse_parts((existing.settings or {}).get("parts", ""))
-    languages = tables.kept(settings, (existing.settings or {}).get("languages", ""))
+    had = existing.settings or {}
     combined = replace(
-        settings, parts=together(settings.recipe, settings.parts, earlier), languages=languages
+        settings,
+        parts=together(settings.recipe, settings.parts, parse_parts(had.get("parts", ""))),
+        languages=tables.kept(settings, had.get("languages", "")),
+        layout=settings.layout or had.get("layout", ""),
     )
     needed = {(t.role, t.target) for t in requested} | {(a.role, a.target) for a in existing.artifacts}
     return combined, [task for task in tasks(combined, TARGETS, folder) if (task.role, task.target) in needed]

@@ -80,14 +80,18 @@ def chosen(manifest: Manifest, targets: Collection[str], without: Collection[str
         language=manifest.language if llm else None,
         prompts=manifest.prompts if llm else {},
         prefixes=tuple(p for p in manifest.prefixes if llm and p.target in kept),
-        files=tuple(f for f in manifest.files if not PurePosixPath(f.path).name.startswith(_of_files(gone))),
+        files=tuple(f for f in manifest.files if _is_kept(f.path, gone, kept)),
         channels=manifest.channels if "dpe" not in without else (),
     )
 
 
-def _of_files(gone: tuple[str, ...]) -> tuple[str, ...]:
-    """How the names of files begin that belong to these roles: llm_tokenizer.json, fixtures/llm.json."""
-    return (*gone, *(f"{role.rstrip('_')}." for role in gone))
+def _is_kept(path: str, gone: tuple[str, ...], targets: set[str]) -> bool:
+    """Whether a file is taken: not of a role that is left out (llm_tokenizer.json, fixtures/llm.json), and of
+    the language model for GenAI only where the one for ONNX is.
+    """
+    if path.startswith("genai/"):
+        return "onnx" in targets and not set(gone) & {_ROLES["llm"]}
+    return not PurePosixPath(path).name.startswith((*gone, *(f"{role.rstrip('_')}." for role in gone)))
 
 
 def names(bundle: Path, manifest: Manifest) -> Iterator[str]:
