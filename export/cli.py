@@ -33,6 +33,7 @@ from .settings import (
     DEPLOYMENT_TARGETS,
     EXECUTORCH_BACKENDS,
     JOBS,
+    KV_CACHES,
     ONNX_FORMATS,
     Settings,
     parse_bars,
@@ -228,6 +229,13 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     help="state: the Core ML decoder keeps its cache.",
 )
 @click.option(
+    "--kv-cache",
+    type=click.Choice(KV_CACHES),
+    default=KV_CACHES[0],
+    show_default=True,
+    help="Keys and values of the ONNX decoder; int8: a quarter of the memory, scales by channel.",
+)
+@click.option(
     "--onnx-format",
     type=click.Choice(ONNX_FORMATS),
     default="onnx",
@@ -327,6 +335,7 @@ def export(
     max_seq: int,
     image_input: str,
     coreml_cache: str,
+    kv_cache: str,
     onnx_format: str,
     layout: str | None,
     opset: int,
@@ -383,6 +392,7 @@ def export(
             image_input=image_input,
             trust_pickle=trust_pickle,
             coreml_cache=coreml_cache,
+            kv_cache=kv_cache,
             onnx_format=onnx_format,
             opset=opset,
             deployment_target=deployment_target,
@@ -412,7 +422,7 @@ def export(
     if phone is not None:
         _print_fits(
             phone,
-            phone_memory.fits(phone, manifest.artifacts, manifest.language),
+            phone_memory.fits(phone, manifest.artifacts, manifest.language, settings.kv_cache),
             ERR if as_json else Screen(),
         )
 
@@ -502,7 +512,11 @@ def _print_plan(
     from .planning import plan
 
     planned = plan.predict(settings, targets, extras.predict(settings, targets))
-    fits = () if phone is None else phone_memory.fits(phone, planned.artifacts, components.language(settings))
+    fits = (
+        ()
+        if phone is None
+        else phone_memory.fits(phone, planned.artifacts, components.language(settings), settings.kv_cache)
+    )
     if as_json:
         click.echo(json_line(asdict(planned) | ({"fits": [asdict(f) for f in fits]} if fits else {})))
     else:

@@ -34,6 +34,7 @@ GROUP_SIZES = writer("onnx").blocks  # the others have some of them
 ONNX_FORMATS = ("onnx", "ort")
 DEPLOYMENT_TARGETS = ("iOS17", "iOS18")
 COREML_CACHES = ("tensors", "state")
+KV_CACHES = ("fp32", "int8")
 EXECUTORCH_BACKENDS = ("xnnpack", "coreml", "vulkan")
 
 
@@ -54,7 +55,8 @@ class Settings:
     parity) pairs that override the thresholds of recipe and quantization. `languages`: the codes of those
     whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that replace
     the installed ones (glosses/sources.py). `layout`: "genai" for a copy of the language model that
-    ONNX Runtime GenAI opens (onnx/genai.py), "" for none.
+    ONNX Runtime GenAI opens (onnx/genai.py), "" for none. `kv_cache`: the type of the ONNX
+    decoder's keys and values.
     """
 
     recipe: str
@@ -76,6 +78,7 @@ class Settings:
     languages: tuple[str, ...] = ()
     dictionaries: tuple[tuple[str, str], ...] = ()
     layout: str = ""
+    kv_cache: str = "fp32"
 
     def __post_init__(self) -> None:
         """Raises ExportError for an unsupported value, and for a recipe without a source of weights."""
@@ -99,6 +102,8 @@ class Settings:
             raise ExportError(f"image input {self.image_input!r}: choose prepared or any")
         if self.coreml_cache not in COREML_CACHES:
             raise ExportError(f"Core ML cache {self.coreml_cache!r}: choose {' or '.join(COREML_CACHES)}")
+        if self.kv_cache not in KV_CACHES:
+            raise ExportError(f"KV cache {self.kv_cache!r}: choose {' or '.join(KV_CACHES)}")
         if self.onnx_format not in ONNX_FORMATS:
             raise ExportError(f"ONNX format {self.onnx_format!r}: choose one of: {', '.join(ONNX_FORMATS)}")
         if self.deployment_target not in DEPLOYMENT_TARGETS:
@@ -222,8 +227,8 @@ class Settings:
         )
         raw["languages"] = ",".join(self.languages)
         del raw["dictionaries"]  # paths of this machine
-        for name in ("languages", "layout"):
-            if not raw[name]:
+        for name in ("languages", "layout", "kv_cache"):
+            if raw[name] in ("", KV_CACHES[0]):
                 del raw[name]  # so that a bundle without them is written as before
         return {name: str(value) for name, value in raw.items()}
 
@@ -256,6 +261,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
             bars=parse_bars(tuple(filter(None, values["bars"].split(",")))),
             languages=tuple(filter(None, values["languages"].split(","))),
             layout=values["layout"],
+            kv_cache=values["kv_cache"],
         )
     except (KeyError, ValueError) as error:
         raise ExportError(

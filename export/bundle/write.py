@@ -28,7 +28,7 @@ from gamer.runtime.errors import BundleError
 from .. import sources
 from ..errors import ExportError
 from ..recipe import PARTS, ROLES, TARGETS, recipe
-from ..settings import Settings, parse_parts
+from ..settings import KV_CACHES, Settings, parse_parts
 from ..target_options import target_options
 from . import room, workers
 from .fingerprint import TOOLS, fingerprint
@@ -144,7 +144,6 @@ def _export(
     budgets: tuple[mf.Budget, ...],
     limits: Limits,
 ) -> mf.Manifest:
-    from ..components import components
     from ..glosses import tables
     from ..onnx import genai
 
@@ -153,9 +152,6 @@ def _export(
     sources.remember(digest, settings)
     asked = settings
     settings, needed = _with_existing(settings, targets, existing, str(stage))
-    if settings.layout:
-        written = tuple({task.target for task in needed})
-        genai.check(settings.chosen.parts(), written, settings.onnx_format, components.language(settings))
     has_artifacts = existing is not None and {(t.role, t.target) for t in needed} <= {
         (a.role, a.target) for a in existing.artifacts
     }
@@ -411,7 +407,7 @@ def run_task(task: Task) -> ExportedArtifact:
     import torch
 
     from ..components import components
-    from ..onnx import to_ort
+    from ..onnx import small_cache, to_ort
     from ..parity import golden, measure
     from ..placement.assigned import placement
     from ..quantize import calibrated, calibration
@@ -448,6 +444,8 @@ def run_task(task: Task) -> ExportedArtifact:
             )
             inputs, outputs = writer.write(*arguments)
             del arguments
+            if settings.kv_cache != KV_CACHES[0] and (task.role, task.target) == ("llm_decoder", "onnx"):
+                inputs, outputs = small_cache.write(settings, aside, inputs, outputs)
             # A writer may quantize its module in place to avoid a second copy, so that parity needs a fresh
             # module.
             del item

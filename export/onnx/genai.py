@@ -18,7 +18,6 @@ import numpy as np
 from gamer.runtime.bundle import manifest as mf
 
 from ..checkpoints.chat_template import ChatTemplate
-from ..errors import ExportError
 from .graph import MAX_EMBEDDED_BYTES
 
 LAYOUT = "genai"
@@ -29,19 +28,6 @@ _MODEL, _DATA = "model.onnx", "model.onnx.data"
 _TYPE = "llama"
 # The third axis of the caches, by the first word of their names.
 _SLOTS = {"past": "past_slots", "present": "present_slots"}
-
-
-def check(
-    parts: tuple[str, ...], targets: tuple[str, ...], onnx_format: str, language: mf.Language | None
-) -> None:
-    """Raises ExportError, before anything is exported, for what cannot be laid out in this way."""
-    if language is None or "llm" not in parts or "onnx" not in targets or onnx_format != "onnx":
-        raise ExportError(
-            f"--layout {LAYOUT} is for a language model as ONNX: take llm into --parts and onnx into "
-            "--targets, and leave --onnx-format out"
-        )
-    if language.start_id is not None:
-        raise ExportError(f"--layout {LAYOUT} is for decoders; this model is an encoder with a decoder")
 
 
 def write(

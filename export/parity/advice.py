@@ -12,7 +12,7 @@ from ..planning import kept
 from ..quantize.calibration import TARGETS as CALIBRATED
 from ..quantize.calibration import convolves
 from ..recipe import Threshold
-from ..settings import GROUP_SIZES, Settings
+from ..settings import GROUP_SIZES, KV_CACHES, Settings
 from .layers import Layers
 
 # The next finer quantization of single matrices, and of the whole export.
@@ -52,6 +52,8 @@ def below(
     if artifact.quant in _FINER:
         finer = _FINER[artifact.quant]
         ways.append("--quant none" if finer == "fp32" else f"--quant {finer}")
+    if artifact.role == "llm_decoder" and settings.kv_cache != KV_CACHES[0]:
+        ways.append(f"--kv-cache {KV_CACHES[0]}")
     return ", ".join([*ways, f"or a lower bar, --min-parity {artifact.role}={bar(parity, threshold)}"])
 
 

@@ -253,13 +253,17 @@ def _decoder(settings: Settings, item: ExportModule, session: Any, threshold: Th
     want, wanted = trace(reference_decoder, embeds)
     got, logits = trace(decoder, embeds)
     similarity = cosines(got, want)
-    caches = np.stack([reference_decoder.keep(), decoder.keep()]).astype(np.float32)
-    keys, values = (cosines(caches[1, :, n], caches[0, :, n]) for n in range(2))
+    outputs, kept = {"logits": cosines(logits, wanted)}, decoder.keep()
+    if kept.dtype == np.float32:  # the codes of a smaller cache are no values
+        caches = np.stack([reference_decoder.keep(), kept]).astype(np.float32)
+        outputs |= {
+            name: cosines(caches[1, :, n], caches[0, :, n]) for n, name in enumerate(("keys", "values"))
+        }
     if not isinstance(decoder, StepDecoder):
         # Prefill must give the same results as token-by-token decoding. A step graph has no prefill.
         decoder.reset()
         similarity = np.minimum(similarity, cosines(decoder.forward(embeds)[1], want))
-    outputs = {"hidden": similarity, "logits": cosines(logits, wanted), "keys": keys, "values": values}
+    outputs = {"hidden": similarity, **outputs}
     # With random weights the likeliest tokens are near ties, so that agreement says nothing about arithmetic.
     agreement = round(float((logits.argmax(-1) == wanted.argmax(-1)).mean()), 4) if item.trained else None
     parity = _parity(threshold, similarity, outputs, "top1")

@@ -12,7 +12,7 @@ from ..errors import ExportError
 from ..onnx.graph import OPSET
 from ..quantize import calibration
 from ..recipe import CALIBRATED, LLM_ROLES
-from ..settings import Settings
+from ..settings import KV_CACHES, Settings
 from . import from_graphs, kept, replaced, vocabularies
 
 
@@ -50,6 +50,8 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
         _before_ios18(settings)
     if settings.quant == CALIBRATED and "llm_encoder" in components.roles(settings):
         raise ExportError("--quant gptq is for decoder-only language models: choose int4")
+    if settings.layout or settings.kv_cache != KV_CACHES[0]:
+        _decoder_for_onnx(settings, targets)
     vocabularies.check(settings)
     return lines
 
@@ -99,6 +101,19 @@ def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]
         for t in calibration.TARGETS
         if t in targets and t not in weights_alone and "image" in settings.chosen.parts()
     )
+
+
+def _decoder_for_onnx(settings: Settings, targets: tuple[str, ...]) -> None:
+    """Raises ExportError where an option of the ONNX decoder has none to act on."""
+    option = f"--layout {settings.layout}" if settings.layout else f"--kv-cache {settings.kv_cache}"
+    roles = components.roles(settings)
+    if "llm_encoder" in roles:
+        raise ExportError(f"{option} is for decoders; this model is an encoder with a decoder: leave it out")
+    if "llm_decoder" not in roles or "onnx" not in targets or settings.onnx_format != "onnx":
+        raise ExportError(
+            f"{option} is for a language model as ONNX: take llm into --parts and onnx into --targets, and "
+            "leave --onnx-format out"
+        )
 
 
 def _before_ios18(settings: Settings) -> None:

@@ -47,16 +47,23 @@ class Fit:
     fits: bool
 
 
-def cache_bytes(language: Language) -> int:
-    """The bytes of a decoder's keys and values in float32."""
-    return 2 * language.layers * language.kv_heads * language.head_dim * language.max_seq * 4
+def cache_bytes(language: Language, number_bytes: int = 4) -> int:
+    """The bytes of a decoder's keys and values, of `number_bytes` each."""
+    return 2 * language.layers * language.kv_heads * language.head_dim * language.max_seq * number_bytes
 
 
-def fits(phone: Profile, artifacts: Iterable[Sized], language: Language | None) -> tuple[Fit, ...]:
-    """A Fit for each artifact, in the same order."""
+def fits(
+    phone: Profile, artifacts: Iterable[Sized], language: Language | None, kv_cache: str = "fp32"
+) -> tuple[Fit, ...]:
+    """A Fit for each artifact, in the same order; `kv_cache`: the type of the ONNX decoder's."""
     out = []
     for artifact in artifacts:
-        cache = cache_bytes(language) if language is not None and artifact.role == "llm_decoder" else 0
+        number_bytes = 1 if (artifact.target, kv_cache) == ("onnx", "int8") else 4
+        cache = (
+            cache_bytes(language, number_bytes)
+            if language is not None and artifact.role == "llm_decoder"
+            else 0
+        )
         size, runs = artifact.bytes + cache + RUNTIME_BYTES, artifact.target in RUNS.get(phone.os, ())
         out.append(
             Fit(

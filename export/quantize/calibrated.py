@@ -49,8 +49,8 @@ def codes(settings: Settings, item: ExportModule, target: str, quant: str) -> di
     if settings.quant != CALIBRATED:
         return _stored(settings, item, step, target, quant)
     out = dict[str, Blocks4]()
-    pieces = _pieces(settings, min(LENGTH, step.shape.positions or LENGTH))
-    feeds = [partial(hidden_states, step, x, torch.tensor([x.shape[1]])) for x in pieces]
+    read = pieces(settings, min(LENGTH, step.shape.positions or LENGTH))
+    feeds = [partial(hidden_states, step, x, torch.tensor([x.shape[1]])) for x in read]
     with torch.no_grad():
         for names in _stages(settings, item, target, quant):
             sums = moments(step, names, feeds)
@@ -132,7 +132,7 @@ def moments(
     return sums
 
 
-def _pieces(settings: Settings, length: int) -> list[Tensor]:
+def pieces(settings: Settings, length: int) -> list[Tensor]:
     """float32 [1, length, H] each: evenly spaced pieces of the text as the decoder's embeddings."""
     from tokenizers import Tokenizer
 

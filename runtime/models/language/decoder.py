@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from gamer.index.records import FloatArray
 
 from ...backends import Array, Session
-from ...bundle.manifest import Language
+from ...bundle.manifest import Artifact, Language
 from ...errors import RuntimeFailure
 from ...telemetry import load_onnxruntime
-from .kv_cache import Held, step_cache
+from .kv_cache import CacheArray, Held, step_cache
 
 
 class Decoder(Protocol):
@@ -54,11 +54,11 @@ class Decoder(Protocol):
         """Whether a token gets the very same numbers alone and in one call with others, for less time."""
         ...
 
-    def keep(self) -> FloatArray:
+    def keep(self) -> CacheArray:
         """A copy of the used slots of the cache, for `restore`: [layers, 2 (key, value), KV, past, Dh]."""
         ...
 
-    def restore(self, cache: FloatArray, ids: Sequence[int] | None = None) -> None:
+    def restore(self, cache: CacheArray, ids: Sequence[int] | None = None) -> None:
         """Replaces the cache's content with `cache`, as `keep` returned it; `ids`: its tokens."""
         ...
 
@@ -108,12 +108,17 @@ def _check_room(language: Language, past: int, tokens: int) -> None:
         )
 
 
-def _cached_tokens(language: Language, cache: FloatArray) -> int:
+def cache_type(artifact: Artifact) -> str:
+    """The type of a decoder's keys and values: "float32", or "int8" (the codes of --kv-cache int8)."""
+    return next((t.dtype for t in artifact.inputs if t.name == "past_key.0"), "float32")
+
+
+def _cached_tokens(language: Language, cache: CacheArray, kind: str = "float32") -> int:
     """The number of tokens in a stored cache. Raises RuntimeFailure if its shape is another decoder's."""
     want = (language.layers, 2, language.kv_heads, language.head_dim)
     if (
         cache.ndim != 5
-        or cache.dtype != np.float32
+        or cache.dtype != kind
         or (*cache.shape[:3], cache.shape[4]) != want
         or cache.shape[3] > language.max_seq
     ):
@@ -153,10 +158,10 @@ class StepDecoder:
             self.held.cut(tokens)
             self._cache.cut(tokens)
 
-    def keep(self) -> FloatArray:
+    def keep(self) -> CacheArray:
         return self._cache.read(self.past)
 
-    def restore(self, cache: FloatArray, ids: Sequence[int] | None = None) -> None:
+    def restore(self, cache: CacheArray, ids: Sequence[int] | None = None) -> None:
         tokens = _cached_tokens(self.language, cache)
         self._cache.write(cache)
         self.held.cut(0)
@@ -226,7 +231,8 @@ class BoundDecoder:
         self._value: Any = ort.OrtValue.ortvalue_from_numpy  # shares the array's memory
         shape = (1, language.kv_heads, language.max_seq, language.head_dim)
         kinds = [f"{kind}.{n}" for n in range(language.layers) for kind in ("key", "value")]
-        self._arrays = {name: np.zeros(shape, np.float32) for name in kinds}
+        self._kind = cache_type(session.artifact)
+        self._arrays: dict[str, Any] = {name: np.zeros(shape, self._kind) for name in kinds}
         self._cache = {name: self._value(array) for name, array in self._arrays.items()}
         self._seqlens, self._total, self._last = (
             np.zeros(1, np.int32),
@@ -281,14 +287,14 @@ class BoundDecoder:
         # Slots from `past` on are never read, because GroupQueryAttention gets the length.
         self.held.cut(tokens)
 
-    def keep(self) -> FloatArray:
+    def keep(self) -> CacheArray:
         rows = [array[0, :, : self.past] for array in self._arrays.values()]
         return np.stack(rows).reshape(
             self.language.layers, 2, self.language.kv_heads, self.past, self.language.head_dim
         )
 
-    def restore(self, cache: FloatArray, ids: Sequence[int] | None = None) -> None:
-        tokens = _cached_tokens(self.language, cache)
+    def restore(self, cache: CacheArray, ids: Sequence[int] | None = None) -> None:
+        tokens = _cached_tokens(self.language, cache, self._kind)
         for n, array in enumerate(self._arrays.values()):
             array[0, :, :tokens] = cache[n // 2, n % 2]
         self.held.cut(0)
@@ -393,10 +399,10 @@ class EncoderDecoder:
     def cut(self, tokens: int) -> None:
         self.inner.cut(tokens)
 
-    def keep(self) -> FloatArray:
+    def keep(self) -> CacheArray:
         return self.inner.keep()
 
-    def restore(self, cache: FloatArray, ids: Sequence[int] | None = None) -> None:
+    def restore(self, cache: CacheArray, ids: Sequence[int] | None = None) -> None:
         self.inner.restore(cache, ids)
 
     def forward(self, embeds: FloatArray, ids: Sequence[int] | None = None) -> tuple[FloatArray, FloatArray]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gamer.index.records import FloatArray
 
@@ -20,6 +21,8 @@ from ...bundle.manifest import Language
 from ...errors import RuntimeFailure
 
 PAST = "past_"
+# Keys and values [layers, 2, KV, T, Dh], in the decoder's type: float32, or the codes of int8.
+CacheArray = NDArray[Any]
 NO_TOKEN = -1  # what a slot holds that was computed from a soft prompt, or from embeddings without ids
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...bundle import manifest as mf
 from ...errors import BundleError
+from .decoder import cache_type
 from .reuse import Prefix
 
 _PLACEHOLDER = re.compile(r"\{(query|notes)\}")
@@ -76,10 +77,13 @@ def load(bundle: Path, manifest: mf.Manifest, target: str, prompt: str, ids: Seq
     except (OSError, ValueError) as error:
         raise BundleError(f"{path}: no array ({str(error)[:80]}): export the bundle again") from None
     s = manifest.decoder()
-    want = (s.layers, 2, s.kv_heads, len(ids), s.head_dim)
-    if cache.dtype != np.float32 or cache.shape != want:
+    want, kind = (
+        (s.layers, 2, s.kv_heads, len(ids), s.head_dim),
+        cache_type(manifest.artifact("llm_decoder", target)),
+    )
+    if cache.dtype != kind or cache.shape != want:
         raise BundleError(
-            f"{path}: {cache.dtype} {list(cache.shape)}, the decoder wants float32 {list(want)}: export the "
+            f"{path}: {cache.dtype} {list(cache.shape)}, the decoder wants {kind} {list(want)}: export the "
             "bundle again"
         )
     return Prefix(tuple(ids), cache)

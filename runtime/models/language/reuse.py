@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from gamer.index.records import FloatArray
-
 from .decoder import Decoder
-from .kv_cache import NO_TOKEN
+from .kv_cache import NO_TOKEN, CacheArray
 
 MOST_BYTES = 128 << 20  # of all stored caches; 2,900 tokens of SmolLM2-135M
 # Slots that a cache must lose to be stored before: fewer are sooner computed again than copied.
@@ -29,7 +27,7 @@ class Prefix:
     """The KV cache [layers, 2, KV, P, Dh] of P token ids, computed with the same decoder."""
 
     ids: tuple[int, ...]
-    cache: FloatArray
+    cache: CacheArray
 
 
 class Reuse:

@@ -1,0 +1,94 @@
+"""--kv-cache int8: a quarter of the cache, the same perplexity, and one reading however tokens come."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs the export extra")
+pytest.importorskip("transformers", reason="needs the export extra")
+
+from gamer.bench import llm as bench
+from gamer.export.errors import ExportError
+from gamer.export.onnx import small_cache
+from gamer.export.planning import limits
+from gamer.export.settings import Settings
+from gamer.index.records import FloatArray
+from gamer.runtime.backends import open_session
+from gamer.runtime.bundle import manifest as mf
+from gamer.runtime.errors import RuntimeFailure
+from gamer.runtime.models.language.decoder import cache_type, open_decoder
+from gamer.runtime.models.language.llm import Request
+from gamer.runtime.models.models import Models
+from tests.export import tiny
+from tests.export.conftest import Export
+
+
+@pytest.mark.parametrize("family", ["qwen2", "gemma3", "gpt2"])
+def test_a_bundle_with_an_8_bit_cache_passes_parity_and_answers(
+    export: Export, tmp_path: Path, family: str
+) -> None:
+    source = tiny.TINY[family](tmp_path / family)
+    settings = Settings("llm", "int8", sources=(("llm", str(source)),), kv_cache="int8")
+    manifest = export(settings, tmp_path / "out")
+    artifact = manifest.artifact("llm_decoder", "onnx")
+    assert cache_type(artifact) == "int8" and manifest.settings is not None
+    assert manifest.settings["kv_cache"] == "int8"
+    assert artifact.parity.minimum is not None and artifact.parity.minimum > 0.99
+    assert artifact.parity.outputs is not None and "keys" not in artifact.parity.outputs
+    model = Models.open(tmp_path / "out", threads=1).language_model
+    plain = model.generate(Request((5, 6, 7, 8), 6, plain=True)).ids
+    assert model.generate(Request((5, 6, 7, 8), 6)).ids == plain
+    for file in (tmp_path / "out" / "prefixes").glob("*.npy"):
+        assert np.load(file).dtype == np.int8
+
+
+def test_a_kept_cache_is_restored_and_one_of_another_type_is_refused(export: Export, tmp_path: Path) -> None:
+    source = tiny.TINY["qwen2"](tmp_path / "qwen2")
+    settings = Settings("llm", "fp32", sources=(("llm", str(source)),), kv_cache="int8")
+    export(settings, tmp_path / "out")
+    model = Models.open(tmp_path / "out", threads=1).language_model
+    rows = model.embed((5, 6, 7, 8, 9))
+    whole = model.decoder.forward(rows)[0].copy()
+    kept = model.decoder.keep()
+    model.decoder.reset()
+    model.decoder.restore(kept[..., :4, :])
+    assert np.allclose(model.decoder.forward(rows[4:])[0], whole, atol=1e-5)
+    with pytest.raises(RuntimeFailure, match="does not fit the decoder"):
+        model.decoder.restore(kept.astype(np.float32))
+
+
+@pytest.mark.slow
+def test_perplexity_with_pocket_s_model_stays_within_half_a_percent(bundle: Path, tmp_path: Path) -> None:
+    manifest, models = mf.read(bundle), Models.open(bundle, threads=1)
+    artifact, settings = manifest.artifact("llm_decoder", "onnx"), Settings("pocket", parts=("llm",))
+    path = tmp_path / "llm_decoder.onnx"
+    shutil.copyfile(bundle / artifact.path, path)
+    inputs, outputs = small_cache.write(settings, path, artifact.inputs, artifact.outputs)
+    small = replace(artifact, inputs=inputs, outputs=outputs)
+    ids = models.llm_tokenizer.encode(bench.prose()).ids[: manifest.decoder().max_seq]
+    rows = models.language_model.embed(ids)
+
+    def loss(decoder: object) -> float:
+        logits: FloatArray = decoder.rows(rows, None, len(rows))  # type: ignore[attr-defined]
+        top = logits.max(axis=-1, keepdims=True)
+        total = np.log(np.exp(logits - top).sum(axis=-1)) + top[:, 0]
+        return float((total[:-1] - logits[np.arange(len(ids) - 1), ids[1:]]).mean())
+
+    models.language_model.decoder.reset()
+    exact = loss(models.language_model.decoder)
+    rounded = loss(open_decoder(open_session("onnx", path, small, threads=1), manifest.decoder()))
+    assert abs(rounded - exact) < 0.005 and rounded != exact
+
+
+def test_without_a_decoder_for_onnx_an_8_bit_cache_is_refused(tmp_path: Path) -> None:
+    source = tiny.TINY["qwen2"](tmp_path / "qwen2")
+    settings = Settings("llm", "fp32", sources=(("llm", str(source)),), kv_cache="int8")
+    with pytest.raises(ExportError, match="--kv-cache int8 is for a language model as ONNX"):
+        limits.check(settings, ("coreml",))
+    with pytest.raises(ExportError, match="choose fp32 or int8"):
+        replace(settings, kv_cache="int3")
