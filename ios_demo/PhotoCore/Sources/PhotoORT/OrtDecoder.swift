@@ -20,6 +20,9 @@ final class OrtDecoder: Decoder {
         guard let size = session.artifact.outputs.first(where: { $0.name == "logits" })?.shape.last?.fixed else {
             throw Failure.runtime("\(session.artifact.role): no logits of a fixed size: export again")
         }
+        guard session.artifact.inputs.allSatisfy({ $0.name != "past_key.0" || $0.dtype == "float32" }) else {
+            throw Failure.runtime("\(session.artifact.role): its cache is not float32, which the app reads: export the bundle with --kv-cache fp32")
+        }
         vocabulary = size
         let shape = [1, language.kvHeads, language.maxSeq, language.headDim]
         cache = try (0..<language.layers).flatMap { layer in

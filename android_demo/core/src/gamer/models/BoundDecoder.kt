@@ -9,6 +9,12 @@ import gamer.common.RuntimeFailure
  * copies the cache. The binding of the one-token step is created once.
  */
 class BoundDecoder(private val session: Session, private val language: Language) : AutoCloseable {
+    init {
+        if (session.artifact.inputs.any { it.name == "past_key.0" && it.dtype != "float32" }) {
+            throw RuntimeFailure("${session.artifact.role}: its cache is not float32, which the app reads: export the bundle with --kv-cache fp32")
+        }
+    }
+
     private val slots = language.maxSeq
     private val cache: Map<String, Tensor> = (0 until language.layers).flatMap { listOf("key.$it", "value.$it") }
         .associateWith { Tensor.of(Tensor.Type.FLOAT32, 1, language.kvHeads.toLong(), slots.toLong(), language.headDim.toLong()) }
