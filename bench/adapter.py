@@ -21,7 +21,7 @@ from gamer.export.components.language import Language
 from gamer.export.settings import Settings as Export
 from gamer.export.training import queries, sft, titles
 from gamer.export.training.align import Searches, memories_of, with_titles
-from gamer.export.training.refinement.rlhf import Search
+from gamer.export.training.pairs import Search
 from gamer.index import FloatArray
 from gamer.runtime.defaults import PHRASED, PHRASING
 from gamer.runtime.models import query_adapter as files

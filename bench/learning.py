@@ -17,7 +17,7 @@ from .retrieval.datasets import read_answered
 from .study.declaration import About, Run, Work
 
 if TYPE_CHECKING:
-    from gamer.export.training.refinement.ppo import Round
+    from gamer.export.training.refinement.policy import Round
     from gamer.export.training.refinement.rlhf import Earned
     from gamer.export.training.sft import Report, Say, Stage
     from gamer.export.training.update import Skills
@@ -41,6 +41,7 @@ class Reinforced(Trained):
     lora: Annotated[int, About("as in `gamer train`", least=0, most=1024)] = 0
     reward: Annotated[Path | None, About("as in `gamer train`")] = None
     alpha: Annotated[tuple[float, ...], About("the values of α", least=0, most=1)] = ALPHAS
+    form: Annotated[str, About("as in `gamer train`")] = "grpo"
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class Alphas:
     measured: int
     rate: float
     lora: int
+    form: str
     rows: tuple[Weighed, ...]
 
 
@@ -156,7 +158,7 @@ def alphas(run: Run[Reinforced]) -> Alphas:
     what, album, counts = run.settings, run.album, (0, 0)
     assert album is not None
     options = Options(epochs=what.epochs, rate=what.rate, lora=what.lora)
-    reinforcement = Reinforcement(what.base, run.bundle, what.queries, judge=what.reward)
+    reinforcement = Reinforcement(what.base, run.bundle, what.queries, judge=what.reward, form=what.form)
     rows = list[Weighed]()
     stage, say, _ = _talk(run)
     for alpha in what.alpha:
@@ -173,6 +175,7 @@ def alphas(run: Run[Reinforced]) -> Alphas:
         *counts,
         options.rate,
         options.lora,
+        what.form,
         tuple(rows),
     )
 

@@ -78,8 +78,9 @@ def alphas(results: Sequence[Any]) -> Part:
     sheets = []
     for result in results:
         rounds = len(result["rows"][0]["rounds"])
+        form = "Eq. 6 as printed" if result.get("form") == "printed" else "GRPO"
         title = (
-            f"{rounds} rounds of PPO over {result['learned']} searches, measured on {result['measured']} "
+            f"{rounds} rounds of {form} over {result['learned']} searches, measured on {result['measured']} "
             f"others; r1 by {result['judge']}; divergence in nats a token"
         )
         sheets.append(Sheet(title, columns, tuple(map(_alpha, result["rows"]))))

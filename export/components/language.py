@@ -23,7 +23,7 @@ from . import components
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# Stands between the soft prompts and a memory. The paper has a query there; an album has none to learn from.
+# Stands between the soft prompts and a memory where no query is known; else the query's words do (Eq. 2).
 ASKED = "This photo shows:"
 Ids = Sequence[Sequence[int]]
 
@@ -67,18 +67,30 @@ class Language:
         self.table.to(device)
         return self
 
-    def ids(self, texts: Sequence[str], prompts: int = 0) -> list[list[int]]:
+    def ids(self, texts: Sequence[str], before: int = 0) -> list[list[int]]:
         """The tokens of each text, then [EOS]; without the start that some tokenizers put before a text.
 
         Of a text that is too long for the decoder's cache the beginning is taken, as the runtime does.
-        `prompts`: soft prompts, which with ASKED stand before the text. Raises ExportError if these fill it.
+        `before`: positions before the text. Raises ExportError if these fill the cache.
         """
-        slots = self._slots
-        asked = len(self._tokenizer.encode(ASKED).ids) if prompts else 0
-        room = slots - 1 - prompts - asked
-        if room < 1:
-            raise ExportError(f"{prompts} soft prompts do not fit into a decoder's cache of {slots} slots")
+        room = self._room(before)
         return [[*self._tokenizer.encode(text).ids[:room], self._end] for text in texts]
+
+    def _room(self, before: int) -> int:
+        room = self._slots - 1 - before
+        if room < 1:
+            raise ExportError(
+                f"{before} soft prompts and words do not fit into a decoder's cache of {self._slots} slots"
+            )
+        return room
+
+    def asked(self, queries: Sequence[str]) -> list[list[int]]:
+        """The tokens that stand between soft prompts and a memory: the query, or ASKED for an empty one.
+
+        Of a query longer than a quarter of the decoder's cache the beginning is taken.
+        """
+        texts = [f"{query}\n" if query else ASKED for query in queries]
+        return [list(self._tokenizer.encode(text).ids[: self._slots // 4]) for text in texts]
 
     def states(self, ids: Ids) -> Tensor:
         """float32 [B, H]: the normalised hidden state at [EOS] of each text (paper section 3.4)."""
@@ -87,15 +99,22 @@ class Language:
         return hidden[torch.arange(len(ids)), lengths - 1]
 
     def sample(
-        self, prompt: Sequence[int], count: int, most: int, temperature: float, generator: torch.Generator
+        self,
+        prompt: Sequence[int],
+        count: int,
+        most: int,
+        temperature: float,
+        generator: torch.Generator,
+        seen: Tensor | None = None,
     ) -> list[list[int]]:
         """`count` answers to a prompt, each of at most `most` tokens, up to [EOS] or the end of a line.
 
-        A `temperature` of 0 takes the likeliest token. The last token of an answer is what ended it.
+        A `temperature` of 0 takes the likeliest token. The last token of an answer is what ended it. `seen`:
+        soft prompts float32 [P, H] before the prompt. Raises ExportError if these fill the decoder's cache.
         """
         answers: list[list[int]] = [[] for _ in range(count)]
         with torch.no_grad():
-            cache, hidden = self._prompted(prompt, count)
+            cache, hidden = self._prompted(prompt, count, seen)
             for _ in range(most):
                 tokens = _drawn(self.step.head(hidden).float().cpu(), temperature, generator)
                 for answer, token in zip(answers, tokens, strict=True):
@@ -107,10 +126,15 @@ class Language:
                 hidden = hidden_states(self.step, embeds, lengths, cache=cache)[:, -1]
         return answers
 
-    def _prompted(self, prompt: Sequence[int], count: int) -> tuple[Cache, Tensor]:
+    def _prompted(
+        self, prompt: Sequence[int], count: int, seen: Tensor | None = None
+    ) -> tuple[Cache, Tensor]:
         """`count` sequences that begin with a prompt, run once, and their state float32 [B, H] at its end."""
-        cache = Cache()
-        hidden = hidden_states(self.step, *self._embedded([prompt]), cache=cache)
+        cache, (embeds, lengths) = Cache(), self._embedded([prompt])
+        if seen is not None:
+            embeds, lengths = torch.cat([seen[None], embeds], dim=1), lengths + len(seen)
+            self._room(embeds.shape[1])
+        hidden = hidden_states(self.step, embeds, lengths, cache=cache)
         cache.shared(count)
         return cache, hidden[:, -1].expand(count, -1)
 
@@ -122,33 +146,31 @@ class Language:
     def _ends(self, token: int) -> bool:
         return token == self._end or "\n" in self._tokenizer.decode([token])
 
-    def likelihood(self, prompt: Sequence[int], answers: Ids) -> Tensor:
-        """float32 [B, S]: log-likelihood in nats of each token of `answers` after `prompt`; padding is 0."""
-        cache, last = self._prompted(prompt, len(answers))
+    def likelihood(self, prompt: Sequence[int], answers: Ids, seen: Tensor | None = None) -> Tensor:
+        """float32 [B, S]: log-likelihood in nats of each token of `answers` after `prompt`; padding is 0.
+
+        `seen`: soft prompts float32 [P, H] before the prompt.
+        """
+        cache, last = self._prompted(prompt, len(answers), seen)
         hidden = hidden_states(self.step, *self._embedded(answers), cache=cache)
         return self._scored(torch.cat([last[:, None], hidden[:, :-1]], dim=1), answers)
 
-    def nll(self, prompts: Tensor, ids: Ids) -> Tensor:
-        """Nats a token: the mean negative log-likelihood of `ids` after soft prompts [B, P, H] (Eq. 2).
+    def nll(self, prompts: Ids, answers: Ids, seen: Tensor | None = None) -> Tensor:
+        """float32 [B]: the negative log-likelihood of each answer after a prompt, in nats.
 
-        A sequence is the soft prompts, the tokens of ASKED, then the text with its [EOS].
+        The sum over its tokens, as Eq. 2 has it. `seen`: soft prompts float32 [B, P, H] before the prompts.
         """
-        asked = self._embedded([self._tokenizer.encode(ASKED).ids])[0].expand(len(ids), -1, -1)
-        before, (embeds, lengths) = torch.cat([prompts, asked], dim=1), self._embedded(ids)
-        count = before.shape[1]
-        whole = torch.cat([before, embeds], dim=1)
-        hidden = hidden_states(self.step, whole, lengths + count, recompute=True)
-        return -self._scored(hidden[:, count - 1 : -1], ids).sum() / sum(map(len, ids))
-
-    def nll_after(self, prompts: Ids, answers: Ids) -> Tensor:
-        """Nats a token: the mean negative log-likelihood of each answer after a prompt of its own."""
         whole = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
-        hidden = hidden_states(self.step, *self._embedded(whole), recompute=True)
+        embeds, lengths = self._embedded(whole)
+        count = 0 if seen is None else seen.shape[1]
+        if seen is not None:
+            embeds = torch.cat([seen, embeds], dim=1)
+        hidden = hidden_states(self.step, embeds, lengths + count, recompute=True)[:, count:]
         before = [
             row[len(prompt) - 1 : len(prompt) + len(answer) - 1]
             for row, prompt, answer in zip(hidden, prompts, answers, strict=True)
         ]
-        return -self._scored(pad_sequence(before, batch_first=True), answers).sum() / sum(map(len, answers))
+        return -self._scored(pad_sequence(before, batch_first=True), answers).sum(1)
 
     def _scored(self, hidden: Tensor, ids: Ids) -> Tensor:
         """float32 [B, S]: the log-likelihood of each token, foretold by the state before it [B, S, H]."""

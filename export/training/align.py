@@ -34,7 +34,7 @@ from ..components.language import Language
 from ..errors import ExportError
 from ..settings import Settings
 from . import queries, sft, titles, update
-from .refinement.rlhf import Search, searches_of
+from .pairs import Search, searches_of
 
 K = 5
 WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0)  # of earlier searches, in log-odds

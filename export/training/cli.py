@@ -17,7 +17,7 @@ from ..errors import ExportError
 from ..networks.ranks import WHOLE
 from ..progress import bar
 from ..settings import Settings, parse_sources
-from .options import ALPHA, BETA, PRECISIONS, STARTS, Options, Reinforcement
+from .options import ALPHA, BETA, FORMS, PRECISIONS, STARTS, Options, Reinforcement
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -88,14 +88,14 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 100),
     default=Options.entropy,
     show_default=True,
-    help="Weight of the router's entropy (Eq. 2).",
+    help="Weight of the router's entropy (Eq. 2; printed: 1).",
 )
 @click.option(
     "--likelihood",
     type=click.FloatRange(0, 100),
     default=Options.likelihood,
     show_default=True,
-    help="Weight of the memory's likelihood after the soft prompts (Eq. 2).",
+    help="Weight of the memory's likelihood after soft prompts and query (Eq. 2; printed: 1).",
 )
 @click.option(
     "--lora",
@@ -152,7 +152,7 @@ if TYPE_CHECKING:
     "policy",
     type=PATH,
     default=None,
-    help="A checkpoint whose refinement of queries goes on by PPO (Eq. 5-6), if it earns no less.",
+    help="A checkpoint whose refinement of queries goes on by rewards (Eq. 5-6), if it earns no less.",
 )
 @click.option(
     "--align",
@@ -170,7 +170,7 @@ if TYPE_CHECKING:
     "--queries",
     type=PATH,
     default=None,
-    help='For --reinforce and --align: a JSONL of {"query", "photos"}, instead of what was opened.',
+    help='For --likelihood, --reinforce, --align: a JSONL of {"query", "photos"}; else what was opened.',
 )
 @click.option(
     "--alpha",
@@ -185,6 +185,13 @@ if TYPE_CHECKING:
     default=BETA,
     show_default=True,
     help="For --reinforce: weight of the divergence from the checkpoint.",
+)
+@click.option(
+    "--form",
+    type=click.Choice(FORMS),
+    default=FORMS[0],
+    show_default=True,
+    help="For --reinforce: relative to a query's other answers (GRPO), or Eq. 6 as printed, with the photo.",
 )
 @click.option(
     "--reward",
@@ -219,6 +226,7 @@ def train(
     queries: Path | None,
     alpha: float,
     beta: float,
+    form: str,
     judge: Path | None,
     until: datetime | None,
     whole: bool,
@@ -246,12 +254,12 @@ def train(
             elif policy is not None:
                 if bundle is None:
                     raise ExportError("--reinforce searches with a bundle: give -b DIR")
-                what = Reinforcement(policy, bundle, queries, alpha, beta, judge)
+                what = Reinforcement(policy, bundle, queries, alpha, beta, judge, form)
                 result = _reinforce(settings, album, out, options, what, progress)
             elif base is not None:
                 result = _update(settings, album, base, out, options, progress)
             else:
-                result = _train(settings, album, out, options, progress)
+                result = _train(settings, album, out, options, queries, progress)
         if as_json:
             print(json.dumps(asdict(result), default=str, indent=1))
         else:
@@ -264,7 +272,7 @@ def train(
 
 
 _ALWAYS = {"recipe", "album", "out", "weights", "epochs", "rate", "as_json"}
-_OF_REINFORCE = {"bundle", "queries", "alpha", "beta", "judge"}
+_OF_REINFORCE = {"bundle", "queries", "alpha", "beta", "judge", "form"}
 _OF_ALIGN = {"recipe", "album", "epochs", "rate", "seed", "as_json", "align", "queries", "bundle"}
 
 
@@ -280,7 +288,9 @@ def _refuse_ignored(base: Path | None, policy: Path | None, align: bool) -> None
     elif policy is not None:
         allowed, where = _ALWAYS | _OF_REINFORCE | {"policy", "lora", "whole"}, "with --reinforce"
     else:
-        allowed, where = given.keys() - _OF_REINFORCE, "without --reinforce"
+        asked = {"queries"} if context.params["likelihood"] > 0 else set()
+        needed = "" if asked else " or --likelihood" * ("queries" in given)
+        allowed, where = given.keys() - (_OF_REINFORCE - asked), f"without --reinforce{needed}"
     ignored = [option for name, option in given.items() if name not in allowed]
     if {"lora", "whole"} <= given.keys():
         ignored.append(given["lora"])
@@ -293,10 +303,12 @@ def _is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
-def _train(settings: Settings, album: Path, out: Path, options: Options, progress: Progress) -> sft.Trained:
+def _train(
+    settings: Settings, album: Path, out: Path, options: Options, queries: Path | None, progress: Progress
+) -> sft.Trained:
     from . import sft
 
-    return sft.train(settings, album, out, options, *talk(progress))
+    return sft.train(settings, album, out, options, *talk(progress), queries)
 
 
 def _align(

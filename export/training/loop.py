@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,7 @@ CHUNK = 16  # memories whose likelihood is computed at once; their gradients are
 
 @dataclass(frozen=True)
 class Epoch:
-    """Means over an epoch. `likelihood`: nats a token (0 where it is not trained).
+    """Means over an epoch. `likelihood`: nats a memory, over all its tokens (0 where it is not trained).
 
     `of`: epochs of the whole training. `experts`: how many Eq. 1 chose; `seconds_left`: for those to come.
     """
@@ -69,8 +68,11 @@ class Loop:
         # Without texts, each memory has one of its own.
         self._texts = np.array([numbers[t] for t in known.texts] or range(len(self._owners)), np.int64)
         self._ids = [] if language is None else language.ids(known.texts)
-        told = language is not None and options.likelihood > 0
-        self._told_ids = language.ids(known.texts, seen.patches.shape[1]) if language and told else []
+        self._told_ids, self._asked_ids = list[list[int]](), list[list[int]]()
+        if language is not None and options.likelihood > 0:
+            self._asked_ids = language.asked(known.queries or ("",) * len(known.texts))
+            longest = max(map(len, self._asked_ids), default=0)
+            self._told_ids = language.ids(known.texts, seen.patches.shape[1] + longest)
         self._begun = time.monotonic()
 
     @property
@@ -140,29 +142,26 @@ class Loop:
         spread = losses.entropy(weights.float())
         loss = near + options.entropy * spread
         self._add(loss * share)
-        told = sum(self._told(part, tokens, share) for part, tokens in self._chunks(batch))
+        told = sum(self._told(part, len(batch), share) for part in self._chunks(batch))
         used = (gate(weights.detach(), self.model.rho) > 0).sum(-1).float().mean()
         whole = loss.item() + options.likelihood * told
         return np.array([whole, near.item(), spread.item(), told, used.item()])
 
-    def _told(self, part: NDArray[np.intp], tokens: float, share: float) -> float:
-        """Adds `share` of the gradients of some memories' likelihood (Eq. 2).
+    def _told(self, part: NDArray[np.intp], count: int, share: float) -> float:
+        """Adds `share` of the gradients of some memories' likelihood (Eq. 2), summed over their tokens.
 
-        Returns it; `tokens`: their share of the batch's tokens.
+        Returns their part of the mean over a batch of `count` memories.
         """
         assert self.language is not None
+        asked, told_ids = ([ids[n] for n in part] for ids in (self._asked_ids, self._told_ids))
         with self._precision():
             prompts, _ = self.model.prompts(self._seen(part))
-            told = self.language.nll(prompts, [self._told_ids[n] for n in part]) * tokens
+            told = self.language.nll(asked, told_ids, prompts).sum() / count
         self._add(self.options.likelihood * told * share)
         return float(told.item())
 
-    def _chunks(self, batch: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], float]]:
-        if not self._told_ids:
-            return
-        tokens = sum(len(self._told_ids[n]) for n in batch)
-        for part in np.array_split(batch, max(1, math.ceil(len(batch) / CHUNK))):
-            yield part, sum(len(self._told_ids[n]) for n in part) / tokens
+    def _chunks(self, batch: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        return np.array_split(batch, math.ceil(len(batch) / CHUNK)) if self._told_ids else []
 
     def _add(self, loss: Tensor) -> None:
         if not math.isfinite(loss.item()):

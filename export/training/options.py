@@ -7,6 +7,7 @@ from pathlib import Path
 
 STARTS = ("closed", "random")
 PRECISIONS = ("fp32", "bf16")
+FORMS = ("grpo", "printed")  # of a reinforcement: relative to the group, and Eq. 6
 TAU = 0.07  # the paper's τ
 
 
@@ -19,8 +20,9 @@ class Options:
 
     `accumulate`: batches whose gradients are summed before a step; negatives are those of one batch.
     `warmup`: the share of the steps in which the rate rises; then it falls linearly. `entropy`: weight of
-    the router's entropy. `likelihood`: weight of the first term of Eq. 2, the language model's likelihood of
-    the memory after the soft prompts; 0 leaves it out. `lora`: rank of the language model's changes, or
+    the router's entropy. `likelihood`: weight of the first term of Eq. 2, the negative log-likelihood of the
+    memory after soft prompts and query, summed over its tokens; 0 leaves it out, 1 for both is as printed.
+    `lora`: rank of the language model's changes, or
     WHOLE; 0 leaves the model as it is. `precision`: of the arithmetic, "fp32" or "bf16"; parameters stay in
     fp32. `steps`: of the optimiser, after which the training ends; 0 for all epochs. `start`: "closed"
     (start.py) or "random". `query`: whose state becomes v_Q, "text" or "llm". `until`: memories of photos
@@ -53,7 +55,7 @@ class Reinforcement:
     `base`: the checkpoint whose refinement of queries goes on. `bundle`: its search is asked. `queries`: a
     JSONL of {"query", "photos"}; None for what was searched and opened. `alpha`: the share of r1. `beta`:
     weight of the divergence from `base`. `judge`: a BLIP-2 for r1, fine-tuned first; None for the experts of
-    `base`.
+    `base`. `form`: one of FORMS; "printed" is Eq. 6, whose policy reads the photo's soft prompts, too.
     """
 
     base: Path
@@ -62,3 +64,4 @@ class Reinforcement:
     alpha: float = ALPHA
     beta: float = BETA
     judge: Path | None = None
+    form: str = FORMS[0]

@@ -7,6 +7,7 @@ tower stays as it is; the language model takes low-rank changes (`lora`) or none
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -67,12 +68,20 @@ Say = Callable[[str], None]
 
 
 def train(
-    settings: Settings, album: Path, out: Path, options: Options, stage: Stage, say: Say, report: Report
+    settings: Settings,
+    album: Path,
+    out: Path,
+    options: Options,
+    stage: Stage,
+    say: Say,
+    report: Report,
+    queries: Path | None = None,
 ) -> Trained:
     """Trains the experts of a recipe on an album; the checkpoint is the directory `out`.
 
-    What it needs is said before it starts. A killed training goes on after its last epoch. Raises AlbumError
-    for the album, ExportError for a recipe without experts, an album without pairs, a folder in use or with
+    `queries`: a JSONL of {"query", "photos"} for Eq. 2; None for what was searched and opened. What it
+    needs is said before it starts. A killed training goes on after its last epoch. Raises AlbumError for
+    the album, ExportError for a recipe without experts, an album without pairs, a folder in use or with
     another training, a full disk, and a loss that is not a number, after which the last state is kept.
     """
     if options.lora and options.query == "text" and options.likelihood <= 0:
@@ -80,9 +89,12 @@ def train(
             "--lora and --whole train a language model that nothing here uses: give --query llm or "
             "--likelihood"
         )
-    sizes, data = components.dpe_sizes(settings), pairs.read(album, options.until)
+    asked = pairs.searches_of(album, queries) if options.likelihood > 0 else []
+    sizes, data = components.dpe_sizes(settings), pairs.read(album, options.until, asked)
     key = data.digest()
     told = {"recipe": settings.recipe, "sources": dict(settings.sources), "data": key, **asdict(options)}
+    if any(data.searched):
+        told["queries"] = hashlib.sha256(repr(data.queries).encode()).hexdigest()
     run = RunFolder(out, told)
     with run.held():
         run.check()
@@ -179,7 +191,10 @@ def _known(
     if seen.labels is not None:
         named = [LABELS.format(name.split(",")[0].strip()) for name in pocket.class_names()]
         names = states.of_queries(settings, options.query, named, lambda a, b: stage("labels", a, b))
-    return start.StartData(told, [data.owners[n] for n in kept], names, tuple(texts))
+    asked = data.queries
+    return start.StartData(
+        told, [data.owners[n] for n in kept], names, tuple(texts), tuple(asked[n] for n in kept)
+    )
 
 
 def _withheld(

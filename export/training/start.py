@@ -41,13 +41,15 @@ class StartData:
 
     `states`: float32 [M, W], the query encoder's states of the memories; `owners`: [M], their photos' rows.
     `names`: float32 [C, W], the states of the labels' names, or None without labels. `texts`: [M], the
-    memories; a language model that is trained reads them.
+    memories, and `queries`: [M], how each one's photo was asked for, or ""; a language model that is trained
+    reads them.
     """
 
     states: Matrix
     owners: Sequence[int]
     names: Matrix | None
     texts: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
 
 
 def initialise(model: Projection, features: Features, known: StartData) -> None:

@@ -96,7 +96,7 @@ def _learn(
             for group in optimiser.param_groups:
                 group["lr"] = _rate(epoch * batches + at, EPOCHS * batches)
             prompts, answers = zip(*(tokens[n] for n in order[at * BATCH : (at + 1) * BATCH]), strict=True)
-            loss = language.nll_after(prompts, answers)
+            loss = language.nll(prompts, answers).sum() / sum(map(len, answers))
             if not bool(torch.isfinite(loss)):
                 raise ExportError("the loss is not a number: no title was written; give another --seed")
             optimiser.zero_grad()

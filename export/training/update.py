@@ -123,6 +123,9 @@ def update(
         before = _skills(loaded, seen, known, new)
         say(before.text("before"))
         lessons = asked([*memories, *((e.query, rows[e.photo]) for e in learned)])
+        searched = {rows[e.photo]: e.query for e in learned}
+        queries = [*(searched.get(row, "") for _, row in memories), *("" for _ in learned)]
+        lessons = replace(lessons, queries=tuple(queries))
         _, done = sft.fit(loaded.model, seen, lessons, options, run, report, loaded.language)
         if options.lora:  # the language model, and with it the states, have changed
             known, new = asked(withheld or memories), asked([(e.query, rows[e.photo]) for e in later])

@@ -1,1 +1,1 @@
-"""Training of the refinement by rewards (paper Eq. 5-6): `ppo`, what is rewarded (`fit`, `rlhf`)."""
+"""Training of the refinement by rewards (paper Eq. 5-6): how (`policy`), what is rewarded (`fit`, `rlhf`)."""

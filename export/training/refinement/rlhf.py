@@ -1,6 +1,7 @@
 """Reinforcement learning of the query's refinement (paper Eq. 5-6) from searches whose photo is known.
 
-The policy is the language model that writes Q̂ for Q, with the prompt of the runtime. Its reward is
+The policy is the language model that writes Q̂ for Q, with the prompt of the runtime; in Eq. 6 as printed the
+photo's soft prompts stand before it, π(Q̂ | I, Q), which a search has not. Its reward is
 α · r1 + (1 - α) · r2: r1 says how well Q̂ fits the photo, by a model that was fine-tuned on the person's own
 photos and memories (the experts, or a BLIP-2 that is given, as in the paper), r2 is the recall of a real
 search for Q̂ through the engine. A refinement that the runtime would reject earns nothing.
@@ -14,13 +15,10 @@ from contextlib import closing
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
 
 import numpy as np
 import torch
 
-from gamer.index import OpenedLog
-from gamer.index.json_checked import UNICODE, Items, Text, parse, read_as
 from gamer.runtime.bundle.manifest import MANIFEST_NAME, digest
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
@@ -34,20 +32,12 @@ from ...settings import Settings
 from .. import blip2, pairs, sft
 from ..loading import fingerprint, load
 from ..options import Options, Reinforcement
+from ..pairs import Search, searches_of
 from ..run_folder import RunFolder
-from .fit import ExpertsFit, Fit
-from .ppo import Ppo, Round, Rules
+from .fit import ExpertsFit, Fit, SeenPhotos
+from .policy import Policy, Prompt, Round, Rules
 
 K = 5
-_MAX_LINE = 10_000
-
-
-@dataclass(frozen=True)
-class Search:
-    """A query, and the ids of the photos that it meant."""
-
-    query: str
-    photos: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -110,6 +100,10 @@ class Reward:
         """Whether the photo is in the album, with its pixels here."""
         return photo in self._paths and self._paths[photo].is_file()
 
+    def path(self, asked: Search) -> Path:
+        """The file of the first photo that a search meant."""
+        return self._paths[asked.photos[0]]
+
     def of(self, asked: Search, refined: Sequence[str]) -> list[float]:
         """The reward of each refinement of a search, judged as the runtime judges it."""
         return [self.earned(asked, answer).reward for answer in refined]
@@ -160,11 +154,12 @@ def reinforce(
     ExportError.
     """
     loaded, rounds = load(settings, what.base, options.lora), options.epochs
-    rules = replace(rules or Rules(), beta=what.beta)
+    rules = replace(rules or Rules(), beta=what.beta, form=what.form)
     given = None if what.judge is None else blip2.Blip2Fit(what.judge)
     with closing(Engine.open(what.bundle, album)) as engine:
         trained = replace(settings, sources=(*settings.sources, ("dpe", str(what.base))))
-        fit = given or ExpertsFit(settings, loaded, states.encoder(trained, loaded.options.query))
+        photos = SeenPhotos(settings, loaded)
+        fit = given or ExpertsFit(photos, loaded, states.encoder(trained, loaded.options.query))
         reward = Reward(engine, fit, what.alpha)
         searches = [s for s in searches_of(album, what.queries) if all(reward.knows(p) for p in s.photos)]
         first = int(len(searches) * 0.75)
@@ -175,7 +170,7 @@ def reinforce(
         if loaded.language is None:
             raise ExportError(f"{what.base}: no language model is trained in it: give --lora or --whole")
         _same_language_model(settings, engine, what.bundle)
-        prompts = [refine.prompt(engine.models, s.query, reward.asked(s).context) for s in searches]
+        prompts = [Prompt(refine.prompt(engine.models, s.query, reward.asked(s).context)) for s in searches]
         told = loaded.told | asdict(
             replace(loaded.options, epochs=rounds, rate=options.rate, lora=lora_rank(loaded.language))
         )
@@ -193,14 +188,18 @@ def reinforce(
             run.begin()
             if given is not None:
                 blip2.fine_tune(given, pairs.read(album, loaded.options.until), run.inner, stage, say)
-            policy, done = Ppo(loaded.language, options.rate, rules, loaded.options.seed), list[Round]()
+            policy, done = Policy(loaded.language, options.rate, rules, loaded.options.seed), list[Round]()
             later = range(first, len(searches))
             before = _likeliest(policy, prompts, searches, reward, later)
             say(f"{first} searches to learn from, {len(later)} to measure with")
             say(before.text("before"))
             policy.rounds = run.resume(loaded.model, policy.optimiser)
+            taught = prompts[:first]
+            if what.form == "printed":
+                paths = [reward.path(search) for search in searches[:first]]
+                taught = [Prompt(p.ids, photos.prompts(at)) for p, at in zip(taught, paths, strict=True)]
             for n in range(policy.rounds, rounds):
-                done.append(policy.round(prompts[:first], lambda i, texts: reward.of(searches[i], texts)))
+                done.append(policy.round(taught, lambda i, texts: reward.of(searches[i], texts)))
                 run.keep(loaded.model, policy.optimiser, n + 1)
                 run.log({"round": n + 1, **asdict(done[-1])})
                 say(
@@ -237,31 +236,10 @@ def _same_language_model(settings: Settings, engine: Engine, bundle: Path) -> No
 
 
 def _likeliest(
-    policy: Ppo, prompts: Sequence[Sequence[int]], searches: Sequence[Search], reward: Reward, rows: range
+    policy: Policy, prompts: Sequence[Prompt], searches: Sequence[Search], reward: Reward, rows: range
 ) -> Earned:
     language, found = policy.language, []
     for n in rows:
-        answer = language.sample(prompts[n], 1, policy.rules.most, 0.0, torch.Generator())[0]
+        answer = language.sample(prompts[n].ids, 1, policy.rules.most, 0.0, torch.Generator())[0]
         found.append(astuple(reward.earned(searches[n], language.text(answer))))
     return Earned(*(float(mean) for mean in np.mean(found, axis=0)))
-
-
-@dataclass(frozen=True)
-class _Asked:
-    query: Annotated[str, Text(pattern=UNICODE, form="in valid Unicode")]
-    photos: Annotated[tuple[Any, ...], Items(least=1)]
-
-
-def searches_of(album: Path, queries: Path | None) -> list[Search]:
-    """The lines {"query", "photos"} of a file, or what was searched and opened. Raises ExportError."""
-    if queries is None:
-        return [Search(entry.query, (entry.photo,)) for entry in OpenedLog(album).read()]
-    try:
-        with queries.open(encoding="utf-8") as file:
-            lines = [line for line in iter(lambda: file.readline(_MAX_LINE), "") if line.strip()]
-        asked: list[_Asked] = [read_as(_Asked, parse(line), repr(line[:40]), extra=True) for line in lines]
-    except (OSError, ValueError) as error:
-        raise ExportError(
-            f'{queries}: must be lines of {{"query": …, "photos": [id, …]}} ({str(error)[:120]})'
-        ) from None
-    return [Search(one.query, tuple(map(str, one.photos))) for one in asked]

@@ -63,7 +63,7 @@ def test_table_8_has_a_row_for_each_alpha_beside_the_policy_before() -> None:
     found_by = ("41.0", "50.0", "40.0", "25%", "25%", "0.020")
     assert drawn.rows[0] == ("0.3", "94.2", "89.7", "0.400", "0.500", *found_by)
     assert drawn.rows[1] == ("0.5", "95.8", "91.9", "0.600", "0.700", *found_by)
-    assert drawn.title.startswith("2 rounds of PPO over 30 searches, measured on 10 others")
+    assert drawn.title.startswith("2 rounds of GRPO over 30 searches, measured on 10 others")
 
 
 def test_table_11_says_what_was_found_before_and_after_and_whether_it_was_installed() -> None:

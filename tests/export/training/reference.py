@@ -15,12 +15,20 @@ from gamer.runtime.models.router import choose
 
 
 def losses(
-    model: Projection, language: Language, patches: Tensor, texts: Sequence[str], options: Options
+    model: Projection,
+    language: Language,
+    patches: Tensor,
+    texts: Sequence[str],
+    options: Options,
+    asked: Sequence[str],
 ) -> Tensor:
-    """Eq. 3-4 + λ · Eq. 2's entropy + μ · Eq. 2's likelihood, of photos [B, P, F], one memory each."""
+    """Eq. 3-4 + λ · Eq. 2's entropy + μ · Eq. 2's likelihood, of photos [B, P, F], one memory each.
+
+    `asked`: the query of each, "" for none.
+    """
     rows, photos, queries, entropies = language.ids(texts), [], [], []
-    told, tokens = torch.zeros(()), 0
-    for patch, row in zip(patches, rows, strict=True):
+    told = torch.zeros(())
+    for patch, row, query in zip(patches, rows, asked, strict=True):
         weights = model.dpe_router(patch[None])[0]
         chosen, _ = choose(weights.detach().numpy(), model.rho)
         share = {n: weights[n] / sum(weights[list(chosen)]) for n in chosen}
@@ -29,23 +37,28 @@ def losses(
         photos.append(unit(prompts.mean(0)))
         entropies.append(-sum(w * torch.log(w) for w in weights))
         queries.append(unit(model.query(alone(language, words(language, row))[-1][None])[0]))
-        before = torch.cat([prompts, words(language, language.ids([ASKED])[0][:-1])])
+        before = torch.cat([prompts, words(language, language.ids([query or ASKED])[0][:-1])])
         states = alone(language, torch.cat([before, words(language, row)]))
         likely = torch.log_softmax(language.step.head(states), dim=-1)
         for n, token in enumerate(row):
             told = told - likely[len(before) - 1 + n, token]
-        tokens += len(row)
     near = torch.zeros(())
     for n, (photo, query) in enumerate(zip(photos, queries, strict=True)):
         both = [torch.stack([photo @ q for q in queries]), torch.stack([p @ query for p in photos])]
         for scores in both:
             near = near - torch.log_softmax(scores / options.tau, dim=0)[n] / 2
     count = len(texts)
-    return near / count + options.entropy * sum(entropies) / count + options.likelihood * told / tokens
+    return (near + options.entropy * sum(entropies) + options.likelihood * told) / count
 
 
 def steps(
-    model: Projection, language: Language, patches: Tensor, texts: Sequence[str], options: Options, count: int
+    model: Projection,
+    language: Language,
+    patches: Tensor,
+    texts: Sequence[str],
+    options: Options,
+    count: int,
+    asked: Sequence[str] = (),
 ) -> list[float]:
     """The losses of `count` steps of AdamW over all pairs, at a constant rate."""
     trained = nn.ModuleList([model])
@@ -53,7 +66,7 @@ def steps(
     found = []
     for _ in range(count):
         optimiser.zero_grad()
-        loss = losses(model, language, patches, texts, options)
+        loss = losses(model, language, patches, texts, options, asked or ("",) * len(texts))
         loss.backward()
         optimiser.step()
         found.append(loss.item())

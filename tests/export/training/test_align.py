@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from gamer.export.training.align import Searches, library_of
-from gamer.export.training.refinement.rlhf import Search
+from gamer.export.training.pairs import Search
 from gamer.index.opened import OpenedLog
 from gamer.main import main
 from gamer.runtime.models import query_adapter as files

@@ -37,7 +37,7 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
     broken = place / "broken.png"
     broken.write_bytes(b"none")
     told = tuple((f"a photo of {name}",) for name in COLOURS)
-    return Pairs((*paths, broken), (*told, ("a photo",)), ((),) * 5, 0)
+    return Pairs((*paths, broken), (*told, ("a photo",)), ((),) * 5, 0, ((),) * 5)
 
 
 def silent(*_: Any) -> None:
@@ -116,6 +116,6 @@ def test_a_part_that_is_missing_is_named(folder: Path, tmp_path: Path) -> None:
 
 
 def test_one_pair_is_too_few(folder: Path, photos: Pairs, tmp_path: Path) -> None:
-    few = Pairs(photos.paths[:1], photos.memories[:1], ((),), 0)
+    few = Pairs(photos.paths[:1], photos.memories[:1], ((),), 0, ((),))
     with pytest.raises(ExportError, match="two photos with a memory"):
         blip2.fine_tune(blip2.Blip2Fit(folder), few, tmp_path, silent, silent)

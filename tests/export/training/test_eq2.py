@@ -55,17 +55,23 @@ def photos() -> Features:
 KNOWN = start.StartData(np.zeros((len(TEXTS), 64), np.float32), list(range(len(TEXTS))), None, TEXTS)
 
 
-@pytest.mark.parametrize("chunk", [2, 16])
-def test_the_losses_are_those_of_the_equations(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+QUERIES = ("my cat", "", "a sofa on the rain", "cat", "")  # "" for a photo that nobody asked for
+
+
+@pytest.mark.parametrize(("chunk", "asked"), [(2, ()), (16, ()), (2, QUERIES), (16, QUERIES)])
+def test_the_losses_are_those_of_the_equations(
+    chunk: int, asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gamer.export.training.loop.CHUNK", chunk)
     model, language = made()
     optimiser = torch.optim.AdamW(model.parameters(), lr=OPTIONS.rate, weight_decay=OPTIONS.decay)
-    loop = Loop(model, optimiser, photos(), KNOWN, OPTIONS, language)
+    known = replace(KNOWN, queries=asked)
+    loop = Loop(model, optimiser, photos(), known, OPTIONS, language)
     monkeypatch.setattr(loop, "_set_rate", lambda share: None)
     found = [loop.epoch(n, 0).loss for n in range(3)]
     plain, its_language = made()
     wanted = reference.steps(
-        plain, its_language, torch.tensor(photos().patches, dtype=torch.float32), TEXTS, OPTIONS, 3
+        plain, its_language, torch.tensor(photos().patches, dtype=torch.float32), TEXTS, OPTIONS, 3, asked
     )
     np.testing.assert_allclose(found, wanted, atol=1e-4)
     assert found[2] < found[0]

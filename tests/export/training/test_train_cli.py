@@ -126,6 +126,9 @@ def test_photos_without_pixels_are_counted_and_later_memories_withheld(tmp_path:
     assert whole.digest() != until.digest()
     with Album.open(path) as opened:
         assert len(opened) == 12
+    searches = [pairs.Search("sunrise", ("late", "?")), pairs.Search("dawn", ("late",))]
+    asked = pairs.read(path, searches=searches)
+    assert asked.queries == tuple("sunrise" if text == "日の出, спасибо" else "" for text in asked.texts)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +139,8 @@ def test_photos_without_pixels_are_counted_and_later_memories_withheld(tmp_path:
         (("--update", "x", "--reinforce", "y"), "--reinforce changes nothing with --update"),
         (("--reinforce", "x", "--batch", "8"), "--batch changes nothing with --reinforce"),
         (("--alpha", "0.3"), "--alpha changes nothing without --reinforce"),
+        (("--queries", "x"), "--queries changes nothing without --reinforce or --likelihood"),
+        (("--likelihood", "1", "--queries", "none.jsonl"), 'must be lines of {"query"'),
         (("--reinforce", "x"), "give -b DIR"),
         (("--lora", "8"), "nothing here uses"),
         (("--whole",), "nothing here uses"),

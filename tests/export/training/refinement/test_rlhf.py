@@ -1,4 +1,4 @@
-"""The queries that reinforcement learns from, what they earn, and one whole run. Its steps: test_ppo.py."""
+"""The queries that reinforcement learns from, what they earn, and one whole run (steps: test_policy.py)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 from gamer.export.errors import ExportError
 from gamer.export.settings import Settings
-from gamer.export.training import sft
+from gamer.export.training import pairs, sft
 from gamer.export.training.options import Options, Reinforcement
 from gamer.export.training.refinement import rlhf
-from gamer.export.training.refinement.ppo import Rules
+from gamer.export.training.refinement.policy import Rules
 from gamer.runtime.indexing import build
 from gamer.runtime.models.models import Models
 from tests.export.training import tiny_blip2
@@ -25,8 +25,8 @@ from tests.export.training.test_train_cli import WORDS, files
 def test_blank_lines_are_no_queries(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"query": "my cat", "photos": ["a", "b"]}\n\n{"query": "rain", "photos": ["c"]}\n\n')
-    found = rlhf.searches_of(tmp_path / "a.gamer", path)
-    assert found == [rlhf.Search("my cat", ("a", "b")), rlhf.Search("rain", ("c",))]
+    found = pairs.searches_of(tmp_path / "a.gamer", path)
+    assert found == [pairs.Search("my cat", ("a", "b")), pairs.Search("rain", ("c",))]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_lines_of_something_else_are_refused(tmp_path: Path, line: str) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text(line + "\n")
     with pytest.raises(ExportError, match="must be lines of"):
-        rlhf.searches_of(tmp_path / "a.gamer", path)
+        pairs.searches_of(tmp_path / "a.gamer", path)
 
 
 def silent(*_: Any) -> None:
@@ -69,9 +69,9 @@ def test_a_refinement_is_reinforced_with_experts_or_a_blip2_as_judge(bundle: Pat
     )
     rules, options = Rules(answers=3, most=8, passes=1), Options(epochs=1, lora=2, rate=1e-4)
 
-    def reinforced(name: str, judge: Path | None, say: sft.Say) -> rlhf.Reinforced:
+    def reinforced(name: str, judge: Path | None, say: sft.Say, form: str = "grpo") -> rlhf.Reinforced:
         out = tmp_path / name
-        what = Reinforcement(base, bundle, queries, judge=judge)
+        what = Reinforcement(base, bundle, queries, judge=judge, form=form)
         return rlhf.reinforce(settings, album, out, options, what, silent, say, rules)
 
     done = reinforced("by-experts", None, silent)
@@ -80,6 +80,8 @@ def test_a_refinement_is_reinforced_with_experts_or_a_blip2_as_judge(bundle: Pat
         assert earned.plain == 1.0 and earned.found in (0.0, 1.0)  # its cat is among five of ten photos
         assert earned.accepted == 0.0 or earned.reward > 0.5 * earned.found
     assert done.installed == (tmp_path / "by-experts" / "config.json").exists()
+    printed = reinforced("as-printed", None, silent, "printed")
+    assert len(printed.rounds) == 1 and printed.before == done.before
     said = list[str]()
     (tmp_path / "blip2").mkdir()
     judge = tiny_blip2.write(tmp_path / "blip2")

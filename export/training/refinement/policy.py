@@ -1,10 +1,11 @@
-"""Proximal policy optimisation of a language model that answers once (paper Eq. 5-6), a bandit.
+"""A language model that answers once, a bandit, learns from rewards, in one of two forms.
 
-For each prompt several answers are drawn, and a token's advantage is its answer's reward above the mean of
-the prompt's answers, as in group relative policy optimisation (GRPO, Shao et al. 2024, arXiv 2402.03300);
-the paper's Eq. 6 has the reward alone. The clipped objective of Schulman et al. 2017 (arXiv 1707.06347) is
-raised, and the divergence from the policy of supervised fine-tuning is penalised by β. Knows no photos and no
-search.
+`grpo`: group relative policy optimisation (Shao et al. 2024, arXiv 2402.03300). For each prompt several
+answers are drawn; a token's advantage is its answer's reward above the mean of the prompt's answers, and the
+divergence from the policy of supervised fine-tuning is penalised by β. `printed`: the paper's Eq. 6. An
+answer's loss -r + β log(π / π_SFT) is taken as it is, with nothing to compare it with, and lowered by PPO,
+whose ratio is that of the whole answer. Both raise the clipped objective of Schulman et al. 2017 (arXiv
+1707.06347). Knows no photos and no search.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from torch import Tensor
 
 from ...components.language import Language
 from ...errors import ExportError
+from ..options import FORMS
 
 Rewards = Callable[[int, Sequence[str]], Sequence[float]]  # prompt's number, its answers → their rewards
 
@@ -27,7 +29,8 @@ Rewards = Callable[[int, Sequence[str]], Sequence[float]]  # prompt's number, it
 class Rules:
     """`answers`: drawn for each prompt. `most`: tokens of an answer. `passes`: over the answers drawn.
 
-    `clip`: ε of the clipped ratio. `beta`: weight of the divergence from the policy before, in nats a token.
+    `clip`: ε of the clipped ratio. `beta`: weight of the divergence from the policy before, in nats a token;
+    of an answer, if `form` is "printed".
     """
 
     answers: int = 4
@@ -36,6 +39,15 @@ class Rules:
     passes: int = 2
     clip: float = 0.2
     beta: float = 0.1
+    form: str = FORMS[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Prompt:
+    """What is answered: tokens, and before them soft prompts float32 [P, H], if the policy sees a photo."""
+
+    ids: Sequence[int]
+    seen: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,7 @@ class Round:
     taught: float
 
 
-class Ppo:
+class Policy:
     """Trains `language`'s adapter; what it was when this was made is the policy that it must stay near.
 
     `rounds`: passes that are done.
@@ -66,7 +78,7 @@ class Ppo:
         self.optimiser = torch.optim.AdamW(self._parameters, lr=rate, weight_decay=0.0)
         self.rounds, self._seed, self._generator = 0, seed, torch.Generator()
 
-    def round(self, prompts: Sequence[Sequence[int]], rewards: Rewards) -> Round:
+    def round(self, prompts: Sequence[Prompt], rewards: Rewards) -> Round:
         """One pass over all prompts. Raises ExportError for a loss that is not a number.
 
         What is drawn depends on the seed and on `rounds` alone, so that a killed training goes on alike.
@@ -78,20 +90,22 @@ class Ppo:
         return Round(*(float(x) for x in np.mean(figures, axis=0)))
 
     def _step(
-        self, prompt: Sequence[int], reward: Callable[[Sequence[str]], Sequence[float]]
+        self, prompt: Prompt, reward: Callable[[Sequence[str]], Sequence[float]]
     ) -> tuple[float, float, float, float]:
         rules = self.rules
-        answers = self.language.sample(prompt, rules.answers, rules.most, rules.temperature, self._generator)
+        answers = self.language.sample(
+            prompt.ids, rules.answers, rules.most, rules.temperature, self._generator, prompt.seen
+        )
         texts = [self.language.text(answer) for answer in answers]
         given = torch.tensor(reward(texts), dtype=torch.float32)
         with torch.no_grad():
-            drawn, first = self.language.likelihood(prompt, answers), self._first(prompt, answers)
+            drawn, first = self._likelihood(prompt, answers), self._first(prompt, answers)
         lengths = torch.tensor([len(answer) for answer in answers], device=drawn.device)
         inside = (torch.arange(drawn.shape[1], device=drawn.device)[None] < lengths[:, None]).float()
-        # Where all answers earned the same none is better than another, and passes would only cost time.
+        # Where all answers earned the same none is better than its group, and passes would only cost time.
         taught = bool(given.max() > given.min())
-        for _ in range(rules.passes if taught else 0):
-            now = self.language.likelihood(prompt, answers)
+        for _ in range(rules.passes if taught or rules.form == "printed" else 0):
+            now = self._likelihood(prompt, answers)
             loss = objective(now, drawn, first, given, inside, rules)
             if not bool(torch.isfinite(loss)):
                 raise ExportError("the loss is not a number: nothing was written; give a smaller --rate")
@@ -101,11 +115,14 @@ class Ppo:
         apart = float((divergence(drawn, first) * inside).sum() / inside.sum().clamp_min(1))
         return float(given.mean()), apart, float(len(set(texts))), float(taught)
 
-    def _first(self, prompt: Sequence[int], answers: Sequence[Sequence[int]]) -> Tensor:
+    def _likelihood(self, prompt: Prompt, answers: Sequence[Sequence[int]]) -> Tensor:
+        return self.language.likelihood(prompt.ids, answers, prompt.seen)
+
+    def _first(self, prompt: Prompt, answers: Sequence[Sequence[int]]) -> Tensor:
         """The likelihood by the policy before."""
         kept = [p.detach().clone() for p in self._parameters]
         self._set(self._before)
-        found = self.language.likelihood(prompt, answers)
+        found = self._likelihood(prompt, answers)
         self._set(kept)
         return found
 
@@ -122,11 +139,17 @@ def objective(
 
     `given`: rewards [B]. `inside`: 1 where an answer has a token.
     """
+    if rules.form == "printed":
+        advantage = given - rules.beta * ((drawn - first) * inside).sum(1)
+        return -_clipped(((now - drawn) * inside).sum(1), advantage, rules.clip).mean()
     advantage = ((given - given.mean()) / (given.std(unbiased=False) + 1e-6))[:, None]
-    ratio = torch.exp(now - drawn)
-    gain = torch.minimum(ratio * advantage, ratio.clamp(1 - rules.clip, 1 + rules.clip) * advantage)
-    loss = (rules.beta * divergence(now, first) - gain) * inside
+    loss = (rules.beta * divergence(now, first) - _clipped(now - drawn, advantage, rules.clip)) * inside
     return loss.sum() / inside.sum().clamp_min(1)
+
+
+def _clipped(apart: Tensor, advantage: Tensor, clip: float) -> Tensor:
+    ratio = torch.exp(apart)
+    return torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
 
 
 def divergence(now: Tensor, first: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""PPO: a policy learns what earns, stays near where it was, and its objective is that of the publication."""
+"""A policy learns what earns, stays near where it was, and its objectives are those of the publications."""
 
 from __future__ import annotations
 
@@ -11,32 +11,35 @@ torch = pytest.importorskip("torch", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 from gamer.export.errors import ExportError
 from gamer.export.networks.sequence import hidden_states
-from gamer.export.training.refinement.ppo import Ppo, Rules, divergence, objective
+from gamer.export.training.options import FORMS
+from gamer.export.training.refinement.policy import Policy, Prompt, Rules, divergence, objective
 from tests.export.training.test_eq2 import made
 
 RULES = Rules(answers=16, most=4, beta=0.0)
-PROMPTS = ([3, 4, 5], [6, 7])
+PROMPTS = (Prompt([3, 4, 5]), Prompt([6, 7]))
 
 
 def cats(prompt: int, answers: Sequence[str]) -> list[float]:
     return [answer.split().count("cat") / 4 for answer in answers]
 
 
-def policy(rules: Rules) -> Ppo:
+def policy(rules: Rules) -> Policy:
     language = made()[1]
-    return Ppo(language, 5e-3, rules, seed=1)
+    return Policy(language, 5e-3, rules, seed=1)
 
 
-def test_answers_that_earn_become_more_frequent() -> None:
-    learner = policy(RULES)
+@pytest.mark.parametrize("form", FORMS)
+def test_answers_that_earn_become_more_frequent(form: str) -> None:
+    learner = policy(replace(RULES, form=form))
     rounds = [learner.round(PROMPTS, cats) for _ in range(14)]
     first, last = (sum(r.reward for r in part) / 5 for part in (rounds[:5], rounds[-5:]))
     assert last > 2 * first, (first, last)
     assert last > 0.3, (first, last)
 
 
-def test_a_penalty_on_the_divergence_keeps_the_policy_near() -> None:
-    free, held = policy(RULES), policy(replace(RULES, beta=20.0))
+@pytest.mark.parametrize(("form", "beta"), [("grpo", 20.0), ("printed", 1.0)])
+def test_a_penalty_on_the_divergence_keeps_the_policy_near(form: str, beta: float) -> None:
+    free, held = policy(replace(RULES, form=form)), policy(replace(RULES, form=form, beta=beta))
     for _ in range(10):
         loose, near = free.round(PROMPTS, cats), held.round(PROMPTS, cats)
     assert near.divergence < 0.2 * loose.divergence
@@ -52,6 +55,38 @@ def test_the_objective_clips_and_pads_as_the_publication_says() -> None:
     assert float(objective(now, drawn, drawn, given, inside, RULES)) == pytest.approx(wanted, abs=1e-4)
     assert float(divergence(now, now).abs().max()) == 0
     assert float(divergence(now, drawn).min()) >= 0
+
+
+def test_the_objective_of_eq_6_is_that_of_the_paper() -> None:
+    """Its gradient is that of E[-r + β log(π / π_SFT)] over all answers of one token."""
+    logits, first, beta = torch.tensor([0.3, -0.2, 0.9], requires_grad=True), torch.zeros(3), 0.4
+    given = torch.tensor([1.0, 0.2, 0.5])
+    now, before = torch.log_softmax(logits, 0), torch.log_softmax(first, 0)
+    loss = (now.exp() * (-given + beta * (now - before))).sum()
+    wanted = torch.autograd.grad(loss, logits)[0]
+    rules, found = replace(RULES, form="printed", beta=beta), torch.zeros(3)
+    for n, share in enumerate(now.exp().detach()):
+        one = torch.log_softmax(logits, 0)[n].reshape(1, 1)
+        part = objective(
+            one, one.detach(), before[n].reshape(1, 1), given[n : n + 1], torch.ones(1, 1), rules
+        )
+        found = found + share * torch.autograd.grad(part, logits)[0]
+    torch.testing.assert_close(found, wanted)
+
+
+def test_a_photo_before_the_prompt_changes_what_is_answered() -> None:
+    language = made()[1]
+    seen = 3 * torch.randn(4, language.step.shape.hidden, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        blind, seeing = (language.likelihood([3, 4], [[5, 2]], prompts) for prompts in (None, seen))
+    assert float((blind - seeing).abs().max()) > 1e-3
+    whole = language.nll([[3, 4]], [[5, 2]], seen[None])
+    assert float(seeing.sum()) == pytest.approx(-float(whole), abs=1e-4)
+    answer = language.sample([3, 4], 1, 4, 0.0, torch.Generator(), seen)[0]
+    best = [float(language.likelihood([3, 4], [[n]], seen)) for n in range(12)]
+    assert max(range(12), key=lambda n: best[n]) == answer[0] or answer[0] > 11
+    with pytest.raises(ExportError, match="do not fit"):
+        language.sample([3, 4], 1, 4, 0.0, torch.Generator(), seen.repeat(200, 1))
 
 
 def test_equal_rewards_teach_nothing() -> None:
@@ -104,7 +139,7 @@ def test_answers_share_their_prompt_as_if_each_had_its_own() -> None:
 
 def test_a_policy_without_changes_is_refused() -> None:
     with pytest.raises(ExportError, match="give --lora"):
-        Ppo(made(rank=0)[1], 1e-3, RULES, seed=1)
+        Policy(made(rank=0)[1], 1e-3, RULES, seed=1)
 
 
 def test_a_killed_training_draws_what_a_whole_one_does() -> None:
