@@ -37,7 +37,8 @@ CALIBRATED = "gptq"  # asked for, it is int4 whose codes are chosen by what a ma
 class DpeShape:
     """Sizes of the Dynamic Projection Experts (paper section 3.3), each with `blocks` transformer blocks.
 
-    `width`: features of a block, and of the router's hidden layer. `seed`: of the random weights.
+    `width`: features of a block, and of the router's hidden layer. `seed`: of the random weights. `pooled`:
+    whether an expert gets the mean of a photo's patches instead of all.
     """
 
     experts: int
@@ -45,6 +46,7 @@ class DpeShape:
     width: int
     heads: int
     seed: int
+    pooled: bool = False
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,7 @@ QWEN2_1B5 = Llm(hidden=1536, layers=28, heads=12, kv_heads=2, head_dim=128, inte
 # natural reading and our assumption.
 PAPER_EXPERT = Expert(1024, Encoder(1024, 8, 4096), 1536)
 PAPER_PATCHES = 256  # of CLIP-ViT-L/14 at 224 pixels
+EXPERT_88M = Expert(1024, Encoder(960, 8, 3840), 1536)  # of the recipe gamer-qwen2-1.5b-88m
 
 
 @dataclass(frozen=True)

@@ -72,12 +72,35 @@ def _language_model(giga: float) -> dict[str, int]:
     }
 
 
+@dataclass(frozen=True)
+class OneExpert:
+    """What one more expert costs. `macs`: multiply-adds in 10⁶; 0 where FLOPs alone are known."""
+
+    way: str
+    macs: float
+    mega_flops: float
+
+
+def one_expert() -> tuple[OneExpert, ...]:
+    """The slope of the paper's Table 7, and experts of 88 M on all patches and on their mean."""
+    few, many = (PAPER.at(7, "rho", rho) for rho in (0.4, 0.8))
+    slope = (many["flops_10m"] - few["flops_10m"]) / (many["experts"] - few["experts"]) * 10
+    ways = {
+        f"on {flop_formulas.PAPER_PATCHES} patches": flop_formulas.PAPER_PATCHES,
+        "pooled, on their mean": 1,
+    }
+    counted = {way: flop_formulas.EXPERT_88M.macs(patches) / 1e6 for way, patches in ways.items()}
+    return (
+        OneExpert("the paper, from 1.5 to 2.5 experts", 0.0, slope),
+        *(OneExpert(f"an expert of 88 M {way}", macs, 2 * macs) for way, macs in counted.items()),
+    )
+
+
 def notes() -> str:
     """What the table says, in one paragraph."""
     parameters, blocks = PAPER.settings["expert_parameters"], PAPER.settings["expert_blocks"]
     without = ", ".join(f"{giga} ({llm})" for llm, giga in PAPER.less_llm_g.items())
-    few, many = (PAPER.at(7, "rho", rho) for rho in (0.4, 0.8))
-    expert = (many["flops_10m"] - few["flops_10m"]) / (many["experts"] - few["experts"]) * 10
+    expert = one_expert()[0].mega_flops
     width = expert_width(parameters, blocks)
     ours = flop_formulas.PAPER_EXPERT.body
     return (

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
+from ..cost.reconcile import one_expert
 from ..published import ABSENT, PAPER, WITHOUT, beside, pair
 from ..tables import Sheet
 from .parts import Part, Plot, percent, scored, with_interval
@@ -132,7 +133,12 @@ def table7(ablations: Sequence[Any]) -> Part:
         "the same ρ; no recall, since a bundle's experts are in no search until they are trained (Table 4 "
         "has trained ones)."
     )
-    return Part("Table 7", "ρ of the router", (Sheet("By ρ", columns, tuple(rows)),), differs)
+    costs = tuple(
+        (one.way, f"{one.macs:,.0f}" if one.macs else ABSENT, f"{one.mega_flops:,.0f}")
+        for one in one_expert()
+    )
+    each = Sheet("One more expert", ("which", "multiply-adds, M", "FLOPs, M"), costs)
+    return Part("Table 7", "ρ of the router", (Sheet("By ρ", columns, tuple(rows)), each), differs)
 
 
 def table10(ablations: Sequence[Any]) -> Part:

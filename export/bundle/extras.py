@@ -34,7 +34,7 @@ def _golden(settings: Settings) -> int:
         total += 4 * TOKENS * language.hidden * 4
     if "dpe" in settings.chosen.parts():
         sizes, patches = components.dpe_sizes(settings), components.features(settings)[0]
-        total += 4 * patches * (sizes.features + sizes.experts * sizes.hidden)
+        total += 4 * (patches * sizes.features + sizes.prompts(patches) * sizes.experts * sizes.hidden)
     return total
 
 

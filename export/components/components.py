@@ -266,16 +266,17 @@ def _dpe(settings: Settings, role: str) -> ExportModule:
 
 
 def dpe_sizes(settings: Settings) -> experts.Sizes:
-    """The sizes that the recipe's experts have beside its image tower and language model.
+    """The sizes of the recipe's experts, beside its image tower and language model, or of their checkpoint.
 
     Raises ExportError for a recipe without experts.
     """
     shape, decoder = settings.chosen.dpe, language(settings)
     if shape is None or decoder is None:
         raise ExportError(f"recipe {settings.recipe} has no experts")
-    return experts.Sizes(
-        shape.experts, shape.blocks, shape.width, shape.heads, features(settings)[1], decoder.hidden
-    )
+    width, hidden = features(settings)[1], decoder.hidden
+    sizes = experts.Sizes(shape.experts, shape.blocks, shape.width, shape.heads, width, hidden, shape.pooled)
+    origin = _experts(settings)
+    return experts.trained_sizes(sizes, origin) if isinstance(origin, Checkpoint) else sizes
 
 
 def query_side(settings: Settings) -> experts.QuerySide:

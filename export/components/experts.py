@@ -10,7 +10,7 @@ writes such a directory. If its config.json has `head`, a query head belongs to 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Literal
 
 import torch
@@ -40,7 +40,7 @@ ALL = "whole"  # in place of a rank
 class Sizes:
     """What a checkpoint's config.json says beside `model_type`, and what a recipe needs.
 
-    `features`: of a patch; `hidden`: the language model's width.
+    `features`: of a patch; `hidden`: the language model's width. `pooled`: as the checkpoint was trained.
     """
 
     experts: int
@@ -49,6 +49,11 @@ class Sizes:
     heads: int
     features: int
     hidden: int
+    pooled: bool = field(default=False, repr=False)
+
+    def prompts(self, patches: int) -> int:
+        """How many soft prompts an expert gives for a photo."""
+        return 1 if self.pooled else patches
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class _Trained:
     """Of a checkpoint's config.json, what `gamer train` wrote beside the sizes."""
 
     query: Literal["text", "llm"] = "llm"
+    pooled: bool = False
     head: _Head = _Head()
     lora: Literal["whole"] | Annotated[int, Between(0, MAX_RANK)] = 0
 
@@ -83,6 +89,11 @@ class _Trained:
 def _trained(opened: Checkpoint) -> _Trained:
     trained: _Trained = read_as(_Trained, opened.config, f"{opened.weights.source}: config.json")
     return trained
+
+
+def trained_sizes(sizes: Sizes, opened: Checkpoint) -> Sizes:
+    """A recipe's sizes with what a checkpoint chooses: one token or all patches. Raises ExportError."""
+    return replace(sizes, pooled=_trained(opened).pooled)
 
 
 def query_side(opened: Checkpoint) -> QuerySide:
@@ -137,7 +148,7 @@ def identity(sizes: Sizes, opened: Checkpoint) -> str:
     They name a channel: vectors of one checkpoint are not compared with another's. Raises ExportError.
     """
     side = query_side(opened)
-    sha = hashlib.sha256(repr((sizes, side)).encode())
+    sha = hashlib.sha256(repr((sizes, side)).encode() + b"pooled" * sizes.pooled)
     for role in ("dpe_router", *(f"dpe_expert_{n}" for n in range(sizes.experts))):
         for name, parameter in module(role, sizes).named_parameters():
             sha.update(_bytes(opened.weights.get(f"{role}.{name}", *parameter.shape)))
@@ -160,7 +171,7 @@ def module(role: str, sizes: Sizes) -> nn.Module:
     """The untrained network of `role`: "dpe_router" or "dpe_expert_N"."""
     if role == "dpe_router":
         return Router(sizes.features, sizes.width, sizes.experts)
-    return Expert(sizes.features, sizes.width, sizes.heads, sizes.blocks, sizes.hidden)
+    return Expert(sizes.features, sizes.width, sizes.heads, sizes.blocks, sizes.hidden, sizes.pooled)
 
 
 def component(role: str, patches: int, sizes: Sizes, origin: int | Checkpoint) -> ExportModule:
@@ -182,7 +193,7 @@ def component(role: str, patches: int, sizes: Sizes, origin: int | Checkpoint) -
         outputs=(
             TensorSpec("weights", (1, sizes.experts), "float32")
             if expert < 0
-            else TensorSpec("prompts", (1, patches, sizes.hidden), "float32"),
+            else TensorSpec("prompts", (1, sizes.prompts(patches), sizes.hidden), "float32"),
         ),
         dynamic={},
         architecture="MLP router" if expert < 0 else f"DPE expert, {sizes.blocks} blocks × {sizes.width}",
@@ -198,7 +209,7 @@ def check(opened: Checkpoint, sizes: Sizes) -> None:
     if kind != MODEL_TYPE:
         raise ExportError(f"{source}: a model of type {kind!r}, where {MODEL_TYPE!r} is needed for part dpe")
     for name, wanted in asdict(sizes).items():
-        if opened.config.get(name) != wanted:
+        if name != "pooled" and opened.config.get(name) != wanted:
             raise ExportError(
                 f"{source}: trained with {name} = {opened.config.get(name)}, this recipe needs {wanted}: it "
                 "belongs to another image tower or language model"

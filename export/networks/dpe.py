@@ -1,9 +1,10 @@
 """Dynamic Projection Experts (paper section 3.3): transformer experts and an MLP router.
 
-The experts project patch features to soft prompts for the language model; their mean over the patches is the
-photo's vector v_I (the paper does not say how it pools). The query head makes v_Q of a query encoder's state;
-the paper trains the language model instead and needs none. All are separate modules, so that the runtime
-computes only the experts that Eq. 1 chooses, and for a query none of them.
+The experts project patch features to soft prompts for the language model, one for each patch or, pooled, one
+for the mean of all: the FLOPs of the paper's Table 7 are those of one vector. The mean of the soft prompts is
+the photo's vector v_I (the paper does not say how it pools). The query head makes v_Q of a query encoder's
+state; the paper trains the language model instead and needs none. All are separate modules, so that the
+runtime computes only the experts that Eq. 1 chooses, and for a query none of them.
 """
 
 from __future__ import annotations
@@ -34,20 +35,30 @@ class _Block(nn.Module):
 
 
 class Expert(nn.Module):
-    """patches float32 [1, P, F] → soft prompts float32 [1, P, H] in the LLM's embedding space."""
+    """patches float32 [1, P, F] → soft prompts float32 [1, P, H] in the LLM's embedding space.
 
-    def __init__(self, features: int, width: int, heads: int, blocks: int, hidden: int) -> None:
+    `pooled`: of the patches' mean, [1, 1, H], which costs a P-th.
+    """
+
+    def __init__(
+        self, features: int, width: int, heads: int, blocks: int, hidden: int, pooled: bool = False
+    ) -> None:
         super().__init__()
+        self.pooled = pooled
         self.project_in = nn.Linear(features, width)
         self.blocks = nn.ModuleList(_Block(width, heads) for _ in range(blocks))
         self.norm = nn.LayerNorm(width)
         self.project_out = nn.Linear(width, hidden)
 
     def forward(self, patches: Tensor) -> Tensor:
-        x = self.project_in(patches)
+        return self.project_out(self.inner(patches))
+
+    def inner(self, patches: Tensor) -> Tensor:
+        """float32 [1, P or 1, width]: what the last layer gets."""
+        x = self.project_in(patches.mean(1, keepdim=True) if self.pooled else patches)
         for block in self.blocks:
             x = block(x)
-        return self.project_out(self.norm(x))
+        return self.norm(x)
 
 
 class Router(nn.Module):

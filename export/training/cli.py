@@ -141,6 +141,12 @@ if TYPE_CHECKING:
     help="closed: from a regression; random: as a new network.",
 )
 @click.option(
+    "--pooled/--patches",
+    default=Options.pooled,
+    show_default=True,
+    help="Whether an expert gets the mean of a photo's patches, which costs a P-th, or all.",
+)
+@click.option(
     "--update",
     "base",
     type=PATH,

@@ -47,7 +47,8 @@ def load(settings: Settings, folder: Path, rank: int = 0) -> Loaded:
     Raises ExportError for something else, other sizes, and one that is not whole.
     """
     opened = open_checkpoint(None, str(folder))
-    sizes, side = components.dpe_sizes(settings), experts.query_side(opened)
+    sizes = experts.trained_sizes(components.dpe_sizes(settings), opened)
+    side = experts.query_side(opened)
     experts.check(opened, sizes)
     options = _options(opened.config)
     known = experts.rank(opened)

@@ -72,7 +72,8 @@ class Loop:
         if language is not None and options.likelihood > 0:
             self._asked_ids = language.asked(known.queries or ("",) * len(known.texts))
             longest = max(map(len, self._asked_ids), default=0)
-            self._told_ids = language.ids(known.texts, seen.patches.shape[1] + longest)
+            prompts = model.sizes.prompts(seen.patches.shape[1])
+            self._told_ids = language.ids(known.texts, prompts + longest)
         self._begun = time.monotonic()
 
     @property

@@ -45,7 +45,7 @@ class Need:
 def of(
     model: Projection, language: Language | None, patches: int, tokens: float, pairs: int, options: Options
 ) -> Need:
-    """The need of training `model` on `pairs` memories of `tokens` tokens each, with photos of `patches`."""
+    """The need of training `model` on `pairs` memories of `tokens` tokens, with `patches` soft prompts."""
     trained, frozen = _count(model), 0
     if language is not None:
         frozen = _count(language.step) - (_count(language.adapter) if language.adapter else 0)

@@ -25,8 +25,9 @@ class Options:
     `lora`: rank of the language model's changes, or
     WHOLE; 0 leaves the model as it is. `precision`: of the arithmetic, "fp32" or "bf16"; parameters stay in
     fp32. `steps`: of the optimiser, after which the training ends; 0 for all epochs. `start`: "closed"
-    (start.py) or "random". `query`: whose state becomes v_Q, "text" or "llm". `until`: memories of photos
-    taken from this time on (ms, wall time) are withheld.
+    (start.py) or "random". `pooled`: whether an expert gets the mean of a photo's patches instead of all.
+    `query`: whose state becomes v_Q, "text" or "llm". `until`: memories of photos taken from this time on
+    (ms, wall time) are withheld.
     """
 
     epochs: int = 20
@@ -44,6 +45,7 @@ class Options:
     leave_out_positive: bool = False
     query: str = "text"
     start: str = "closed"
+    pooled: bool = False
     until: int | None = None
     seed: int = 20
 

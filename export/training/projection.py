@@ -37,7 +37,10 @@ class Projection(nn.Module):
         return prompts.mean(1), weights
 
     def prompts(self, patches: Tensor) -> tuple[Tensor, Tensor]:
-        """patches float32 [B, P, F] → (soft prompts float32 [B, P, H] by Eq. 1, router weights [B, E])."""
+        """patches float32 [B, P, F] → (soft prompts float32 [B, P, H] by Eq. 1, router weights [B, E]).
+
+        Of pooled experts there is one soft prompt.
+        """
         weights = self.dpe_router(patches)
         shares = gate(weights, self.rho)
         each = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +90,8 @@ def train(
             "--likelihood"
         )
     asked = pairs.searches_of(album, queries) if options.likelihood > 0 else []
-    sizes, data = components.dpe_sizes(settings), pairs.read(album, options.until, asked)
+    sizes = replace(components.dpe_sizes(settings), pooled=options.pooled)
+    data = pairs.read(album, options.until, asked)
     key = data.digest()
     told = {"recipe": settings.recipe, "sources": dict(settings.sources), "data": key, **asdict(options)}
     if any(data.searched):
@@ -105,8 +106,8 @@ def train(
         ids = language.ids(data.texts) if language is not None else []
         tokens = float(np.mean([len(row) for row in ids])) if ids else 0.0
         model.to(device())
-        patches = components.features(settings)[0]
-        say(need.of(model, language, patches, tokens, len(data.texts), options).text())
+        count = sizes.prompts(components.features(settings)[0])
+        say(need.of(model, language, count, tokens, len(data.texts), options).text())
         say(features.cost(settings, run.inner, key, len(data.paths)))
         seen = features.encode(settings, data.paths, run.inner, key, lambda a, b: stage("photos", a, b))
         known = _known(settings, data, options, seen, stage)

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..networks.dpe import Expert, QueryHead
+from ..networks.dpe import QueryHead
 from .features import Features
 from .projection import Projection
 
@@ -56,7 +56,8 @@ def initialise(model: Projection, features: Features, known: StartData) -> None:
     """Sets all parameters of `model` in place, from `features` of the photos and what is known of them."""
     usable = np.flatnonzero(features.readable)
     with torch.no_grad():
-        _spread(model, features.patches[usable])
+        whole = features.patches[usable]
+        _spread(model, whole.mean(1, keepdims=True, dtype=np.float32) if model.sizes.pooled else whole)
         seen = _seen(model, features.patches)
         seen_mean = seen[usable].mean(0)
         seen = seen - seen_mean
@@ -68,7 +69,7 @@ def initialise(model: Projection, features: Features, known: StartData) -> None:
             _set_head(model.dpe_query, query_side, bias, known, values)
 
 
-def _spread(model: Projection, patches: NDArray[np.float16]) -> None:
+def _spread(model: Projection, patches: NDArray[np.floating]) -> None:
     """Each expert gets every E-th principal component of the patches; the router weighs all alike."""
     flat = patches.reshape(-1, patches.shape[-1])
     flat = flat[:: max(1, len(flat) // _PATCHES)].astype(np.float32)
@@ -93,15 +94,8 @@ def _seen(model: Projection, patches: NDArray[np.float16]) -> Matrix:
     rows = []
     for start in range(0, len(patches), _BATCH):
         batch = torch.from_numpy(patches[start : start + _BATCH].astype(np.float32))
-        rows.append(torch.cat([_inner(expert, batch).mean(1) for expert in model.experts], dim=1).numpy())
+        rows.append(torch.cat([expert.inner(batch).mean(1) for expert in model.experts], dim=1).numpy())
     return np.concatenate(rows)
-
-
-def _inner(expert: Expert, patches: torch.Tensor) -> torch.Tensor:
-    x = expert.project_in(patches)
-    for block in expert.blocks:
-        x = block(x)
-    return torch.as_tensor(expert.norm(x))
 
 
 def _blocks(

@@ -352,7 +352,7 @@ class Models:
         return tuple((self.labels[i].split(",")[0].strip(), float(probs[i])) for i in best)
 
     def project(self, patches: FloatArray, rho: float | None = None) -> SoftPrompts:
-        """Soft prompts [P, H] in the language model's space, from patches [P, F].
+        """Soft prompts [P, H] in the language model's space, from patches [P, F]; [1, H] by pooled experts.
 
         Runs the router, then only the experts that Eq. 1 chooses. `rho`: instead of the bundle's ρ.
         """

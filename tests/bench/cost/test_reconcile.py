@@ -37,3 +37,10 @@ def test_the_sheet_has_a_row_for_every_count() -> None:
     sheet = reconciled()
     assert len(sheet.rows) == len(reconcile.lines()) and all(len(r) == len(sheet.columns) for r in sheet.rows)
     assert "957" in reconcile.notes() and "101 M" in reconcile.notes()
+
+
+def test_one_more_expert_of_table_7_costs_what_a_vector_through_its_weights_does() -> None:
+    paper, patches, pooled = reconcile.one_expert()
+    assert paper.mega_flops == pytest.approx(70)  # (3214 - 3207) · 10 M for 2.5 - 1.5 experts
+    assert pooled.macs == pytest.approx(88.5 + 0.983 + 1.475, rel=0.01)  # blocks, into 960, into 1536
+    assert patches.macs > 250 * pooled.macs

@@ -77,6 +77,20 @@ def test_a_checkpoint_of_something_else_is_refused(
         experts.component("dpe_router", 5, SIZES, opened)
 
 
+def test_a_checkpoint_says_whether_its_experts_are_pooled(tmp_path: Path) -> None:
+    names = set()
+    for pooled in (False, True):
+        opened = open_checkpoint(None, str(save(tmp_path / str(pooled), pooled=pooled)))
+        sizes = experts.trained_sizes(SIZES, opened)
+        assert sizes.pooled is pooled
+        item = experts.component("dpe_expert_0", 5, sizes, opened)
+        assert item.outputs[0].shape == (1, 1 if pooled else 5, SIZES.hidden)
+        with torch.no_grad():
+            assert item.module(torch.ones(1, 5, SIZES.features)).shape == item.outputs[0].shape
+        names.add(experts.identity(sizes, opened))
+    assert len(names) == 2  # the same numbers give other vectors
+
+
 def test_a_checkpoint_whose_training_failed_is_refused(tmp_path: Path) -> None:
     opened = open_checkpoint(None, str(save(tmp_path / "dpe")))
     nan = experts.module("dpe_router", SIZES)

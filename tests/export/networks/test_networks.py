@@ -51,3 +51,14 @@ def test_experts_and_router_have_their_shapes_and_the_routers_weights_sum_to_1()
     assert float(weights.sum()) == pytest.approx(1.0, abs=1e-6)
     assert prompts.shape == (1, 49, 24)
     assert not torch.allclose(prompts[:, 0], prompts[:, 1])
+
+
+def test_a_pooled_expert_sees_the_mean_of_the_patches() -> None:
+    torch.manual_seed(2)
+    one, patches = Expert(32, 16, 4, 2, 24, pooled=True), torch.randn(2, 49, 32)
+    whole = Expert(32, 16, 4, 2, 24)
+    whole.load_state_dict(one.state_dict())
+    with torch.no_grad():
+        prompts = one(patches)
+        assert prompts.shape == (2, 1, 24)
+        torch.testing.assert_close(prompts, whole(patches.mean(1, keepdim=True)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -75,11 +77,11 @@ def found(model: Projection, features: Features, states: FloatArray, kinds: list
     return float(np.mean([kinds[best[n]] == kinds[n] for n in range(30, PHOTOS)]))
 
 
-@pytest.mark.parametrize("slots", [0, CLASSES])
-def test_the_start_finds_photos_that_it_was_not_shown_a_memory_of(slots: int) -> None:
+@pytest.mark.parametrize(("slots", "pooled"), [(0, False), (CLASSES, False), (CLASSES, True)])
+def test_the_start_finds_photos_that_it_was_not_shown_a_memory_of(slots: int, pooled: bool) -> None:
     features, states, names, kinds = made_up()
     torch.manual_seed(3)
-    model = Projection(SIZES, QuerySide("text", WIDTH, slots), rho=0.7)
+    model = Projection(replace(SIZES, pooled=pooled), QuerySide("text", WIDTH, slots), rho=0.7)
     before = found(model, features, states, kinds)
     known = start.StartData(states[:30], list(range(30)), names if slots else None)
     start.initialise(model, features, known)
