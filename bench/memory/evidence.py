@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,8 @@ from .baselines import BASELINES
 from .talks import Question, Talk, read, stored
 
 OURS, HELD_OUT = "response stage", "response stage, fitted to the others"
+# What is left of OURS if it retrieves memories of one kind less (PersonaVLM, Table 8).
+WITHOUT = {"without semantic memory": {"semantic": ()}, "without episodic memory": {"episodes": ()}}
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,11 @@ def _asked(
             recall.weights = weights
             reply = responder.respond(question.text, talk.now)
             turns[method] = [turn for one in reply.rounds[-1:] for turn in one.found.turns]
+            if method == OURS:
+                turns |= {
+                    name: [turn for one in reply.rounds[-1:] for turn in replace(one.found, **left).turns]
+                    for name, left in WITHOUT.items()
+                }
         most = len(turns[HELD_OUT])
         turns |= {name: rank(question.text)[:most] for name, rank in ranks.items()}
         out.append((question, turns))

@@ -40,7 +40,8 @@ ALL = "whole"  # in place of a rank
 class Sizes:
     """What a checkpoint's config.json says beside `model_type`, and what a recipe needs.
 
-    `features`: of a patch; `hidden`: the language model's width. `pooled`: as the checkpoint was trained.
+    `features`: of a patch; `hidden`: the language model's width. `pooled`: as the checkpoint was trained;
+    `bert`: whether its blocks began as layers of a sentence encoder, whose sizes they then have.
     """
 
     experts: int
@@ -50,6 +51,7 @@ class Sizes:
     features: int
     hidden: int
     pooled: bool = field(default=False, repr=False)
+    bert: bool = field(default=False, repr=False)
 
     def prompts(self, patches: int) -> int:
         """How many soft prompts an expert gives for a photo."""
@@ -82,6 +84,10 @@ class _Trained:
 
     query: Literal["text", "llm"] = "llm"
     pooled: bool = False
+    bert: bool = False
+    blocks: Annotated[int, Between(1, 64)] = 1
+    width: Annotated[int, Between(1, 4096)] = 1
+    heads: Annotated[int, Between(1, 64)] = 1
     head: _Head = _Head()
     lora: Literal["whole"] | Annotated[int, Between(0, MAX_RANK)] = 0
 
@@ -92,8 +98,17 @@ def _trained(opened: Checkpoint) -> _Trained:
 
 
 def trained_sizes(sizes: Sizes, opened: Checkpoint) -> Sizes:
-    """A recipe's sizes with what a checkpoint chooses: one token or all patches. Raises ExportError."""
-    return replace(sizes, pooled=_trained(opened).pooled)
+    """A recipe's sizes with what a checkpoint chooses: pooled or not, blocks of a sentence encoder.
+
+    Raises ExportError.
+    """
+    told = _trained(opened)
+    sizes = replace(sizes, pooled=told.pooled)
+    if not told.bert:
+        return sizes
+    if told.width % told.heads:
+        raise ExportError(f"{opened.weights.source}: config.json.heads: must divide the width {told.width}")
+    return replace(sizes, bert=True, blocks=told.blocks, width=told.width, heads=told.heads)
 
 
 def query_side(opened: Checkpoint) -> QuerySide:
@@ -148,7 +163,7 @@ def identity(sizes: Sizes, opened: Checkpoint) -> str:
     They name a channel: vectors of one checkpoint are not compared with another's. Raises ExportError.
     """
     side = query_side(opened)
-    sha = hashlib.sha256(repr((sizes, side)).encode() + b"pooled" * sizes.pooled)
+    sha = hashlib.sha256(repr((sizes, side)).encode() + b"pooled" * sizes.pooled + b"bert" * sizes.bert)
     for role in ("dpe_router", *(f"dpe_expert_{n}" for n in range(sizes.experts))):
         for name, parameter in module(role, sizes).named_parameters():
             sha.update(_bytes(opened.weights.get(f"{role}.{name}", *parameter.shape)))
@@ -171,7 +186,8 @@ def module(role: str, sizes: Sizes) -> nn.Module:
     """The untrained network of `role`: "dpe_router" or "dpe_expert_N"."""
     if role == "dpe_router":
         return Router(sizes.features, sizes.width, sizes.experts)
-    return Expert(sizes.features, sizes.width, sizes.heads, sizes.blocks, sizes.hidden, sizes.pooled)
+    shape = (sizes.features, sizes.width, sizes.heads, sizes.blocks, sizes.hidden)
+    return Expert(*shape, sizes.pooled, sizes.bert)
 
 
 def component(role: str, patches: int, sizes: Sizes, origin: int | Checkpoint) -> ExportModule:
@@ -209,7 +225,7 @@ def check(opened: Checkpoint, sizes: Sizes) -> None:
     if kind != MODEL_TYPE:
         raise ExportError(f"{source}: a model of type {kind!r}, where {MODEL_TYPE!r} is needed for part dpe")
     for name, wanted in asdict(sizes).items():
-        if name != "pooled" and opened.config.get(name) != wanted:
+        if name not in ("pooled", "bert") and opened.config.get(name) != wanted:
             raise ExportError(
                 f"{source}: trained with {name} = {opened.config.get(name)}, this recipe needs {wanted}: it "
                 "belongs to another image tower or language model"

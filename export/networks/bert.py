@@ -53,7 +53,9 @@ class _Attention(nn.Module):
         return (weights @ v).transpose(1, 2).flatten(2)
 
 
-class _Layer(nn.Module):
+class BertLayer(nn.Module):
+    """A post-norm layer: norm(x + attention(x)), norm(x + mlp(x))."""
+
     def __init__(self, shape: BertShape) -> None:
         super().__init__()
         self.attention = _Attention(shape)
@@ -90,7 +92,7 @@ class SentenceEncoder(nn.Module):
         if shape.relative:
             self.register_buffer("relative", torch.zeros(1, shape.heads, shape.relative, shape.relative))
         self.norm = nn.LayerNorm(shape.hidden, eps=shape.eps)
-        self.layers = nn.ModuleList(_Layer(shape) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(BertLayer(shape) for _ in range(shape.layers))
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, adapter: Tensor | None = None) -> Tensor:
         mask, length = attention_mask.to(torch.float32), input_ids.shape[1]

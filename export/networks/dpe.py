@@ -15,38 +15,52 @@ from torch.nn import functional as F
 
 
 class _Block(nn.Module):
-    """A pre-norm transformer block: x + attention(norm(x)), x + mlp(norm(x))."""
+    """A pre-norm transformer block: x + attention(norm(x)), x + mlp(norm(x)).
 
-    def __init__(self, width: int, heads: int) -> None:
+    `bert`: a post-norm one, as BERT's layers are: norm(x + attention(x)), norm(x + mlp(x)).
+    """
+
+    def __init__(self, width: int, heads: int, bert: bool = False) -> None:
         super().__init__()
+        self.bert = bert
         self.heads, self.head_dim = heads, width // heads
         self.attention_norm, self.norm = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        h = self.attention_norm(x)
+        h = x if self.bert else self.attention_norm(x)
         q, k, v = (
             y.unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2) for y in self.qkv(h).chunk(3, dim=-1)
         )
         weights = torch.softmax(q @ k.transpose(-1, -2) * self.head_dim**-0.5, dim=-1)
         x = x + self.out((weights @ v).transpose(1, 2).flatten(2))
-        return x + self.down(F.gelu(self.up(self.norm(x))))
+        if self.bert:
+            x = self.attention_norm(x)
+            return torch.as_tensor(self.norm(x + self.down(F.gelu(self.up(x)))))
+        return torch.as_tensor(x + self.down(F.gelu(self.up(self.norm(x)))))
 
 
 class Expert(nn.Module):
     """patches float32 [1, P, F] → soft prompts float32 [1, P, H] in the LLM's embedding space.
 
-    `pooled`: of the patches' mean, [1, 1, H], which costs a P-th.
+    `pooled`: of the patches' mean, [1, 1, H], which costs a P-th. `bert`: with blocks as BERT's layers.
     """
 
     def __init__(
-        self, features: int, width: int, heads: int, blocks: int, hidden: int, pooled: bool = False
+        self,
+        features: int,
+        width: int,
+        heads: int,
+        blocks: int,
+        hidden: int,
+        pooled: bool = False,
+        bert: bool = False,
     ) -> None:
         super().__init__()
         self.pooled = pooled
         self.project_in = nn.Linear(features, width)
-        self.blocks = nn.ModuleList(_Block(width, heads) for _ in range(blocks))
+        self.blocks = nn.ModuleList(_Block(width, heads, bert) for _ in range(blocks))
         self.norm = nn.LayerNorm(width)
         self.project_out = nn.Linear(width, hidden)
 

@@ -138,7 +138,7 @@ if TYPE_CHECKING:
     type=click.Choice(STARTS),
     default=Options.start,
     show_default=True,
-    help="closed: from a regression; random: as a new network.",
+    help="closed: from a regression; layers: with blocks of the text encoder; random: as a new network.",
 )
 @click.option(
     "--pooled/--patches",

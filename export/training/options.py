@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-STARTS = ("closed", "random")
+STARTS = ("closed", "random", "layers")
 PRECISIONS = ("fp32", "bf16")
 FORMS = ("grpo", "printed")  # of a reinforcement: relative to the group, and Eq. 6
 TAU = 0.07  # the paper's τ
@@ -24,10 +24,10 @@ class Options:
     memory after soft prompts and query, summed over its tokens; 0 leaves it out, 1 for both is as printed.
     `lora`: rank of the language model's changes, or
     WHOLE; 0 leaves the model as it is. `precision`: of the arithmetic, "fp32" or "bf16"; parameters stay in
-    fp32. `steps`: of the optimiser, after which the training ends; 0 for all epochs. `start`: "closed"
-    (start.py) or "random". `pooled`: whether an expert gets the mean of a photo's patches instead of all.
-    `query`: whose state becomes v_Q, "text" or "llm". `until`: memories of photos taken from this time on
-    (ms, wall time) are withheld.
+    fp32. `steps`: of the optimiser, after which the training ends; 0 for all epochs. `start`: "closed",
+    "random" or "layers" (start.py). `pooled`: whether an expert gets the mean of a photo's patches instead
+    of all. `query`: whose state becomes v_Q, "text" or "llm". `until`: memories of photos taken from this
+    time on (ms, wall time) are withheld.
     """
 
     epochs: int = 20

@@ -91,6 +91,9 @@ def train(
         )
     asked = pairs.searches_of(album, queries) if options.likelihood > 0 else []
     sizes = replace(components.dpe_sizes(settings), pooled=options.pooled)
+    layers = start.pretrained(settings) if options.start == "layers" else None
+    if layers is not None:
+        sizes = replace(sizes, bert=True, blocks=len(layers.blocks), width=layers.width, heads=layers.heads)
     data = pairs.read(album, options.until, asked)
     key = data.digest()
     told = {"recipe": settings.recipe, "sources": dict(settings.sources), "data": key, **asdict(options)}
@@ -112,7 +115,7 @@ def train(
         seen = features.encode(settings, data.paths, run.inner, key, lambda a, b: stage("photos", a, b))
         known = _known(settings, data, options, seen, stage)
         try:
-            done, epochs = fit(model, seen, known, options, run, report, language)
+            done, epochs = fit(model, seen, known, options, run, report, language, layers)
         except NotFinite as error:
             raise ExportError(f"{error}: {_rescued(run, model)}") from None
         run.publish(model)
@@ -144,8 +147,11 @@ def fit(
     run: RunFolder,
     report: Report,
     language: Language | None = None,
+    layers: start.Layers | None = None,
 ) -> tuple[int, tuple[Epoch, ...]]:
     """Trains `model` in place, and keeps each epoch; the caller holds the folder, and publishes.
+
+    `layers`: what the experts' blocks begin as, where they are not closed or random.
 
     Returns how many epochs an earlier run had finished, and what those of this one were. Raises ExportError.
     """
@@ -156,8 +162,8 @@ def fit(
     )
     run.begin()
     done = run.resume(model, optimiser)
-    if not done and options.start == "closed":
-        start.initialise(model.cpu(), seen, known)
+    if not done and options.start != "random":
+        start.initialise(model.cpu(), seen, known, layers)
         model.to(device())
     loop, epochs = Loop(model, optimiser, seen, known, options, language), list[Epoch]()
     for epoch in range(done, loop.epochs):

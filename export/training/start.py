@@ -7,6 +7,9 @@ nothing yet, and a ridge regression of what they see onto two things side by sid
 * where the image tower knows labels, the photo's label scores. A query's side of that is attention over the
   labels' names (QueryHead), so that "my cat" asks for what a photo of a cat looks like.
 
+Instead of blocks that add nothing, each expert can have the layers of the text tower's sentence encoder
+(`layers`), as the paper's experts begin as pre-trained layers; the rest is the same.
+
 On 546 photographs with half of the memories withheld, the first alone finds fewer photos than the labels do
 from short queries, and both together 1.6 times as many (docs/train.md has figures).
 """
@@ -19,12 +22,30 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn import functional as F
 
+from ..components import components
+from ..errors import ExportError
+from ..networks.bert import BertLayer, SentenceEncoder
 from ..networks.dpe import QueryHead
+from ..settings import Settings
 from .features import Features
 from .projection import Projection
 
 Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """Pre-trained blocks: their attention's heads, and each one's parameters by name."""
+
+    heads: int
+    blocks: Sequence[dict[str, torch.Tensor]]
+
+    @property
+    def width(self) -> int:
+        return int(self.blocks[0]["out.bias"].numel())
+
 
 # Ridge penalties as shares of the number of rows, with rows of mean square length 1; the labels are many and
 # exact, the memories few and loosely tied to the pixels.
@@ -52,12 +73,43 @@ class StartData:
     queries: tuple[str, ...] = ()
 
 
-def initialise(model: Projection, features: Features, known: StartData) -> None:
-    """Sets all parameters of `model` in place, from `features` of the photos and what is known of them."""
+def pretrained(settings: Settings) -> Layers:
+    """The layers of the recipe's sentence encoder as an expert's blocks; it may read a patch as a word.
+
+    Raises ExportError for a text tower without layers of BERT's form and an expert's proportions.
+    """
+    tower = components.build(settings, "text_tower", "fp32").module
+    encoder = next((part for part in tower.modules() if isinstance(part, SentenceEncoder)), None)
+    layers = [layer for layer in encoder.layers if isinstance(layer, BertLayer)] if encoder else []
+    if not layers or any(x.up.out_features != 4 * x.up.in_features or x.activation != F.gelu for x in layers):
+        raise ExportError(
+            f"recipe {settings.recipe}: its text tower has no layers that an expert can begin as: give "
+            "--start closed or random"
+        )
+    return Layers(layers[0].attention.heads, [as_block(layer) for layer in layers])
+
+
+def as_block(layer: BertLayer) -> dict[str, torch.Tensor]:
+    """The parameters of a layer of BERT's, by an expert's names of them."""
+    parts = (layer.attention.query, layer.attention.key, layer.attention.value)
+    own = {"out": layer.attention_out, "attention_norm": layer.attention_norm, "norm": layer.norm}
+    block = {f"qkv.{kind}": torch.cat([getattr(p, kind) for p in parts]) for kind in ("weight", "bias")}
+    for name, part in (own | {"up": layer.up, "down": layer.down}).items():
+        block |= {f"{name}.weight": part.weight, f"{name}.bias": part.bias}
+    return {name: tensor.detach() for name, tensor in block.items()}
+
+
+def initialise(model: Projection, features: Features, known: StartData, layers: Layers | None = None) -> None:
+    """Sets all parameters of `model` in place, from `features` of the photos and what is known of them.
+
+    `layers`: what its blocks begin as; else they add nothing.
+    """
     usable = np.flatnonzero(features.readable)
     with torch.no_grad():
         whole = features.patches[usable]
-        _spread(model, whole.mean(1, keepdims=True, dtype=np.float32) if model.sizes.pooled else whole)
+        if model.sizes.pooled:
+            whole = whole.mean(1, keepdims=True, dtype=np.float32)
+        _spread(model, whole, layers)
         seen = _seen(model, features.patches)
         seen_mean = seen[usable].mean(0)
         seen = seen - seen_mean
@@ -69,7 +121,7 @@ def initialise(model: Projection, features: Features, known: StartData) -> None:
             _set_head(model.dpe_query, query_side, bias, known, values)
 
 
-def _spread(model: Projection, patches: NDArray[np.floating]) -> None:
+def _spread(model: Projection, patches: NDArray[np.floating], layers: Layers | None) -> None:
     """Each expert gets every E-th principal component of the patches; the router weighs all alike."""
     flat = patches.reshape(-1, patches.shape[-1])
     flat = flat[:: max(1, len(flat) // _PATCHES)].astype(np.float32)
@@ -81,9 +133,14 @@ def _spread(model: Projection, patches: NDArray[np.floating]) -> None:
         own = directions[n :: len(model.experts)][: model.sizes.width]
         weight = np.zeros((model.sizes.width, flat.shape[1]), np.float32)
         weight[: len(own)] = own
+        if layers is not None:  # which read numbers of this size
+            weight /= max(float(((flat - mean) @ own.T).std()), 1e-6)
         expert.project_in.weight.copy_(torch.from_numpy(weight))
         expert.project_in.bias.copy_(torch.from_numpy(-weight @ mean))
-        for block in expert.blocks:
+        for number, block in enumerate(expert.blocks):
+            if layers is not None:
+                block.load_state_dict(layers.blocks[number])
+                continue
             for layer in (block.out, block.down):
                 layer.weight.zero_()
                 layer.bias.zero_()

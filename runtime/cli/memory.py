@@ -170,7 +170,7 @@ def personality(album: Album, switch: str) -> None:
     state = album.memory.personality()
     click.echo("off" if state is None else "on")
     if state is not None:
-        for name, value in zip(TRAITS, state.traits, strict=True):
+        for name, value in zip(TRAITS, state.scores, strict=True):
             click.echo(f"{name:18} {value:.2f}")
         click.echo(state.sentence())
 

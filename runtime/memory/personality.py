@@ -1,15 +1,16 @@
-"""A person's Big Five as a vector that each turn moves a little: p ← λp + (1 - λ)p′.
+"""A person's Big Five as a vector that each turn moves a little: p ← λp + (1 - λ)p′ (PersonaVLM, A.1).
 
-λ rises by a cosine from LAMBDA_FIRST to LAMBDA_LAST over SETTLED turns: the first turns say much about a
-person whom one does not know, later ones little. p′ is what words of the turn say about each trait; a turn
-that says nothing about a trait does not move it. It is off until the person turns it on.
+λ is 0.7 - 0.2 · cos(π m / SETTLED) at turn m: the first turns say much about a person whom one does not know,
+later ones less. p′ are five whole scores from 1 to 5, by words of the turn; a turn whose scores are all
+neutral moves nothing. The paper's text does not tell over how many turns λ rises. It is off until the person
+turns it on.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from math import cos, pi, tanh
+from math import cos, pi
 
 from gamer.index.json_checked import stored
 from gamer.index.memory.store import MemoryStore
@@ -17,7 +18,8 @@ from gamer.index.memory.store import MemoryStore
 from .words import content
 
 TRAITS = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
-LAMBDA_FIRST, LAMBDA_LAST, SETTLED = 0.6, 0.98, 200
+SETTLED = 50  # turns until λ is 0.9
+LEAST, NEUTRAL, MOST = 1, 3, 5  # of a score
 _STATE, _ON = "personality", "personality on"
 # Trait → words that speak for it, and against it.
 _SIGNS = (
@@ -49,6 +51,7 @@ _SIGNS = (
     ),
 )
 _WORDS = tuple((frozenset(high.split()), frozenset(low.split())) for high, low in _SIGNS)
+SAID = 0.4  # how far from neutral a score is said
 _SAID = (
     ("curious about new things", "fond of what is familiar"),
     ("organised", "spontaneous"),
@@ -60,36 +63,35 @@ _SAID = (
 
 @dataclass(frozen=True)
 class Personality:
-    """`traits`: five numbers in 0..1, by TRAITS; 0.5 says nothing. `turns`: read; `last`: its id."""
+    """`scores`: five numbers in 1..5, by TRAITS; 3 says nothing. `turns`: read; `last`: its id."""
 
-    traits: tuple[float, ...] = (0.5,) * 5
+    scores: tuple[float, ...] = (float(NEUTRAL),) * 5
     turns: int = 0
     last: int = 0
 
     def after(self, text: str, turn: int) -> Personality:
         """This personality after one more turn of the person's."""
         keep, words = weight(self.turns), set(content(text[:20_000]))
-        moved = []
-        for p, (high, low) in zip(self.traits, _WORDS, strict=True):
-            signs = len(words & high) - len(words & low)
-            seen = 0.5 + 0.5 * tanh(signs / 2)
-            moved.append(keep * p + (1 - keep) * seen if words & (high | low) else p)
+        signs = (len(words & high) - len(words & low) for high, low in _WORDS)
+        seen = [min(max(NEUTRAL + sign, LEAST), MOST) for sign in signs]
+        if all(score == NEUTRAL for score in seen):
+            return Personality(self.scores, self.turns + 1, turn)
+        moved = (keep * p + (1 - keep) * score for p, score in zip(self.scores, seen, strict=True))
         return Personality(tuple(moved), self.turns + 1, turn)
 
     def sentence(self) -> str:
         """What it says, in words; "" while it says nothing."""
         said = [
-            high if p > 0.5 else low
-            for p, (high, low) in zip(self.traits, _SAID, strict=True)
-            if abs(p - 0.5) >= 0.1
+            high if p > NEUTRAL else low
+            for p, (high, low) in zip(self.scores, _SAID, strict=True)
+            if abs(p - NEUTRAL) >= SAID
         ]
         return f"Comes across as {', '.join(said)}." if said else ""
 
 
 def weight(turn: int) -> float:
     """λ of the turn with this number, from 0."""
-    share = (1 - cos(pi * min(turn / SETTLED, 1.0))) / 2
-    return LAMBDA_FIRST + (LAMBDA_LAST - LAMBDA_FIRST) * share
+    return 0.7 - 0.2 * cos(pi * min(turn / SETTLED, 1.0))
 
 
 def is_on(store: MemoryStore) -> bool:
@@ -104,10 +106,12 @@ def turn_on(store: MemoryStore, on: bool) -> None:
 
 def read(store: MemoryStore) -> Personality:
     """As it was stored; the neutral one if it was not, or was forgotten."""
-    state: Personality | None = stored(Personality, store.setting(_STATE) or "null")
-    if state is None or len(state.traits) != len(TRAITS):
+    text = store.setting(_STATE) or "null"
+    # Without scores it is of an older version, on another scale: the turns are read again.
+    state: Personality | None = stored(Personality, text) if '"scores"' in text else None
+    if state is None or len(state.scores) != len(TRAITS):
         return Personality()
-    return replace(state, traits=tuple(min(max(p, 0.0), 1.0) for p in state.traits))
+    return replace(state, scores=tuple(min(max(p, float(LEAST)), float(MOST)) for p in state.scores))
 
 
 def advance(store: MemoryStore, owner: str, batch: int = 256) -> Personality:
@@ -119,7 +123,7 @@ def advance(store: MemoryStore, owner: str, batch: int = 256) -> Personality:
         for one in turns:
             if one.turn.speaker == owner:
                 state = state.after(one.turn.text, one.id)
-        state = Personality(state.traits, state.turns, turns[-1].id)
+        state = Personality(state.scores, state.turns, turns[-1].id)
     if state != before:
-        store.set(_STATE, json.dumps({"traits": state.traits, "turns": state.turns, "last": state.last}))
+        store.set(_STATE, json.dumps({"scores": state.scores, "turns": state.turns, "last": state.last}))
     return state

@@ -91,6 +91,18 @@ def test_a_checkpoint_says_whether_its_experts_are_pooled(tmp_path: Path) -> Non
     assert len(names) == 2  # the same numbers give other vectors
 
 
+def test_a_checkpoint_says_the_sizes_of_layers_that_it_began_as(tmp_path: Path) -> None:
+    opened = open_checkpoint(None, str(save(tmp_path / "dpe", bert=True)))
+    sizes = experts.trained_sizes(replace(SIZES, blocks=8, width=64, heads=4), opened)
+    assert sizes == replace(SIZES, bert=True)
+    experts.component("dpe_expert_0", 5, sizes, opened)
+    assert experts.identity(sizes, opened) != experts.identity(SIZES, opened)
+    for name, changes in {"heads": {"heads": 3}, "width": {"width": 1 << 20}}.items():
+        opened = open_checkpoint(None, str(save(tmp_path / name, bert=True, **changes)))
+        with pytest.raises(ExportError, match=rf"config.json\.{name}"):
+            experts.trained_sizes(SIZES, opened)
+
+
 def test_a_checkpoint_whose_training_failed_is_refused(tmp_path: Path) -> None:
     opened = open_checkpoint(None, str(save(tmp_path / "dpe")))
     nan = experts.module("dpe_router", SIZES)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
 from gamer.export.components.experts import QuerySide, Sizes
+from gamer.export.networks.bert import BertShape, SentenceEncoder
 from gamer.export.training import start
 from gamer.export.training.features import Features
 from gamer.export.training.projection import Projection, gate
@@ -91,6 +92,21 @@ def test_the_start_finds_photos_that_it_was_not_shown_a_memory_of(slots: int, po
     with torch.no_grad():
         weights = model(torch.tensor(features.patches[:1], dtype=torch.float32))[1]
     assert float(gate(weights, 0.7).min()) > 0
+
+
+def test_experts_begin_as_layers_of_a_sentence_encoder() -> None:
+    """Their blocks compute what the encoder's layers do, and the start finds photos through them."""
+    features, states, _, kinds = made_up()
+    torch.manual_seed(6)
+    encoder = SentenceEncoder(BertShape(9, 8, 2, 2, 32, 7, 1e-5))
+    layers = start.Layers(2, [start.as_block(layer) for layer in encoder.layers])
+    model = Projection(replace(SIZES, bert=True), QuerySide("text", WIDTH, 0), rho=0.7)
+    start.initialise(model, features, start.StartData(states[:30], list(range(30)), None), layers)
+    x = torch.randn(3, 5, layers.width)
+    with torch.no_grad():
+        for block, layer in zip(model.experts[1].blocks, encoder.layers, strict=True):
+            torch.testing.assert_close(block(x), layer(x, torch.zeros(())))
+    assert found(model, features, states, kinds) > 0.8
 
 
 def test_photos_that_cannot_be_read_change_nothing() -> None:

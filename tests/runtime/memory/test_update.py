@@ -110,9 +110,15 @@ def test_personality_is_off_until_it_is_turned_on_and_settles_by_a_cosine(store:
     assert personality.read(store) == personality.Personality()
     personality.turn_on(store, True)
     Updater(store).run(2)
-    assert personality.read(store).traits[4] > 0.6 and "worried" in personality.read(store).sentence()
+    read = personality.read(store)
+    assert read.scores == pytest.approx((3, 3, 3, 3, 4)) and "worried" in read.sentence()  # λ 0.5, score 5
     personality.turn_on(store, False)
     assert personality.read(store) == personality.Personality()
-    weights = [personality.weight(turn) for turn in range(0, 201, 50)]
-    assert weights == pytest.approx([0.6, 0.6557, 0.79, 0.9244, 0.98], abs=1e-3)
-    assert personality.weight(999) == personality.LAMBDA_LAST
+    weights = [personality.weight(turn) for turn in (0, 25, 50, 999)]
+    assert weights == pytest.approx([0.5, 0.7, 0.9, 0.9])
+    neutral = read.after("It is calm, and I am worried.", 3)  # for and against: 3
+    assert (neutral.scores, neutral.turns) == (read.scores, read.turns + 1)
+    both = read.after("I love to travel", 4).scores  # the traits of which nothing is said go back to neutral
+    assert both[4] < read.scores[4] and both[0] > 3
+    store.set("personality", '{"traits": [0.5, 0.5, 0.5, 0.5, 0.9], "turns": 9, "last": 9}')
+    assert personality.read(store) == personality.Personality()  # of before: read anew from the turns
