@@ -15,7 +15,7 @@ from gamer.runtime.models.models import Models
 from ..files import write_atomically
 from ..retrieval import datasets, synthetic
 from ..retrieval.user import User
-from . import ablation, players, runs, sets, short_answers
+from . import ablation, made, players, runs, sets, short_answers
 from . import tasks as running
 from .ablation import Ablation, Base
 from .meter import Meter
@@ -40,7 +40,9 @@ STEP_QUESTIONS = (
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure. `data`: the folder of data sets; those that are not there are left out.
+    """What to measure. `data`: the folder of data sets; those that are not there are left out. `made`: how
+    many questions are made from an album's memory graph, instead of its queries (made.py); `album`: one that
+    they are made of, and nothing else is measured.
 
     `names`: of minds. `only`: some of DATA, none for all. `remote`: of the mind "openai". `runs`: of each
     mind on the albums. `queries`: the most of each group of the albums' queries, evenly spread, 0 for all.
@@ -48,7 +50,7 @@ class Plan:
     """
 
     bundle: Path
-    data: Path
+    data: Path | None
     cache: Path
     names: Sequence[str] = ("rules",)
     only: Sequence[str] = ()
@@ -59,6 +61,8 @@ class Plan:
     ablate: bool = False
     record: Path | None = None
     replay: Path | None = None
+    made: int = 0
+    album: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,8 @@ def measure(plan: Plan, tell: Tell) -> AgentQuality:
     measuring = _Measuring(plan, tell)
     plan.cache.mkdir(parents=True, exist_ok=True)
     albums = {name: measuring.album(name) for name in ALBUMS if measuring.has(name)}
+    if plan.album is not None:
+        albums[plan.album.name] = measuring.asked(plan.album.name, plan.album)
     sentences = [row for name in QUESTIONS if measuring.has(name) for row in measuring.questions(name)]
     if not albums and not sentences:
         where = plan.data if plan.replay is None else f"{plan.data} and {plan.replay}"
@@ -98,7 +104,7 @@ def measure(plan: Plan, tell: Tell) -> AgentQuality:
     if plan.record is not None:
         traces = [one.trace for one in measuring.done if one.trace is not None]
         write_atomically(plan.record, dumps(traces))
-    timed = not plan.only and plan.replay is None
+    timed = not plan.only and plan.replay is None and not plan.made
     return AgentQuality(
         albums,
         tuple(sentences),
@@ -128,11 +134,14 @@ class _Measuring:
     def has(self, name: str) -> bool:
         """Whether a data set is wanted and there; of a replay, whether it holds traces of it."""
         data = self.plan.data
+        if data is None or (self.plan.made and name not in ALBUMS):
+            return False
         there = (data / "album" / f"{name}.jsonl").is_file() if name in ALBUMS else (data / name).is_dir()
         taped = self.tape is None or any(place.split(" ")[0] == name for place in self.tape.places())
         return name in (self.plan.only or DATA) and there and taped
 
     def questions(self, name: str) -> list[SentenceRow]:
+        assert self.plan.data is not None
         rows, done = short_answers.measure(
             self.plan.data, name, self.models, self.players, self.plan.cache, self.tell
         )
@@ -140,15 +149,26 @@ class _Measuring:
         return rows
 
     def album(self, name: str) -> tuple[AlbumRow, ...]:
+        assert self.plan.data is not None
         source = self.plan.data / "album" / f"{name}.jsonl"
         made_by = self.models.manifest.artifact("image_tower", "onnx").sha256[:8]
         path = self.plan.cache / f"{source.name}-{made_by}.gamer"
         if not path.exists():
             self.tell(f"{name}: building")
             build(source, self.models, path)
+        if self.plan.made:
+            return self.asked(name, path)
         questions = running.album_tasks(source.parent / "album.queries.jsonl.gz", self.plan.queries)
         with User(name, path, self.models) as user:
             return tuple(self._rows(user, source, questions))
+
+    def asked(self, name: str, path: Path) -> tuple[AlbumRow, ...]:
+        """The minds on questions that are made from an album's own graph."""
+        with User(name, path, self.models) as user:
+            questions = made.tasks(made.MemoryGraph.of(user.album), user.album.ids(), self.plan.made)
+            if not questions:
+                raise datasets.DatasetError(f"{path}: its memories name nothing that several events show")
+            return tuple(self._rows(user, path, questions))
 
     def _rows(self, user: User, source: Path, questions: Sequence[Task]) -> list[AlbumRow]:
         when, rows = Calendar(user.album), []

@@ -12,6 +12,7 @@ import numpy as np
 from gamer.index import image_id
 
 from ..retrieval.user import User
+from . import made
 from . import tasks as running
 from .mistakes import RIGHT, Calendar, mistake
 from .players import Player
@@ -20,7 +21,7 @@ from .tasks import Done, Scored, Task
 from .usage import Usage, usage
 
 Tell = Callable[[str], None]
-GROUPS = ("single", "set", "relation")
+GROUPS = ("single", "set", "relation", *made.GROUPS)
 _T = TypeVar("_T")
 
 

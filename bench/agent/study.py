@@ -16,13 +16,12 @@ from .ablation import Ablation
 from .measure import DATA, AgentQuality, Plan, measure
 from .players import Remote
 from .runs import Quality, Runs
-from .sets import AlbumRow
+from .sets import GROUPS, AlbumRow
 from .short_answers import SentenceRow
 from .usage import Usage
 from .whole_prompt import Unfit
 
 MINDS = ("rules", "llm", "openai")
-_GROUPS = ("single", "set", "relation")
 _DIFFERENCES = 20  # lines
 
 
@@ -35,6 +34,7 @@ class Settings:
     endpoint: Annotated[str | None, About("its URL, by default port 11434 here; key: $GAMER_API_KEY")] = None
     context: Annotated[int, About("tokens that it takes at once", least=1)] = 8_192
     only: Annotated[tuple[str, ...], About("the data sets; all if there are none", choices=DATA)] = ()
+    made: Annotated[int, About("ask so many questions that are made from an album's graph", least=0)] = 0
     runs: Annotated[int, About("answer the albums' queries so often: best, and commonest", least=1)] = 1
     queries: Annotated[int, About("the most of a group of the albums' queries; 0: all", least=0, quick=3)] = 0
     ablate: Annotated[bool, About("take away tools, events and captions in turn, on the albums")] = False
@@ -43,8 +43,15 @@ class Settings:
 
 
 def study(run: Run[Settings]) -> AgentQuality:
-    """`run.data`: the folder of the data sets. Raises DatasetError, TraceError and RuntimeFailure."""
+    """`run.data`: the folder of the data sets; with `made`, `run.album` may take its place.
+
+    Raises DatasetError, TraceError and RuntimeFailure.
+    """
     what = run.settings
+    if (run.album is None) == (not run.data) or (run.album is not None and not what.made):
+        raise RuntimeFailure("give the data sets' folder, or an album and --set made=COUNT")
+    if what.made and what.ablate:
+        raise RuntimeFailure("--set ablate is of the albums' own queries: leave out made")
     if what.replay is not None and (what.record is not None or what.ablate):
         raise RuntimeFailure("--set replay plays what was recorded: leave out record and ablate")
     if what.endpoint is not None and what.model is None:
@@ -53,7 +60,7 @@ def study(run: Run[Settings]) -> AgentQuality:
         raise RuntimeFailure("--set mind=openai and model=NAME belong together: give both or none")
     plan = Plan(
         run.bundle,
-        run.data[0],
+        run.data[0] if run.data else None,
         run.home,
         what.mind,
         what.only,
@@ -64,6 +71,8 @@ def study(run: Run[Settings]) -> AgentQuality:
         what.ablate,
         what.record,
         what.replay,
+        what.made,
+        run.album,
     )
     return measure(plan, run.tell)
 
@@ -80,17 +89,18 @@ def tables(result: AgentQuality) -> list[Sheet]:
 
 
 def _quality(name: str, rows: Sequence[AlbumRow]) -> Sheet:
-    figures = [f"{group} {figure}" for group in _GROUPS for figure in ("EM", "F1")]
+    groups = [group for group in GROUPS if any(group in row.groups for row in rows)]
+    figures = [f"{group} {figure}" for group in groups for figure in ("EM", "F1")]
     return Sheet(
         f"{name}: exact sets, F1 of sets, refused",
         ("method", *figures, "absent refused", "ms"),
-        tuple((row.method, *_scores(row), "" if row.ms is None else f"{row.ms:.0f}") for row in rows),
+        tuple((row.method, *_scores(row, groups), "" if row.ms is None else f"{row.ms:.0f}") for row in rows),
     )
 
 
-def _scores(row: AlbumRow) -> list[str]:
+def _scores(row: AlbumRow, groups: Sequence[str]) -> list[str]:
     out = []
-    for group in _GROUPS:
+    for group in groups:
         known = row.groups.get(group)
         out += ["", ""] if known is None else [f"{known.exact:.3f}", f"{known.f1:.3f}"]
     absent = row.groups.get("absent")

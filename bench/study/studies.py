@@ -35,7 +35,8 @@ STUDIES = {
             "agents on questions of several steps, beside one search and BM25: quality, use, mistakes",
             "agent.study",
             ("bench/agent", "runtime/agent", *_SEARCH),
-            data="1",
+            data="?",
+            album="?",
         ),
         Study(
             "alpha",
