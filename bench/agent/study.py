@@ -139,8 +139,15 @@ def _turns(name: str, rows: Sequence[AlbumRow]) -> Sheet:
     tools = [tool for tool, _ in sum((Counter(row.calls) for row in rows), Counter[str]()).most_common()]
     for row in rows:
         for turn, made in enumerate(row.usage.by_turn if row.usage else (), 1):
-            lines.append((row.method, turn, *(made.get(tool, 0) for tool in tools), made.get("none", 0)))
-    return Sheet(f"{name}: calls by turn", ("method", "turn", *tools, "no call"), tuple(lines))
+            running = f"{sum(made.values()) / max(1, row.usage.tasks if row.usage else 0):.0%}"
+            lines.append(
+                (row.method, turn, running, *(made.get(tool, 0) for tool in tools), made.get("none", 0))
+            )
+    return Sheet(
+        f"{name}: tasks that still run and calls, by turn",
+        ("method", "turn", "still running", *tools, "no call"),
+        tuple(lines),
+    )
 
 
 def _runs(name: str, rows: Sequence[Runs]) -> Sheet:

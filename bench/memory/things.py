@@ -1,17 +1,20 @@
 """What the bank of things adds to search: recall@5 with it, without it, and with another user's.
 
-Each query is asked without and, where it is about a thing, with T_t from the user's own bank and from the
-next user's. The weight of the feature "thing" is fitted as the other weights are, by the likelihood of what
-is meant, on the users that are not measured with it; the other weights stay. A gain that another user's bank
-gives too is not memory, but wording.
+Each query is asked without and, where it is about a thing, with T_t from the user's own bank, from the next
+user's and from that of the farthest user of the data set, by Jaccard index (EgoMemory, section 4.3). The
+weight of the feature "thing" is fitted as the other weights are, by the likelihood of what is meant, on the
+users that are not measured with it; the other weights stay. A gain that another user's bank gives too is
+not memory, but wording.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +23,7 @@ from gamer.index import Album, AlbumWriter, FloatArray, RowArray
 from gamer.index.entities.words import WORD
 from gamer.index.things import bank
 from gamer.index.things.extract import extract
-from gamer.index.things.records import Thing
+from gamer.index.things.records import UNSPECIFIED, Thing
 from gamer.index.things.words import words
 from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.search.options import Observer, SearchOptions
@@ -33,7 +36,11 @@ from ..retrieval.user import User
 from ..study.declaration import NoSettings, Run, Work
 from ..tables import Sheet, sheet
 
-METHODS = ("without", "own bank", "another's bank")
+T = TypeVar("T")
+METHODS = ("without", "own bank", "another's bank", "farthest user's bank")
+Recalls = tuple[float, float, float, float]  # by METHODS
+Looks = Mapping[str, frozenset[tuple[str, str]]]  # head noun → (attribute, value)
+FREQUENT = 100  # object types that the diversity is of
 SUBSETS = ("all", "about a thing", "my")
 FOLDS = 4
 MOST_WEIGHT = 8.0
@@ -41,7 +48,7 @@ MOST_WEIGHT = 8.0
 
 @dataclass(frozen=True, eq=False)
 class ThingQuery:
-    """One query: the score of each ranked photo without the bank, and the feature "thing" with either bank.
+    """One query: the score of each ranked photo without the bank, and the feature "thing" with each bank.
 
     All float32 [rows]; the features are 0 where the query is about no thing of that bank. `meant`: bool
     [rows]; `relevant`: how many ids are, ranked or not. `owned`: whether it says "my" or another owner's cue.
@@ -52,6 +59,7 @@ class ThingQuery:
     base: FloatArray
     own: FloatArray
     other: FloatArray
+    far: FloatArray
     meant: NDArray[np.bool_]
     relevant: int
     owned: bool
@@ -70,7 +78,7 @@ class Gain:
     """Of one data set, or of all, and one of SUBSETS. `recall5`: macro over users, by METHODS.
 
     `better`, `worse`: queries whose recall own bank raises and lowers. `p`: of own bank against without, by a
-    paired permutation test; `p_other`: of another's bank against without. 1.0 where nothing differs.
+    paired permutation test; `p_other`, `p_far`: of another's bank against without. 1.0 where nothing differs.
     """
 
     dataset: str
@@ -81,16 +89,21 @@ class Gain:
     worse: int
     p: float
     p_other: float
+    p_far: float
 
 
 @dataclass(frozen=True)
 class ThingsQuality:
-    """`things`: entries of each user's bank, of which recur `recurring`. `weights`: of the folds."""
+    """`things`: entries of each user's bank, of which recur `recurring`. `weights`: of the folds.
+
+    `diversity`: by data set of several users, of the most frequent object types.
+    """
 
     bundle: str
     things: dict[str, int]
     recurring: dict[str, int]
     weights: tuple[float, ...]
+    diversity: dict[str, float]
     gains: tuple[Gain, ...]
 
 
@@ -99,11 +112,13 @@ def measure(run: Run[NoSettings]) -> ThingsQuality:
     users = [(folder, name) for folder in run.data for name in datasets.users(folder)]
     paths = [album_of(folder, name, run.models, run.home, run.tell) for folder, name in users]
     banks = [_bank(path) for path in paths]
-    asked: list[ThingQuery] = []
+    looks = [looks_of(bank) for bank in banks]
+    sets = [folder.name for folder, _ in users]
+    far, asked = [farthest(at, sets, looks) for at in range(len(users))], list[ThingQuery]()
     for at, (folder, name) in enumerate(users):
         run.tell(f"{folder.name} {name}")
         with User(name, paths[at], run.models) as user:
-            asked += _ask(user, folder, banks[(at + 1) % len(banks)])
+            asked += _ask(user, folder, [banks[(at + 1) % len(banks)], banks[far[at]]])
     weights, scored = cross_validated(asked)
     names = [f"{folder.name} {name}" for folder, name in users]
     return ThingsQuality(
@@ -114,13 +129,18 @@ def measure(run: Run[NoSettings]) -> ThingsQuality:
             for name, things in zip(names, banks, strict=True)
         },
         weights=weights,
+        diversity={
+            name: diversity([own for of, own in zip(sets, looks, strict=True) if of == name])
+            for name in dict.fromkeys(sets)
+            if sets.count(name) > 1
+        },
         gains=gains(asked, scored),
     )
 
 
 def cross_validated(
     asked: Sequence[ThingQuery],
-) -> tuple[tuple[float, ...], list[tuple[float, float, float]]]:
+) -> tuple[tuple[float, ...], list[Recalls]]:
     """(the weight of each fold, the recall of each query by METHODS), by users.
 
     With a single user, that user is measured with the weight of the others' data sets, or with none.
@@ -137,6 +157,7 @@ def cross_validated(
                 one.recall(one.base),
                 one.recall(one.base + weight * one.own),
                 one.recall(one.base + weight * one.other),
+                one.recall(one.base + weight * one.far),
             )
         )
     return weights, out
@@ -171,7 +192,7 @@ def fitted(asked: Sequence[ThingQuery]) -> float:
     return round(float(found.x[1]), 2)
 
 
-def gains(asked: Sequence[ThingQuery], scored: Sequence[tuple[float, float, float]]) -> tuple[Gain, ...]:
+def gains(asked: Sequence[ThingQuery], scored: Sequence[Recalls]) -> tuple[Gain, ...]:
     out = []
     for name in [*dict.fromkeys(one.dataset for one in asked), "all"]:
         for subset in SUBSETS:
@@ -189,8 +210,8 @@ def _within(one: ThingQuery, subset: str) -> bool:
     return subset == "all" or (one.concerned if subset == "about a thing" else one.owned)
 
 
-def _gain(name: str, subset: str, chosen: Sequence[tuple[ThingQuery, tuple[float, float, float]]]) -> Gain:
-    by_user: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+def _gain(name: str, subset: str, chosen: Sequence[tuple[ThingQuery, Recalls]]) -> Gain:
+    by_user: dict[tuple[str, str], list[Recalls]] = {}
     for one, values in chosen:
         by_user.setdefault((one.dataset, one.user), []).append(values)
     table = [np.array(values, np.float64).T for values in by_user.values()]
@@ -200,10 +221,11 @@ def _gain(name: str, subset: str, chosen: Sequence[tuple[ThingQuery, tuple[float
         subset=subset,
         queries=len(chosen),
         recall5={method: round(float(mean), 4) for method, mean in zip(METHODS, means, strict=True)},
-        better=sum(own > without for _, (without, own, _) in chosen),
-        worse=sum(own < without for _, (without, own, _) in chosen),
+        better=sum(own > without for _, (without, own, *_) in chosen),
+        worse=sum(own < without for _, (without, own, *_) in chosen),
         p=round(float(p[1]), 4),
         p_other=round(float(p[2]), 4),
+        p_far=round(float(p[3]), 4),
     )
 
 
@@ -223,13 +245,54 @@ def _bank(path: Path) -> list[Thing]:
         return album.reading(bank.things)
 
 
-def _ask(user: User, folder: Path, others: Sequence[Thing]) -> list[ThingQuery]:
-    own, other = user.engine.things, Things(user.album, others)
+def looks_of(things: Sequence[Thing]) -> Looks:
+    """The attributes of a user's object types; what is not known is none."""
+    out: dict[str, set[tuple[str, str]]] = {}
+    for thing in things:
+        told = vars(thing.attributes).items()
+        out.setdefault(thing.head, set()).update(one for one in told if one[1] != UNSPECIFIED)
+    return {head: frozenset(told) for head, told in out.items() if told}
+
+
+def diversity(users: Sequence[Looks]) -> float:
+    """Mean of 1 - Jaccard index over pairs of users, and over object types (EgoMemory, Algorithm 1).
+
+    Of the FREQUENT types that most users have; 0 where none is of two.
+    """
+    having = Counter(head for one in users for head in one)
+    types = sorted(
+        (head for head, count in having.items() if count > 1), key=lambda head: (-having[head], head)
+    )
+    apart = [
+        1
+        - float(
+            np.mean([jaccard(a[head], b[head]) for a, b in combinations(users, 2) if head in a and head in b])
+        )
+        for head in types[:FREQUENT]
+    ]
+    return round(float(np.mean(apart)), 4) if apart else 0.0
+
+
+def jaccard(one: Set[T], other: Set[T]) -> float:
+    """0 for two empty sets."""
+    return len(one & other) / max(1, len(one | other))
+
+
+def farthest(at: int, sets: Sequence[str], looks: Sequence[Looks]) -> int:
+    """The user of the same data set whose attributes are least alike; of one alone, the next user."""
+    flat = [{(head, *one) for head, told in user.items() for one in told} for user in looks]
+    others = [n for n, name in enumerate(sets) if name == sets[at] and n != at] or [(at + 1) % len(sets)]
+    return min(others, key=lambda n: jaccard(flat[at], flat[n]))
+
+
+def _ask(user: User, folder: Path, others: Sequence[Sequence[Thing]]) -> list[ThingQuery]:
+    own = user.engine.things
+    banks = [own, *(Things(user.album, entries) for entries in others)]
     row_of = {photo: row for row, photo in enumerate(user.ids)}
     weights, out, watch = user.engine.ranking, list[ThingQuery](), _Watch()
     for query in datasets.queries(folder, user.name):
         things: list[FloatArray] = []
-        for entries in (own, other):
+        for entries in banks:
             user.engine.things = entries
             if entries is own or entries.meant(query.text) is not None:
                 options = SearchOptions(things="template", timed=False)
@@ -245,6 +308,7 @@ def _ask(user: User, folder: Path, others: Sequence[Thing]) -> list[ThingQuery]:
                 base=_base(watch.features, weights),
                 own=things[0],
                 other=things[1],
+                far=things[2],
                 meant=meant,
                 relevant=len(query.relevant),
                 owned=not words().owners.isdisjoint(w.casefold() for w in WORD.findall(query.text)),
@@ -267,12 +331,19 @@ def tables(result: ThingsQuality) -> list[Sheet | str]:
         "without": lambda gain: f"{gain.recall5['without']:.4f}",
         "own bank": lambda gain: f"{gain.recall5['own bank']:.4f}",
         "another's bank": lambda gain: f"{gain.recall5[METHODS[2]]:.4f}",
+        "farthest user's": lambda gain: f"{gain.recall5[METHODS[3]]:.4f}",
         "p, own bank": lambda gain: f"{gain.p:.3f}",
         "p, another's": lambda gain: f"{gain.p_other:.3f}",
+        "p, farthest": lambda gain: f"{gain.p_far:.3f}",
         "+/-": lambda gain: f"{gain.better}/{gain.worse}",
     }
     weights = f"weights of the folds: {', '.join(map(str, result.weights))}"
-    return [sheet("recall@5, macro over users", result.gains, columns), weights]
+    apart = "; ".join(f"{name} {value:.3f}" for name, value in result.diversity.items())
+    return [
+        sheet("recall@5, macro over users", result.gains, columns),
+        weights,
+        f"diversity: {apart or 'none'}",
+    ]
 
 
 WORK = Work(NoSettings, measure, tables)

@@ -44,6 +44,8 @@ def test_evidence_is_found_by_words_and_counted_at_equal_numbers(tmp_path: Path)
     result = evidence.measure(tmp_path, ENCODER, lambda text: None)
     assert result.questions == {"single-hop": 2, "all": 2} and result.items > 0
     assert result.found[evidence.OURS]["all"] == result.found["bm25-window"]["all"] == 1.0
+    left = [result.found[name]["all"] for name in evidence.WITHOUT]
+    assert max(left) == 1.0 > min(left)  # one sentence each: nothing makes an episode of them
 
 
 def test_the_fit_prefers_the_feature_that_tells(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ def asked(user: str, own: list[float], other: list[float], meant: int, owned: bo
         base=np.array([3.0, 2.9, 2.8, 2.7, 2.6, 2.5], np.float32),
         own=np.array(own, np.float32),
         other=np.array(other, np.float32),
+        far=np.array(other, np.float32),
         meant=np.arange(6) == meant,
         relevant=1,
         owned=owned,
@@ -36,7 +37,7 @@ def test_a_bank_that_points_to_what_is_meant_gets_weight_and_another_does_not_he
     assert min(weights) > 1
     whole = {(gain.dataset, gain.subset): gain for gain in things.gains(given, scored)}
     gain = whole["all", "all"]
-    assert gain.recall5 == {"without": 0.0, "own bank": 1.0, "another's bank": 0.0}
+    assert gain.recall5 == dict(zip(things.METHODS, (0.0, 1.0, 0.0, 0.0), strict=True))
     assert (gain.better, gain.worse, gain.p < 0.05, gain.p_other) == (8, 0, True, 1.0)
     assert whole["made", "my"].queries == 4
 
@@ -51,6 +52,21 @@ def test_queries_about_no_thing_are_counted_and_unchanged() -> None:
     weights, scored = things.cross_validated(given)
     assert weights == (0.0,) * 4
     assert [gain.subset for gain in things.gains(given, scored)] == ["all", "all"]
+
+
+def test_diversity_and_the_farthest_user_go_by_the_jaccard_index() -> None:
+    red, blue, new = ("color", "red"), ("color", "blue"), ("feature", "new")
+    users = [
+        {"bag": frozenset({red, new}), "cup": frozenset({red})},
+        {"bag": frozenset({red}), "cup": frozenset({blue})},
+        {"bag": frozenset({blue}), "hat": frozenset({new})},
+    ]
+    # bag: Jaccard 1/2, 0 and 0 of three pairs; cup: 0 of one; only one user has a hat
+    assert things.diversity(users) == round(((1 - 0.5 / 3) + 1) / 2, 4)
+    assert things.diversity(users[:1]) == 0.0
+    assert things.farthest(0, ["a", "a", "a"], users) == 2
+    assert things.farthest(1, ["a", "a", "b"], users) == 0
+    assert things.farthest(2, ["a", "a", "b"], users) == 0  # alone in its data set
 
 
 def test_a_user_is_asked_with_both_banks(tmp_path: Path) -> None:
@@ -68,6 +84,6 @@ def test_a_user_is_asked_with_both_banks(tmp_path: Path) -> None:
     models = fake_models()
     album = build(tmp_path / "a.jsonl", models, tmp_path / "a.gamer").path
     with User("u", album, models) as user:
-        bag, clouds = things._ask(user, tmp_path, [])
-    assert bag.concerned and bag.owned and not bag.other.any()
+        bag, clouds = things._ask(user, tmp_path, [[], []])
+    assert bag.concerned and bag.owned and not bag.other.any() and not bag.far.any()
     assert not clouds.concerned and not clouds.owned
