@@ -104,9 +104,9 @@ class Metadata:
 
 @dataclass(frozen=True)
 class Get:
-    """Everything that the album knows of one photo."""
+    """Everything that the album knows of one photo, or of one event: its name, summary and photos."""
 
-    id: _Words = field(metadata=about("id of the photo"))
+    id: _Words = field(metadata=about("id of the photo or event"))
 
 
 @dataclass(frozen=True)

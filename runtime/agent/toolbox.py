@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gamer.index import Event, Photo, RowArray, RowSet, image_id, top
+from gamer.index.album.ids import EVENT_ID
 from gamer.index.album.leaving import open_leaving, partly_withheld
 from gamer.index.entities.words import query_terms
 
@@ -218,12 +219,28 @@ class Toolbox:
         }
 
     def _get(self, call: calls.Get) -> Result:
+        if EVENT_ID.fullmatch(call.id) and call.id not in self._rows:
+            return self._event(call.id)
         row = self.row_of(call.id)
         photo = self.album.photo(row)
         record = self._record(row, photo)
         memories = [{"source": m.source, "text": m.text} for m in photo.memories]
         note = _lines([quoted(m, 1_000) for m in photo.memories], SHOWN)
         return Result((row,), self.items([row]), note, data=record | {"memories": memories})
+
+    def _event(self, name: str) -> Result:
+        event = next((one for one in self.album.events() if one.id == name), None)
+        if event is None:
+            raise ToolError(f"no event {name!r}: give an id that a tool has shown")
+        rows = [self.row_of(photo) for photo in event.photos]
+        told: dict[str, Any] = {
+            "id": event.id,
+            "name": one_line(event.name, 80),
+            "summary": one_line(event.summary, 1_000),
+        }
+        told |= {"start": iso(event.start), "end": iso(event.end), "photos": len(rows)}
+        note = f'{told["id"]}, {told["start"]} to {told["end"]}: "{told["name"]}", "{told["summary"]}"'
+        return Result(tuple(rows), self.items(rows[:SHOWN]), note, data=told)
 
     def _view(self, call: calls.View) -> Result:
         if bool(call.ids) == bool(call.within):

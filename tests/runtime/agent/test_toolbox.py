@@ -164,6 +164,7 @@ def test_subsets_keep_their_order_and_combine_as_sets(toolbox: Toolbox) -> None:
         (Combine("and", "all", "all", ""), "give the new subset a name"),
         (Filter(save_as="all"), "the name all is taken"),
         (Get("img_ffffffffff"), "no photo 'img_ffffffffff'"),
+        (Get("ev_ffffffffff"), "no event 'ev_ffffffffff'"),
         (Metadata((short("cat"), "x\ny")), r"no photo 'x\\ny'"),
         (Search(like=("nosuch",)), "no photo 'nosuch'"),
         (View("what?"), "either ids or the name of a subset"),
@@ -207,6 +208,9 @@ def test_get_and_metadata_tell_what_is_known(toolbox: Toolbox) -> None:
     records = toolbox.call(Metadata((short("ship"), "silent"))).data
     assert [r["event"] for r in records] == [event_id("boat"), None] and "memories" not in records[0]
     assert toolbox.call(Metadata(())).rows == ()
+    told = toolbox.call(Get(event_id("boat")))
+    assert (told.data["id"], told.data["photos"]) == (event_id("boat"), len(told.rows))
+    assert "ship" in found(toolbox, Get(event_id("boat"))) and told.data["name"] in told.preview()
 
 
 def test_the_viewer_sees_the_named_photos_in_their_order(engine: Engine) -> None:
@@ -231,6 +235,7 @@ def test_no_text_of_a_photo_can_fake_a_line_of_a_preview(toolbox: Toolbox) -> No
         Metadata((short("boat"), short("bread"))),
         Get(short("bread")),
         Get(short("boat")),
+        Get(event_id("boat")),
         View("what?", (short("boat"), short("bread"))),
         Search("bread"),
     ):
