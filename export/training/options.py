@@ -45,7 +45,7 @@ class Options:
     leave_out_positive: bool = False
     query: str = "text"
     start: str = "closed"
-    pooled: bool = False
+    pooled: bool = True
     until: int | None = None
     seed: int = 20
 
