@@ -149,7 +149,7 @@ class Responder:
             rounds.append(Round(step.thought, step.keywords, step.period, found))
         objects = self.named_objects(question)
         photos = self._pictures(objects)
-        known = [item for item in known if not self._is_corrected(item)]
+        known = [item for item in known if _is_when(item, question) and not self._is_corrected(item)]
         if known:
             text = " ".join(_sentence(item, asked, core, now, alone=len(known) == 1) for item in known)
             return Reply(text, tuple(known), tuple(rounds), _sources(known), photos=photos)
@@ -381,6 +381,12 @@ def _when_of(asked: clauses.Sought, told: Sequence[Told], around: Sequence[str])
     return None
 
 
+def _is_when(item: Item, question: str) -> bool:
+    """Whether a fact says when, if that is asked: "what time is my flight?" is not answered by its number."""
+    asked = clauses.sought(question)
+    return asked.wanted != "time" or item.value.key.startswith(DATE) or clauses.has_value(asked, item.value.text)
+
+
 def _at(source: Item | StoredTurn) -> int:
     return source.value.at if isinstance(source, Item) else source.turn.at
 
@@ -472,7 +478,8 @@ def _sentence(
     if item.past and value.ends is not None:
         return f"{name}, until {day(value.ends)}."
     before = None if asked.past or item.past or negated else questions.before(item, core)
-    earlier = f" Before that {before.value.text}." if before is not None else ""
+    colon = ":" * what.startswith("likes ")
+    earlier = f" Before that{colon} {before.value.text}." if before is not None else ""
     told = f"{name}, as you said on {day(value.at)}."
     return f"{told}{_passed(value, now)}{earlier}"
 

@@ -24,7 +24,7 @@ from .gaps import filled
 from .subjects import LONGEST_NOUN, Subject, begin_of, elided, possessed, subject_of
 from .tokens import Token, keys_of, plain, tokens_of
 from .values import MAX_VALUE, SOFTLY, WHEN, value_of
-from .vocabulary import Relation, is_being, kind, phrases, relation_named, verbs
+from .vocabulary import Relation, classes_of, is_being, kind, phrases, relation_named, verbs
 
 MAX_FACTS = 12  # of one turn
 MAX_CLAUSE = 300  # characters that the rules read of a clause, so that no pattern takes long
@@ -47,7 +47,7 @@ _HABIT = re.compile(  # a past tense is none: "I never moved to Lisbon"
 _TASTE = (
     r"(?P<verb>(?:do not|don't|does not|doesn't|no longer|stopped|can't|cannot)(?: really)?(?: likes?|"
     r" loves?| enjoys?| liking| stand| drinks?| eats?)(?:ing)?|went off|(?:have |has |'ve )?gone off|"
-    r"hates?|dislikes?|detests?|(?:am )?tired of|got tired of|loves?|likes?|enjoys?|adores?|prefers?|"
+    r"hates?|dislikes?|detests?|(?:am )?tired of|got tired of|loves?|likes?|enjoys?|adores?|prefers?|drinks?(?!.* (?:every|each) )|"
     r"(?:am |is )?(?:really )?into|(?:am |is )?a (?:big |huge )?fan of|(?:am |is )?fond of) (?P<value>.+)"
 )
 _LIKES = re.compile(rf"\b{_SUBJECT}(?:'?m|'?ve)?(?: {SOFTLY}){{0,3}} {_TASTE}", re.IGNORECASE)
@@ -116,7 +116,7 @@ _SWITCHES = re.compile(
     re.IGNORECASE,
 )
 _SWITCHED_TO = re.compile(
-    r"\b(?:switched|changed|swapped|gone|went) (?:over )?(?:to|with|for) (?P<new>.+)", re.IGNORECASE
+    r"\b(?P<how>(?:switched|changed|swapped|gone|went) (?:over )?(?:to|with|for)) (?P<new>.+)", re.IGNORECASE
 )
 _MOVED_FROM = re.compile(r"i(?:'ve)? (?:(?:just|recently|finally) )?moved from [A-ZÀ-Þ]", re.IGNORECASE)
 _AHEAD = re.compile(
@@ -132,6 +132,9 @@ _DIET = re.compile(
 )
 _I = re.compile(r"\bi ?$", re.IGNORECASE)
 _NOW = re.compile(r"\b(?:now|nowadays|these days|no longer)\b", re.IGNORECASE)
+_CHOSEN = re.compile(r"(?:prefer|drink)s? ", re.IGNORECASE)
+_INSTEAD = re.compile(rf"{_NOW.pattern}|\b(?:instead|rather)\b", re.IGNORECASE)
+_SWITCHED = frozenset({"car", "employer", "job", "study"})  # of which one says that one switched to another
 _TO_BE = frozenset({"be", "become", "been", "longer", "no", "not", "to", "'s"})
 _MOVING = frozenset({"become", "join", "leave", "move", "quit", "start"})
 Kind = Literal["core", "procedural"]
@@ -232,14 +235,25 @@ def of_clause(clause: str, meant: Meant) -> tuple[Meant, list[Fact]]:
         meant = replace(meant, person=subject.person)
     if supposed:
         return meant, []
-    if (switched := _switched(text, meant)) is not None:
-        found = [switched]
+    if switched := _switched(text, meant, subject):
+        found = switched
     elif subject is None:
-        found = [*_named_thing(text, tokens[start:])]
+        found = [_of_thing(one, meant) for one in _named_thing(text, tokens[start:])]
     else:
-        found = [*_told_of(text, tokens, subject)]
+        found = [*_told_of(text, tokens, subject, meant)]
     meant = _meant_after(meant, tokens[start:], subject, found)
     return replace(meant, values=(*meant.values, *found)[-_REMEMBERED:]), found
+
+
+def _of_thing(told: Fact, meant: Meant) -> Fact:
+    """ "The flight is on the 19th", of "my flight to Recife" that was spoken of last: a new day for it."""
+    before = DATE if told.key.startswith(DATE) else ""
+    same = meant.thing.startswith(f"{told.key.removeprefix(before)} ")
+    return replace(told, key=before + meant.thing) if same and before + meant.thing in _keys(meant) else told
+
+
+def _keys(meant: Meant) -> set[str]:
+    return {one.key for one in meant.values}
 
 
 def _meant_after(
@@ -289,21 +303,47 @@ def _event(text: str) -> Fact | None:
     return None
 
 
-def _switched(text: str, meant: Meant) -> Fact | None:
+def _switched(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:
     """ "I've switched from Vodafone to Telia": a new value of whatever had the first."""
     found = _SWITCHES.search(text)
     if found is None:
-        to = _SWITCHED_TO.search(text)
-        had = next((one for one in reversed(meant.values) if one.key == meant.thing), None)
-        return fact(had.key, value) if to and had and (value := value_of(to["new"])) else None
+        return _switched_to(text, meant, subject)
     old = (found["old"] or found["gone"]).strip(" .,").casefold()
     new = value_of(found["new"] or found["put"])
     had = next((one for one in reversed(meant.values) if old and old in one.value.casefold()), None)
     key = had.key if had else "home" if _MOVED_FROM.match(text) else ""
-    return fact(key, new) if key and new else None
+    return [fact(key, new)] if key and new else []
 
 
-def _told_of(text: str, tokens: Sequence[Token], subject: Subject) -> Iterator[Fact]:
+def _switched_to(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:
+    """ "I switched to tea": a new value of what had one of its class, or of what was told last."""
+    to = _SWITCHED_TO.search(text)
+    new = value_of(to["new"]) if to else ""
+    if to is None or not new:
+        return []
+    owner = subject.owner if subject is not None and not subject.noun else ""
+    if new.lower() in kind("diet"):
+        return [fact(f"{owner}diet", new)]
+    if classes_of(new) and subject is not None:
+        told = f"{to['how']} {new}"
+        return [fact(f"{owner}likes {' '.join(content(new)[:4])}", told), *_instead(owner, new, told, meant)]
+    had = next((one for one in reversed(meant.values) if one.key == meant.thing), None)
+    last = meant.values[-1:] if had is None else ()
+    had = next((one for one in last if one.key.removeprefix(owner) in _SWITCHED), had)
+    return [fact(had.key, re.sub(r"^an? ", "", new))] if had else []
+
+
+def _instead(owner: str, new: str, told: str, meant: Meant) -> list[Fact]:
+    """What was told last of a thing of the same class, with its new value: `told` of what one does or likes."""
+    same = (one for one in reversed(meant.values) if not classes_of(one.value).isdisjoint(classes_of(new)))
+    had = next((one for one in same if one.key.rpartition("'s ")[0] == owner.removesuffix("'s ")), None)
+    if had is None or values.value_of(had.value) in (new, told):
+        return []
+    does = had.kind == "procedural" or had.key.startswith(f"{owner}likes ")
+    return [fact(had.key, told if does else new, had.kind)]
+
+
+def _told_of(text: str, tokens: Sequence[Token], subject: Subject, meant: Meant) -> Iterator[Fact]:
     rest = tokens[subject.end :]
     after = text[rest[0].start :] if rest else ""
     if subject.noun:
@@ -313,7 +353,10 @@ def _told_of(text: str, tokens: Sequence[Token], subject: Subject) -> Iterator[F
         yield fact(f"{subject.person}'s name", subject.name)
     if taste := _LIKED.match(after) if subject.person else _LIKES.search(text):
         if what := value_of(taste["value"]):
-            yield fact(f"{subject.owner}likes {' '.join(content(what)[:4])}", f"{taste['verb']} {what}")
+            liked = f"{taste['verb']} {what}"
+            yield fact(f"{subject.owner}likes {' '.join(content(what)[:4])}", liked)
+            if _CHOSEN.match(liked) and _INSTEAD.search(text):
+                yield from _instead(subject.owner, what, liked, meant)
     elif subject.person:
         yield from _predicated(text, rest, subject)
     elif procedure := _procedure(text):

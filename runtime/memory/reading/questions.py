@@ -15,7 +15,7 @@ from .facts import BEFORE, DATE
 from .subjects import begin_of, subject_of
 from .tokens import Token, keys_of, plain, tokens_of
 from .values import job_in
-from .vocabulary import is_being, kind, relation_named
+from .vocabulary import classes_of, is_being, kind, relation_named
 
 _NAME = "'s name"  # ends the key of what somebody is called
 _SINGLE = frozenset(  # relations of one value at a time
@@ -126,7 +126,7 @@ def _relation(keys: Sequence[str], noun: str, person: str | None) -> str:
     where = asks == "where" or not kind("place").isdisjoint(have)
     at_work = not kind("workplace").isdisjoint(have)
     dated = asks == "when" or not {"year", "day", "date", "month"}.isdisjoint(have)
-    tastes = kind("taste") & have
+    tastes, did = kind("taste") & have, {"eat", "like", "drink" if "did" in keys else ""}
     works = "work" in have and (
         where or at_work or asks in ("who", "whom") or (not asks and {"at", "for"} & have)
     )
@@ -140,7 +140,7 @@ def _relation(keys: Sequence[str], noun: str, person: str | None) -> str:
         ("name", {"called", "name", "named"} & have or (asks == "who" and person and is_only)),
         ("diet", have & kind("diet") or "diet" in have),
         ("car", "drive" in have or ("car" in have and {"have", "own"} & have)),
-        ("likes", tastes and (not asks or (open_ and tastes - {"drink", "eat", "like"}))),
+        ("likes", tastes and (not asks or (open_ and tastes - did))),
         ("home", kind("lives") & have and "moving" not in keys and (where or not asks)),
         ("origin", "from" in have and "be" in have and (where or not asks)),
         ("employer", works or (at_work and "at" in have and person is not None)),
@@ -213,7 +213,12 @@ def fitting(asked: FactQuestion, items: Sequence[Item]) -> list[Item]:
             values[:] = [replace(one, past=True) for one in values]
         values.append(replace(item, past=item.past or key.endswith(BEFORE)))
     asked = replace(asked, person=asked.person and _kin(asked.person, names))
-    return [value for key in _keys_of(asked, keys) if (value := _asked_for(keys[key], asked)) is not None]
+    found = (_asked_for(keys[key], asked) for key in _keys_of(asked, keys))
+    once = dict[str, Item]()
+    for value in found:
+        if value is not None:
+            once.setdefault(value.value.text.casefold(), value)
+    return [*once.values()]
 
 
 def _kin(person: str, names: Mapping[str, str]) -> str:
@@ -230,13 +235,9 @@ def _canonical(key: str, names: Mapping[str, str]) -> str:
 def _keys_of(asked: FactQuestion, keys: Keys) -> list[str]:
     owner = f"{asked.person}'s " if asked.person else ""
     if asked.relation == "likes":
-        return _best(
-            {
-                key: _share(key.removeprefix(f"{owner}likes "), asked)
-                for key in keys
-                if key.startswith(f"{owner}likes ")
-            }
-        )
+        liked = [key for key in keys if key.startswith(f"{owner}likes ")]
+        best = _best({key: _share(key.removeprefix(f"{owner}likes "), asked) for key in liked})
+        return best or [key for key in liked if not asked.closed and _is_of_kind(keys[key][-1], asked)]
     if asked.relation == "allergy":
         of_theirs = [key for key in keys if key.startswith(f"{owner}allergy")]
         if not asked.closed or not asked.words.isdisjoint(map(stem, ("anything", "something", "any"))):
@@ -270,6 +271,13 @@ def _by_words(asked: FactQuestion, keys: Keys) -> list[str]:
         if 2 * hits > len(words) or (asked.noun and asked.noun <= words):
             scores[key] = hits / len(words) - 0.1 * missing + 0.01 * hits
     return _best(scores)
+
+
+def _is_of_kind(item: Item, asked: FactQuestion) -> bool:
+    """Whether a taste is of what the question names ("what do I drink?"), or the verb of it ("… prefer?")."""
+    named = {stem(kind.split()[-1]) for kind in classes_of(item.value.text)}
+    verb = {stem(item.value.text.split()[0])} & {stem("prefer")}
+    return not is_negated(item.value.text) and not (named | verb).isdisjoint(asked.words)
 
 
 def _best(scores: Mapping[str, float]) -> list[str]:

@@ -22,7 +22,7 @@ _OTHERS = (
 )
 # A value ends at a clause that says something else.
 _END = re.compile(
-    rf" ?(?:[,;:()!]| [-–—] |\b(?:and (?:i|we|it|my|the|now|{_OTHERS})|but|because|since|so|which|"
+    rf" ?(?:[,;()!]|:(?!\d\d\b)| [-–—] |\b(?:and (?:i|we|it|my|the|now|{_OTHERS})|but|because|since|so|which|"
     rf"where|when|while|"
     r"although|though|instead|anymore|any more|any longer|these days|right now|now|today|yesterday|"
     r"recently|last|"

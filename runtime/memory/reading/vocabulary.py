@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -34,6 +35,13 @@ class Relation:
 def kind(name: str) -> frozenset[str]:
     """The words of a kind."""
     return frozenset(_sections("words.txt")[name])
+
+
+def classes_of(text: str) -> frozenset[str]:
+    """The classes of the things that a text names: {"hot drink"} of "a strong coffee"."""
+    known = _sections("words.txt")["class"]
+    words = (word for word in re.findall(r"[^\W_]+(?:-[^\W_]+)*", text.lower()) if word in known)
+    return frozenset(known[word] for word in words)
 
 
 def is_being(noun: str) -> bool:
