@@ -69,7 +69,9 @@ def fake_models(name: str = "made-up", *, experts: bool = False) -> Models:
         language=None,
         channels=(CHANNEL,) if experts else (),
     )
-    gazetteer = SimpleNamespace(nearest=lambda lat, lon: None, lookup=lambda name: [])
+    gazetteer = SimpleNamespace(
+        nearest=lambda lat, lon: None, lookup=lambda name: [], countries=lambda: {"IN": "India"}
+    )
     return cast(
         Models,
         SimpleNamespace(

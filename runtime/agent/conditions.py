@@ -53,7 +53,7 @@ class Conditions:
     def groups(self, by: str, rows: RowArray) -> list[str]:
         """For each row the group that it belongs to; UNKNOWN where the album does not say."""
         if by != "event":
-            return group_names(self._album, by, rows.tolist())
+            return group_names(self._album, self._gazetteer, by, rows.tolist())
         events = [self.event_of(row) for row in rows.tolist()]
         return [f"{event.id} {event.name}" if event else UNKNOWN for event in events]
 

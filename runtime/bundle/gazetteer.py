@@ -259,6 +259,11 @@ class Gazetteer:
             for r in rows[:MAX_CANDIDATES]
         )
 
+    def countries(self) -> dict[str, str]:
+        """Code → the name of each country: "DE" → "Germany". Raises GazetteerError for a damaged file."""
+        with self._lock:
+            return dict(self._query("SELECT country_code, name FROM places WHERE kind = 'country'", ()))
+
     def _parts(self, id_: int) -> tuple[Box, ...]:
         return tuple(
             self._query(

@@ -5,7 +5,7 @@ A photo is named by its id. What the tools return are texts of strangers, which 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -40,7 +40,9 @@ class Answered:
 
 @dataclass(frozen=True)
 class Told:
-    """What is told of a photo. `at`: ms of wall time, None if unknown. `place`: its name, or ""."""
+    """What is told of a photo. `printed`: the text in it. `at`: ms of wall time, or None. `place`: a name, or
+    "".
+    """
 
     photo: str
     texts: tuple[str, ...]
@@ -48,6 +50,7 @@ class Told:
     place: str
     people: tuple[str, ...]
     labels: tuple[str, ...]
+    printed: str = ""
 
 
 class Pictures(Protocol):
@@ -113,7 +116,8 @@ class AlbumPictures:
             rows = [album.row_of(photo) for photo in only if self.holds(photo)]
         else:
             rows = [album.row_of(hit.id) for hit in self._engine.search(question, READ).hits]
-        return tuple(map(_told, album.photos(rows)))
+        countries = self._engine.models.gazetteer.countries()
+        return tuple(_told(photo, countries) for photo in album.photos(rows))
 
     def answer(self, question: str, now: datetime) -> Answered:
         from ..agent import loop, minds
@@ -146,8 +150,9 @@ class AlbumPictures:
         return tuple(photo.id for photo in self._engine.album.photos(rows))
 
 
-def _told(photo: Photo) -> Told:
-    texts = tuple(m.text for m in photo.memories if m.source not in ("label", "place", "people"))
+def _told(photo: Photo, countries: Mapping[str, str]) -> Told:
+    texts = tuple(m.text for m in photo.memories if m.source not in ("label", "ocr", "place", "people"))
     people = tuple(name.strip() for text in photo.told("people") for name in text.split(",") if name.strip())
-    place = next(iter(photo.told("place")), "")
-    return Told(photo.id, texts, photo.wall, place, people, photo.told("label"))
+    town, comma, code = next(iter(photo.told("place")), "").rpartition(", ")
+    place, printed = f"{town}{comma}{countries.get(code, code)}", "\n".join(photo.told("ocr"))
+    return Told(photo.id, texts, photo.wall, place, people, photo.told("label"), printed)

@@ -225,13 +225,22 @@ class Responder:
             [("\n".join(one.texts)[:MOST], near) for one, near in zip(told, around, strict=True)],
             0.0 if shown and not asked.words else clauses.LEAST,
         )
-        if found is None:
-            return _when_of(asked, told, around)
-        at, sentence = found
+        if found is not None:
+            at, sentence, says = *found, "The memory of a photo{} says"
+        elif (known := _fact_of(asked, told, around)) is not None:
+            return known
+        else:
+            lines = [
+                clauses.printed(asked, one.printed[:MOST], near)
+                for one, near in zip(told, around, strict=True)
+            ]
+            at = next((at for at, line in enumerate(lines) if line), -1)
+            if at < 0:
+                return None
+            sentence, says = lines[at], "In a photo{} is written"
         when = f" of {day(photo.at)}" if (photo := told[at]).at is not None else ""
-        return Reply(
-            f"The memory of a photo{when} says: “{sentence[:400]}”", (), (), (), tells_of=(photo.photo,)
-        )
+        text = f"{says.format(when)}: “{sentence[:400]}”"
+        return Reply(text, (), (), (), tells_of=(photo.photo,))
 
     def _ranked(self, keywords: str, period: Period | None) -> list[int]:
         """The turns that the keywords mean, best first."""
@@ -370,21 +379,24 @@ def _of_shown(asked: clauses.Sought, told: Sequence[Told]) -> str:
     return ""
 
 
-def _when_of(asked: clauses.Sought, told: Sequence[Told], around: Sequence[str]) -> Reply | None:
-    """ "When was I in Beijing?": the day of the photo that has all that the question names."""
-    if asked.wanted != "time" or not (asked.names or asked.words):
+def _fact_of(asked: clauses.Sought, told: Sequence[Told], around: Sequence[str]) -> Reply | None:
+    """ "When was I in Beijing?", "where did she lose it?": by the photo that has all that is named."""
+    if asked.wanted not in ("place", "time") or not (asked.names or asked.words):
         return None
     for one, near in zip(told, around, strict=True):
-        text = " ".join((*one.texts, near))
-        if one.at is not None and clauses.fit(replace(asked, wanted=""), text, near):
-            return Reply(f"{day(one.at)}, by a photo.", (), (), (), tells_of=(one.photo,))
+        when = day(one.at) if one.at is not None else ""
+        known = when if asked.wanted == "time" else one.place
+        if known and clauses.fit(replace(asked, wanted=""), " ".join((*one.texts, near)), near):
+            return Reply(f"{known}, by a photo.", (), (), (), tells_of=(one.photo,))
     return None
 
 
 def _is_when(item: Item, question: str) -> bool:
     """Whether a fact says when, if that is asked: "what time is my flight?" is not answered by its number."""
     asked = clauses.sought(question)
-    return asked.wanted != "time" or item.value.key.startswith(DATE) or clauses.has_value(asked, item.value.text)
+    return (
+        asked.wanted != "time" or item.value.key.startswith(DATE) or clauses.has_value(asked, item.value.text)
+    )
 
 
 def _at(source: Item | StoredTurn) -> int:

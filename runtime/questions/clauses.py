@@ -106,6 +106,9 @@ _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
     (re.compile(r"\bwhat(?:'?s)? .{0,80}\b(?:name|called)\b|\bnames? of\b|'s name\b"), "name"),
     (re.compile(r"\b(?:who|whom|whose|who's|whos)\b|\b(?:what|which) person\b"), "person"),
 )
+_HEAD = re.compile(
+    r"\bwhat(?:'s| is| was| are| were) (?:\w+ ){0,3}?(\w+)(?= (?:at|for|from|in|of|on|to|with)\b|$)"
+)
 _DENIES = re.compile(r"\b(?:not|never|no longer|dont)\b|n['’]t\b", re.IGNORECASE)
 _REFERS = re.compile(
     r"\b(?:he|she|it|they|him|her|his|its|their|them|this|that|there|these|those)\b", re.IGNORECASE
@@ -119,14 +122,16 @@ _PARTS = re.compile(
 @dataclass(frozen=True)
 class Sought:
     """What a question wants. `names`: that the sentence, or what is known of it, must have, each by one of
-    its forms ("sister", "clara"), in lower case. `words`: stems of the question's words of content.
-    `denies`: whether it asks for what is not so.
+    its forms ("sister", "clara"), in lower case. `words`: stems of the question's words of content, but for
+    "gate" of "which gate". `denies`: whether it asks for what is not so. `kind`: the stem of what the answer
+    is: "gate", "password" of "what is the wifi password at home".
     """
 
     wanted: Wanted
     names: tuple[frozenset[str], ...]
     words: frozenset[str]
     denies: bool
+    kind: str = ""
 
 
 def sentences_of(text: str) -> list[str]:
@@ -169,7 +174,9 @@ def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
     text = " ".join(low)
     wanted: Wanted = next((kind for pattern, kind in _ASKS if pattern.search(text)), "")
     forms = tuple(dict.fromkeys(names.values()))
-    return Sought(wanted, forms, frozenset(told.difference(map(stem, names))), bool(_DENIES.search(question)))
+    head = _HEAD.search(text)
+    rest = frozenset(told.difference(map(stem, names)))
+    return Sought(wanted, forms, rest, bool(_DENIES.search(question)), stem(head[1]) if head else kind)
 
 
 def fit(asked: Sought, sentence: str, about: str = "", least: float = LEAST) -> float:
@@ -216,6 +223,30 @@ def best(asked: Sought, told: Sequence[tuple[str, str]], least: float = LEAST) -
                     found = score, at, part
             before = f"{before} {sentence}" if refers else sentence
     return None if found is None else found[1:]
+
+
+def printed(asked: Sought, text: str, about: str) -> str:
+    """The line that answers of what is printed in a picture, as on a ticket; "" if none does.
+
+    Its words stand apart from one another, so that the question's may stand anywhere in the picture, but the
+    value in the line, and one of the words with it, unless it is the only one of its kind.
+    """
+    words = asked.words | ({asked.kind} & _joined(text))
+    whole = _joined(f"{text} {about}")
+    named = all(_has(whole, forms) for forms in asked.names)
+    if not words or not named or len(words & whole) < LEAST * len(words):
+        return ""
+    valued = [one for one in sentences_of(text) if not asked.wanted or has_value(asked, one)]
+    here = [_joined(one) for one in valued]
+    hits = [len(words & stems) + (asked.kind in stems) for stems in here]
+    best = max(zip(hits, valued, strict=True), key=lambda pair: pair[0], default=(0, ""))
+    return best[1] if best[0] or (asked.wanted and len(valued) == 1) else ""
+
+
+def _joined(text: str) -> set[str]:
+    """The stems of a text's words, of "Wi-Fi" that of "wifi" too."""
+    words = words_in(text)
+    return {stem(word) for word in (*words, *(word.replace("-", "") for word in words))}
 
 
 def _parts(sentence: str) -> list[str]:

@@ -8,8 +8,10 @@ from typing import Literal
 
 from .words import Word, Words, index_of
 
-Group = Literal["", "day", "month", "year", "place"]
-_UNITS: dict[str, Group] = {"day": "day", "month": "month", "year": "year"}
+Group = Literal["", "day", "month", "year", "place", "country"]
+_UNITS: dict[str, Group] = {
+    "day": "day", "month": "month", "year": "year", "city": "place", "place": "place", "country": "country"
+}  # fmt: skip
 _EACH = frozenset({"each", "every", "per"})
 UNKNOWN = "unknown"  # the name of a group that the album does not say
 SHOWN = 24  # days, months, years or places in a line
@@ -46,7 +48,7 @@ def _asked(words: Words) -> Group:
 
 
 def _group(word: Word) -> Group:
-    return _UNITS.get(word.values.get("unit", ""), "")
+    return _UNITS.get(word.values.get("unit", word.key), "")
 
 
 def counted(of: Sequence[str], most: bool) -> dict[str, int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from .question import Asks
-from .words import Word, Words, index_of, split_at, trimmed
+from .words import Word, Words, index_of, split_at, text_of, trimmed, words_of
 
 _STORY = 4  # words that a sentence before the request has at least if it is its story
 _QUESTIONS = ("how", "howmany", "when", "where", "which", "who")
@@ -443,3 +443,13 @@ def _is_everything(words: Words) -> bool:
     if words[0].has("howmany") or (words[0].key == "what" and _did(words)):
         return True
     return len(words) > 2 and words[0].key == "which" and words[1].key.endswith("s") and words[2].has("aux")
+
+
+def gone_to(text: str) -> str:
+    """ "India" of "our trip to India"; "" of anything else."""
+    words = words_of(text)
+    at = index_of(words, "stay")
+    before, rest = words[: max(at, 0)], words[at + 2 :]
+    to = at >= 0 and bool(rest) and words[at + 1].has("preposition")
+    said = all(word.has("article", "picture", "preposition", *_ONLY_ASKING) for word in before)
+    return text_of(rest) if to and said else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from gamer.index import Album, Cube, RowSet
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
+from ..bundle.gazetteer import Gazetteer
 from ..cues.calendar_days import DAY_MS, EPOCH, Interval
 from ..cues.home import learn_home
 from ..cues.printed import printed_days
@@ -20,6 +22,12 @@ from ..questions.grouped import UNKNOWN
 from .stages.ranking import Conversations
 
 _LENGTHS = {"day": 10, "month": 7, "year": 4}
+# "Total EUR 5.20", "SUMME   12,90", within a line.
+_SUM = re.compile(
+    r"\b(?:(?:sub|grand )?total|amount|balance|sum|summe|gesamt|betrag|totale|importe|montant|итого)\b"
+    r".{0,30}?\d+[.,]\d\d\b",
+    re.IGNORECASE,
+)
 _PLACE = 80  # characters of a place's name
 NAMES = 500  # most linked entities; a refinement is shown those of them that fit the query
 
@@ -80,6 +88,14 @@ class AlbumFacts:
         return RowSet.of(np.asarray(rows, np.int64), len(self._album))
 
     @cached_property
+    def receipts(self) -> RowSet:
+        """The photos on which a sum is printed, and those whose memories tell of a receipt."""
+        printed = [row for row, text in self._album.memories_of("ocr") if _SUM.search(text)]
+        mask = self._album.words("receipt receipts").bm25 > 0
+        mask[printed] = True
+        return RowSet(mask)
+
+    @cached_property
     def printed(self) -> tuple[tuple[int, int], ...]:
         """(row, ms of wall time at midnight) of each day that is printed in a picture."""
         read = self._album.memories_of("ocr")
@@ -112,11 +128,15 @@ class AlbumFacts:
         return np.asarray(into_day(self._album.times()), np.int32)
 
 
-def group_names(album: Album, by: str, rows: Sequence[int]) -> list[str]:
-    """For each row its day, month, year or place; UNKNOWN where the album does not say."""
-    if by == "place":
+def group_names(album: Album, gazetteer: Gazetteer, by: str, rows: Sequence[int]) -> list[str]:
+    """For each row its day, month, year, place or country; UNKNOWN where the album does not say."""
+    if by in ("country", "place"):
         places = {row: " ".join(text.split())[:_PLACE] for row, text in reversed(album.memories_of("place"))}
-        return [places.get(row, UNKNOWN) for row in rows]
+        names = [places.get(row, UNKNOWN) for row in rows]
+        if by == "place":
+            return names
+        countries, codes = gazetteer.countries(), [name.rpartition(", ")[2] for name in names]
+        return [countries.get(code, code) for code in codes]
     times = album.times()[np.asarray(rows, np.int64)]
     iso = np.datetime_as_string(times.astype("datetime64[ms]"), "D")
     return [

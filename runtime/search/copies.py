@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import Album, FloatArray
-from gamer.index.records import COPIES, UNKNOWN_TIME
+from gamer.index.records import COPIES, UNKNOWN_TIME, Photo
 
 from ..defaults import BURST_MS, NEARLY, SAME
 from .answer import Hit, SimilarPhoto
@@ -30,20 +30,24 @@ BLOCK = 256  # photos compared with all before them at once
 def together(album: Album, hits: Sequence[Shown], asked: int | None = None) -> tuple[Shown, ...]:
     """The hits, best first, each copy with those it is a copy of: one stands for all, and names the others.
 
-    That is the one of which most is known, its time, place and memory, with the rank of the best: a copy that
-    was sent on has lost what its original has. It is the best where that fits a time or place better. The
-    photo in row `asked` always stands for itself.
+    That is the one of which most is known, its time, place, camera and memories, with the rank of the best: a
+    copy that was sent on has lost what its original has. It is the best where that fits a time or place
+    better. The photo in row `asked` always stands for itself.
     """
     firsts = first_of_each(album, [hit.row for hit in hits])
     groups: dict[int, list[Shown]] = {}
     for hit, first in zip(hits, firsts, strict=True):
         groups.setdefault(first, []).append(hit)
-    return tuple(_one_of(group, asked) for group in groups.values())
+    return tuple(_one_of(album, group, asked) for group in groups.values())
 
 
-def _one_of(group: Sequence[Shown], asked: int | None) -> Shown:
+def _one_of(album: Album, group: Sequence[Shown], asked: int | None) -> Shown:
     best = group[0]
-    shown = best if best.row == asked else max(group, key=lambda hit: (_fits(hit, best), _known(hit)))
+    if len(group) == 1:
+        return best
+    rows = [hit.row for hit in group]
+    known = dict(zip(rows, map(_known, album.photos(rows)), strict=True))
+    shown = best if best.row == asked else max(group, key=lambda hit: (_fits(hit, best), known[hit.row]))
     others = tuple(hit.id for hit in group if hit is not shown)
     rank: dict[str, Any] = {}
     if isinstance(best, Hit):
@@ -58,9 +62,11 @@ def _fits(hit: Shown, best: Shown) -> bool:
     return True
 
 
-def _known(hit: Shown) -> int:
-    """How many of a photo's time, place and memory are known."""
-    return sum(value is not None for value in (hit.taken_at, hit.lat, hit.memory))
+def _known(photo: Photo) -> int:
+    """How many of a photo's time, place, camera and memories are known; its looks are those of its copies."""
+    told = sum(memory.source != "label" for memory in photo.memories)
+    dated = photo.taken_at is not None and photo.tz_source != "name"  # a name has no hour
+    return dated + (photo.lat is not None) + (photo.camera is not None) + told
 
 
 def first_of_each(album: Album, rows: Sequence[int]) -> list[int]:

@@ -15,7 +15,7 @@ from ..questions.facets import Facet, fact_of
 from .album_facts import AlbumFacts
 from .remarks import Remark
 
-FLASH = Facet("fact", "flash")
+FLASH, RECEIPT = Facet("fact", "flash"), Facet("medium", "receipt")
 _BETWEEN_NAMES = re.compile(r",|&|\band\b")
 
 
@@ -30,7 +30,7 @@ class FacetRows:
 
     def _is_lacking(self, facet: Facet) -> bool:
         """Whether the album is sure to have none: it knows the others', or no memory tells of one."""
-        if facet.kind == "medium":
+        if facet.kind == "medium" and facet.value != "receipt":  # without OCR nobody knows
             return not self._album.words(facet.value).bm25.any()
         field = "lighting" if facet == FLASH else facet.kind
         return field in ("lighting", "orientation") and bool(self._album.rows_by_detail[field])
@@ -51,6 +51,8 @@ def _having(album: Album, facts: AlbumFacts, facet: Facet) -> RowSet:
     value = facet.value
     if facet.kind == "medium" and value == "video":
         return _with_ids(album, album.clips(album.ids()))
+    if facet == RECEIPT:
+        return facts.receipts
     if facet.kind == "fact":
         return facts.knowing(value)
     if facet.kind in ("alone", "together"):

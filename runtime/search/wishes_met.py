@@ -25,6 +25,7 @@ from ..questions import grouped
 from ..questions.facets import fact_of
 from ..questions.question import Question
 from ..questions.reader import read
+from ..questions.request import gone_to
 from . import copies, facets, membership, spelling
 from .album_facts import AlbumFacts, group_names
 from .answer import Answer
@@ -96,18 +97,23 @@ class _Search:
         question, most = self._question, self._request.k
         options = replace(self._request.options, wishes=False)
         within = self._within(options.within)
-        text = self._of_each(question.target) if question.each else self._soon(question.query)
+        ordered = question.order and question.asks == "photos" and not (question.relation or question.each)
+        counts = question.counts or bool(question.each) or bool(ordered)
+        if question.each or ordered:
+            text = self._facts_of(question.target) or question.target or "photos"
+        else:
+            text = self._facts_of(gone_to(question.query)) or self._soon(question.query)
         language = "" if refine.says_nothing(text) else self._language  # "photos" is English
         asked = replace(options, within=within, then=self._printed(text), language=language)
-        counts = question.counts or bool(question.each)
         if counts:
             asked = replace(asked, adapter=FOR_SETS.adapter, earlier=FOR_SETS.earlier)
         # Copies make room for the photos behind them.
         number = 2 * most + 5
         answer = self._mended(text, self._search(text, number, asked), number, asked)
-        counted = self._counted(answer, asked) if counts else []
+        meant = self._meant(answer, asked) if counts else []
+        counted = self._distinct(meant)
         answer = self._by_facts(text, calibrated(answer), asked)
-        answer, count = self._unpictured(answer, len(counted) if counts else None)
+        answer, count = self._unpictured(answer, len(counted) if counts and not ordered else None)
         answer = self._lacking(answer)
         literal = self._is_literal() and answer.hits and not answer.remark
         if literal and refine.says_nothing(refine.fast(answer.trace.refined)):
@@ -118,10 +124,17 @@ class _Search:
             answer = replace(answer, hits=hits, presence=1.0)
         if question.each and counted:
             answer, count = self._grouped(text, answer, counted, asked)
+        if ordered and meant:
+            answer = self._in_order(text, answer, meant, asked)
         remarks = (*answer.trace.remarks, *self._remarks)
         cues = tuple(map(str, remarks))
         trace = replace(answer.trace, query=self._request.query, cues=cues, remarks=remarks)
-        hits = copies.together(self._engine.album, answer.hits)[:most]
+        hits = copies.together(self._engine.album, answer.hits)
+        hits = (
+            hits[max(question.order - 1, 0) :][: question.number or most]
+            if ordered and meant
+            else hits[:most]
+        )
         answer = replace(answer, hits=hits, trace=trace, count=count)
         return answer if len(self._engine.album) else _noted(answer, EMPTY)
 
@@ -190,7 +203,8 @@ class _Search:
             for photo in self._engine.album.photos([hit.row for hit in answer.hits])
             for memory in photo.memories
         )
-        return any(place.name.casefold() in told for place in cues.places if place.photos == 0)
+        named = [place for place in cues.places if place.photos == 0 or self._question.facets]
+        return any(place.name.casefold() in told for place in named)
 
     def _lacking(self, answer: Answer) -> Answer:
         """`answer`, none where the album has no photo of a kind that is asked for."""
@@ -315,12 +329,12 @@ class _Search:
             self._remarks.append(Remark("searched", text[:80], n=searches))
         return rows
 
-    def _of_each(self, target: str) -> str:
-        """The query for the photos that are counted by day or place: all, or those of a time or thing."""
+    def _facts_of(self, target: str) -> str:
+        """The query for the photos of a time, or of a place that the album has; "" for what says more."""
         dated = f"photos in {target}"
-        cues = self._cues(dated)
-        only = target and cues.times and says_nothing_else(cues, [*cues.times, *cues.places])
-        return dated if only else target or "photos"
+        cues = self._cues(dated) if target else Cues(query=dated)
+        known = cues.times or any(place.photos for place in cues.places)
+        return dated if known and says_nothing_else(cues, [*cues.times, *cues.places]) else ""
 
     def _soon(self, text: str) -> str:
         """`text`, or its form with a span of time after (or before) an event that the album knows."""
@@ -333,25 +347,25 @@ class _Search:
         resolved = self._engine.cues_with_events(soon, self._now, self._language)
         return soon if any(cue.kind == "anchor" for cue in resolved.times) else text
 
-    def _counted(self, answer: Answer, options: SearchOptions) -> list[int]:
-        """The rows of what is meant: the photos in the cube, or those of the set that it ends."""
+    def _meant(self, answer: Answer, options: SearchOptions) -> list[int]:
+        """The rows of what is meant: the photos in the cube, or those of the set that it ends; copies too."""
         album, ranking = self._engine.album, self._engine.ranking
         if refine.says_nothing(answer.trace.refined):
             inside = self._all_of(options.within)
             if answer.trace.cubes:
                 inside = inside.among(album.within(answer.trace.cubes))
-            return self._distinct(inside.rows.tolist())
+            return [int(row) for row in inside.rows]
         if membership.presence(answer, ranking) < membership.PRESENT:
             return []
         text = answer.trace.query
-        return self._distinct(self._members(text, self._search(text, MAX_K, options), options))
+        return self._members(text, self._search(text, MAX_K, options), options)
 
     def _grouped(
         self, text: str, answer: Answer, rows: list[int], options: SearchOptions
     ) -> tuple[Answer, int | None]:
         """`answer` with the numbers by day, month, year or place; of the most, these photos and how many."""
         album, question = self._engine.album, self._question
-        names = group_names(album, question.each, rows)
+        names = group_names(album, self._engine.models.gazetteer, question.each, rows)
         counts = grouped.counted(names, question.most)
         if not counts:
             return answer, len(rows)
@@ -361,6 +375,22 @@ class _Search:
         hits = tuple(replace(hit, probability=1.0) for hit in answer.hits)
         answer = replace(answer, hits=hits, presence=1.0)
         return _noted(answer, Remark("line", grouped.line(counts))), len(chosen)
+
+    def _in_order(self, text: str, answer: Answer, rows: list[int], options: SearchOptions) -> Answer:
+        """`answer` with the photos of the set by time: "the last photo from Sydney"."""
+        album, question = self._engine.album, self._question
+        photos = zip(rows, album.photos(rows), strict=True)
+        dated = sorted((photo.wall, row) for row, photo in photos if photo.wall is not None)
+        ordered = dated[::-1] if question.order < 0 else dated
+        if not ordered:
+            return answer
+        place = {row: at for at, (_, row) in enumerate(ordered[: 2 * self._request.k + 5])}
+        within = RowSet.of(np.asarray(sorted(place), np.int64), len(album))
+        found = self._search(text, len(place), replace(options, within=within))
+        hits = sorted(found.hits, key=lambda hit: place[hit.row])
+        sure = refine.says_nothing(found.trace.refined)
+        hits = [replace(hit, probability=1.0) for hit in hits] if sure else hits
+        return replace(answer, hits=tuple(hits), presence=1.0 if sure else answer.presence)
 
     def _distinct(self, rows: list[int]) -> list[int]:
         return sorted(set(copies.first_of_each(self._engine.album, rows)))

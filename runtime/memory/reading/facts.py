@@ -47,7 +47,8 @@ _HABIT = re.compile(  # a past tense is none: "I never moved to Lisbon"
 _TASTE = (
     r"(?P<verb>(?:do not|don't|does not|doesn't|no longer|stopped|can't|cannot)(?: really)?(?: likes?|"
     r" loves?| enjoys?| liking| stand| drinks?| eats?)(?:ing)?|went off|(?:have |has |'ve )?gone off|"
-    r"hates?|dislikes?|detests?|(?:am )?tired of|got tired of|loves?|likes?|enjoys?|adores?|prefers?|drinks?(?!.* (?:every|each) )|"
+    r"hates?|dislikes?|detests?|(?:am )?tired of|got tired of|loves?|likes?|enjoys?|adores?|prefers?|"
+    r"drinks?(?!.* (?:every|each) )|"
     r"(?:am |is )?(?:really )?into|(?:am |is )?a (?:big |huge )?fan of|(?:am |is )?fond of) (?P<value>.+)"
 )
 _LIKES = re.compile(rf"\b{_SUBJECT}(?:'?m|'?ve)?(?: {SOFTLY}){{0,3}} {_TASTE}", re.IGNORECASE)
@@ -334,7 +335,7 @@ def _switched_to(text: str, meant: Meant, subject: Subject | None) -> list[Fact]
 
 
 def _instead(owner: str, new: str, told: str, meant: Meant) -> list[Fact]:
-    """What was told last of a thing of the same class, with its new value: `told` of what one does or likes."""
+    """What was told last of a thing of its class, with the new value: `told` of what one does or likes."""
     same = (one for one in reversed(meant.values) if not classes_of(one.value).isdisjoint(classes_of(new)))
     had = next((one for one in same if one.key.rpartition("'s ")[0] == owner.removesuffix("'s ")), None)
     if had is None or values.value_of(had.value) in (new, told):

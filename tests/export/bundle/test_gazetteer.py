@@ -132,6 +132,11 @@ def test_lookup_of_a_word_that_is_no_place_is_empty(gazetteer: Gazetteer, name: 
     assert gazetteer.lookup(name) == ()
 
 
+def test_a_country_is_named_by_its_code(gazetteer: Gazetteer) -> None:
+    countries = gazetteer.countries()
+    assert (countries["DE"], countries["IN"], countries["US"]) == ("Germany", "India", "United States")
+
+
 def test_places_are_flagged_as_common_words_given_names_and_primary_names(gazetteer: Gazetteer) -> None:
     assert gazetteer.lookup("Nice")[0].word
     assert gazetteer.lookup("save")[0].word

@@ -160,3 +160,13 @@ def test_a_place_is_found_by_the_gazetteer_where_no_memory_names_it(bundle: Path
     assert "museum" not in found(with_places, 'place = Tokyo or place = "Grandma\'s house"')
     assert set(found(with_places, "not place = Tokyo")) == {p.id for p in PHOTOS} - {"tower"}
     with_places.close()
+
+
+def test_countries_are_groups_by_their_names(tmp_path: Path) -> None:
+    photos = [
+        photo("taj", "2025-01-14T07:30:00", ("place", "Agra, IN")),
+        photo("mill", "2023-04-20T14:05:00", ("place", "Attic")),
+    ]
+    with engine_over(fake_models(), tmp_path, photos, []) as engine:
+        row = engine.album.row_of
+        assert Toolbox(engine).groups("country", [row("taj"), row("mill")]) == ["India", "Attic"]

@@ -30,6 +30,8 @@ TOLD = (
         (),
     ),
     Told("cat", ("Chelsea has no shame.",), None, "", (), ("tabby cat",)),
+    Told("hat", ("Marta lost her hat here.",), None, "Rome, Italy", (), ()),
+    Told("ticket", (), 1_776_502_800_000, "", (), (), "Flight TP 1367\nDeparture 14:35"),
 )
 MUG, CAR = np.eye(8, dtype=np.float32)[0], np.eye(8, dtype=np.float32)[1]
 
@@ -120,6 +122,20 @@ def test_somebody_elses_home_is_theirs(store: MemoryStore) -> None:
     assert talk.ask("Clara moved to Porto.", "Where does Clara live?").startswith("Porto")
     assert talk.ask("Where did Clara live before?").startswith("Faro")
     assert talk.ask("Where do I live?").startswith("Braga")
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("Where did Marta lose her hat?", "Rome, Italy, by a photo."),
+        ("What time is my flight?", "In a photo of 18 April 2026 is written: “Departure 14:35”"),
+        ("What time is my train?", NOTHING),
+    ],
+)
+def test_where_a_photo_was_taken_and_what_is_printed_in_it_answer(
+    store: MemoryStore, asked: str, answer: str
+) -> None:
+    assert Talk(store, photos=Pictures()).ask(asked) == answer
 
 
 def test_a_fact_shows_no_photos(store: MemoryStore) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.runtime.questions.clauses import best, fit, sentences_of, sought, stem
+from gamer.runtime.questions.clauses import best, fit, printed, sentences_of, sought, stem
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,30 @@ def test_a_person_is_met_by_each_of_their_names_and_by_what_is_known_beside_the_
     assert fit(asked, "Clara lives in Faro.") > 0
     assert fit(asked, "Tom lives in Faro.") == 0
     assert fit(sought("Who was with me in Vienna?"), "Breakfast with Anna.", "Vienna, AT") > 0
+
+
+TICKET = "BOARDING PASS\nFlight TP 1367\nDeparture 14:35\nGate B12\nSeat 22C"
+SIGN = "Hotel Azul\nWi-Fi network: HotelAzul\nPassword: sardine42"
+RECEIPT = "Cafe Lumiere\n1 Espresso 2.80\n1 Croissant 2.40\nTotal EUR 5.20"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "line"),
+    [
+        ("What time is my flight?", TICKET, "Departure 14:35"),
+        ("what is my flight number", TICKET, "Flight TP 1367"),
+        ("Which gate does the flight leave from?", TICKET, "Gate B12"),
+        ("What time is my train?", TICKET, ""),
+        ("When is my flight?", "Flight TP 1367", ""),
+        ("what is the wifi password at the hotel?", SIGN, "Password: sardine42"),
+        ("what is the wifi password at work?", "Password: sardine42", ""),
+        ("How much was the espresso?", RECEIPT, "1 Espresso 2.80"),
+        ("What was the total at the cafe?", RECEIPT, "Total EUR 5.20"),
+        ("How much was the tea?", RECEIPT, ""),
+    ],
+)
+def test_the_line_of_a_printed_text_that_answers(question: str, text: str, line: str) -> None:
+    assert printed(sought(question), text, "") == line
 
 
 def test_sentences_are_not_cut_within_a_number_or_after_a_title() -> None:

@@ -16,6 +16,8 @@ from gamer.runtime.questions.reader import read
         ("how many photos a month?", "month", False, ""),
         ("how many pictures of sunsets per year", "year", False, "sunsets"),
         ("number of photos each day", "day", False, ""),
+        ("which country did I photograph most?", "country", True, ""),
+        ("how many photos per city", "place", False, ""),
     ],
 )
 def test_what_a_question_counts_by(text: str, each: str, most: bool, target: str) -> None:
@@ -36,6 +38,7 @@ def test_what_a_question_counts_by(text: str, each: str, most: bool, target: str
         "which day was the most beautiful sunset",
         "where did we have the most fun",
         "every year at the lake",
+        "which country is the most beautiful",
     ],
 )
 def test_other_questions_count_by_nothing(text: str) -> None:

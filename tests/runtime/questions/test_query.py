@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gamer.runtime.questions.reader import read
+from gamer.runtime.questions.request import gone_to
 from gamer.runtime.search.spelling import near
 
 
@@ -87,6 +88,21 @@ def test_favourites_are_a_filter_only_where_photos_are_marked() -> None:
 )
 def test_after_an_event_means_soon_after(query: str, soon: str) -> None:
     assert read(query).soon == soon
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("our trip to India", "India"),
+        ("show me the holiday in Rome", "Rome"),
+        ("photos of my visit to Graz", "Graz"),
+        ("the boat trip to Capri", ""),
+        ("trip", ""),
+        ("a tree in India", ""),
+    ],
+)
+def test_a_stay_is_where_one_was(text: str, place: str) -> None:
+    assert gone_to(text) == place
 
 
 def test_a_mended_word_is_one_edit_away() -> None:

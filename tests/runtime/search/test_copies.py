@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from gamer.index import Album, Encoded, Photo
+from gamer.index import Album, Encoded, Memory, Photo
 from gamer.index.records import COPIES
 from gamer.runtime.indexing.likeness import likeness
 from gamer.runtime.search.answer import Hit
@@ -17,6 +17,7 @@ from gamer.runtime.search.copies import BLOCK, added, groups, together
 from tests.albums import album_of
 
 DAY = 86_400_000
+TOLD = Memory("caption", "the harbour")
 
 
 def _scene(seed: int) -> Image.Image:
@@ -40,7 +41,7 @@ def album(tmp_path: Path) -> Album:
     times = [0, 9 * DAY, 5 * DAY, 5 * DAY + 900, 6 * DAY, 7 * DAY, 7 * DAY + 1, 7 * DAY + 2]
     items = [
         Encoded(
-            Photo(f"p{n}", None, time),
+            Photo(f"p{n}", None, time, lat=None if n else 48.0, memories=() if n else (TOLD,)),
             {} if picture is None else {COPIES: likeness(_pixels(picture))[None]},
         )
         for n, (picture, time) in enumerate(zip(pictures, times, strict=True))
@@ -51,7 +52,7 @@ def album(tmp_path: Path) -> Album:
 def test_a_hit_names_its_copies(album: Album) -> None:
     hits = [Hit(n, f"p{n}", None, None, None, None, 1.0, 0.1, {}, None, ()) for n in (1, 0, 2, 3, 4, 5, 6, 7)]
     shown = {hit.id: hit.copies for hit in together(album, hits)}
-    assert shown == {"p1": ("p0",), "p2": ("p3",), "p4": (), "p5": (), "p6": (), "p7": ()}
+    assert shown == {"p0": ("p1",), "p2": ("p3",), "p4": (), "p5": (), "p6": (), "p7": ()}
     assert album.verify() == []
 
 

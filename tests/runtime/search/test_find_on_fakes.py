@@ -48,6 +48,32 @@ def test_a_year_that_is_left_out_is_excluded_exactly(cats: Engine, query: str) -
     assert "a" not in [hit.id for hit in cats.search(query, now=NOW, options=AS_ASKED).hits]
 
 
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("the last photo of the cat", ["b"]),
+        ("first photo of the cat", ["a"]),
+        ("the latest photo", ["c"]),
+        ("oldest photo from 2025", ["b"]),
+        ("the second photo", ["b"]),
+        ("the last two photos", ["c", "b"]),
+    ],
+)
+def test_the_first_and_the_last_are_by_time(cats: Engine, query: str, ids: list[str]) -> None:
+    assert [hit.id for hit in cats.search(query, now=NOW, options=AS_ASKED).hits] == ids
+
+
+def test_receipts_are_what_a_sum_is_printed_on_or_a_memory_tells_of(tmp_path: Path) -> None:
+    photos = [
+        ("cafe", "2024-03-01T10:00:00", "ocr:1 Espresso 2.80\nTotal EUR 2.80"),
+        ("told", "2025-03-01T10:00:00", "the receipt for the bike"),
+        ("menu", "2026-03-01T10:00:00", "ocr:Espresso 2.80"),
+    ]
+    with _opened(tmp_path, photos) as engine:
+        answer = engine.search("receipts", now=NOW, options=AS_ASKED)
+    assert {hit.id for hit in answer.hits} == {"cafe", "told"} and answer.presence == 1.0
+
+
 def test_a_search_within_nothing_finds_nothing(cats: Engine) -> None:
     nothing = SearchOptions(within=RowSet.of(np.zeros(0, np.int64), 3))
     assert cats.search("the cat", now=NOW, options=nothing).hits == ()
