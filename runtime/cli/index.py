@@ -124,7 +124,8 @@ def build(
         + (f", {built.resumed} from an interrupted run" if built.resumed else "")
         + _copies(built.copies, output)
         + (f", {built.kept_out} kept out as removed before (index add --again)" if built.kept_out else "")
-        + _people(built.people, output),
+        + _people(built.people, output)
+        + _unread(built.path, reading),
         built.skips,
         strict,
         as_json,
@@ -255,6 +256,17 @@ def caption(
     nothing = "were not seen" if by == "vision" else "show nothing that is known"
     counts = f"{done.captioned} photos captioned, {done.written} had a text, {done.nothing_known} {nothing}"
     _report(asdict(done), f"{album.path}: {counts}", done.skips, strict, as_json)
+
+
+def _unread(album: Path, reading: Reading) -> str:
+    """That screenshots hold text which nothing has read."""
+    from gamer.index import Album as Index
+
+    if reading.ocr != "off":
+        return ""
+    with Index.open(album) as opened:
+        number = len(opened.rows_by_detail["medium"].get("screenshot", ()))
+    return f", screenshots whose text was not read: {number} (--ocr auto)" if number else ""
 
 
 def _copies(number: int, album: Path) -> str:

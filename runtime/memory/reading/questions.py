@@ -344,4 +344,5 @@ def before(item: Item, items: Sequence[Item]) -> Item | None:
         and not is_negated(one.value.text)
         and one.value.text.casefold() != item.value.text.casefold()
     ]
-    return max(old, key=lambda one: (one.value.at, one.id), default=None)
+    # What was replaced came right before; "I used to live in Rome" does not say when.
+    return max(old, key=lambda one: (not one.value.key.endswith(BEFORE), one.value.at, one.id), default=None)

@@ -71,8 +71,10 @@ def test_copies_are_recognised_at_indexing_and_listed(bundle: Path, tmp_path: Pa
     photo = Image.radial_gradient("L").convert("RGB")
     photo.save(folder / "a.jpg")
     photo.resize((128, 128)).save(folder / "sent on.jpg", quality=60)
-    picture(folder / "plain.jpg", 90)
-    assert "copies and burst shots: 1 (" in gamer("index", "build", folder, "-b", bundle, "-o", album).stdout
+    picture(folder / "Screenshot_1.png", 90)
+    built = gamer("index", "build", folder, "-b", bundle, "-o", album).stdout
+    assert "copies and burst shots: 1 (" in built
+    assert "screenshots whose text was not read: 1 (--ocr auto)" in built
     listed = gamer("index", "copies", album).stdout
     assert listed.splitlines()[:2] == ["a.jpg", "  sent on.jpg"]
     assert json.loads(gamer("index", "copies", album, "--json").stdout) == {

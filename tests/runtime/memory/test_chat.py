@@ -91,6 +91,11 @@ def test_what_is_done_replaces_a_job_only_from_now_on(talk: Talk) -> None:
             "nothing",
         ),
         (("I live in Porto.", "I moved to Lisbon.", "Where did I live before?"), "Porto", "Lisbon"),
+        (
+            ("I live in Porto.", "I used to live in Rome.", "I moved to Lisbon.", "Where do I live?"),
+            "Before that Porto",
+            "Rome",
+        ),
         (("I live in Porto.", "I moved to Lisbon.", "When did I move to Lisbon?"), "Lisbon", "Porto"),
         (
             ("I live in Porto.", "My sister moved to Berlin.", "Where does my sister live?"),
