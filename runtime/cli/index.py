@@ -260,12 +260,7 @@ def caption(
 
 def _unread(album: Path, reading: Reading) -> str:
     """That screenshots hold text which nothing has read."""
-    from gamer.index import Album as Index
-
-    if reading.ocr != "off":
-        return ""
-    with Index.open(album) as opened:
-        number = len(opened.rows_by_detail["medium"].get("screenshot", ()))
+    number = encoding.unread(album, reading)
     return f", screenshots whose text was not read: {number} (--ocr auto)" if number else ""
 
 

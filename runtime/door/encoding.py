@@ -27,6 +27,16 @@ class Reading:
 AS_IT_IS = Reading()
 
 
+def unread(album: Path, reading: Reading) -> int:
+    """How many screenshots of an album `reading` reads no text in. Raises AlbumError."""
+    from gamer.index import Album
+
+    if reading.ocr != "off":
+        return 0
+    with Album.open(album) as opened:
+        return len(opened.rows_by_detail["medium"].get("screenshot", ()))
+
+
 def encoder(models: Models, album: Path, reading: Reading) -> Encoder:
     """What encodes the photos of `album`; the language model's answers are kept in ALBUM.extract."""
     from gamer.index import extract as by_rules
