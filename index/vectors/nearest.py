@@ -25,13 +25,12 @@ _AGAIN = 6  # k + max(_AGAIN, k // 2) photos are re-ranked
 class VectorResult:
     """`scores`: cosine of the best chunk of each photo, best first.
 
-    `plan`: the plan that was executed; `estimate`: the planner's cost estimates for both plans.
+    `plan`: the plan that was executed.
     """
 
     rows: RowArray
     scores: FloatArray
     plan: Plan
-    estimate: Estimate | None = None
 
 
 def nearest(
@@ -53,20 +52,21 @@ def nearest(
         chunks = len(vectors) / max(int(vectors.owners[-1]) + 1, 1)
     elif rows is not None and rows.size and int(rows[-1]) >= len(vectors):  # photos without a vector
         rows = rows[rows < len(vectors)]
-    left = len(vectors) if rows is None else int(rows.size * chunks)
-    costs = Estimate(len(vectors), left, vectors.dim, k, graph is not None, chunks)
     if rows is not None and rows.size <= _precise_limit(k) and plan == "auto":
-        return _ranked(vectors, ready, rows, k, "exact", costs)
-    if graph is not None and (costs.plan if plan == "auto" else plan) == "hnsw":
-        candidates = _walk(vectors, graph, behind, ready, k, rows, costs.width)
-        if candidates is not None:
-            return _ranked(vectors, ready, candidates, k, "hnsw", costs)
-    return _ranked(vectors, ready, _scan(vectors, ready, k, rows), k, "exact", costs)
+        return _ranked(vectors, ready, rows, k, "exact")
+    if graph is not None and plan != "exact":
+        left = len(vectors) if rows is None else int(rows.size * chunks)
+        costs = Estimate(len(vectors), left, vectors.dim, k, chunks)
+        if (costs.plan if plan == "auto" else plan) == "hnsw":
+            candidates = _walk(vectors, graph, behind, ready, k, rows, costs.width)
+            if candidates is not None:
+                return _ranked(vectors, ready, candidates, k, "hnsw")
+    return _ranked(vectors, ready, _scan(vectors, ready, k, rows), k, "exact")
 
 
 def ascending(rows: RowArray) -> RowArray:
     """`rows` in ascending order without repeats; the same array if it is so already."""
-    return rows if rows.size < 2 or bool((rows[1:] > rows[:-1]).all()) else np.unique(rows)
+    return rows if np.count_nonzero(rows[1:] > rows[:-1]) >= rows.size - 1 else np.unique(rows)
 
 
 def _precise_limit(k: int) -> int:
@@ -83,8 +83,7 @@ def _scan(vectors: VectorSet, query: Query, k: int, rows: RowArray | None) -> Ro
     if rows is not None and rows.size <= _precise_limit(k):
         return rows
     if vectors.one_per_photo:
-        scores = vectors.rough(query, rows)
-        best = _greatest(scores, _rerank_count(k))
+        best = greatest(vectors.rough(query, rows), _rerank_count(k))
         return best if rows is None else rows[best]
     if rows is None:
         rows = np.unique(vectors.owners)
@@ -117,9 +116,7 @@ def among(values: RowArray, rows: RowArray) -> np.ndarray[tuple[int, ...], np.dt
     return np.asarray(rows[at] == values if rows.size else np.zeros(values.size, np.bool_))
 
 
-def _ranked(
-    vectors: VectorSet, query: Query, photos: RowArray, k: int, plan: Plan, costs: Estimate
-) -> VectorResult:
+def _ranked(vectors: VectorSet, query: Query, photos: RowArray, k: int, plan: Plan) -> VectorResult:
     at = owners = photos if vectors.one_per_photo else vectors.positions_of(photos)
     scores = vectors.fine_dot(query, at)
     if not vectors.one_per_photo:
@@ -127,7 +124,7 @@ def _ranked(
         first = np.flatnonzero(np.diff(owners, prepend=-1))
         owners, scores = owners[first], np.maximum.reduceat(scores, first) if first.size else scores
     order = (-scores).argsort(kind="stable")[: max(k, 0)]
-    return VectorResult(owners[order], scores[order], plan, costs)
+    return VectorResult(owners[order], scores[order], plan)
 
 
 def _greatest(scores: FloatArray, count: int) -> RowArray:

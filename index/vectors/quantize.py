@@ -61,7 +61,7 @@ def residue(vectors: FloatArray, codes: Int8Array, scales: FloatArray) -> FineAr
 
 def parts_of(fine: FineArray, dim: int) -> FloatArray:
     """The residues in `fine`, unpacked: float32 [n, d] of ±1/8 or ±3/8, to be added to the codes."""
-    return _FOUR.take(fine).view(np.float32)[:, :dim]
+    return _FOUR.take(fine, mode="clip").view(np.float32)[:, :dim]  # "clip" checks no bound, which bytes keep
 
 
 def dequantize(codes: Int8Array, scales: FloatArray, fine: FineArray | None = None) -> FloatArray:
@@ -173,7 +173,7 @@ class VectorSet:
         steps = self.codes.take(at, axis=0).astype(np.float32)
         if self.fine is not None:
             steps += parts_of(self.fine.take(at, axis=0), self.dim)
-        return np.asarray((steps @ query.floats) * self.scales.take(at), np.float32)
+        return np.asarray(steps.dot(query.floats) * self.scales.take(at), np.float32)
 
     def positions_of(self, rows: RowArray) -> RowArray:
         """Positions of all vectors of the given photo rows, grouped by photo in the order given.
@@ -235,7 +235,12 @@ def greatest(scores: FloatArray, count: int) -> RowArray:
     """
     if scores.size <= count:
         return np.arange(scores.size, dtype=np.int64)
-    floor = np.partition(scores, scores.size - count)[scores.size - count]
+    ordered = scores.copy()  # methods, because the functions' wrappers cost as much as a small array's work
+    ordered.partition(scores.size - count)
+    floor = ordered[scores.size - count]
+    picked = (scores >= floor).nonzero()[0]
+    if picked.size == count:  # no ties at the cut-off
+        return np.asarray(picked, np.int64)
     above = np.flatnonzero(scores > floor)
     level = np.flatnonzero(scores == floor)[: count - above.size]
     return np.asarray(np.sort(np.concatenate([above, level])), np.int64)

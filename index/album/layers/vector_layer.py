@@ -100,7 +100,7 @@ class VectorLayer(Layer):
         graph_, behind = self.graphs.get(channel) or (None, _NONE)
         if channel not in self.graphs and plan == "auto":
             left = len(vectors) if rows is None else int(rows.size)
-            if Estimate(len(vectors), left, vectors.dim, k, True).plan == "hnsw":
+            if Estimate(len(vectors), left, vectors.dim, k).plan == "hnsw":
                 self._file.wanted.add(segments.hnsw_name(channel))
         return nearest(vectors, graph_, behind, query, k, rows, plan)
 
@@ -146,6 +146,8 @@ class VectorLayer(Layer):
         return self._file.load(lambda db: Texts.read(db, loader.memory_owners(db, self._file.photos)))
 
     def _vectors(self, channel: str) -> VectorSet | None:
+        if (ready := self._channels.get(channel)) is not None:
+            return ready  # without the lock, which a thread that loads holds
         with self._file.lock:
             if channel not in self._channels:
                 self._channels[channel] = self._file.load(
