@@ -142,14 +142,15 @@ SMALL = clustered(300, 16)
 SMALL_BLOB = hnsw.build(SMALL[0], 300)
 
 
-def test_a_graph_that_lies_by_breadth_is_walked_alike_and_lies_as_a_walk_meets_it() -> None:
+def test_a_graph_whose_nodes_lie_by_breadth_is_walked_as_before() -> None:
     vectors, x = SMALL
     links = usearch_graph.build(vectors.codes)
     ordered = usearch_graph.by_breadth(links, 300)
     assert ordered != links and len(ordered) == len(links) + 4 * 300
     plain, moved = (usearch_graph.load(each, vectors.codes) for each in (links, ordered))
     for query in x[:40]:
-        assert np.array_equal(*(walk.nearest(Query(query).first, 60) for walk in (plain, moved)))
+        first = Query(query).first
+        assert np.array_equal(plain.nearest(first, 60), moved.nearest(first, 60))
     assert usearch_graph.by_breadth(ordered, 300) == ordered
 
 
