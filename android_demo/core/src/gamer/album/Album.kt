@@ -182,7 +182,7 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         val filter = rows?.let { Rows.unique(it) }
         // The graph segment is read only if it may be used: loading it costs more than a small scan.
         val left = filter?.size ?: vectors.size
-        val worth = plan == "hnsw" || (plan == "auto" && Estimate(vectors.size, left, vectors.dim, k, true).plan == "hnsw")
+        val worth = plan == "hnsw" || (plan == "auto" && Estimate(vectors.size, left, vectors.dim, k).plan == "hnsw")
         val (graph, behind) = if (worth || channel in graphs) graph(channel, vectors) else null to IntArray(0)
         return Nearest(vectors, graph, behind).find(ready, k, filter, plan)
     }

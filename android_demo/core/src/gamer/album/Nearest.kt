@@ -16,7 +16,7 @@ internal class Nearest(private val vectors: VectorSet, private val graph: Hnsw?,
         if (!vectors.oneEach) chunks = vectors.size.toDouble() / maxOf(vectors.owners[vectors.size - 1] + 1, 1)
         else if (filter != null && filter.isNotEmpty() && filter.last() >= vectors.size) filter = filter.filter { it < vectors.size }.toIntArray()
         val left = if (filter == null) vectors.size else (filter.size * chunks).toInt()
-        val costs = Estimate(vectors.size, left, vectors.dim, k, graph != null, chunks)
+        val costs = Estimate(vectors.size, left, vectors.dim, k, chunks)
         if (filter != null && filter.size <= again(k) && plan == "auto") return ranked(query, filter, k, "exact")
         if (graph != null && (if (plan == "auto") costs.plan else plan) == "hnsw") {
             walk(query, k, filter, costs.width)?.let { return ranked(query, it, k, "hnsw") }

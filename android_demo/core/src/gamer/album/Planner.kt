@@ -7,7 +7,7 @@ import kotlin.math.ceil
  * of [total] vectors pass the filter; [chunks]: the average number of vectors per photo. The constants are
  * microseconds, those of index/vectors/planner.py.
  */
-class Estimate(private val total: Int, private val left: Int, private val dim: Int, k: Int, private val hasGraph: Boolean, chunks: Double = 1.0) {
+class Estimate(private val total: Int, private val left: Int, private val dim: Int, k: Int, chunks: Double = 1.0) {
     /** The candidate-list size (ef) that a graph search would use. */
     val width: Int = minOf(
         total.toLong(), maxOf(MIN_WALK.toLong(), 2L * k, ceil(PER_WANTED * k * chunks * total / maxOf(left, 1)).toLong()),
@@ -16,15 +16,16 @@ class Estimate(private val total: Int, private val left: Int, private val dim: I
     val exactUs: Double
         get() {
             val gathered = left < total
-            return 45.0 + left * (0.02 + (if (gathered) 0.03 else 0.0) + (0.00012 + (if (gathered) 0.00008 else 0.0)) * dim)
+            return 45.0 + left * (if (gathered) 0.00017 else 0.00009) * dim
         }
 
-    val graphUs: Double get() = 80.0 + width * (0.5 + 0.0022 * dim)
+    val graphUs: Double get() = 80.0 + width * (0.5 + 0.0005 * dim)
 
-    val plan: String get() = if (hasGraph && left > 0 && graphUs < exactUs) "hnsw" else "exact"
+    val plan: String get() = if (left > 0 && maxOf(graphUs, LITTLE_US) < exactUs) "hnsw" else "exact"
 
     companion object {
         const val MIN_WALK = 76
         const val PER_WANTED = 1.6
+        private const val LITTLE_US = 500.0 // what a scan may take where a walk would take less: it misses nothing
     }
 }

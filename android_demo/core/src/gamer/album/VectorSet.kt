@@ -115,11 +115,11 @@ class VectorSet(val dim: Int, val codes: ByteArray, val scales: FloatArray, val 
 
     /** For each of [rows] the best chunk's score, -∞ for a photo without a vector. [isRough]: by the query's first layer alone. */
     fun scores(query: Query, rows: IntArray, isRough: Boolean): FloatArray {
-        if (!isRough) return FloatArray(rows.size) { best(query, rows[it]) }
-        val scale = query.scale.toFloat()
+        val (scale, starts) = query.scale.toFloat() to this.starts
         return FloatArray(rows.size) {
+            val row = rows[it]
             var best = Float.NEGATIVE_INFINITY
-            for (at in of(rows[it])) best = maxOf(best, rough(query, at) * scale)
+            if (row < starts.size - 1) for (at in starts[row] until starts[row + 1]) best = maxOf(best, if (isRough) rough(query, at) * scale else dot(query, at))
             best
         }
     }

@@ -135,9 +135,9 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
                     val clues = clues(cues)
                     val found = features(words, asked, rows, nodes, clues)
                     features = found.values
-                    val some by lazy { features(words, asked, typical(allRows), nodes, clues).weighted() }
+                    val some by lazy { features(words, asked, typical(allRows), nodes, clues).weighted }
                     fun summands(): Map<String, FloatArray> {
-                        val known = found.weighted()
+                        val known = found.weighted
                         val whole = if (known.told.all { it }) known.parts else {
                             known.parts + ("unknown" to Unknown.expected(known, if (allRows.size <= EXACT_ROWS) known else some))
                         }
@@ -281,13 +281,17 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
 
     /** Features of rows, unweighted, and which rows have a text and an image vector. */
     private inner class Features(val values: Map<String, FloatArray>, private val told: BooleanArray, private val seen: BooleanArray) {
-        fun weighted() = Known(Ranker.weighted(values, ranking), told, seen)
+        private val parts = Ranker.weighted(values, ranking)
+        val weighted: Known = Known(parts, told, seen)
 
-        /** Computes the cosines of the rows at these places exactly. */
+        /** Computes the cosines of the rows at these places exactly, and what they weigh. */
         fun sharpen(places: IntArray, rows: IntArray, vectors: Map<String, FloatArray>) {
             for ((name, exact) in Channels.cosines(album, vectors, IntArray(places.size) { rows[places[it]] })) {
-                val all = values.getValue(name)
-                for (at in places.indices) all[places[at]] = exact[at]
+                val (all, part, weight) = Triple(values.getValue(name), parts.getValue(name), ranking.weight(name).toFloat())
+                for (at in places.indices) {
+                    all[places[at]] = exact[at]
+                    part[places[at]] = exact[at] * weight
+                }
             }
         }
     }

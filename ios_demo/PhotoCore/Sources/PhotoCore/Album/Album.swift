@@ -180,7 +180,7 @@ public final class Album: @unchecked Sendable {
         // The graph segment is read only if it may be used: loading it costs more than a small scan.
         var known = lock.withLock { graphs[channel] }
         if known == nil && plan != .exact {
-            let costs = Estimate(total: vectors.count, left: filter?.count ?? vectors.count, dim: vectors.dim, k: k, hasGraph: true)
+            let costs = Estimate(total: vectors.count, left: filter?.count ?? vectors.count, dim: vectors.dim, k: k)
             if plan == .hnsw || costs.plan == .hnsw { known = try graph(channel, vectors) }
         }
         return Nearest.find(vectors, graph: known?.graph, behind: known?.behind ?? [], query: query, k: k, rows: filter, plan: plan)

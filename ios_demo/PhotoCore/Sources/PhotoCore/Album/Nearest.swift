@@ -24,7 +24,7 @@ public enum Nearest {
             rows = rows!.filter { $0 < vectors.count }
         }
         let left = rows.map { Int(Double($0.count) * chunks) } ?? vectors.count
-        let costs = Estimate(total: vectors.count, left: left, dim: vectors.dim, k: k, hasGraph: graph != nil, chunks: chunks)
+        let costs = Estimate(total: vectors.count, left: left, dim: vectors.dim, k: k, chunks: chunks)
         if let rows, rows.count <= again(k), plan == nil { return ranked(vectors, ready, rows, k, .exact) }
         if let graph, (plan ?? costs.plan) == .hnsw, let found = walk(vectors, graph, behind, ready, k, rows, costs.width) {
             return ranked(vectors, ready, found, k, .hnsw)

@@ -7,7 +7,6 @@ public struct Estimate: Sendable, Equatable {
     public let left: Int
     public let dim: Int
     public let k: Int
-    public let hasGraph: Bool
     public var chunks = 1.0
 
     /// The candidate-list size (ef) that a graph search would use.
@@ -15,10 +14,13 @@ public struct Estimate: Sendable, Equatable {
 
     public var exactMicroseconds: Double {
         let gathered = left < total
-        return 45 + Double(left) * ((gathered ? 0.05 : 0.02) + (gathered ? 0.0002 : 0.00012) * Double(dim))
+        return 45 + Double(left) * (gathered ? 0.00017 : 0.00009) * Double(dim)
     }
 
-    public var graphMicroseconds: Double { 80 + Double(width) * (0.5 + 0.0022 * Double(dim)) }
+    public var graphMicroseconds: Double { 80 + Double(width) * (0.5 + 0.0005 * Double(dim)) }
 
-    public var plan: Plan { hasGraph && left > 0 && graphMicroseconds < exactMicroseconds ? .hnsw : .exact }
+    /// What a scan may take where a walk would take less: it misses nothing.
+    private static let little = 500.0
+
+    public var plan: Plan { left > 0 && max(graphMicroseconds, Estimate.little) < exactMicroseconds ? .hnsw : .exact }
 }

@@ -120,10 +120,10 @@ public final class Engine {
                 (ranked, plan) = try candidates(words, asked, rows, all, nodes)
                 let clues = try clues(cues)
                 var found = try self.features(words, asked, ranked, nodes, clues)
-                let isAllTold = !found.told.contains(false)
-                let some = isAllTold || all.count <= Engine.exactRows ? nil : try self.features(words, asked, typical(all), nodes, clues).weighted(weights)
+                let isAllTold = !found.weighted.told.contains(false)
+                let some = isAllTold || all.count <= Engine.exactRows ? nil : try self.features(words, asked, typical(all), nodes, clues).weighted
                 func summands() -> Ranking.Parts {
-                    let known = found.weighted(weights)
+                    let known = found.weighted
                     let parts = known.parts + (isAllTold ? [] : [("unknown", Unknown.expected(known, among: some ?? known))])
                     return !clues.isEmpty && Refine.saysNothing(refined) ? Ranking.byCues(parts) : parts
                 }
@@ -287,8 +287,8 @@ public final class Engine {
         return stride(from: 0, to: rows.count, by: step).map { rows[$0] }
     }
 
-    /// The features of each of `rows`, unweighted, by the names of the weights, and which rows have a text and
-    /// an image vector.
+    /// The features of each of `rows`, by the names of the weights, and which rows have a text and an image
+    /// vector.
     private func features(_ words: WordScores, _ vectors: [Channels.Vector], _ rows: [Int], _ nodes: Nodes, _ clues: [Clue]) throws -> Features {
         let around = talk.context(words, rows), bm25 = words.bm25(), coverage = words.coverage()
         let scores = try Channels.scores(album, vectors, rows, isRough: rows.count > Engine.sure)
@@ -300,14 +300,18 @@ public final class Engine {
             ("context_coverage", around.coverage), ("entity", rows.map { nodes.linked[$0] }), ("related", rows.map { nodes.related[$0] }),
             ("cue", Clue.evidence(clues, rows)),
         ]
-        return Features(values: features, told: has("text"), seen: has("image"))
+        return Features(values: features, weighted: Unknown.Known(parts: Ranking.weighted(features, weights), told: has("text"), seen: has("image")))
     }
 
-    /// Computes the cosines of the rows at these places exactly.
+    /// Computes the cosines of the rows at these places exactly, and what they weigh.
     private func sharpen(_ found: inout Features, _ places: [Int], _ rows: [Int], _ vectors: [Channels.Vector]) throws {
         for (name, exact) in try Channels.cosines(album, vectors, places.map { rows[$0] }) {
             let at = found.values.firstIndex { $0.name == name }!
-            for (place, value) in zip(places, exact) { found.values[at].values[place] = value }
+            let weight = Float(weights[name])
+            for (place, value) in zip(places, exact) {
+                found.values[at].values[place] = value
+                found.weighted.parts[at].values[place] = value * weight
+            }
         }
     }
 
@@ -345,13 +349,10 @@ public final class Engine {
     }
 }
 
-/// Features of rows, unweighted, and which rows have a text and an image vector.
+/// Features of rows, unweighted and weighted.
 private struct Features {
     var values: Ranking.Parts
-    let told: [Bool]
-    let seen: [Bool]
-
-    func weighted(_ weights: RankingWeights) -> Unknown.Known { Unknown.Known(parts: Ranking.weighted(values, weights), told: told, seen: seen) }
+    var weighted: Unknown.Known
 }
 
 /// By row, the strength of the best entity node: `linked`, that the photo's own memories name; `related`, that

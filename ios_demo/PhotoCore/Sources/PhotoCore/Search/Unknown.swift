@@ -5,7 +5,7 @@ public enum Unknown {
     /// Summands of rows, and by row: `told`, whether somebody described the photo (it has a text vector);
     /// `seen`, whether it has an image vector.
     public struct Known: Sendable {
-        public let parts: Ranking.Parts
+        public internal(set) var parts: Ranking.Parts
         public let told: [Bool]
         public let seen: [Bool]
 
