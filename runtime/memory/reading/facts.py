@@ -47,12 +47,19 @@ _HABIT = re.compile(  # a past tense is none: "I never moved to Lisbon"
 _TASTE = (
     r"(?P<verb>(?:do not|don't|does not|doesn't|no longer|stopped|can't|cannot)(?: really)?(?: likes?|"
     r" loves?| enjoys?| liking| stand| drinks?| eats?)(?:ing)?|went off|(?:have |has |'ve )?gone off|"
+    r"(?:gave|(?:have |has |'ve )?given) up(?! (?:my|our|his|her|the|an?|on|hope|trying)\b)|"
+    r"quit(?= (?!work)[a-z]+ing\b)|"
     r"hates?|dislikes?|detests?|(?:am )?tired of|got tired of|loves?|likes?|enjoys?|adores?|prefers?|"
     r"drinks?(?!.* (?:every|each) )|"
     r"(?:am |is )?(?:really )?into|(?:am |is )?a (?:big |huge )?fan of|(?:am |is )?fond of) (?P<value>.+)"
 )
 _LIKES = re.compile(rf"\b{_SUBJECT}(?:'?m|'?ve)?(?: {SOFTLY}){{0,3}} {_TASTE}", re.IGNORECASE)
 _LIKED = re.compile(rf"(?:{SOFTLY} ){{0,3}}{_TASTE}", re.IGNORECASE)
+_CHANGED = re.compile(  # "I changed my number to 7": my number is now 7
+    r"^\s*(?:i|we)(?: have|'ve)?(?: just)? (?:changed|switched) (?P<what>(?:my|our) [^,]{1,40}?) to "
+    r"(?P<to>.+)",
+    re.IGNORECASE,
+)
 # A clause that reports, supposes or negates is no statement of the person's own life.
 _NOT_SAID = re.compile(
     r"\b(?:if|wish|imagine|suppose|would|could|might|maybe|perhaps|almost|dreamt|dreamed|as if|pretend\w*|"
@@ -223,7 +230,7 @@ def clauses_of(sentence: str) -> list[str]:
 
 def of_clause(clause: str, meant: Meant) -> tuple[Meant, list[Fact]]:
     """What "she" and "it" will mean from here on, and the facts of a clause."""
-    text = clause.replace("’", "'")
+    text = _CHANGED.sub(r"\g<what> is now \g<to>", clause.replace("’", "'"))
     if wish := persona.wish_of(text):
         return meant, [fact(*wish)]
     tokens = tokens_of(text)
