@@ -5,7 +5,7 @@ Only this module turns errors into an exit code.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -512,6 +512,9 @@ def _print_plan(
     from .planning import plan
 
     planned = plan.predict(settings, targets, extras.predict(settings, targets))
+    if settings.layout:
+        again = sum(a.bytes for a in planned.artifacts if a.target == "onnx" and a.role.startswith("llm_"))
+        planned = replace(planned, others=planned.others + again)
     fits = (
         ()
         if phone is None

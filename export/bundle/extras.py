@@ -52,5 +52,6 @@ def _prefixes(settings: Settings, targets: tuple[str, ...]) -> int:
         if name not in TURNS.values()
     ]
     tokens = sum(n for n in counts if n + prefixes.ROOM <= language.max_seq)
-    token_bytes = 2 * language.layers * language.kv_heads * language.head_dim * 4
+    number_bytes = 1 if settings.kv_cache == "int8" else 4
+    token_bytes = 2 * language.layers * language.kv_heads * language.head_dim * number_bytes
     return tokens * token_bytes * sum(t in targets and runs_here(t) for t in BACKENDS)

@@ -32,6 +32,7 @@ from .export_module import ExportModule
 MODEL_TYPE = "gamer-dpe"
 HEAD = "dpe_query"
 MAX_SLOTS, MAX_WIDTH, MAX_RANK = 1 << 16, 1 << 16, 1 << 10
+MAX_EXPERT = 400_000_000  # parameters of one expert's blocks; the paper's have 88 million
 DECODER = "llm_decoder"
 ALL = "whole"  # in place of a rank
 
@@ -108,6 +109,11 @@ def trained_sizes(sizes: Sizes, opened: Checkpoint) -> Sizes:
         return sizes
     if told.width % told.heads:
         raise ExportError(f"{opened.weights.source}: config.json.heads: must divide the width {told.width}")
+    if 12 * told.blocks * told.width**2 > MAX_EXPERT:
+        raise ExportError(
+            f"{opened.weights.source}: config.json: an expert of {told.blocks} blocks of width {told.width} "
+            "is too large"
+        )
     return replace(sizes, bert=True, blocks=told.blocks, width=told.width, heads=told.heads)
 
 

@@ -92,7 +92,7 @@ def _write_graph(embed: Path, decoder: Path, folder: Path) -> Any:
     if data.exists():
         _link(data, folder / _DATA)
     large = model.ByteSize() > MAX_EMBEDDED_BYTES
-    onnx.save(model, str(folder / _MODEL), save_as_external_data=large and not data.exists(), location=_DATA)
+    onnx.save(model, str(folder / _MODEL), save_as_external_data=large, location=f"table.{_DATA}")
     return graph
 
 
@@ -108,13 +108,13 @@ def _rename(table: Any) -> None:
 
 def _lengths() -> list[Any]:
     """The decoder's own inputs beside embeddings and caches, from token ids, mask and cache."""
-    from onnx import helper
+    from onnx import TensorProto, helper
 
     return [
         helper.make_node("ReduceSum", ["attention_mask", "layout.axis"], ["layout.seen"], keepdims=0),
         helper.make_node("Sub", ["layout.seen", "layout.axis"], ["layout.before_last"]),
-        helper.make_node("Cast", ["layout.seen"], ["total_seq_len"], to=6),
-        helper.make_node("Cast", ["layout.before_last"], ["seqlens_k"], to=6),
+        helper.make_node("Cast", ["layout.seen"], ["total_seq_len"], to=TensorProto.INT32),
+        helper.make_node("Cast", ["layout.before_last"], ["seqlens_k"], to=TensorProto.INT32),
         helper.make_node("Size", ["input_ids"], ["layout.tokens"]),
         helper.make_node("Range", ["layout.zero", "layout.tokens", "layout.one"], ["last"]),
         helper.make_node("Shape", ["past_key.0"], ["slots"], start=2, end=3),

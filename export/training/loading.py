@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ def load(settings: Settings, folder: Path, rank: int = 0) -> Loaded:
     sizes = experts.trained_sizes(components.dpe_sizes(settings), opened)
     side = experts.query_side(opened)
     experts.check(opened, sizes)
-    options = _options(opened.config)
+    options = replace(_options(opened.config), pooled=sizes.pooled)
     known = experts.rank(opened)
     wanted = known or rank
     torch.manual_seed(options.seed)  # new changes start from random numbers

@@ -21,6 +21,7 @@ from .toolbox import Toolbox
 EVIDENCE = 10  # photos that are read for an answer
 LED = 3  # of these, photos that the question's relation to an anchor leads to
 _CLOCK = re.compile(r"\bwhat time\b", re.IGNORECASE)
+PRINTED = 2_000  # characters of a text in a picture that are read
 _WAS = re.compile(r"\b(?:was|were|did|had|last|first)\b", re.IGNORECASE)
 COMMON = 1.0  # rarity of a word that too many memories have to be looked up
 
@@ -129,10 +130,10 @@ def said_date(taken: str) -> str:
 
 
 def _when(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
-    told = toolbox.album.photo(items[0].row).told("ocr")
-    line = clauses.printed(clauses.sought(question.text), "\n".join(told), "")
-    if line and not _WAS.search(question.text):  # what a ticket says, not when its picture was taken
-        return one_line(line, 200)
+    if not _WAS.search(question.text):  # what a ticket says, not when its picture was taken
+        told = "\n".join(toolbox.album.photo(items[0].row).told("ocr"))[:PRINTED]
+        if line := clauses.printed(clauses.sought(question.text), told, ""):
+            return one_line(line, 200)
     taken = next((item.taken for item in items if item.taken), None)
     if taken and _CLOCK.search(question.text):
         return f"{said_date(taken)} at {taken[11:16]}"

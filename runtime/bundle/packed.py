@@ -80,18 +80,17 @@ def chosen(manifest: Manifest, targets: Collection[str], without: Collection[str
         language=manifest.language if llm else None,
         prompts=manifest.prompts if llm else {},
         prefixes=tuple(p for p in manifest.prefixes if llm and p.target in kept),
-        files=tuple(f for f in manifest.files if _is_kept(f.path, gone, kept)),
+        files=tuple(f for f in manifest.files if _is_kept(f.path, gone)),
         channels=manifest.channels if "dpe" not in without else (),
     )
 
 
-def _is_kept(path: str, gone: tuple[str, ...], targets: set[str]) -> bool:
-    """Whether a file is taken: not of a role that is left out (llm_tokenizer.json, fixtures/llm.json), and of
-    the language model for GenAI only where the one for ONNX is.
+def _is_kept(path: str, gone: tuple[str, ...]) -> bool:
+    """Whether a file is taken: none of a role that is left out (llm_tokenizer.json, fixtures/llm.json), none
+    of the second copy of the language model that only GenAI reads.
     """
-    if path.startswith("genai/"):
-        return "onnx" in targets and not set(gone) & {_ROLES["llm"]}
-    return not PurePosixPath(path).name.startswith((*gone, *(f"{role.rstrip('_')}." for role in gone)))
+    names = (*gone, *(f"{role.rstrip('_')}." for role in gone))
+    return not path.startswith("genai/") and not PurePosixPath(path).name.startswith(names)
 
 
 def names(bundle: Path, manifest: Manifest) -> Iterator[str]:

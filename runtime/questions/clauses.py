@@ -240,7 +240,8 @@ def printed(asked: Sought, text: str, about: str) -> str:
     here = [_joined(one) for one in valued]
     hits = [len(words & stems) + (asked.kind in stems) for stems in here]
     best = max(zip(hits, valued, strict=True), key=lambda pair: pair[0], default=(0, ""))
-    return best[1] if best[0] or (asked.wanted and len(valued) == 1) else ""
+    alone = len(valued) == 1 and asked.wanted and asked.wanted != "money"
+    return best[1] if best[0] or alone else ""
 
 
 def _joined(text: str) -> set[str]:

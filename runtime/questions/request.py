@@ -446,10 +446,10 @@ def _is_everything(words: Words) -> bool:
 
 
 def gone_to(text: str) -> str:
-    """ "India" of "our trip to India"; "" of anything else."""
+    """ "India" of "our trip to India"; "" of anything else. A place or a time."""
     words = words_of(text)
     at = index_of(words, "stay")
     before, rest = words[: max(at, 0)], words[at + 2 :]
-    to = at >= 0 and bool(rest) and words[at + 1].has("preposition")
+    to = at >= 0 and bool(rest) and words[at + 1].key in ("to", "in", "at")
     said = all(word.has("article", "picture", "preposition", *_ONLY_ASKING) for word in before)
     return text_of(rest) if to and said else ""

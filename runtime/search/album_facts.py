@@ -22,11 +22,13 @@ from ..questions.grouped import UNKNOWN
 from .stages.ranking import Conversations
 
 _LENGTHS = {"day": 10, "month": 7, "year": 4}
-# "Total EUR 5.20", "SUMME   12,90", within a line.
-_SUM = re.compile(
-    r"\b(?:(?:sub|grand )?total|amount|balance|sum|summe|gesamt|betrag|totale|importe|montant|итого)\b"
-    r".{0,30}?\d+[.,]\d\d\b",
-    re.IGNORECASE,
+_MONEY = r"(?:€|£|\$|¥|₽|eur|usd|gbp|chf|sek|nok|dkk|pln|руб|kr|zł)"
+# "Total EUR 5.20", "SUMME   12,90": in a line, or the number in the next; with a currency, or a line's last.
+SUM = re.compile(
+    r"\b(?:(?:sub|grand )?total|balance due|summe|gesamt|betrag|totale|importe|montant|итого)\b"
+    rf"[^\n]{{0,30}}?\n?[ \t]*{_MONEY}?[ \t]*\d+[.,]\d\d(?![\d.,:/])(?:[ \t]*{_MONEY}|[ \t]*$)|"
+    rf"\b(?:amount|balance|sum)\b[^\n]{{0,30}}?(?:{_MONEY}[ \t]*\d+[.,]\d\d|\d+[.,]\d\d[ \t]*{_MONEY})",
+    re.IGNORECASE | re.MULTILINE,
 )
 _PLACE = 80  # characters of a place's name
 NAMES = 500  # most linked entities; a refinement is shown those of them that fit the query
@@ -90,7 +92,7 @@ class AlbumFacts:
     @cached_property
     def receipts(self) -> RowSet:
         """The photos on which a sum is printed, and those whose memories tell of a receipt."""
-        printed = [row for row, text in self._album.memories_of("ocr") if _SUM.search(text)]
+        printed = [row for row, text in self._album.memories_of("ocr") if SUM.search(text)]
         mask = self._album.words("receipt receipts").bm25 > 0
         mask[printed] = True
         return RowSet(mask)

@@ -63,8 +63,8 @@ def _fits(hit: Shown, best: Shown) -> bool:
 
 
 def _known(photo: Photo) -> int:
-    """How many of a photo's time, place, camera and memories are known; its looks are those of its copies."""
-    told = sum(memory.source != "label" for memory in photo.memories)
+    """How many of a photo's time, place, camera and memories (at least one) are known, but not its looks."""
+    told = any(memory.source != "label" for memory in photo.memories)
     dated = photo.taken_at is not None and photo.tz_source != "name"  # a name has no hour
     return dated + (photo.lat is not None) + (photo.camera is not None) + told
 

@@ -102,7 +102,9 @@ class _Search:
         if question.each or ordered:
             text = self._facts_of(question.target) or question.target or "photos"
         else:
-            text = self._facts_of(gone_to(question.query)) or self._soon(question.query)
+            stay = self._facts_of(gone_to(question.query))
+            timed = stay and self._cues(stay).times  # "our weekend in May" is more than its month
+            text = self._soon(question.query) if timed or not stay else stay
         language = "" if refine.says_nothing(text) else self._language  # "photos" is English
         asked = replace(options, within=within, then=self._printed(text), language=language)
         if counts:
@@ -124,17 +126,13 @@ class _Search:
             answer = replace(answer, hits=hits, presence=1.0)
         if question.each and counted:
             answer, count = self._grouped(text, answer, counted, asked)
-        if ordered and meant:
-            answer = self._in_order(text, answer, meant, asked)
+        in_order = self._in_order(text, answer, meant, asked) if ordered and meant else None
+        answer = in_order or answer
         remarks = (*answer.trace.remarks, *self._remarks)
         cues = tuple(map(str, remarks))
         trace = replace(answer.trace, query=self._request.query, cues=cues, remarks=remarks)
         hits = copies.together(self._engine.album, answer.hits)
-        hits = (
-            hits[max(question.order - 1, 0) :][: question.number or most]
-            if ordered and meant
-            else hits[:most]
-        )
+        hits = hits[max(question.order - 1, 0) :][: question.number or most] if in_order else hits[:most]
         answer = replace(answer, hits=hits, trace=trace, count=count)
         return answer if len(self._engine.album) else _noted(answer, EMPTY)
 
@@ -376,15 +374,19 @@ class _Search:
         answer = replace(answer, hits=hits, presence=1.0)
         return _noted(answer, Remark("line", grouped.line(counts))), len(chosen)
 
-    def _in_order(self, text: str, answer: Answer, rows: list[int], options: SearchOptions) -> Answer:
-        """`answer` with the photos of the set by time: "the last photo from Sydney"."""
+    def _in_order(self, text: str, answer: Answer, rows: list[int], options: SearchOptions) -> Answer | None:
+        """`answer` with the set's photos by time: "the last photo from Sydney"; None if none is dated."""
         album, question = self._engine.album, self._question
         photos = zip(rows, album.photos(rows), strict=True)
         dated = sorted((photo.wall, row) for row, photo in photos if photo.wall is not None)
         ordered = dated[::-1] if question.order < 0 else dated
         if not ordered:
-            return answer
-        place = {row: at for at, (_, row) in enumerate(ordered[: 2 * self._request.k + 5])}
+            self._remarks.append(
+                Remark("line", "none of these photos has a time: which is first is not known")
+            )
+            return None
+        most = 2 * max(question.number or 0, self._request.k) + 5
+        place = {row: at for at, (_, row) in enumerate(ordered[:most])}
         within = RowSet.of(np.asarray(sorted(place), np.int64), len(album))
         found = self._search(text, len(place), replace(options, within=within))
         hits = sorted(found.hits, key=lambda hit: place[hit.row])

@@ -47,16 +47,17 @@ _HABIT = re.compile(  # a past tense is none: "I never moved to Lisbon"
 _TASTE = (
     r"(?P<verb>(?:do not|don't|does not|doesn't|no longer|stopped|can't|cannot)(?: really)?(?: likes?|"
     r" loves?| enjoys?| liking| stand| drinks?| eats?)(?:ing)?|went off|(?:have |has |'ve )?gone off|"
-    r"(?:gave|(?:have |has |'ve )?given) up(?! (?:my|our|his|her|the|an?|on|hope|trying)\b)|"
+    r"(?:gave|(?:have |has |'ve )?given) up(?= (?!and|at|it|on|hope|trying|my|our|his|her|the|an?\b)[a-z]+"
+    r"(?: [a-z]+)?(?:$|[.,;!]| (?:for|in|last|this|since|completely|again)\b))|"
     r"quit(?= (?!work)[a-z]+ing\b)|"
     r"hates?|dislikes?|detests?|(?:am )?tired of|got tired of|loves?|likes?|enjoys?|adores?|prefers?|"
-    r"drinks?(?!.* (?:every|each) )|"
+    r"drinks?(?! (?:and|from|out|at|in|to|too|like|with)\b|.* (?:every|each) )|"
     r"(?:am |is )?(?:really )?into|(?:am |is )?a (?:big |huge )?fan of|(?:am |is )?fond of) (?P<value>.+)"
 )
 _LIKES = re.compile(rf"\b{_SUBJECT}(?:'?m|'?ve)?(?: {SOFTLY}){{0,3}} {_TASTE}", re.IGNORECASE)
 _LIKED = re.compile(rf"(?:{SOFTLY} ){{0,3}}{_TASTE}", re.IGNORECASE)
 _CHANGED = re.compile(  # "I changed my number to 7": my number is now 7
-    r"^\s*(?:i|we)(?: have|'ve)?(?: just)? (?:changed|switched) (?P<what>(?:my|our) [^,]{1,40}?) to "
+    r"^\s*(?:i|we)(?: have|'ve)?(?: just)? (?:changed|switched) (?P<what>(?:my|our) [^,]{1,60}) to "
     r"(?P<to>.+)",
     re.IGNORECASE,
 )
@@ -124,8 +125,11 @@ _SWITCHES = re.compile(
     re.IGNORECASE,
 )
 _SWITCHED_TO = re.compile(
-    r"\b(?P<how>(?:switched|changed|swapped|gone|went) (?:over )?(?:to|with|for)) (?P<new>.+)", re.IGNORECASE
+    r"\b(?P<how>(?:switched|changed|swapped) (?:over )?(?:to|with|for)|(?:gone|went) over to) (?P<new>.+)",
+    re.IGNORECASE,
 )
+_NEVER = re.compile(r"\b(?:never|not)\b|n't\b", re.IGNORECASE)
+_CHOICE = re.compile(r"(?:^|'s )(?:likes|favorite) ")  # keys of what one thing takes the place of another in
 _MOVED_FROM = re.compile(r"i(?:'ve)? (?:(?:just|recently|finally) )?moved from [A-ZÀ-Þ]", re.IGNORECASE)
 _AHEAD = re.compile(
     r"\b(?:next|soon|tomorrow|later|(?:in|on|at) (?:the |early |late )?"
@@ -327,7 +331,7 @@ def _switched_to(text: str, meant: Meant, subject: Subject | None) -> list[Fact]
     """ "I switched to tea": a new value of what had one of its class, or of what was told last."""
     to = _SWITCHED_TO.search(text)
     new = value_of(to["new"]) if to else ""
-    if to is None or not new:
+    if to is None or not new or _NEVER.search(text[: to.start("how")]):
         return []
     owner = subject.owner if subject is not None and not subject.noun else ""
     if new.lower() in kind("diet"):
@@ -343,7 +347,8 @@ def _switched_to(text: str, meant: Meant, subject: Subject | None) -> list[Fact]
 
 def _instead(owner: str, new: str, told: str, meant: Meant) -> list[Fact]:
     """What was told last of a thing of its class, with the new value: `told` of what one does or likes."""
-    same = (one for one in reversed(meant.values) if not classes_of(one.value).isdisjoint(classes_of(new)))
+    chosen = (one for one in reversed(meant.values) if one.kind == "procedural" or _CHOICE.search(one.key))
+    same = (one for one in chosen if not classes_of(one.value).isdisjoint(classes_of(new)))
     had = next((one for one in same if one.key.rpartition("'s ")[0] == owner.removesuffix("'s ")), None)
     if had is None or values.value_of(had.value) in (new, told):
         return []

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gamer.index import RowSet
-from gamer.runtime.search import membership
+from gamer.runtime.search import album_facts, membership
 from gamer.runtime.search import wishes_met as finding
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import AS_ASKED, SearchOptions
@@ -132,3 +132,43 @@ def test_a_thing_in_a_year_without_a_photo_is_unlikely_and_the_year_is_named(cat
 def test_an_album_without_dates_does_not_say_that_a_year_has_no_photo(tmp_path: Path) -> None:
     with engine_of(tmp_path, [{"id": "a", "memories": note("a cat")}]) as engine:
         assert engine.search("photos from 2017", now=NOW, options=AS_ASKED).presence > 0
+
+
+def test_a_stay_with_a_time_keeps_the_words_of_the_stay(tmp_path: Path) -> None:
+    days = [(f"d{n:02}", f"2024-05-{n:02}T10:00:00", "a walk") for n in range(1, 13)]
+    engine = _opened(tmp_path, days)
+    hits = engine.search("our weekend in May", now=NOW, options=AS_ASKED).hits
+    assert {hit.id for hit in hits[:4]} == {"d04", "d05", "d11", "d12"}
+    engine.close()
+
+
+def test_without_times_nothing_is_called_the_last(tmp_path: Path) -> None:
+    with engine_of(tmp_path, [{"id": n, "memories": note("a walk")} for n in "abc"]) as engine:
+        answer = engine.search("last photo", now=NOW, options=AS_ASKED)
+        assert len(answer.hits) == 3
+        assert "none of these photos has a time: which is first is not known" in answer.trace.cues
+
+
+def test_as_many_of_the_last_photos_are_shown_as_were_asked_for(tmp_path: Path) -> None:
+    days = [(f"d{n:02}", f"2024-05-{n:02}T10:00:00", "a walk") for n in range(1, 29)]
+    engine = _opened(tmp_path, days)
+    hits = engine.search("last 20 photos", k=3, now=NOW, options=AS_ASKED).hits
+    assert [hit.id for hit in hits] == [f"d{n:02}" for n in range(28, 8, -1)]
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_receipt"),
+    [
+        ("CAFE\nTotal EUR 5.20", True),
+        ("SUMME   12,90", True),
+        ("TOTAL\n12.50", True),
+        ("Amount due 7.10 EUR", True),
+        ("The amount at 10.30", False),
+        ("sum 10.05.2024", False),
+        ("amount of rain 3.50 mm", False),
+        ("In total 10.05.2024 rows", False),
+    ],
+)
+def test_a_receipt_is_told_by_a_sum_of_money(text: str, is_receipt: bool) -> None:
+    assert bool(album_facts.SUM.search(text)) == is_receipt
