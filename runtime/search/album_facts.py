@@ -23,11 +23,12 @@ from .stages.ranking import Conversations
 
 _LENGTHS = {"day": 10, "month": 7, "year": 4}
 _MONEY = r"(?:€|£|\$|¥|₽|eur|usd|gbp|chf|sek|nok|dkk|pln|руб|kr|zł)"
+_GAP = r"[ \t]{0,9}"
 # "Total EUR 5.20", "SUMME   12,90": in a line, or the number in the next; with a currency, or a line's last.
 SUM = re.compile(
     r"\b(?:(?:sub|grand )?total|balance due|summe|gesamt|betrag|totale|importe|montant|итого)\b"
-    rf"[^\n]{{0,30}}?\n?[ \t]*{_MONEY}?[ \t]*\d+[.,]\d\d(?![\d.,:/])(?:[ \t]*{_MONEY}|[ \t]*$)|"
-    rf"\b(?:amount|balance|sum)\b[^\n]{{0,30}}?(?:{_MONEY}[ \t]*\d+[.,]\d\d|\d+[.,]\d\d[ \t]*{_MONEY})",
+    rf"[^\n]{{0,30}}?\n?{_GAP}{_MONEY}?{_GAP}\d+[.,]\d\d(?![\d.,:/])(?:{_GAP}{_MONEY}|{_GAP}$)|"
+    rf"\b(?:amount|balance|sum)\b[^\n]{{0,30}}?(?:{_MONEY}{_GAP}\d+[.,]\d\d|\d+[.,]\d\d{_GAP}{_MONEY})",
     re.IGNORECASE | re.MULTILINE,
 )
 _PLACE = 80  # characters of a place's name
