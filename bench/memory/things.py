@@ -9,6 +9,7 @@ not memory, but wording.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -331,7 +332,8 @@ def tables(result: ThingsQuality) -> list[Sheet | str]:
         "without": lambda gain: f"{gain.recall5['without']:.4f}",
         "own bank": lambda gain: f"{gain.recall5['own bank']:.4f}",
         "another's bank": lambda gain: f"{gain.recall5[METHODS[2]]:.4f}",
-        "farthest user's": lambda gain: f"{gain.recall5[METHODS[3]]:.4f}",
+        # Results that were committed before the third swap do not have it.
+        "farthest user's": lambda gain: f"{gain.recall5.get(METHODS[3], math.nan):.4f}",
         "p, own bank": lambda gain: f"{gain.p:.3f}",
         "p, another's": lambda gain: f"{gain.p_other:.3f}",
         "p, farthest": lambda gain: f"{gain.p_far:.3f}",
