@@ -244,7 +244,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 )
 @click.option(
     "--layout",
-    type=click.Choice(("genai",)),
+    type=click.Choice((mf.GENAI,)),
     default=None,
     help="genai: also write the language model as ONNX Runtime GenAI opens it, into DIR/genai.",
 )

@@ -135,10 +135,14 @@ def licences(settings: Settings) -> dict[str, str]:
 
 
 def _write_files(
-    settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...], report: Callable[[str], None]
+    settings: Settings,
+    stage: Path,
+    artifacts: tuple[mf.Artifact, ...],
+    language: mf.Language | None,
+    report: Callable[[str], None],
 ) -> tuple[mf.DataFile, ...]:
-    names = []
-    for name, text in texts(settings).items():
+    names, written = list[str](), texts(settings)
+    for name, text in written.items():
         (stage / name).write_text(text, encoding="utf-8")
         names.append(name)
     if "text" in settings.chosen.parts():
@@ -153,10 +157,8 @@ def _write_files(
     if ort_files := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
         names.append(f"onnx/{to_ort.CONFIG}")
         (stage / names[-1]).write_text(to_ort.required_operators(ort_files), encoding="utf-8")
-    if settings.layout == genai.LAYOUT and (language := components.language(settings)) is not None:
-        tokenizer, ends = components.llm_tokenizer(settings)
-        language = replace(language, eos_ids=ends)
-        names += genai.write(stage, artifacts, language, tokenizer, _template(settings))
+    if settings.layout == mf.GENAI and language is not None:
+        names += genai.write(stage, artifacts, language, written["llm_tokenizer.json"], _template(settings))
     fixtures.write_texts(settings, stage / "fixtures")
     names += [
         f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir()) if p.suffix in (".json", ".npy")
@@ -179,11 +181,11 @@ def finish(
     """
     step("tokenizers, labels, gazetteer, fixtures")
     chosen, language = settings.chosen, components.language(settings)
-    files = _write_files(settings, stage, artifacts, report)
     templates: dict[str, str] = {}
     if language is not None:
         ends = components.llm_tokenizer(settings)[1]
         language, templates = replace(language, eos_ids=ends), prompts_of(settings)
+    files = _write_files(settings, stage, artifacts, language, report)
     step("cosines between unrelated names")
     delta, delta_from = calibrate_delta(settings)
     asked = text_prompts(settings)

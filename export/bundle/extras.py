@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gamer.runtime.backends import BACKENDS, runs_here
 from gamer.runtime.models.language import prefix
 from gamer.runtime.models.language.chat import TURNS
 
 from ..components import components
 from ..parity.golden import PHOTOS, TOKENS
+from ..planning.phone_memory import cache_bytes
 from ..settings import Settings
 from . import contents, prefixes
 
@@ -52,6 +55,5 @@ def _prefixes(settings: Settings, targets: tuple[str, ...]) -> int:
         if name not in TURNS.values()
     ]
     tokens = sum(n for n in counts if n + prefixes.ROOM <= language.max_seq)
-    number_bytes = 1 if settings.kv_cache == "int8" else 4
-    token_bytes = 2 * language.layers * language.kv_heads * language.head_dim * number_bytes
-    return tokens * token_bytes * sum(t in targets and runs_here(t) for t in BACKENDS)
+    stored = replace(language, max_seq=tokens)
+    return sum(cache_bytes(stored, t, settings.kv_cache) for t in BACKENDS if t in targets and runs_here(t))

@@ -20,8 +20,7 @@ from gamer.runtime.bundle import manifest as mf
 from ..checkpoints.chat_template import ChatTemplate
 from .graph import MAX_EMBEDDED_BYTES
 
-LAYOUT = "genai"
-CONFIG = f"{LAYOUT}/genai_config.json"
+CONFIG = f"{mf.GENAI}/genai_config.json"
 _MODEL, _DATA = "model.onnx", "model.onnx.data"
 # GenAI chooses among its classes by this name alone. "llama" is its decoder that takes what the configuration
 # names, of whatever family.
@@ -45,7 +44,7 @@ def write(
     embed, decoder = (
         path / _MODEL if path.is_dir() else path for path in (paths["llm_embed"], paths["llm_decoder"])
     )
-    folder = stage / LAYOUT
+    folder = stage / mf.GENAI
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     graph = _write_graph(embed, decoder, folder)
@@ -58,7 +57,7 @@ def write(
     for name, content in texts.items():
         text = json.dumps(content, ensure_ascii=False, indent=1)
         (folder / name).write_text(f"{text}\n", encoding="utf-8")
-    return sorted(f"{LAYOUT}/{path.name}" for path in folder.iterdir())
+    return sorted(f"{mf.GENAI}/{path.name}" for path in folder.iterdir())
 
 
 def _write_graph(embed: Path, decoder: Path, folder: Path) -> Any:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from gamer.runtime.bundle.manifest import Language
 
+from ..settings import KV_CACHES
 from .devices import Profile
 
 RUNTIME_BYTES = 60_000_000  # runtime, tokenizers, album
@@ -47,20 +48,20 @@ class Fit:
     fits: bool
 
 
-def cache_bytes(language: Language, number_bytes: int = 4) -> int:
-    """The bytes of a decoder's keys and values, of `number_bytes` each."""
+def cache_bytes(language: Language, target: str = "", kv_cache: str = KV_CACHES[0]) -> int:
+    """The bytes of a decoder's keys and values; `kv_cache`: the type of the ONNX decoder's."""
+    number_bytes = 4 if target != "onnx" or kv_cache == KV_CACHES[0] else 1
     return 2 * language.layers * language.kv_heads * language.head_dim * language.max_seq * number_bytes
 
 
 def fits(
-    phone: Profile, artifacts: Iterable[Sized], language: Language | None, kv_cache: str = "fp32"
+    phone: Profile, artifacts: Iterable[Sized], language: Language | None, kv_cache: str = KV_CACHES[0]
 ) -> tuple[Fit, ...]:
     """A Fit for each artifact, in the same order; `kv_cache`: the type of the ONNX decoder's."""
     out = []
     for artifact in artifacts:
-        number_bytes = 1 if (artifact.target, kv_cache) == ("onnx", "int8") else 4
         cache = (
-            cache_bytes(language, number_bytes)
+            cache_bytes(language, artifact.target, kv_cache)
             if language is not None and artifact.role == "llm_decoder"
             else 0
         )

@@ -74,8 +74,8 @@ def by_breadth(links: bytes, n: int) -> bytes:
     """The same graph with its nodes numbered as a breadth-first walk from the entry meets them.
 
     What a search reads together then lies together: a walk among 100,000 vectors of 768 dimensions takes a
-    tenth to a fifth less.
-    It is the same walk, because a node's links keep their order. `links`: what `_pack` gives, of n nodes.
+    tenth to a fifth less. It is the same walk, because a node's links keep their order. `links`: what `_pack`
+    gives, of n nodes.
     """
     levels, keys, lowest, upper = _parts(links, n)
     entry = int(_GRAPH.unpack_from(links, 64)[4])

@@ -11,7 +11,7 @@ import threading
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +259,7 @@ class Gazetteer:
             for r in rows[:MAX_CANDIDATES]
         )
 
+    @cached_property
     def countries(self) -> dict[str, str]:
         """Code → the name of each country: "DE" → "Germany". Raises GazetteerError for a damaged file."""
         with self._lock:

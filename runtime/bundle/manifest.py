@@ -33,6 +33,7 @@ MAX_ELEMENTS = 1 << 31  # of a tensor; an 8-bit table of 256,000 words of width 
 CHANNEL_NAME = r"dpe:[a-z]{1,16}:[0-9a-f]{8}"
 NOT_RUN = "not run on this platform"
 ADAPTER = "adapter"  # the text tower's input that changes how it reads a query, zeros for a memory
+GENAI = "genai"  # the folder of the language model as ONNX Runtime GenAI opens it; other readers leave it
 ADAPTER_FILE = "query.adapter"  # what it is for a query (models/query_adapter.py)
 # By such sizes a reader allocates memory.
 Width = Annotated[int, Between(1, 65_536)]

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from gamer.index.replacing import replacing
 
 from ..errors import BundleError
-from .manifest import MANIFEST_NAME, Manifest, check, check_one, from_json, inside, read
+from .manifest import GENAI, MANIFEST_NAME, Manifest, check, check_one, from_json, inside, read
 from .manifest import to_json as manifest_text
 
 OPTIONAL = ("llm", "dpe", "faces")  # parts that a search can do without
@@ -90,7 +90,7 @@ def _is_kept(path: str, gone: tuple[str, ...]) -> bool:
     of the second copy of the language model that only GenAI reads.
     """
     names = (*gone, *(f"{role.rstrip('_')}." for role in gone))
-    return not path.startswith("genai/") and not PurePosixPath(path).name.startswith(names)
+    return PurePosixPath(path).parts[0] != GENAI and not PurePosixPath(path).name.startswith(names)
 
 
 def names(bundle: Path, manifest: Manifest) -> Iterator[str]:

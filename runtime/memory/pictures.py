@@ -116,7 +116,7 @@ class AlbumPictures:
             rows = [album.row_of(photo) for photo in only if self.holds(photo)]
         else:
             rows = [album.row_of(hit.id) for hit in self._engine.search(question, READ).hits]
-        countries = self._engine.models.gazetteer.countries()
+        countries = self._engine.models.gazetteer.countries
         return tuple(_told(photo, countries) for photo in album.photos(rows))
 
     def answer(self, question: str, now: datetime) -> Answered:

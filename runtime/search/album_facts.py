@@ -138,7 +138,7 @@ def group_names(album: Album, gazetteer: Gazetteer, by: str, rows: Sequence[int]
         names = [places.get(row, UNKNOWN) for row in rows]
         if by == "place":
             return names
-        countries, codes = gazetteer.countries(), [name.rpartition(", ")[2] for name in names]
+        countries, codes = gazetteer.countries, [name.rpartition(", ")[2] for name in names]
         return [countries.get(code, code) for code in codes]
     times = album.times()[np.asarray(rows, np.int64)]
     iso = np.datetime_as_string(times.astype("datetime64[ms]"), "D")

@@ -99,12 +99,7 @@ class _Search:
         within = self._within(options.within)
         ordered = question.order and question.asks == "photos" and not (question.relation or question.each)
         counts = question.counts or bool(question.each) or bool(ordered)
-        if question.each or ordered:
-            text = self._facts_of(question.target) or question.target or "photos"
-        else:
-            stay = self._facts_of(gone_to(question.query))
-            timed = stay and self._cues(stay).times  # "our weekend in May" is more than its month
-            text = self._soon(question.query) if timed or not stay else stay
+        text = self._of_target() if question.each or ordered else self._of_query()
         language = "" if refine.says_nothing(text) else self._language  # "photos" is English
         asked = replace(options, within=within, then=self._printed(text), language=language)
         if counts:
@@ -113,7 +108,7 @@ class _Search:
         number = 2 * most + 5
         answer = self._mended(text, self._search(text, number, asked), number, asked)
         meant = self._meant(answer, asked) if counts else []
-        counted = self._distinct(meant)
+        counted = [] if ordered else self._distinct(meant)
         answer = self._by_facts(text, calibrated(answer), asked)
         answer, count = self._unpictured(answer, len(counted) if counts and not ordered else None)
         answer = self._lacking(answer)
@@ -326,6 +321,16 @@ class _Search:
         if searches > 1:
             self._remarks.append(Remark("searched", text[:80], n=searches))
         return rows
+
+    def _of_target(self) -> str:
+        """The query for the photos that are counted by day or place, or put in order."""
+        return self._facts_of(self._question.target) or self._question.target or "photos"
+
+    def _of_query(self) -> str:
+        """The query, or that for the place of a stay."""
+        stay = self._facts_of(gone_to(self._question.query))
+        timed = stay and self._cues(stay).times  # "our weekend in May" is more than its month
+        return self._soon(self._question.query) if timed or not stay else stay
 
     def _facts_of(self, target: str) -> str:
         """The query for the photos of a time, or of a place that the album has; "" for what says more."""

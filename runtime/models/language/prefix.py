@@ -77,10 +77,8 @@ def load(bundle: Path, manifest: mf.Manifest, target: str, prompt: str, ids: Seq
     except (OSError, ValueError) as error:
         raise BundleError(f"{path}: no array ({str(error)[:80]}): export the bundle again") from None
     s = manifest.decoder()
-    want, kind = (
-        (s.layers, 2, s.kv_heads, len(ids), s.head_dim),
-        cache_type(manifest.artifact("llm_decoder", target)),
-    )
+    want = (s.layers, 2, s.kv_heads, len(ids), s.head_dim)
+    kind = cache_type(manifest.artifact("llm_decoder", target))
     if cache.dtype != kind or cache.shape != want:
         raise BundleError(
             f"{path}: {cache.dtype} {list(cache.shape)}, the decoder wants {kind} {list(want)}: export the "

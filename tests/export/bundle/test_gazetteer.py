@@ -133,7 +133,7 @@ def test_lookup_of_a_word_that_is_no_place_is_empty(gazetteer: Gazetteer, name: 
 
 
 def test_a_country_is_named_by_its_code(gazetteer: Gazetteer) -> None:
-    countries = gazetteer.countries()
+    countries = gazetteer.countries
     assert (countries["DE"], countries["IN"], countries["US"]) == ("Germany", "India", "United States")
 
 
