@@ -70,7 +70,7 @@ def fake_models(name: str = "made-up", *, experts: bool = False) -> Models:
         channels=(CHANNEL,) if experts else (),
     )
     gazetteer = SimpleNamespace(
-        nearest=lambda lat, lon: None, lookup=lambda name: [], countries=lambda: {"IN": "India"}
+        nearest=lambda lat, lon: None, lookup=lambda name: [], countries={"IN": "India"}
     )
     return cast(
         Models,
