@@ -125,8 +125,10 @@ class Example:
 
 
 def examples(album: Album, named: Mapping[str, Collection[int]]) -> tuple[Example, ...]:
-    """A few queries that fit the album: who is named most, what its pictures show more than once, names that
-    its owner wrote, each with the city or the year of its photos; and the summer with most photos.
+    """A few queries that fit the album: who is named most, what its pictures show and its owner wrote of, names
+    that its owner wrote, each with the city or the year of its photos; and the summer with most photos.
+
+    What pictures show by the image model's labels alone ("bubble") only fills what is left.
     """
     cities = {row: text.split(",")[0] for row, text in album.memories_of("place")}
     days = album.times().astype("datetime64[ms]").astype("datetime64[M]").astype(np.int64)
@@ -138,9 +140,16 @@ def examples(album: Album, named: Mapping[str, Collection[int]]) -> tuple[Exampl
         labelled.setdefault(text.split(",")[0], []).append(row)
     shown = {label: rows for label, rows in labelled.items() if len(rows) > 1}
     people, places = _written(album)
-    subjects = [*_most_seen(named, 1), *_most_seen(shown, 2), *_most_seen(people, 1)]
+    said: dict[int, str] = {}
+    for source in get_args(Source):
+        for row, text in album.memories_of(source) if source not in NOT_WRITTEN else ():
+            said[row] = f"{said.get(row, '')} {text.casefold()}"
+    meant = {
+        label: rows for label, rows in shown.items() if any(label.casefold() in said.get(row, "") for row in rows)
+    }
+    subjects = [*_most_seen(named, 1), *_most_seen(meant, 2), *_most_seen(people, 1)]
     out = dict[str, Example]()
-    for what, rows in (*subjects, *_most_seen(places, EXAMPLES)):
+    for what, rows in (*subjects, *_most_seen(places, EXAMPLES), *_most_seen(shown, EXAMPLES)):
         city = None if what in places else _commonest(cities, rows)
         out.setdefault(what, Example(what, city, None if city else _commonest(years, rows)))
     summers = Counter(year for row, year in years.items() if days[row] % 12 in SUMMER)

@@ -294,7 +294,7 @@ def test_the_suggested_queries_are_understood_in_their_language(
         assert answer["trace"]["cues"] and answer["hits"] and answer["presence"] > 0.9, query
 
 
-def test_a_suggested_query_is_no_print_and_no_half_of_a_name(tmp_path: Path) -> None:
+def test_suggested_queries_are_what_was_written_and_labels_that_nobody_spoke_of_come_last(tmp_path: Path) -> None:
     def told(source: str, *texts: str) -> tuple[Memory, ...]:
         return tuple(Memory(source, text) for text in texts)
 
@@ -306,8 +306,10 @@ def test_a_suggested_query_is_no_print_and_no_half_of_a_name(tmp_path: Path) -> 
             1_748_736_000_000,
             memories=told("label", "red fox, kit fox") + told("place", "Graz, AT"),
         ),
-        Photo("c", None, memories=told("label", "red fox")),
-        Photo("d", None, memories=told("label", "teapot")),
+        Photo("c", None, memories=told("label", "red fox") + told("note", "a Red Fox on the road")),
+        Photo("d", None, memories=told("label", "bubble")),
+        Photo("f", None, memories=told("label", "bubble")),
+        Photo("g", None, memories=told("label", "teapot")),
         Photo("e", None, 1_600_000_000_000, memories=told("note", "A week in Rio de Janeiro, at last")),
     ]
     with AlbumWriter.create(tmp_path / "a.gamer", AlbumMeta("none", "none", 4, 0.5)) as writer:
@@ -315,4 +317,4 @@ def test_a_suggested_query_is_no_print_and_no_half_of_a_name(tmp_path: Path) -> 
         writer.finish(lambda names: np.full((len(names), 4), 0.5, np.float32))
     with Album.open(tmp_path / "a.gamer") as album:
         said = [example.text("en") for example in examples(album, {"Anna": [1]})]
-    assert said == ["Anna in Graz", "red fox in Graz", "Rio de Janeiro in 2020", "summer 2025"]
+    assert said == ["Anna in Graz", "red fox in Graz", "Rio de Janeiro in 2020", "bubble", "summer 2025"]
