@@ -75,7 +75,7 @@ _REPORTS = re.compile(
 )
 _OWN = re.compile(r"\b(?:i|i'm|i've|my|me|we|our)\b", re.IGNORECASE)
 _STARTS = (
-    r"(?:i|im|ive|we|my|our|it|it's|he|she|they|his|her|their|(?:(?:please|you can) )?call me|"
+    r"(?:now )?(?:i|im|ive|we|my|our|it|it's|he|she|they|his|her|their|(?:(?:please|you can) )?call me|"
     r"the (?:new )?\w+ is)\b"
 )
 _SOMEBODY_DOES = (

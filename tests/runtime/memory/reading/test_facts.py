@@ -19,6 +19,7 @@ from gamer.runtime.memory.words import content
     [
         ("I live in Porto.", [("home", "Porto")]),
         ("We moved to Lisbon last year and I work as a nurse.", [("home", "Lisbon"), ("job", "nurse")]),
+        ("I used to live in Graz, now I live in Linz.", [("home before", "Graz"), ("home", "Linz")]),
         ("My name is Ada.", [("name", "Ada")]),
         ("I am 34 years old.", [("age", "34")]),
         ("I am allergic to peanuts.", [("allergy: peanuts", "peanuts")]),
