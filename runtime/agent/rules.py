@@ -98,7 +98,9 @@ class RulesMind:
                 absent = (
                     str(not_searched(words)) if words else f"the album does not seem to have “{asked.target}”"
                 )
-                return _no(sentences.sentence(span.none or absent))
+                # The target has lost the "from" that makes a name of a place that no photo is of.
+                nowhere = span.none or self.spans(asked.text).none
+                return _no(sentences.sentence(nowhere or absent))
         if asked.without and found.rows:
             found = yield from self._without(asked, found)
         return self._ordered(asked, found)

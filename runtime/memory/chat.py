@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 NOTED = "Noted."
 TOLD_OF_PHOTOS = "Told what a photo's memory says."  # the turn that is stored of such an answer
+NOT_AMONG = "There is no such photo among those that I showed."
 NO_LONGER = "These photos are no longer in the album."
 _REPLIES: dict[Act, str] = {
     "greets": "Hello. I keep what you tell me, and answer from that and from your photos.",
@@ -146,8 +147,9 @@ class Conversation:
         if said.act == "tells" and not self._names_fact(text):
             return _exchange(NOTED)
         if said.act == "shows" and said.of_shown:
-            held = tuple(one for one in context.shown if self.photos is not None and self.photos.holds(one))
-            return Exchange(_exchange("Here." if held else NO_LONGER).reply, "", photos=held)
+            held = self._shown_again(context, said.order)
+            missing = NOT_AMONG if said.order else NO_LONGER
+            return Exchange(_exchange("Here." if held else missing).reply, "", photos=held)
         if self.photos is not None and said.of_shown:
             seen = self.photos.told(text, context.shown)
             if (of_shown := self._responder.of_photos(text, seen, shown=True)) is not None:
@@ -161,6 +163,18 @@ class Conversation:
         if not answer.is_known:
             answer = self._of_photos(text) or answer
         return Exchange(answer, "", 0, answer.photos, sources=answer.tells_of)
+
+    def _shown_again(self, context: Context, order: int) -> tuple[str, ...]:
+        """Ids of the photos that were shown; with `order` of the one that has this place by time."""
+        if self.photos is None:
+            return ()
+        held = tuple(one for one in context.shown if self.photos.holds(one))
+        if not order:
+            return held
+        dated = (one for one in self.photos.told("", held) if one.at is not None) if held else ()
+        by_time = [one.photo for one in sorted(dated, key=lambda one: one.at or 0)]
+        at = order - 1 if order > 0 else len(by_time) + order
+        return (by_time[at],) if 0 <= at < len(by_time) else ()
 
     def _of_photos(self, question: str) -> Reply | None:
         """What the memories of photos say that answers the question; None if nothing does."""

@@ -125,8 +125,8 @@ class Example:
 
 
 def examples(album: Album, named: Mapping[str, Collection[int]]) -> tuple[Example, ...]:
-    """A few queries that fit the album: who is named most, what its pictures show and its owner wrote of, names
-    that its owner wrote, each with the city or the year of its photos; and the summer with most photos.
+    """A few queries that fit the album: who is named most, what its pictures show and its owner wrote of,
+    names that its owner wrote, each with the city or the year of its photos; and the summer with most photos.
 
     What pictures show by the image model's labels alone ("bubble") only fills what is left.
     """
@@ -145,7 +145,9 @@ def examples(album: Album, named: Mapping[str, Collection[int]]) -> tuple[Exampl
         for row, text in album.memories_of(source) if source not in NOT_WRITTEN else ():
             said[row] = f"{said.get(row, '')} {text.casefold()}"
     meant = {
-        label: rows for label, rows in shown.items() if any(label.casefold() in said.get(row, "") for row in rows)
+        label: rows
+        for label, rows in shown.items()
+        if any(label.casefold() in said.get(row, "") for row in rows)
     }
     subjects = [*_most_seen(named, 1), *_most_seen(meant, 2), *_most_seen(people, 1)]
     out = dict[str, Example]()

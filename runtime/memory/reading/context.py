@@ -91,7 +91,7 @@ _CHATS = re.compile(
 )
 _SEES = re.compile(
     r"(?:(?:can|could|may) (?:i|you) |let me |please ){0,2}(?:see|show|show me|look at) (?:it|that|them|"
-    r"those|the (?:photo|picture)s?)(?: to me)?(?: (?:so|then|please)){0,2}[.?! ]*$",
+    r"those|the (?:photo|picture)s?)(?: to me)?(?: (?:again|so|then|please)){0,2}[.?! ]*$",
     re.IGNORECASE,
 )
 _LETS_SEE = re.compile(
@@ -145,13 +145,15 @@ NOTHING_SAID = Context()
 class Resolved:
     """A turn as a whole sentence. `forgets`: what is to be forgotten, "" for what was said last.
 
-    `of_shown`: whether it asks about the photos that were shown.
+    `of_shown`: whether it asks about the photos that were shown; `order`: which of them by time, 1 the first,
+    -1 the last, 0 all.
     """
 
     act: Act
     text: str
     forgets: str = ""
     of_shown: bool = False
+    order: int = 0
 
 
 def context_of(turns: Iterable[StoredTurn], owner: str, context: Context = NOTHING_SAID) -> Context:
@@ -206,6 +208,10 @@ def resolve(text: str, context: Context) -> Resolved:
     refers = bool(context.shown) and not kind("refers").isdisjoint(re.findall(r"[a-z']+", plain.lower()))
     if _SEES.match(plain) and context.shown:
         return Resolved("shows", plain, of_shown=True)
+    if context.shown and (order := _order(plain)):
+        return Resolved("shows", plain, of_shown=True, order=order)
+    if context.after_photos and (again := _corrected(plain, context.asked, read(context.asked).target)):
+        return Resolved("shows", again)
     if sees := next((one for one in sentences_of(plain) if read(one).shows or _LETS_SEE.match(one)), ""):
         return Resolved("shows", _LETS_SEE.sub("show me ", sees))
     pictured = read(plain, has_favourites=False).about_photos  # "my favourite" may be a colour
@@ -224,6 +230,13 @@ def resolve(text: str, context: Context) -> Resolved:
         if asked
         else Resolved("tells", text)
     )
+
+
+def _order(plain: str) -> int:
+    """Which of the photos that were shown is meant: "the oldest one", "show me the second"; 0 if none is."""
+    asked = read(plain)
+    bare = not (asked.target or asked.anchor or asked.relation or asked.occasion)
+    return asked.order if bare and asked.number <= 1 and len(plain.split()) < _FEW else 0
 
 
 def _completed(rest: str, context: Context) -> Resolved | None:
@@ -309,11 +322,11 @@ def _thing_of(question: str) -> str:
     return found["noun"].lower() if found else ""
 
 
-def _corrected(plain: str, before: str) -> str:
+def _corrected(plain: str, before: str, target: str = "") -> str:
     """The last statement with what a correction puts right; "" if the turn is none.
 
     A value takes the place of one of its kind (a day, a number, a name), or, where the turn says for certain
-    that something was wrong, of the last word.
+    that something was wrong, of the `target` (what photos were asked for of), else of the last word.
     """
     found = next((found for pattern in _CORRECTS if (found := pattern.match(plain))), None)
     if found is None or not before or len(found["value"].split()) > _FEW:
@@ -322,15 +335,19 @@ def _corrected(plain: str, before: str) -> str:
     if wrong:
         at = before.lower().rfind(wrong)
         return before[:at] + value + before[at + len(wrong) :] if at >= 0 else ""
-    bare = re.sub(r"^(?:on|at|in|the) ", "", value, flags=re.IGNORECASE)
+    bare = re.sub(r"^(?:on|at|in|from|of|the) ", "", value, flags=re.IGNORECASE)
     for pattern in _KINDS:
         new, old = pattern.match(bare), [*pattern.finditer(before)]
         if new and old and _AFTER.fullmatch(bare[new.end() :]):
             return before[: old[-1].start()] + new[0] + before[old[-1].end() :]
     names = [*_NAME.finditer(before)]
-    if names and _NAMED.match(value):
-        return before[: names[-1].start()] + value + before[names[-1].end() :]
+    if names and _NAMED.match(bare):
+        return before[: names[-1].start()] + bare + before[names[-1].end() :]
     last = re.search(r"(?P<last>(?:an? |the )?[\w'-]{1,40})[.! ]*$", before)
-    if last and _SURELY.match(plain) and re.fullmatch(r"(?:[\w'-]+ ?){1,4}", value):
-        return before[: last.start("last")] + value + before[last.end("last") :]
+    begin, end = last.span("last") if last else (-1, -1)
+    if target:
+        begin = before.rfind(target)
+        end = begin + len(target)
+    if begin >= 0 and _SURELY.match(plain) and re.fullmatch(r"(?:[\w'-]+ ?){1,4}", bare):
+        return before[:begin] + (bare if target else value) + before[end:]
     return ""

@@ -161,6 +161,7 @@ def test_odd_questions_end_with_an_answer_or_a_line(engine: Engine, question: st
             "the photo right after grandfather playing the piano",
             "The album does not know when “grandfather playing the piano” was.",
         ),
+        ("show me photos from Reykjavik", "None from Reykjavik."),
     ],
 )
 def test_an_answer_without_photos_says_what_is_missing(engine: Engine, question: str, why: str) -> None:

@@ -294,7 +294,9 @@ def test_the_suggested_queries_are_understood_in_their_language(
         assert answer["trace"]["cues"] and answer["hits"] and answer["presence"] > 0.9, query
 
 
-def test_suggested_queries_are_what_was_written_and_labels_that_nobody_spoke_of_come_last(tmp_path: Path) -> None:
+def test_suggested_queries_are_what_was_written_and_other_labels_come_last(
+    tmp_path: Path,
+) -> None:
     def told(source: str, *texts: str) -> tuple[Memory, ...]:
         return tuple(Memory(source, text) for text in texts)
 
