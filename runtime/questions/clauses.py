@@ -119,6 +119,9 @@ _PARTS = re.compile(
 )
 
 
+_SAID_MYSELF = re.compile(r"\b(?:did|have|had) (?:i|we) (?:ever |just |already )?(?:say|said)\b")
+
+
 @dataclass(frozen=True)
 class Sought:
     """What a question wants. `names`: that the sentence, or what is known of it, must have, each by one of
@@ -173,6 +176,9 @@ def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
         told.discard(kind)
     text = " ".join(low)
     wanted: Wanted = next((kind for pattern, kind in _ASKS if pattern.search(text)), "")
+    if _SAID_MYSELF.search(text):  # any sentence of it answers, not one with a writing
+        wanted = ""
+        told.discard(stem("say"))
     forms = tuple(dict.fromkeys(names.values()))
     head = _HEAD.search(text)
     rest = frozenset(told.difference(map(stem, names)))

@@ -26,8 +26,22 @@ _NEGATED = re.compile(
     r"(?:not|no longer|never|do not|don't|does not|doesn't|isn't|quit|left|stopped|stop|leave)\b",
     re.IGNORECASE,
 )
+_EVERYTHING = re.compile(  # "what do you know about me", "who am I", "what have I told you so far?"
+    r"(?:(?:so|and|ok(?:ay)?|well),? )?(?:(?:what|everything|all) (?:that )?(?:(?:do|can|did) )?"
+    r"(?:you|i|have i|did i) (?:know|remember|learned|told|tell|said)(?: you)?(?: so far)?"
+    r"(?: (?:about|of) (?:me|myself|us))?|"
+    r"(?:what|who) am i|tell me (?:something )?about (?:me|myself))(?: so far)?\W*$",
+    re.IGNORECASE,
+)
+_DISLIKE = frozenset(map(stem, ("dislike", "detest", "hate", "not")))
+_TASTE = _DISLIKE.union(
+    map(stem, ("do", "does", "i", "my", "we", "he", "she", "they", "what", "like", "love", "enjoy"))
+)
+_KNOWN = frozenset(("know", "about"))
+_MOST_KNOWN = 12  # facts that are told at once
 _OF_A_THING = re.compile(r"the ((?:[\w-]+ ){1,3})(?:of|for) (?:my|our|the) ([\w-]+)")
 _ENDS = Token("is", "is", 0, 0)
+EVERYTHING = "everything"  # the relation of a question for all that is known
 Keys = Mapping[str, Sequence[Item]]
 
 
@@ -57,6 +71,8 @@ def read(question: str, people: Collection[str] = ()) -> FactQuestion:
     if noun and not person and not {"called", "named"}.isdisjoint(keys):
         person, noun = noun, ""  # "what is my board called?"
     relation = _relation(keys, noun, person)
+    if _EVERYTHING.match(text) or (person and not noun and not relation and _KNOWN.issubset(keys)):
+        relation = EVERYTHING
     return FactQuestion(
         person=person,
         relation=relation,
@@ -141,6 +157,7 @@ def _relation(keys: Sequence[str], noun: str, person: str | None) -> str:
         ("diet", have & kind("diet") or "diet" in have),
         ("car", "drive" in have or ("car" in have and {"have", "own"} & have)),
         ("likes", tastes and (not asks or (open_ and tastes - did))),
+        ("likes", asks == "what" and "do" in have and "look" not in have and "like" in keys[-2:]),
         ("home", kind("lives") & have and "moving" not in keys and (where or not asks)),
         ("origin", "from" in have and "be" in have and (where or not asks)),
         ("employer", works or (at_work and "at" in have and person is not None)),
@@ -237,7 +254,12 @@ def _keys_of(asked: FactQuestion, keys: Keys) -> list[str]:
     if asked.relation == "likes":
         liked = [key for key in keys if key.startswith(f"{owner}likes ")]
         best = _best({key: _share(key.removeprefix(f"{owner}likes "), asked) for key in liked})
-        return best or [key for key in liked if not asked.closed and _is_of_kind(keys[key][-1], asked)]
+        best = best or [key for key in liked if not asked.closed and _is_of_kind(keys[key][-1], asked)]
+        every = [key for key in liked if _dislikes(keys[key][-1]) == (not _DISLIKE.isdisjoint(asked.words))]
+        return best or (every if len(asked.words - _TASTE) <= bool(owner) else [])
+    if asked.relation == EVERYTHING:
+        theirs = [key for key in keys if key.removeprefix(DATE).rpartition("'s ")[0] == (asked.person or "")]
+        return [key for key in theirs if not key.startswith("persona")][-_MOST_KNOWN:]
     if asked.relation == "allergy":
         of_theirs = [key for key in keys if key.startswith(f"{owner}allergy")]
         if not asked.closed or not asked.words.isdisjoint(map(stem, ("anything", "something", "any"))):
@@ -278,6 +300,10 @@ def _is_of_kind(item: Item, asked: FactQuestion) -> bool:
     named = {stem(kind.split()[-1]) for kind in classes_of(item.value.text)}
     verb = {stem(item.value.text.split()[0])} & {stem("prefer")}
     return not is_negated(item.value.text) and not (named | verb).isdisjoint(asked.words)
+
+
+def _dislikes(item: Item) -> bool:
+    return is_negated(item.value.text) or stem(item.value.text.split()[0]) in _DISLIKE
 
 
 def _best(scores: Mapping[str, float]) -> list[str]:
