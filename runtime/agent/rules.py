@@ -264,7 +264,7 @@ class RulesMind:
             return found
         timeline = self.toolbox.timeline
         rows = timeline.sort(np.array(found.rows, np.int64), newest_first=asked.order < 0)
-        rows = rows[timeline.dated[rows]][max(asked.order, 1) - 1 :]
+        rows = rows[timeline.dated[rows]][max(abs(asked.order), 1) - 1 :]
         if asked.occasion and rows.size:
             days = timeline.days()
             rows = rows[days[rows] == days[rows[0]]]

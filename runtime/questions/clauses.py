@@ -84,7 +84,8 @@ _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
     ),
     (
         re.compile(
-            r"\bwhat (?:did|does|do) .{1,60}\b(?:say|read)\b|\bwhat (?:is|was|'s) (?:written|printed)\b"
+            r"\bwhat (?:did|does|do) (?:an?|it|that|the|these|this|those)\b.{0,60}\b(?:say|read)\b|"
+            r"\bwhat (?:is|was|'s) (?:written|printed)\b"
         ),
         "writing",
     ),
@@ -176,8 +177,7 @@ def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
         told.discard(kind)
     text = " ".join(low)
     wanted: Wanted = next((kind for pattern, kind in _ASKS if pattern.search(text)), "")
-    if _SAID_MYSELF.search(text):  # any sentence of it answers, not one with a writing
-        wanted = ""
+    if _SAID_MYSELF.search(text):
         told.discard(stem("say"))
     forms = tuple(dict.fromkeys(names.values()))
     head = _HEAD.search(text)

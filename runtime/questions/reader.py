@@ -116,6 +116,7 @@ def _plain(question: Question, request: Request) -> Question:
 
 def _wanted(question: Question, request: Request, head: Words, split: Split | None) -> Question:
     """Reads order, number and target from what a question says besides its anchor."""
+    head = _counted_back(head)
     at = _order_at(head, request, split is not None)
     order = int(head[at].values["order"]) if at >= 0 else 0
     counted = _number_at(head, at)
@@ -133,6 +134,18 @@ def _wanted(question: Question, request: Request, head: Words, split: Split | No
             stripped([w for i, w in enumerate(head) if i not in (at, counted)], request.asks == "who")
         ),
     )
+
+
+def _counted_back(head: Words) -> Words:
+    """ "The third last", "the second to last": one word of order, counted from the end."""
+    for at in range(len(head) - 1):
+        end = at + 1 + (head[at + 1].key == "to")
+        if end < len(head) and head[at].has("order") and head[end].has("order"):
+            first, then = (int(head[n].values["order"]) for n in (at, end))
+            if first > 1 and abs(then) == 1:
+                both = replace(head[end], values={**head[end].values, "order": str(first * then)})
+                return [*head[:at], both, *head[end + 1 :]]
+    return head
 
 
 def _is_near(request: Request, head: Words, split: Split | None) -> bool:

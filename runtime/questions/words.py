@@ -48,8 +48,8 @@ class Word:
 
     @property
     def number(self) -> int:
-        """The number that it names, 1 to 99; 0 if it names none."""
-        if self.key.isdecimal() and self.key.isascii() and len(self.key) < 3:
+        """The number that it names, 1 to 999; 0 if it names none."""
+        if self.key.isdecimal() and self.key.isascii() and len(self.key) < 4:
             return int(self.key)
         return int(self.values.get("number", 0))
 

@@ -127,7 +127,7 @@ class _Search:
         cues = tuple(map(str, remarks))
         trace = replace(answer.trace, query=self._request.query, cues=cues, remarks=remarks)
         hits = copies.together(self._engine.album, answer.hits)
-        hits = hits[max(question.order - 1, 0) :][: question.number or most] if in_order else hits[:most]
+        hits = hits[abs(question.order) - 1 :][: question.number or most] if in_order else hits[:most]
         answer = replace(answer, hits=hits, trace=trace, count=count)
         return answer if len(self._engine.album) else _noted(answer, EMPTY)
 
@@ -390,7 +390,7 @@ class _Search:
                 Remark("line", "none of these photos has a time: which is first is not known")
             )
             return None
-        most = 2 * max(question.number or 0, self._request.k) + 5
+        most = 2 * max(question.number or 0, abs(question.order), self._request.k) + 5
         place = {row: at for at, (_, row) in enumerate(ordered[:most])}
         within = RowSet.of(np.asarray(sorted(place), np.int64), len(album))
         found = self._search(text, len(place), replace(options, within=within))
