@@ -28,6 +28,7 @@ Calls = Generator[Act, Observation, Result]  # a part of a plan; returns the res
 _ANCHORS = 5  # photos that a search for an anchor shows
 _SOON = 24  # hours that "after" reaches when it names no number and no order
 _EVENT_UNITS = ("trip", "event")
+_WHERE = ("at", "from", "in", "near")
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class RulesMind:
 
     def _plain(self, asked: Question) -> Calls:
         """A question without an anchor: a time, a place or a fact alone is a filter, all else a search."""
-        span = self.spans(asked.target)
+        span = self._span(asked)
         if not asked.target:
             found = yield from _do("The question names nothing that photos show: take all.", Filter())
         elif span.only and span.where:
@@ -98,12 +99,18 @@ class RulesMind:
                 absent = (
                     str(not_searched(words)) if words else f"the album does not seem to have “{asked.target}”"
                 )
-                # The target has lost the "from" that makes a name of a place that no photo is of.
-                nowhere = span.none or self.spans(asked.text).none
-                return _no(sentences.sentence(nowhere or absent))
+                return _no(sentences.sentence(span.none or absent))
         if asked.without and found.rows:
             found = yield from self._without(asked, found)
         return self._ordered(asked, found)
+
+    def _span(self, asked: Question) -> Span:
+        """Of the target, which has lost the "from" that makes a place of "Orlando"."""
+        span = self.spans(asked.target)
+        before = asked.text.partition(asked.target or asked.text)[0].casefold().split()[-1:]
+        if span.where or not before or before[0] not in _WHERE:
+            return span
+        return self.spans(f"{before[0]} {asked.target}")
 
     def _without(self, asked: Question, found: Result) -> Calls:
         for thing in asked.without:
@@ -260,6 +267,11 @@ class RulesMind:
         """The first, last or n-th of what was found, or all of it; with `occasion` all of that one day."""
         if asked.facets:
             found = self._only(found, self.toolbox.having(asked.facets, found.rows))
+        if asked.favourites and found.rows:
+            marked = self.toolbox.engine.facts.favourites.mask
+            found = self._only(found, tuple(row for row in found.rows if marked[row]))
+            if not found.rows:
+                return _no("None of these is marked as a favourite.")
         if not found.rows or not (asked.order or asked.number):
             return found
         timeline = self.toolbox.timeline

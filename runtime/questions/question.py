@@ -18,19 +18,20 @@ class Question:
     """What a text asks for.
 
     `asks`: for photos, a time, a place, a person, a number or a fact. `target`: what the photos show, ""
-    for any photo. `relation`: of the target to the `anchor`: in the `same` `unit` of time, before or after
-    it (or its whole `unit`), or between it and `other`. `order`: 1 for the first (or next), 2 for the
-    second, -1 for the last (or previous), -2 for the one before it, 0 for no order. `anchor_order`: the same
-    for the anchor ("the first snow"). `number`: how many photos, 0 for all that fit. `occasion`: all photos of the one occasion
-    that `order` names ("the next time I saw …"). `exhaustive`: whether it says that all or every one is
-    meant. `with_anchor`: whether the anchor belongs to the answer. `shift`: units of time from the anchor's
-    to the one asked for ("the day after" is 1). `side`: earlier or later than the anchor within its unit.
-    `each`: what their number is asked for by; `most`: whether only of that with the most of them. `without`:
-    what the photos must not show. `favourites`: only photos that the person marked. `pictures`:
-    whether photos are asked for by name, not what was said; `about_photos`: whether the text asks about
-    photos at all; `shows`: whether it asks to be shown something. `query`: the text that a search takes,
-    without what `without`, `favourites`, `facets` and a count say. `counts`: whether the number of photos of
-    `query` is asked for. `soon`: `query` with "after the wedding" as "in the week after the wedding", or "".
+    for any photo. `relation`: of the target to the `anchor`: in the `same` `unit` of time, before or
+    after it (or its whole `unit`), or between it and `other`. `order`: 1 for the first (or next), 2 for
+    the second, -1 for the last (or previous), -2 for the one before it, 0 for no order. `anchor_order`:
+    the same for the anchor ("the first snow"). `number`: how many photos, 0 for all that fit. `occasion`:
+    all photos of the one occasion that `order` names ("the next time I saw …"). `exhaustive`: whether it
+    says that all or every one is meant. `with_anchor`: whether the anchor belongs to the answer. `shift`:
+    units of time from the anchor's to the one asked for ("the day after" is 1). `side`: earlier or later
+    than the anchor within its unit. `each`: what their number is asked for by; `most`: whether only of
+    that with the most of them. `without`: what the photos must not show. `favourites`: only photos that
+    the person marked. `pictures`: whether photos are asked for by name, not what was said;
+    `about_photos`: whether the text asks about photos at all; `shows`: whether it asks to be shown
+    something. `query`: the text that a search takes, without what `without`, `favourites`, `facets` and a
+    count say. `counts`: whether the number of photos of `query` is asked for. `soon`: `query` with "after
+    the wedding" as "in the week after the wedding", or "".
     """
 
     text: str

@@ -89,7 +89,7 @@ class _Search:
         self._question: Question = asks()
         if self._question.favourites and not len(engine.facts.favourites):
             told = engine.album.words("favourite").bm25.any()
-            if told or not refine.says_nothing(refine.fast(self._question.query)):
+            if told or not refine.says_nothing(refine.fast(self._question.target or "photos")):
                 self._question = asks(has_favourites=False)  # "my favourite cat" is only words
         self._remarks: list[Remark] = []  # for the trace
 
