@@ -267,8 +267,12 @@ def has_value(asked: Sought, sentence: str) -> bool:
     if asked.wanted in ("person", "name"):
         words = words_in(sentence)
         return any(_is_new_name(words, at, asked) for at in range(len(words)))
-    pattern = VALUES.get(asked.wanted)
-    return pattern is not None and pattern.search(sentence.replace("’", "'")) is not None
+    pattern, text = VALUES.get(asked.wanted), sentence.replace("’", "'")
+    if asked.wanted == "number":  # "no" counts what it stands before: "no shame" is no number of cats
+        text = re.sub(
+            r"\bno (\w+)", lambda no: no[0] if stem(no[1]) in asked.words else no[1], text, flags=re.I
+        )
+    return pattern is not None and pattern.search(text) is not None
 
 
 def _is_new_name(words: Sequence[str], at: int, asked: Sought) -> bool:

@@ -20,7 +20,7 @@ from ...questions.reader import read
 from ..words import MOST, asks
 from .facts import NOBODY, Meant, told
 from .subjects import subject_of
-from .tokens import tokens_of
+from .tokens import keys_of, tokens_of
 from .vocabulary import is_being, kind
 
 Act = Literal["tells", "asks", "corrects", "forgets", "greets", "thanks", "shows"]
@@ -319,7 +319,7 @@ def _person_of(text: str) -> str:
 
 def _thing_of(question: str) -> str:
     found = _THING.search(question)
-    return found["noun"].lower() if found else ""
+    return " ".join(keys_of(tokens_of(found["noun"]))) if found else ""
 
 
 def _corrected(plain: str, before: str, target: str = "") -> str:

@@ -87,9 +87,11 @@ class Manner:
 
     def noted(self, text: str) -> str:
         """The rules' answer with the name."""
-        if not self.name:
+        if not self.name or text.startswith(self.name):
             return text
-        own = text.startswith(("Noted", "On ", "You "))  # the program's words, not a value
+        own = text.startswith(
+            ("Here", "In a ", "None ", "Noted", "On ", "The ", "There ", "You ")
+        )  # no value
         return f"{self.name}, {text[:1].lower() if own else text[:1]}{text[1:]}"
 
 

@@ -50,7 +50,7 @@ def test_the_rules_follow_the_name_and_the_length_from_the_turn_that_says_them(t
     assert talk.ask("Where do I live?").startswith("Jo, Porto, as you said on")
     talk.say("Keep your answers short.")
     assert talk.ask("Where do I live?") == "Jo, Porto."
-    assert talk.ask("What is my name?") == "Jo, Jo."
+    assert talk.ask("What is my name?") == "Jo."
     talk.say("Don't call me Jo.", "The boat is blue. It was expensive.")
     assert talk.ask("Which colour is the boat?") == "“The boat is blue.”"
 
