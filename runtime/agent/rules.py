@@ -267,6 +267,9 @@ class RulesMind:
         """The first, last or n-th of what was found, or all of it; with `occasion` all of that one day."""
         if asked.facets:
             found = self._only(found, self.toolbox.having(asked.facets, found.rows))
+            has = FacetRows(self.toolbox.album, self.toolbox.engine.facts)
+            if lacking := [one for one in has.named(asked.facets) if one.is_lacking]:
+                return _no(sentences.sentence(str(lacking[0])))
         if asked.favourites and found.rows:
             marked = self.toolbox.engine.facts.favourites.mask
             found = self._only(found, tuple(row for row in found.rows if marked[row]))

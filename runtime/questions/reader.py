@@ -107,7 +107,7 @@ def _related(question: Question, request: Request, split: Split) -> Question:
 
 def _plain(question: Question, request: Request) -> Question:
     wanted = _wanted(question, request, request.words, None)
-    more = request.is_question or request.asked or question.without or question.favourites
+    more = request.is_question or request.asked or question.without or question.favourites or question.facets
     more = more or index_of(request.words[:1], "all") >= 0
     if more or wanted.order or wanted.number:
         return wanted

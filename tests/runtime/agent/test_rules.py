@@ -162,6 +162,7 @@ def test_odd_questions_end_with_an_answer_or_a_line(engine: Engine, question: st
             "The album does not know when “grandfather playing the piano” was.",
         ),
         ("show me photos from Reykjavik", "None from Reykjavik."),
+        ("screenshots of the brown dog", "Screenshots: none in this album."),
         ("show me my favourite photos of a brown dog", "None of these is marked as a favourite."),
     ],
 )
