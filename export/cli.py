@@ -513,7 +513,11 @@ def _print_plan(
 
     planned = plan.predict(settings, targets, extras.predict(settings, targets))
     if settings.layout:
-        again = sum(a.bytes for a in planned.artifacts if a.target == "onnx" and a.role.startswith("llm_"))
+        again = sum(
+            a.bytes
+            for a in planned.artifacts
+            if a.target == "onnx" and a.role in ("llm_embed", "llm_decoder")
+        )
         planned = replace(planned, others=planned.others + again)
     fits = (
         ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from gamer.runtime import defaults
+from gamer.runtime.bundle.manifest import VISION as VISION
 
 from .errors import ExportError
 
@@ -23,6 +24,7 @@ ROLES = (
     "dpe_expert_2",
     "dpe_query",
     "llm_embed",
+    VISION,
     "llm_encoder",
     "llm_decoder",
     "face_detector",
@@ -72,7 +74,8 @@ def _thresholds(
     }
     states = {"llm_embed": Threshold(embed), "llm_encoder": Threshold(decoder.cosine), "llm_decoder": decoder}
     faces = dict.fromkeys(FACE_ROLES, Threshold(0.9995))
-    return {"image_tower": Threshold(tower), "text_tower": Threshold(text)} | experts | states | faces
+    towers = {"image_tower": tower, VISION: tower, "text_tower": text}
+    return {role: Threshold(least) for role, least in towers.items()} | experts | states | faces
 
 
 THRESHOLDS: dict[str, dict[str, Threshold]] = {

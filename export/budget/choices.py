@@ -11,7 +11,7 @@ from ..capabilities import writer
 from ..planning import sizes
 from ..quantize.calibration import convolves
 from ..quantize.quantization_policy import FIRST, split
-from ..recipe import LLM_ROLES
+from ..recipe import LLM_ROLES, VISION
 from ..settings import Settings
 
 LEAST_SHARE = 0.01  # of the component's numbers, from which on a table is worth a choice
@@ -42,7 +42,7 @@ def searchable(settings: Settings, role: str, target: str, network: nn.Module) -
         quantized = settings.quant_of(role, target) not in ("fp32", "fp16")
         if settings.executorch_backend != "xnnpack" or not quantized:
             return False
-    towers = role in ("image_tower", "text_tower") and not convolves(network)
+    towers = role in ("image_tower", "text_tower", VISION) and not convolves(network)
     decoder = role == "llm_decoder" and type(network).__name__ in ("DecoderStep", "LearnedStep")
     return towers or decoder or role.startswith("dpe_expert_")
 

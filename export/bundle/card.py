@@ -13,6 +13,7 @@ _ROLES = {
     "image_tower": "makes a vector of a photo",
     "text_tower": "makes a vector of a text",
     "llm_embed": "looks up tokens for the language model",
+    "llm_vision": "reads a picture for the language model",
     "llm_encoder": "reads a prompt for the language model",
     "llm_decoder": "is the language model",
     "face_detector": "finds faces in a photo",

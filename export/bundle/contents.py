@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from gamer.runtime import defaults
 from gamer.runtime.bundle import manifest as mf
 
 from ..checkpoints import catalogue, pocket
-from ..checkpoints.chat_template import ChatTemplate
+from ..checkpoints.chat_template import PICTURE, ChatTemplate, Picture
 from ..checkpoints.faces import FACES
 from ..components import components, faces, fixtures, query_adapter
 from ..glosses import tables as glosses
@@ -71,6 +71,8 @@ def texts(settings: Settings) -> dict[str, str]:
         texts["text_tokenizer.json"] = components.text_tokenizer(settings)
     if "llm" in parts:
         texts["llm_tokenizer.json"] = components.llm_tokenizer(settings)[0]
+    if (view := components.picture_preprocessing(settings)) is not None:
+        texts[mf.PICTURE_FILE] = json.dumps(asdict(view), indent=1) + "\n"
     if settings.model("image") == components.CONSE:
         texts["labels.json"] = json.dumps(pocket.class_names(), ensure_ascii=False, indent=0) + "\n"
     notice = "".join(f"{name}: {text}\n" for name, text in licences(settings).items())
@@ -82,9 +84,14 @@ def _template(settings: Settings) -> ChatTemplate | None:
     return components.checkpoint(settings, "llm").template
 
 
+def _picture(settings: Settings) -> Picture | None:
+    """How the language model's dialogues say that there is a picture; None for one that sees nothing."""
+    return PICTURE if components.picture_preprocessing(settings) is not None else None
+
+
 def prompts_of(settings: Settings) -> dict[str, str]:
     """The prompts of the language model, by name."""
-    return prompts(components.llm_tokenizer(settings)[0], _template(settings))
+    return prompts(components.llm_tokenizer(settings)[0], _template(settings), _picture(settings))
 
 
 def notes(settings: Settings) -> tuple[str, ...]:
@@ -93,7 +100,8 @@ def notes(settings: Settings) -> tuple[str, ...]:
     lines = _text_notes(settings) if "text" in parts else ()
     if "llm" not in parts:
         return lines
-    return *lines, *derived(components.llm_tokenizer(settings)[0], _template(settings)).notes
+    tokenizer = components.llm_tokenizer(settings)[0]
+    return *lines, *derived(tokenizer, _template(settings), _picture(settings)).notes
 
 
 def _text_notes(settings: Settings) -> tuple[str, ...]:

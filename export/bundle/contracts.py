@@ -14,7 +14,7 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.contract import Contract, Golden, InputContract, OutputContract
 from gamer.runtime.models import faces
 
-from ..recipe import FACE_ROLES
+from ..recipe import FACE_ROLES, VISION
 
 TEXTS = {"text_tower": "fixtures/text.json", "llm_embed": "fixtures/llm.json"}
 # Golden array → the input that it is for, if its name is another.
@@ -85,7 +85,9 @@ def add(manifest: mf.Manifest, bundle: Path) -> mf.Manifest:
     spec = manifest.preprocessing
     return replace(
         manifest,
-        artifacts=tuple(replace(a, contract=_contract(manifest, a, longest)) for a in manifest.artifacts),
+        artifacts=tuple(
+            replace(a, contract=_contract(manifest, a, longest, bundle)) for a in manifest.artifacts
+        ),
         preprocessing=None if spec is None else replace(spec, normalised_by="graph"),
     )
 
@@ -96,12 +98,14 @@ def _longest_text(bundle: Path) -> int:
     return int(cut["max_length"]) if cut else 0
 
 
-def _contract(manifest: mf.Manifest, artifact: mf.Artifact, longest: int) -> Contract:
+def _contract(manifest: mf.Manifest, artifact: mf.Artifact, longest: int, bundle: Path) -> Contract:
     inputs: tuple[InputContract, ...]
     if artifact.role in FACE_ROLES:
         inputs = (_face_pixels(artifact),)
     elif artifact.role == "image_tower":
         inputs = (_pixels(artifact.inputs[0], manifest.pixels()),)
+    elif artifact.role == VISION:
+        inputs = (_pixels(artifact.inputs[0], mf.picture_pixels(bundle, manifest)),)
     elif artifact.role == "text_tower":
         inputs = _tokens(artifact, longest, manifest.text_prompts or mf.TextPrompts())
         inputs += tuple(_ADAPTER for tensor in artifact.inputs if tensor.name == mf.ADAPTER)
@@ -130,6 +134,11 @@ def resizing(spec: mf.Preprocessing) -> str:
     if spec.fit == "squash":
         return (
             f"resize to {spec.crop} × {spec.crop} whatever the shape, {spec.interpolation} with antialiasing"
+        )
+    if spec.fit == "longest":
+        return (
+            f"resize the longer side to {spec.resize}, the other to an even number of pixels, then both to "
+            f"{spec.crop}, {spec.interpolation} with antialiasing"
         )
     return (
         f"resize the shorter side to {spec.resize}, {spec.interpolation} with antialiasing (Pillow's "
@@ -233,7 +242,7 @@ def _golden(manifest: mf.Manifest, artifact: mf.Artifact) -> Golden | None:
 
 
 def _steps(role: str) -> str:
-    if role == "image_tower":
+    if role in ("image_tower", VISION):
         return (
             "each row is a picture before its preparation (uint8): prepare it, run it alone, compare one row"
         )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gamer.runtime.backends import BACKENDS, runs_here
-from gamer.runtime.models.language import prefix
-from gamer.runtime.models.language.chat import TURNS
+from gamer.runtime.models.language import chat, prefix
 
 from ..components import components
 from ..parity.golden import PHOTOS, TOKENS
@@ -29,9 +28,11 @@ def predict(settings: Settings, targets: tuple[str, ...]) -> int:
 
 def _golden(settings: Settings) -> int:
     """Golden inputs and outputs (parity/golden.py)."""
-    total, spec, language = 0, components.preprocessing(settings), components.language(settings)
-    if spec is not None:
-        side = spec.crop if spec.fit == "squash" else spec.resize
+    total, language = 0, components.language(settings)
+    for spec in filter(
+        None, (components.preprocessing(settings), components.picture_preprocessing(settings))
+    ):
+        side = spec.resize if spec.fit in ("cut", "crop") else spec.crop
         total += len(PHOTOS) * side * side * 3
     if language is not None:
         total += 4 * TOKENS * language.hidden * 4
@@ -52,7 +53,7 @@ def _prefixes(settings: Settings, targets: tuple[str, ...]) -> int:
     counts = [
         len(prefix.encode(tokenizer, prompt, "")[0])
         for name, prompt in contents.prompts_of(settings).items()
-        if name not in TURNS.values()
+        if not name.startswith(chat.TURN)
     ]
     tokens = sum(n for n in counts if n + prefixes.ROOM <= language.max_seq)
     stored = replace(language, max_seq=tokens)

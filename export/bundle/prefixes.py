@@ -12,8 +12,7 @@ import numpy as np
 
 from gamer.runtime.backends import BACKENDS, runs_here
 from gamer.runtime.bundle import manifest as mf
-from gamer.runtime.models.language import prefix
-from gamer.runtime.models.language.chat import TURNS
+from gamer.runtime.models.language import chat, prefix
 from gamer.runtime.models.models import Models
 
 FOLDER = "prefixes"
@@ -31,7 +30,7 @@ def write(stage: Path, manifest: mf.Manifest) -> tuple[mf.PrefixFile, ...]:
     targets = {a.target for a in manifest.artifacts} - not_loadable
     (stage / FOLDER).mkdir(exist_ok=True)
     runnable = [target for target in BACKENDS if target in targets and runs_here(target)]
-    names = [name for name in manifest.prompts if name not in TURNS.values()]
+    names = [name for name in manifest.prompts if not name.startswith(chat.TURN)]
     written = (_write(Models(stage, manifest, target, 2), name) for target in runnable for name in names)
     return tuple(entry for entry in written if entry is not None)
 

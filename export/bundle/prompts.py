@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gamer.runtime import defaults
 from gamer.runtime.models.language import chat
 
-from ..checkpoints.chat_template import ChatTemplate
+from ..checkpoints.chat_template import ChatTemplate, Picture
 from .templates import Derived, Turns, derive, written
 
 
@@ -54,25 +54,28 @@ _FAMILIES: dict[str, Turns] = {
 }
 
 
-def prompts(tokenizer: str, template: ChatTemplate | None = None) -> dict[str, str]:
+def prompts(
+    tokenizer: str, template: ChatTemplate | None = None, picture: Picture | None = None
+) -> dict[str, str]:
     """Prompt name → template, in the format of the checkpoint's own chat template.
 
     Without one that can be expressed in turns, in the format that this tokenizer.json has tokens for.
+    `picture`: how a model that sees is told of one.
     """
-    turns = derived(tokenizer, template).turns
-    if not turns:
+    turns = derived(tokenizer, template, picture).turns
+    if not turns and picture is None:
         turns = next((turns for mark, turns in _FAMILIES.items() if f'"{mark}"' in tokenizer), {})
     if not turns:
         return {"refine": _plain(_REFINE), "cues": _plain(_CUES)}
-    named = {chat.TURNS[role]: turn for role, turn in turns.items()}
+    named = {f"{chat.TURN}{name}": turn for name, turn in turns.items()}
     return {"refine": _dialogue(_REFINE, turns), "cues": _dialogue(_CUES, turns), **named}
 
 
-def derived(tokenizer: str, template: ChatTemplate | None) -> Derived:
+def derived(tokenizer: str, template: ChatTemplate | None, picture: Picture | None = None) -> Derived:
     """The turns of the checkpoint's own chat template, and what to say of them."""
     from tokenizers import Tokenizer
 
     if template is None:
         return Derived({})
     begin = Tokenizer.from_str(tokenizer).encode("").tokens
-    return derive(template, bool(begin) and begin[0] == template.bos)
+    return derive(template, bool(begin) and begin[0] == template.bos, picture)

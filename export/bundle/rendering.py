@@ -22,10 +22,15 @@ _CHILD = "from gamer.export.bundle.rendering import main; main()"
 
 @dataclass(frozen=True)
 class Dialogue:
-    """(role, words) of each message, and whether the beginning of an answer follows."""
+    """(role, words) of each message, and whether the beginning of an answer follows.
+
+    `parts`: contents are lists of parts, as models that see have them; the role "picture" is that of a user
+    who shows one and says words of it.
+    """
 
     messages: tuple[tuple[str, str], ...]
     answer: bool
+    parts: bool = False
 
 
 def render(template: str, bos: str, eos: str, dialogues: Sequence[Dialogue]) -> tuple[str | None, ...] | None:
@@ -63,7 +68,7 @@ def main() -> None:
 
 
 def _one(template: Any, tokens: dict[str, Any], dialogue: dict[str, Any]) -> str | None:
-    messages = [{"role": role, "content": words} for role, words in dialogue["messages"]]
+    messages = [_message(role, words, dialogue["parts"]) for role, words in dialogue["messages"]]
     text = ""
     try:
         for piece in template.generate(messages=messages, add_generation_prompt=dialogue["answer"], **tokens):
@@ -73,6 +78,13 @@ def _one(template: Any, tokens: dict[str, Any], dialogue: dict[str, Any]) -> str
     except Exception:  # a template raises what it likes
         return None
     return text
+
+
+def _message(role: str, words: str, parts: bool) -> dict[str, Any]:
+    if not parts:
+        return {"role": role, "content": words}
+    shown = [{"type": "image"}] if role == "picture" else []
+    return {"role": "user" if shown else role, "content": [*shown, {"type": "text", "text": words}]}
 
 
 def _environment() -> Any:

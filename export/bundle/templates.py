@@ -6,16 +6,15 @@ depend on what is said, or on the day) cannot be expressed in turns, and is repo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from gamer.runtime.models.language.chat import Role
-
-from ..checkpoints.chat_template import ChatTemplate
+from ..checkpoints.chat_template import ChatTemplate, Picture
 from .rendering import Dialogue, render
 
 PLACE = "{query}"
-Turns = dict[Role, str]
+# By role; "picture" is a user's that begins with a picture, "begin" what stands once, before the first turn.
+Turns = dict[str, str]
 # Words that no template has, without spaces at their ends, which many templates cut off.
 _S, _A, _B, _C = ("qxsystemxq", "qxfirstxq", "qxanswerxq", "qxsecondxq")
 _THREE = (("user", _A), ("assistant", _B), ("user", _C))
@@ -35,19 +34,26 @@ class _Inexpressible(Exception):
 
 
 @lru_cache(maxsize=4)
-def derive(template: ChatTemplate, begins: bool) -> Derived:
-    """The turns of `template`. `begins`: the tokenizer itself puts the begin mark before every text."""
+def derive(template: ChatTemplate, begins: bool, picture: Picture | None = None) -> Derived:
+    """The turns of `template`. `begins`: the tokenizer itself puts the begin mark before every text.
+
+    `picture`: how a model that sees is told of a picture.
+    """
+    parts = picture is not None
     dialogues = (
-        Dialogue(_THREE, True),
-        Dialogue(_THREE[:1], False),
-        Dialogue(_THREE[:2], False),
-        Dialogue((_SYSTEM, *_THREE), True),
+        Dialogue(_THREE, True, parts),
+        Dialogue(_THREE[:1], False, parts),
+        Dialogue(_THREE[:2], False, parts),
+        Dialogue((_SYSTEM, *_THREE), True, parts),
+        Dialogue((("picture", _A),), False, parts),
     )
     texts = render(template.text, template.bos, template.eos, dialogues)
     try:
         if texts is None or None in texts[:3]:
             raise _Inexpressible("it is refused, or renders no dialogue")
-        return _derived(template, [_begun(text or "", template.bos, begins) for text in texts])
+        *four, shown = [_begun(text or "", template.bos, begins) for text in texts]
+        found = _derived(template, four)
+        return found if picture is None else _with_picture(found, four[0], shown, picture)
     except _Inexpressible as error:
         return Derived(
             {}, (f"the checkpoint's chat template cannot be expressed in turns ({error}): use --raw",)
@@ -67,6 +73,10 @@ def _derived(template: ChatTemplate, texts: list[str]) -> Derived:
     user = again.removeprefix(after_answer)
     if template.bos and user == template.bos + first:  # Llama 2 begins every question anew
         user, after_answer = first, after_answer + template.bos
+    begin = first.removesuffix(user)
+    if user and begin and begin + user == first and (begin == template.bos or with_system.startswith(begin)):
+        told = _derived(template, [text.removeprefix(begin) for text in texts])
+        return replace(told, turns={"begin": begin, **told.turns})
     # The space that some put before an answer is what the model itself says first.
     said = last if answer == last + " " else answer
     turns: Turns = {
@@ -93,10 +103,22 @@ def _derived(template: ChatTemplate, texts: list[str]) -> Derived:
     return Derived(turns, tuple(notes))
 
 
+def _with_picture(found: Derived, three: str, shown: str, picture: Picture) -> Derived:
+    """`found`, with the turn of a user who shows a picture as in `shown`; `three`: a dialogue without."""
+    before, _, after = found.turns["user"].partition(PLACE)
+    begin = three.partition(_A)[0].removesuffix(before)
+    turn = shown.partition(_A)[0].removeprefix(begin)
+    if _A not in shown or turn.count(picture.mark) != 1:
+        note = "the checkpoint's chat template has no place for a picture: --image is refused"
+        return replace(found, notes=(*found.notes, note))
+    turn = turn.replace(picture.mark, picture.written) + PLACE + after
+    return replace(found, turns={**found.turns, "picture": turn})
+
+
 def written(turns: Turns, messages: tuple[tuple[str, str], ...]) -> str:
     """A dialogue in turns, up to where the answer begins, as runtime/models/language/chat.py writes it."""
-    said = "".join(turns[role].replace(PLACE, words) for role, words in messages)  # type: ignore[index]
-    return said + turns["assistant"].partition(PLACE)[0]
+    said = "".join(turns[role].replace(PLACE, words) for role, words in messages)
+    return turns.get("begin", "") + said + turns["assistant"].partition(PLACE)[0]
 
 
 def _between(text: str, *words: str) -> list[str]:

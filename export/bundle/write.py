@@ -46,6 +46,7 @@ ORDER = (
     "llm_decoder",
     "llm_encoder",
     "image_tower",
+    "llm_vision",
     "text_tower",
     "dpe_expert_0",
     "dpe_expert_1",

@@ -23,6 +23,7 @@ Config = dict[str, Any]
 _Ends = Annotated[tuple[Annotated[int, Between(0, 1 << 31)], ...], Items(most=64)]
 LLAMA_LIKE = ("llama", "qwen2", "qwen3", "gemma3_text", "gemma3")
 DECODERS = (*LLAMA_LIKE, "gpt2")
+SEEING = ("idefics3", "smolvlm")  # a Llama under text_config, behind a tower for pictures (tower_config.py)
 ENCODER_DECODERS = ("t5",)
 MAX_LAYERS = 512  # what the manifest of a bundle admits
 # By a part of a key's name: the greatest size that is read. The first that fits counts.
@@ -46,8 +47,13 @@ _ACTIVATIONS = {
 }
 
 
+def sees(config: Config) -> bool:
+    """Whether a config.json is of a vision-language model that is supported."""
+    return config.get("model_type") in SEEING
+
+
 def text_config(config: Config) -> Config:
-    """The language model's configuration, which a multimodal Gemma 3 nests under `text_config`.
+    """The language model's configuration, which multimodal models nest under `text_config`.
 
     Raises ExportError for an unknown model_type.
     """
@@ -55,12 +61,32 @@ def text_config(config: Config) -> Config:
     if kind == "gemma3":
         inner = config.get("text_config")
         config = {**(inner if isinstance(inner, dict) else {}), "model_type": "gemma3"}
+    if kind in SEEING:
+        config = _seeing(config)
+        kind = config["model_type"]
     if kind not in (*DECODERS, *ENCODER_DECODERS):
         raise ExportError(
             f"language model of type {str(kind)[:60]!r} is not supported; supported are: "
-            f"{', '.join((*DECODERS, *ENCODER_DECODERS))}; as text tower: {', '.join(SENTENCE_TYPES)}"
+            f"{', '.join((*DECODERS, *ENCODER_DECODERS))}; with pictures: {', '.join(SEEING)}; as text "
+            f"tower: {', '.join(SENTENCE_TYPES)}"
         )
     return config
+
+
+def _seeing(config: Config) -> Config:
+    """The Llama of a vision-language model. What ends an answer, and whether head and table are tied, is said
+    of the whole model.
+    """
+    inner: Config = read_as(Config, config.get("text_config") or {}, "config.json: text_config")
+    kind = inner.get("model_type", "llama")
+    if kind != "llama":
+        raise ExportError(
+            f"{config['model_type']}: a decoder of type {str(kind)[:60]!r} is not supported behind a tower "
+            "for pictures; supported is: llama"
+        )
+    tied = config.get("tie_word_embeddings", False)
+    ends = config.get("eos_token_id", inner.get("eos_token_id"))
+    return {**inner, "model_type": "llama", "tie_word_embeddings": tied, "eos_token_id": ends}
 
 
 def decoder_shape(config: Config, max_seq: int) -> DecoderShape:

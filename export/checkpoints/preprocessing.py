@@ -10,22 +10,25 @@ from gamer.runtime.bundle.manifest import Preprocessing
 from ..checked import read_as, whole
 from ..errors import ExportError
 from . import mobileclip_config
-from .tower_config import Config, image_shape, model_type
+from .tower_config import Config, image_shape, model_type, picture_shape
 
 # PIL's filter numbers, which the file uses.
 _FILTERS = {2: "bilinear", 3: "bicubic"}
-_RESAMPLE = {"clip": 3, "siglip": 3, "blip-2": 3, "mobileclip": 2}
+_VIEW_FILTERS = {1: "lanczos", **_FILTERS}
+_RESAMPLE = {"clip": 3, "siglip": 3, "blip-2": 3, "mobileclip": 2, "idefics3": 1}
 _MEANS = {
     "mobileclip": (0.0, 0.0, 0.0),
     "clip": (0.48145466, 0.4578275, 0.40821073),
     "siglip": (0.5, 0.5, 0.5),
     "blip-2": (0.48145466, 0.4578275, 0.40821073),
+    "idefics3": (0.5, 0.5, 0.5),
 }
 _STDS = {
     "mobileclip": (1.0, 1.0, 1.0),
     "clip": (0.26862954, 0.26130258, 0.27577711),
     "siglip": (0.5, 0.5, 0.5),
     "blip-2": (0.26862954, 0.26130258, 0.27577711),
+    "idefics3": (0.5, 0.5, 0.5),
 }
 _Number = Annotated[float, Between(-1e6, 1e6)]
 _Three = Annotated[tuple[_Number, ...], Items(least=3, most=3)]
@@ -52,11 +55,7 @@ def of_architecture(kind: str, side: int, processor: Config | None = None) -> Pr
     regardless of the aspect ratio. Raises ExportError for other steps.
     """
     fields = processor or {}
-    for step in ("do_resize", "do_rescale", "do_normalize"):
-        if fields.get(step, True) is not True:
-            raise ExportError(
-                f"{WHERE}: {step} is off: a tower that takes raw pixels of any size is not supported"
-            )
+    _check_steps(fields)
     size = fields.get(
         "size", {"height": side, "width": side} if kind in _SQUASHED else {"shortest_edge": side}
     )
@@ -71,17 +70,51 @@ def of_architecture(kind: str, side: int, processor: Config | None = None) -> Pr
         raise ExportError(
             f"{WHERE}: gives {cut} × {cut} pixels after a resize to {resize}, the tower takes {side} × {side}"
         )
+    return _spec(kind, fields, resize, cut, "squash" if squash else "crop", _FILTERS)
+
+
+def picture_preprocessing(config: Config, processor: Config | None) -> Preprocessing:
+    """How pixels become the one view of a picture that a vision-language model's tower gets.
+
+    The longer side is resized to `size`, then both to the tower's, as transformers does without tiles: each
+    tile is a view of its own, and all of them cost a phone up to seventeen times the tokens. Raises
+    ExportError as `of_architecture` does.
+    """
+    side, fields = picture_shape(config).vit.image, processor or {}
+    _check_steps(fields)
+    sizes = {"size": 4 * side, "max_image_size": side}
+    for name, default in sizes.items():
+        given = read_as(Config, fields.get(name) or {"longest_edge": default}, f"{WHERE}: {name}")
+        sizes[name] = whole(given.get("longest_edge"), f"{WHERE}: {name}.longest_edge", 4096)
+    if sizes["max_image_size"] != side or sizes["size"] < side:
+        raise ExportError(
+            f"{WHERE}: size {sizes['size']} and max_image_size {sizes['max_image_size']}; the tower takes "
+            f"{side} × {side}"
+        )
+    return _spec("idefics3", fields, sizes["size"], side, "longest", _VIEW_FILTERS)
+
+
+def _check_steps(fields: Config) -> None:
+    for step in ("do_resize", "do_rescale", "do_normalize"):
+        if fields.get(step, True) is not True:
+            raise ExportError(
+                f"{WHERE}: {step} is off: a tower that takes raw pixels of any size is not supported"
+            )
+
+
+def _spec(
+    kind: str, fields: Config, resize: int, cut: int, fit: str, filters: dict[int, str]
+) -> Preprocessing:
     means, stds = (
         _channels(fields.get(n, d[kind]), n, fields)
         for n, d in (("image_mean", _MEANS), ("image_std", _STDS))
     )
     if min(stds) <= 0:
         raise ExportError(f"{WHERE}: image_std must be positive numbers, not {min(stds)}")
-    method, fit = _filter(fields.get("resample", _RESAMPLE[kind])), "squash" if squash else "crop"
     return Preprocessing(
         resize=resize,
         crop=cut,
-        interpolation=method,
+        interpolation=_filter(fields.get("resample", _RESAMPLE[kind]), filters),
         mean=sum(means) / 3,
         std=sum(stds) / 3,
         channel_mean=means,
@@ -109,13 +142,13 @@ def _side(size: Any, name: str) -> int:
     return whole(value, f"{WHERE}: {name}", 4096)
 
 
-def _filter(number: Any) -> str:
-    if not isinstance(number, int) or number not in _FILTERS:
+def _filter(number: Any, filters: dict[int, str]) -> str:
+    if not isinstance(number, int) or number not in filters:
         raise ExportError(
             f"{WHERE}: resample must be one of the following, not {str(number)[:40]}: "
-            f"{', '.join(f'{n} ({f})' for n, f in _FILTERS.items())}"
+            f"{', '.join(f'{n} ({f})' for n, f in filters.items())}"
         )
-    return _FILTERS[number]
+    return filters[number]
 
 
 def _channels(values: Any, name: str, given: Config) -> tuple[float, ...]:

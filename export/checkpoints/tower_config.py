@@ -11,11 +11,14 @@ from ..checked import read_as, whole
 from ..errors import ExportError
 from ..networks.clip_text import TextShape
 from ..networks.encoder import ACTIVATIONS, EncoderShape
-from ..networks.vit import VitShape
+from ..networks.vit import PictureShape, VitShape
 from .catalogue import SENTENCE_TYPES
+from .decoder_config import decoder_shape
 
 Config = dict[str, Any]
 MODEL_TYPES = ("clip", "siglip", "mobileclip")
+_MAX_SIDE = 2048  # of a model's pictures: what the manifest admits
+_MAX_PATCHES = 1 << 14  # 128 a side; attention has a score for each two of them
 # Vocabulary of SigLIP 2's Gemma tokenizer, which pads with 0 instead of SigLIP's 1; its configs do not say
 # so.
 GEMMA_VOCAB = 256_000
@@ -72,6 +75,19 @@ _DEFAULTS = {
         "gelu_pytorch_tanh",
         1e-6,
     ),
+    "idefics3": _Defaults(
+        (
+            ("hidden_size", 1152),
+            ("intermediate_size", 3072),
+            ("num_hidden_layers", 12),
+            ("num_attention_heads", 16),
+            ("image_size", 224),
+            ("patch_size", 32),
+        ),
+        (),
+        "gelu_pytorch_tanh",
+        1e-6,
+    ),
 }
 # MobileCLIP's text tower has CLIP's defaults except for the activation. Its image tower is not a vision
 # transformer (see mobileclip_config.py).
@@ -93,20 +109,42 @@ def image_shape(config: Config) -> VitShape:
     """The image tower's sizes. Raises ExportError naming the invalid field."""
     kind = model_type(config)
     half = section(config, "vision_config")
+    if kind == "siglip" and half.get("vision_use_head", True) is not True:
+        raise ExportError(
+            "config.json: vision_config.vision_use_head is off: such a tower has no embedding to search by"
+        )
+    shape = _vit(half, kind)
+    return replace(shape, embedding=_projection(config, kind) or shape.encoder.width)
+
+
+def picture_shape(config: Config) -> PictureShape:
+    """The sizes of what reads pictures in Idefics3 and SmolVLM. Raises ExportError naming the field."""
+    vit = _vit(section(config, "vision_config"), "idefics3")
+    scale = whole(config.get("scale_factor", 2), "config.json: scale_factor", 64)
+    if vit.grid % scale:
+        raise ExportError(
+            f"config.json: {vit.grid} patches of a side do not divide by scale_factor {scale}: is it the "
+            "model's own config.json?"
+        )
+    if vit.patches > _MAX_PATCHES or vit.image > _MAX_SIDE:
+        raise ExportError(
+            f"config.json: pictures of {vit.image} pixels and {vit.patches} patches; at most {_MAX_SIDE} and "
+            f"{_MAX_PATCHES} are read"
+        )
+    return PictureShape(vit, scale, decoder_shape(config, 1).hidden)
+
+
+def _vit(half: Config, kind: str) -> VitShape:
     defaults = dict(_DEFAULTS[kind].image)
     if half.get("num_channels", 3) != 3:
         raise ExportError(
             f"config.json: vision_config.num_channels is {half['num_channels']!r}: photographs have 3"
         )
-    if kind == "siglip" and half.get("vision_use_head", True) is not True:
-        raise ExportError(
-            "config.json: vision_config.vision_use_head is off: such a tower has no embedding to search by"
-        )
     encoder = _encoder(half, "vision_config", kind, defaults)
     image, patch = (_side(half, name, defaults[name]) for name in ("image_size", "patch_size"))
     if patch > image:
         raise ExportError(f"config.json: vision_config.patch_size {patch} is larger than image_size {image}")
-    return VitShape(encoder, image, patch, _projection(config, kind) or encoder.width)
+    return VitShape(encoder, image, patch, encoder.width)
 
 
 def text_shape(config: Config, pad: int | None = None) -> TextShape:

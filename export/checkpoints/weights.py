@@ -128,13 +128,13 @@ class SafetensorsWeights:
 
     def _stored(self, name: str) -> str | None:
         # GPT-2's first checkpoints omit "transformer."; multimodal Gemma has "language_model." as a prefix or
-        # after "model.".
+        # after "model.", SmolVLM "text_model." there.
         forms = (
             name,
             name.removeprefix("transformer."),
             *(f"{wrapper}.{name}" for wrapper in ("bert", "roberta", "mpnet", "model")),
             f"language_model.{name}",
-            name.replace("model.", "model.language_model.", 1),
+            *(name.replace("model.", f"model.{inner}.", 1) for inner in ("language_model", "text_model")),
         )
         return next((form for form in forms if form in self._where), None)
 

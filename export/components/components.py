@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from gamer.runtime.bundle.manifest import Channel, Language, Preprocessing, TensorSpec
 from gamer.runtime.models import tokenizers
 
-from ..checkpoints import catalogue, pocket, sentence_config, tower_config
+from ..checkpoints import catalogue, decoder_config, pocket, sentence_config, tower_config
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
 from ..errors import ExportError
 from ..networks.efficientnet_lite import FEATURES, ConseTower
-from ..recipe import FACE_ROLES, ROLES, TARGETS
+from ..recipe import FACE_ROLES, ROLES, TARGETS, VISION
 from ..settings import Settings
 from . import experts, faces, graphs, query_adapter, sentence
 from .export_module import ExportModule
@@ -54,6 +54,7 @@ def roles(settings: Settings) -> tuple[str, ...]:
         experts.HEAD: "dpe" in parts and query_side(settings).width > 0,
     }
     have["llm_encoder"] = "llm" in parts and checkpoint(settings, "llm").config.get("model_type") == "t5"
+    have[VISION] = "llm" in parts and decoder_config.sees(checkpoint(settings, "llm").config)
     return tuple(role for role in ROLES if have.get(role, "dpe" in parts))
 
 
@@ -198,6 +199,16 @@ def preprocessing(settings: Settings) -> Preprocessing | None:
     return of_checkpoint(opened.config, opened.processor)
 
 
+def picture_preprocessing(settings: Settings) -> Preprocessing | None:
+    """How a photo becomes what the language model sees of it; None for one that sees nothing."""
+    if VISION not in roles(settings):
+        return None
+    from ..checkpoints.preprocessing import picture_preprocessing as of_checkpoint
+
+    opened = checkpoint(settings, "llm")
+    return replace(of_checkpoint(opened.config, opened.processor), normalised_by="graph")
+
+
 def features(settings: Settings) -> tuple[int, int]:
     """(patches, width) of the image tower's patch features, which the DPE takes."""
     if settings.model("image") == CONSE:
@@ -310,6 +321,10 @@ def _llm(settings: Settings, role: str, quant: str) -> ExportModule:
             return decoders.embed(opened.config, opened.weights, quant)
         case "llm_encoder":
             return decoders.encoder(opened.config, opened.weights, settings.slots)
+        case "llm_vision":
+            from . import towers
+
+            return towers.picture_reader(opened.config, opened.weights, opened.processor)
     item = decoders.decoder(opened.config, opened.weights, settings.slots)
     origin = _experts(settings) if "dpe" in settings.chosen.parts() else None
     if not isinstance(origin, Checkpoint) or not experts.rank(origin):

@@ -21,7 +21,7 @@ from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.models.image import prepare
 
 from ..errors import ExportError
-from ..recipe import FACE_ROLES
+from ..recipe import FACE_ROLES, VISION
 from ..settings import Settings
 from . import components, faces, query_adapter, states
 from .components import reference
@@ -95,9 +95,11 @@ def paths() -> list[Path]:
     return [photo_path(package, name) for package, (_, names) in PHOTOS.items() for name in names]
 
 
-def image_spec(settings: Settings) -> Preprocessing:
-    """The image tower's preprocessing. Raises ExportError for a recipe without an image tower."""
-    spec = components.preprocessing(settings)
+def image_spec(settings: Settings, role: str = "image_tower") -> Preprocessing:
+    """The preprocessing of what reads pictures. Raises ExportError for a recipe without an image tower."""
+    spec = (
+        components.picture_preprocessing(settings) if role == VISION else components.preprocessing(settings)
+    )
     if spec is None:
         raise ExportError(f"recipe {settings.recipe} has no image tower")
     return spec
@@ -139,8 +141,8 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
     adapter of its text tower, as a query.
     """
     match item.role:
-        case "image_tower":
-            return [(x,) for x in images(image_spec(settings))]
+        case "image_tower" | "llm_vision":
+            return [(x,) for x in images(image_spec(settings, item.role))]
         case "text_tower":
             axis = item.inputs[0].shape[1]
             width = int(item.example[0].shape[1]) if fixed or isinstance(axis, int) else None

@@ -1,4 +1,4 @@
-"""Builds the image and text towers of CLIP and SigLIP, as modules ready to lower.
+"""Builds the image and text towers of CLIP and SigLIP, and the towers of vision-language models.
 
 MobileCLIP, another architecture, has its towers in mobileclip.py.
 
@@ -8,22 +8,23 @@ memory beside the module.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from ..checkpoints.preprocessing import preprocessing
-from ..checkpoints.tower_config import Config, image_shape, model_type, text_shape
+from ..checkpoints.preprocessing import picture_preprocessing, preprocessing
+from ..checkpoints.tower_config import Config, image_shape, model_type, picture_shape, text_shape
 from ..checkpoints.weights import NoWeights, Weights, constant, fill
 from ..networks.clip_text import ClipText, SiglipText
 from ..networks.encoder import Encoder
-from ..networks.vit import ClipImage, Patches, SiglipImage, VitShape
+from ..networks.vit import ClipImage, Patches, PicturePrompts, SiglipImage, SiglipPatches, VitShape
+from ..recipe import VISION
 from . import export_module, mobileclip
 from .export_module import ExportModule
 
-__all__ = ["TowerSize", "features", "image_tower", "preprocessing", "shapes", "text_tower"]
+__all__ = ["TowerSize", "features", "image_tower", "picture_reader", "preprocessing", "shapes", "text_tower"]
 
 # Submodule of a layer → Hugging Face's names, whose tensors are concatenated.
 _LAYER: dict[str, tuple[str, ...]] = {
@@ -107,6 +108,29 @@ def text_tower(config: Config, weights: Weights, pad: int | None = None) -> Expo
     )
 
 
+def picture_reader(config: Config, weights: Weights, processor: Config | None = None) -> ExportModule:
+    """What a vision-language model's decoder gets of a picture: prepared pixels → soft prompts.
+
+    `processor`: as in image_tower. Raises ExportError as image_tower does.
+    """
+    shape, spec = picture_shape(config), picture_preprocessing(config, processor)
+    with torch.device("meta"):
+        module = PicturePrompts(shape)
+    _fill_siglip(module, weights, "model.vision_model", shape.vit)
+    module.positions = constant(_bucketed(module.positions, shape.vit.grid))
+    fill(module, weights, "model.connector.modality_projection", {"project": ("proj",)})
+    export_module.normalises(module.patch, spec)
+    item = export_module.image_tower(
+        module,
+        shape.vit.image,
+        {"prompts": (shape.prompts, shape.hidden)},
+        f"{_image_name(shape.vit, 'siglip')}, {shape.scale} × {shape.scale} patches a prompt; one view of a "
+        "picture, no tiles",
+        weights,
+    )
+    return replace(item, role=VISION)
+
+
 def features(config: Config) -> tuple[int, int]:
     """(number of patches, width) of the image tower's second output, which the DPE takes."""
     if model_type(config) == "mobileclip":
@@ -151,12 +175,8 @@ def _siglip_image(shape: VitShape, weights: Weights) -> SiglipImage:
     with torch.device("meta"):
         module = SiglipImage(shape)
     root, width = "vision_model", shape.encoder.width
-    _fill_patches(module.patch, weights, root, shape)
-    module.positions = constant(
-        weights.get(f"{root}.embeddings.position_embedding.weight", shape.patches, width)[None]
-    )
-    _fill_encoder(module.encoder, weights, root)
-    names = {"post_norm": "post_layernorm", "out": "head.attention.out_proj", "head_norm": "head.layernorm"}
+    _fill_siglip(module, weights, root, shape)
+    names = {"out": "head.attention.out_proj", "head_norm": "head.layernorm"}
     names |= {"mlp.up": "head.mlp.fc1", "mlp.down": "head.mlp.fc2"}
     fill(module, weights, root, {ours: (theirs,) for ours, theirs in names.items()})
     matrix = weights.get(f"{root}.head.attention.in_proj_weight", 3 * width, width)
@@ -165,6 +185,26 @@ def _siglip_image(shape: VitShape, weights: Weights) -> SiglipImage:
     module.query = constant(nn.functional.linear(probe, matrix[:width], bias[:width]))
     module.kv.weight, module.kv.bias = constant(matrix[width:].clone()), constant(bias[width:].clone())
     return module
+
+
+def _fill_siglip(module: SiglipPatches, weights: Weights, root: str, shape: VitShape) -> None:
+    _fill_patches(module.patch, weights, root, shape)
+    module.positions = constant(
+        weights.get(f"{root}.embeddings.position_embedding.weight", shape.patches, shape.encoder.width)[None]
+    )
+    _fill_encoder(module.encoder, weights, root)
+    fill(module, weights, root, {"post_norm": ("post_layernorm",)})
+
+
+def _bucketed(positions: Tensor, grid: int) -> Tensor:
+    """Positions float32 [1, P, W] as Idefics3's embeddings choose them for a whole view.
+
+    They look a patch's place up among the sides' fractions: rounding may give it its neighbour's.
+    """
+    borders = torch.arange(1 / grid, 1.0, 1 / grid)
+    places = torch.clamp(torch.arange(grid, dtype=torch.float32) * (1.0 / torch.tensor(grid)), max=1.0 - 1e-6)
+    at = torch.bucketize(places, borders, right=True)
+    return positions[:, (at[:, None] * grid + at[None]).reshape(-1)].contiguous()
 
 
 def _fill_patches(patch: Patches, weights: Weights, root: str, shape: VitShape) -> None:

@@ -1,4 +1,4 @@
-"""Vision transformers of CLIP and SigLIP: prepared pixels → a unit vector and patch features.
+"""Vision transformers of CLIP and SigLIP: pixels → a unit vector and patch features, or soft prompts.
 
 The patch embedding, a convolution with its kernel size as stride, is written as the equivalent matrix product
 over each patch's pixels.
@@ -31,6 +31,19 @@ class VitShape:
     @property
     def patches(self) -> int:
         return self.grid**2
+
+
+@dataclass(frozen=True)
+class PictureShape:
+    """`scale`: patches of a side that become one soft prompt; `hidden`: the width of these."""
+
+    vit: VitShape
+    scale: int
+    hidden: int
+
+    @property
+    def prompts(self) -> int:
+        return self.vit.patches // self.scale**2
 
 
 class Patches(nn.Module):
@@ -82,7 +95,21 @@ class ClipImage(nn.Module):
         return F.normalize(self.project(self.post_norm(x[:, 0])), dim=-1), x[:, 1:]
 
 
-class SiglipImage(nn.Module):
+class SiglipPatches(nn.Module):
+    """pixels [B, image, image, 3] in 0..255 → the outputs of SigLIP's final norm [B, P, W]."""
+
+    def __init__(self, shape: VitShape) -> None:
+        super().__init__()
+        self.patch = Patches(shape, bias=True)
+        self.positions = nn.Parameter(torch.zeros(1, shape.patches, shape.encoder.width))
+        self.encoder = Encoder(shape.encoder)
+        self.post_norm = nn.LayerNorm(shape.encoder.width, eps=shape.encoder.eps)
+
+    def patches(self, pixels: Tensor) -> Tensor:
+        return torch.as_tensor(self.post_norm(self.encoder(self.patch(pixels) + self.positions)))
+
+
+class SiglipImage(SiglipPatches):
     """pixels [B, image, image, 3] in 0..255 → embedding [B, W] of unit length, patches [B, P, W].
 
     `patches` are the outputs of the final norm. In SigLIP's pooling head, a learned probe attends to them. It
@@ -90,13 +117,9 @@ class SiglipImage(nn.Module):
     """
 
     def __init__(self, shape: VitShape) -> None:
-        super().__init__()
+        super().__init__(shape)
         encoder = shape.encoder
         self.heads, self.dim = encoder.heads, encoder.width // encoder.heads
-        self.patch = Patches(shape, bias=True)
-        self.positions = nn.Parameter(torch.zeros(1, shape.patches, encoder.width))
-        self.encoder = Encoder(encoder)
-        self.post_norm = nn.LayerNorm(encoder.width, eps=encoder.eps)
         self.query = nn.Parameter(torch.zeros(1, 1, encoder.width))
         self.kv, self.out = (
             nn.Linear(encoder.width, 2 * encoder.width),
@@ -106,7 +129,28 @@ class SiglipImage(nn.Module):
         self.mlp = Mlp(encoder)
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.post_norm(self.encoder(self.patch(pixels) + self.positions))
+        x = self.patches(pixels)
         k, v = self.kv(x).split(self.heads * self.dim, dim=-1)
         pooled = self.out(attention(self.query.expand(x.shape[0], -1, -1), k, v, self.heads, self.dim))[:, 0]
         return F.normalize(pooled + self.mlp(self.head_norm(pooled)), dim=-1), x
+
+
+class PicturePrompts(SiglipPatches):
+    """pixels [B, image, image, 3] in 0..255 → soft prompts [B, P / scale², H] of a vision-language model.
+
+    Each square of `scale` × `scale` patches becomes one row, row by row, and a matrix projects it into the
+    decoder's width H (Idefics3, arXiv 2408.12637, section 3.1).
+    """
+
+    def __init__(self, shape: PictureShape) -> None:
+        super().__init__(shape.vit)
+        self.scale, self.grid = shape.scale, shape.vit.grid
+        self.project = nn.Linear(shape.vit.encoder.width * shape.scale**2, shape.hidden, bias=False)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        x, side = self.patches(pixels), self.grid // self.scale
+        width = x.shape[-1] * self.scale
+        # At most four dimensions: columns together first, then rows.
+        x = x.reshape(-1, self.grid, side, width).transpose(1, 2)
+        x = x.reshape(-1, side, side, width * self.scale).transpose(1, 2)
+        return torch.as_tensor(self.project(x.reshape(-1, side * side, width * self.scale)))

@@ -21,7 +21,7 @@ from gamer.runtime.models.image import prepare
 
 from ..components import components, faces, fixtures
 from ..components.export_module import ExportModule
-from ..recipe import FACE_ROLES
+from ..recipe import FACE_ROLES, VISION
 from ..settings import Settings
 from . import reference
 
@@ -40,7 +40,7 @@ def write(settings: Settings, item: ExportModule, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     golden_inputs = inputs(settings, item)
     session, language = reference.TorchSession(item), components.language(settings)
-    spec = components.preprocessing(settings) if item.role == "image_tower" else None
+    spec = fixtures.image_spec(settings, item.role) if item.role in ("image_tower", VISION) else None
     want = np.concatenate(list(selfcheck.replay(session, item.role, golden_inputs, spec, language)))
     for name, array in {**golden_inputs, "want": want.astype(np.float32)}.items():
         path = folder / f"{'dpe' if name == 'patches' else item.role}.{name}.npy"
@@ -51,8 +51,8 @@ def write(settings: Settings, item: ExportModule, folder: Path) -> None:
 def inputs(settings: Settings, item: ExportModule) -> Arrays:
     """The golden inputs of a component by name, each [cases, …]; for a decoder, the tokens of one text."""
     match item.role:
-        case "image_tower":
-            return {"pixels": pixels(fixtures.image_spec(settings))}
+        case "image_tower" | "llm_vision":
+            return {"pixels": pixels(fixtures.image_spec(settings, item.role))}
         case "text_tower":
             rows = fixtures.tokens(settings, None)
             width = max(ids.shape[1] for ids, _ in rows)
@@ -81,7 +81,7 @@ def inputs(settings: Settings, item: ExportModule) -> Arrays:
 
 def pixels(spec: Preprocessing) -> NDArray[np.uint8]:
     """Photographs uint8 [n, side, side, 3], already resized, so that a port's own resize changes nothing."""
-    side = spec.crop if spec.fit == "squash" else spec.resize
+    side = spec.resize if spec.fit in ("cut", "crop") else spec.crop
     square = replace(spec, resize=side, crop=side)
     squares = [prepare(load_pixels(path), square) for path in fixtures.paths() if path.name in PHOTOS]
     return np.concatenate([np.rint(x).clip(0, 255) for x in squares]).astype(np.uint8)

@@ -7,11 +7,12 @@ from functools import lru_cache
 from gamer.runtime.telemetry import load_onnxruntime
 
 from ..capabilities import writer
+from ..checkpoints.tower_config import picture_shape
 from ..components import components
 from ..errors import ExportError
 from ..onnx.graph import OPSET
 from ..quantize import calibration
-from ..recipe import CALIBRATED, LLM_ROLES
+from ..recipe import CALIBRATED, LLM_ROLES, VISION
 from ..settings import KV_CACHES, Settings
 from . import from_graphs, kept, replaced, vocabularies
 
@@ -50,6 +51,8 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
         _before_ios18(settings)
     if settings.quant == CALIBRATED and "llm_encoder" in components.roles(settings):
         raise ExportError("--quant gptq is for decoder-only language models: choose int4")
+    if VISION in components.roles(settings):
+        _room_for_a_picture(settings)
     if settings.layout or settings.kv_cache != KV_CACHES[0]:
         _decoder_for_onnx(settings, targets)
     vocabularies.check(settings)
@@ -113,6 +116,16 @@ def _decoder_for_onnx(settings: Settings, targets: tuple[str, ...]) -> None:
         raise ExportError(
             f"{option} is for a language model as ONNX: take llm into --parts and onnx into --targets, and "
             "leave --onnx-format out"
+        )
+
+
+def _room_for_a_picture(settings: Settings) -> None:
+    """Raises ExportError where the decoder's cache does not hold a picture's soft prompts."""
+    prompts = picture_shape(components.checkpoint(settings, "llm").config).prompts
+    if prompts >= settings.slots:
+        raise ExportError(
+            f"a picture takes {prompts} of {settings.slots} slots of the decoder's cache: give a larger "
+            "--max-seq-len"
         )
 
 

@@ -20,6 +20,7 @@ from ..networks.decoder import Embedding
 from ..networks.dpe import QueryHead
 from ..networks.efficientnet_lite import LABELS, ConseTower, EfficientNetLite0
 from ..networks.faces import FaceDetector, FaceEncoder
+from ..recipe import VISION
 from ..settings import Settings
 
 TABLE = "llm_embed"
@@ -37,6 +38,8 @@ def networks(settings: Settings) -> Iterator[tuple[str, Callable[[], nn.Module]]
         yield TABLE, partial(_table, steps["llm_decoder"])
         for role, network in steps.items():
             yield role, partial(_as_it_is, network)
+    if VISION in roles:
+        yield VISION, partial(_picture, settings)
     for role in roles:
         if role.startswith("dpe_"):
             yield role, partial(_expert, settings, role)
@@ -83,6 +86,11 @@ def _image(settings: Settings) -> nn.Module:
             network = pocket.folded(EfficientNetLite0().eval())
             return ConseTower(network, vectors, components.MEAN, components.STD)
     return towers.image_tower(components.checkpoint(settings, "image").config, NoWeights()).module
+
+
+def _picture(settings: Settings) -> nn.Module:
+    opened = components.checkpoint(settings, "llm")
+    return towers.picture_reader(opened.config, NoWeights(), opened.processor).module
 
 
 def _face(kind: Callable[[], nn.Module]) -> nn.Module:

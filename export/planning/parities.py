@@ -13,6 +13,7 @@ from torch import nn
 from ..checkpoints import catalogue
 from ..components import components
 from ..quantize.calibration import convolves
+from ..recipe import VISION
 from ..settings import Settings
 
 
@@ -64,7 +65,7 @@ _KINDS = {
 
 def kind(role: str, network: nn.Module | None) -> str:
     """The kind of a component in REACHED; "" for one of which nothing is known."""
-    if role == "image_tower" and network is not None:
+    if role in ("image_tower", VISION) and network is not None:
         return "image tower of convolutions" if convolves(network) else "image transformer"
     return "expert" if role.startswith("dpe_expert") else _KINDS.get(role, "")
 

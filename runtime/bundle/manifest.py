@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 from gamer.index.json_checked import Between, Items, JsonError, Text, parse, read_as
+from gamer.index.json_checked import read as read_json
 
 from .. import defaults
 from ..errors import BundleError
@@ -34,6 +35,8 @@ CHANNEL_NAME = r"dpe:[a-z]{1,16}:[0-9a-f]{8}"
 NOT_RUN = "not run on this platform"
 ADAPTER = "adapter"  # the text tower's input that changes how it reads a query, zeros for a memory
 GENAI = "genai"  # the folder of the language model as ONNX Runtime GenAI opens it; other readers leave it
+VISION = "llm_vision"  # the component that makes soft prompts of a picture for the language model
+PICTURE_FILE = "llm_picture.json"  # the Preprocessing of its pictures; other readers leave both
 ADAPTER_FILE = "query.adapter"  # what it is for a query (models/query_adapter.py)
 # By such sizes a reader allocates memory.
 Width = Annotated[int, Between(1, 65_536)]
@@ -130,7 +133,8 @@ class Preprocessing:
     ("graph"); "" in older bundles, whose graphs do the same. `channel_mean`, `channel_std`: the values per
     channel, if they differ (then `mean` and `std` are their means). `fit`: "cut" cuts a centre of integer
     pixels from the picture and resizes it; "crop" takes the exact centre of the resized picture, as Hugging
-    Face's processors do; "squash" makes both sides `crop`, whatever the picture's shape.
+    Face's processors do; "squash" makes both sides `crop`, whatever the picture's shape; "longest" first
+    resizes the longer side to `resize`.
     """
 
     resize: Annotated[int, Between(1, 4096)]
@@ -450,11 +454,8 @@ def from_json(text: str, where: str) -> Manifest:
 
 def _check_relations(manifest: Manifest) -> None:
     """Checks what the fields' own types do not say. Raises ValueError with the field."""
-    pixels = manifest.preprocessing
-    if pixels is not None and pixels.resize < pixels.crop:
-        raise ValueError("preprocessing.resize: must be at least preprocessing.crop")
-    if pixels is not None and any(len(x) not in (0, 3) for x in (pixels.channel_mean, pixels.channel_std)):
-        raise ValueError("preprocessing.channel_mean, channel_std: must be three numbers each, or none")
+    if manifest.preprocessing is not None:
+        _check_pixels(manifest.preprocessing)
     if manifest.language is not None and "refine" not in manifest.prompts:
         raise ValueError("prompts: must have 'refine'")
     untrained = [c.role for c in manifest.components if c.role.startswith("dpe_") and not c.trained]
@@ -469,6 +470,29 @@ def _check_relations(manifest: Manifest) -> None:
             sizes = [size for size in tensor.shape if isinstance(size, int)]
             if min(sizes, default=0) < 0 or math.prod(sizes) > MAX_ELEMENTS:
                 raise ValueError(f"artifacts: {tensor.name[:60]!r} has sizes outside 0..{MAX_ELEMENTS}")
+
+
+def _check_pixels(pixels: Preprocessing) -> None:
+    if pixels.resize < pixels.crop:
+        raise ValueError("preprocessing.resize: must be at least preprocessing.crop")
+    if any(len(x) not in (0, 3) for x in (pixels.channel_mean, pixels.channel_std)):
+        raise ValueError("preprocessing.channel_mean, channel_std: must be three numbers each, or none")
+
+
+def picture_pixels(bundle: Path, manifest: Manifest) -> Preprocessing:
+    """How a photo becomes what the language model sees. Raises BundleError for one that sees nothing."""
+    if not manifest.has_file(PICTURE_FILE):
+        raise BundleError(
+            f"bundle {manifest.recipe}: its language model sees no pictures: export one that does, such as "
+            "SmolVLM (gamer export -m DIR)"
+        )
+    path = check_one(bundle, manifest.file(PICTURE_FILE))
+    try:
+        pixels: Preprocessing = read_as(Preprocessing, read_json(path), PICTURE_FILE)
+        _check_pixels(pixels)
+        return pixels
+    except ValueError as error:
+        raise BundleError(f"{path}: {error}: export the bundle again") from None
 
 
 def inside(bundle: Path, relative: str) -> Path:

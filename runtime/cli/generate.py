@@ -21,7 +21,7 @@ from .console import json_line, one_line, passage
 from .options import PATH, backend_option, memory_option, random_option, threads_option
 
 if TYPE_CHECKING:
-    from ..models.language.chat import Chat, Wish
+    from ..models.language.chat import Chat, Shown, Wish
     from ..models.language.llm import Generation
 
 
@@ -38,6 +38,7 @@ Export = Callable[[Path, str, str], Path]
     default=None,
     help="What a checkpoint is quantized to when it is first exported. [default: int8]",
 )
+@click.option("--image", type=PATH, default=None, metavar="FILE", help="A picture that the prompt is about.")
 @click.option("--system", default=None, metavar="TEXT", help="What the model is told before the prompt.")
 @click.option("--raw", is_flag=True, help="Go on from the bare prompt, without the model's chat template.")
 @click.option(
@@ -78,6 +79,7 @@ def generate(
     model: Path,
     prompt: str,
     quant: str | None,
+    image: Path | None,
     system: str | None,
     raw: bool,
     max_new: int,
@@ -101,6 +103,7 @@ def generate(
     \b
     gamer generate out/pocket "Name three colours." --max-new 64
     gamer generate SmolLM2-135M-Instruct.gguf "Name three colours." --quant int4
+    gamer generate SmolVLM-256M-Instruct "What is on the table?" --image photo.jpg
     gamer generate out/pocket - --system "Answer in one sentence." < question.txt
     gamer generate out/pocket "Once upon a time" --raw --temperature 0.8 --seed 7
 
@@ -115,7 +118,7 @@ def generate(
         memory = max_memory and max_memory * 1_000_000
         bundle = _bundle(model, quant, backend)
         chat = Chat(Models.open(bundle, backend, threads, memory, allow_random))
-        ids = _ids(chat, _read(prompt), system, raw)
+        ids = _ids(chat, _read(prompt), system, raw, image)
         done = _answer(chat, ids, wish, aloud=not as_json)
     if as_json:
         click.echo(json_line(generation_json(done)))
@@ -163,19 +166,26 @@ def _read(prompt: str) -> str:
     return given.removesuffix("\n").removesuffix("\r")
 
 
-def _ids(chat: Chat, prompt: str, system: str | None, raw: bool) -> tuple[int, ...]:
+def _ids(
+    chat: Chat, prompt: str, system: str | None, raw: bool, image: Path | None
+) -> tuple[int, ...] | Shown:
+    from gamer.index import load_pixels
+
     from ..errors import RuntimeFailure
     from ..models.language.chat import Message
 
     if not raw:
         told = [] if system is None else [Message("system", system)]
-        return chat.ids([*told, Message("user", prompt)])
+        said = [*told, Message("user", prompt)]
+        return chat.ids(said) if image is None else chat.shown(said, load_pixels(image))
+    if image is not None:
+        raise RuntimeFailure("--image needs the chat template: leave --raw out")
     if system is not None:
         raise RuntimeFailure("--system needs the chat template: leave --raw out, or write it into the prompt")
     return chat.raw(prompt)
 
 
-def _answer(chat: Chat, ids: Sequence[int], wish: Wish, aloud: bool) -> Generation:
+def _answer(chat: Chat, ids: Sequence[int] | Shown, wish: Wish, aloud: bool) -> Generation:
     with _cancelled_by_ctrl_c() as cancel:
         try:
             done = chat.generate(

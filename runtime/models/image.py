@@ -11,8 +11,8 @@ from ..backends import Array, Session
 from ..bundle.manifest import Preprocessing
 from ..errors import RuntimeFailure
 
-_FILTERS = ("bicubic", "bilinear")
-_FITS = ("cut", "crop", "squash")
+_FILTERS = ("bicubic", "bilinear", "lanczos")
+_FITS = ("cut", "crop", "squash", "longest")
 
 
 def prepare(pixels: NDArray[np.uint8], spec: Preprocessing) -> NDArray[np.float32]:
@@ -28,10 +28,12 @@ def prepare(pixels: NDArray[np.uint8], spec: Preprocessing) -> NDArray[np.float3
         if value not in choices:
             raise RuntimeFailure(f"unknown {option} {value!r}; choose one of: {', '.join(choices)}")
     image = Image.fromarray(np.ascontiguousarray(pixels))
-    method = Image.Resampling.BICUBIC if spec.interpolation == "bicubic" else Image.Resampling.BILINEAR
+    method = Image.Resampling[spec.interpolation.upper()]
     if spec.fit == "cut":
         return _cut(image, spec, method)
-    box = None if spec.fit == "squash" else _centre(*image.size, spec)
+    if spec.fit == "longest":
+        image = image.resize(_longest(*image.size, spec.resize), method)
+    box = _centre(*image.size, spec) if spec.fit == "crop" else None
     return np.asarray(image.resize((spec.crop, spec.crop), method, box=box), dtype=np.float32)[None]
 
 
@@ -39,6 +41,16 @@ def tower_input(session: Session, pixels: NDArray[np.uint8], spec: Preprocessing
     """The input of an image tower for uint8 RGB [H, W, 3]; a tower that takes uint8 resizes in its graph."""
     tensor = session.artifact.inputs[0]
     return {tensor.name: pixels if tensor.dtype == "uint8" else prepare(pixels, spec)}
+
+
+def _longest(width: int, height: int, longest: int) -> tuple[int, int]:
+    """The size of a picture whose longer side becomes `longest`, the other an even number of pixels, as
+    transformers rounds it for Idefics3.
+    """
+    across, shape = width >= height, width / height
+    other = int(longest / shape) if across else int(longest * shape)
+    other = max(1, other + other % 2)
+    return (longest, other) if across else (other, longest)
 
 
 def _centre(width: int, height: int, spec: Preprocessing) -> tuple[float, float, float, float]:

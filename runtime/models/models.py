@@ -373,6 +373,25 @@ class Models:
         )
         return SoftPrompts(np.asarray(prompts, np.float32), experts, tuple(float(w) for w in shares), saved)
 
+    def picture_prompts(self, pixels: NDArray[np.uint8]) -> FloatArray:
+        """Soft prompts [P, H] that stand for a photo, uint8 RGB [H, W, 3], in the language model's prompt.
+
+        Raises BundleError for a bundle whose language model sees no pictures.
+        """
+        from .image import tower_input
+
+        spec = mf.picture_pixels(self.bundle, self.manifest)
+        reader = self.session(mf.VISION)
+        given = tower_input(reader, pixels, spec)
+        with self._alone:
+            prompts = np.asarray(reader.run(given)["prompts"][0], np.float32)
+        if prompts.ndim != 2 or prompts.shape[1] != self.manifest.decoder().hidden:
+            raise BundleError(
+                f"{self.bundle}: a picture becomes {list(prompts.shape)}, the decoder takes rows of "
+                f"{self.manifest.decoder().hidden}: export it again"
+            )
+        return prompts
+
     def photo_vector(self, patches: FloatArray) -> FloatArray:
         """v_I, float32 [H] of unit length: the mean of a photo's soft prompts over its patches [P, F].
 

@@ -82,7 +82,7 @@ def open_checked(
     measured = []
     for form in forms:
         session = opened(form)
-        cosine = worst_cosine(session, role, arrays, manifest)
+        cosine = worst_cosine(session, role, arrays, manifest, bundle=bundle)
         measured.append(f"{cosine:.4f} {form}".rstrip())
         if not cosine >= threshold:  # true for NaN too
             del session  # frees its memory before the next form is loaded
@@ -105,17 +105,24 @@ def open_checked(
 
 
 def worst_cosine(
-    session: Session, role: str, golden: dict[str, Array], manifest: mf.Manifest, seconds: float = BUDGET
+    session: Session,
+    role: str,
+    golden: dict[str, Array],
+    manifest: mf.Manifest,
+    seconds: float = BUDGET,
+    bundle: Path | None = None,
 ) -> float:
     """The smallest cosine between the session's outputs and those of fp32 torch; NaN if an output has NaN.
 
-    Runs as many golden cases as `seconds` allow, at least one. Raises BundleError for fixtures that do not
-    fit the component.
+    Runs as many golden cases as `seconds` allow, at least one. `bundle`: the manifest's folder, for a
+    component that sees for the language model. Raises BundleError for fixtures that do not fit the component.
     """
+    sees = bundle is not None and role == mf.VISION
+    spec = mf.picture_pixels(bundle, manifest) if bundle is not None and sees else manifest.preprocessing
     begin, row, cosines = perf_counter(), 0, []
     try:
         want = golden["want"].reshape(-1, golden["want"].shape[-1]).astype(np.float64)
-        for rows in replay(session, role, golden, manifest.preprocessing, manifest.language):
+        for rows in replay(session, role, golden, spec, manifest.language):
             outputs = rows.reshape(-1, want.shape[1]).astype(np.float64)
             expected = want[row : row + len(outputs)]
             if outputs.shape != expected.shape:
@@ -143,11 +150,12 @@ def replay(
     language: Language | None,
 ) -> Iterator[FloatArray]:
     """Yields the component's outputs [n, D] for its golden inputs, case by case, by the code of a search."""
-    if role == "image_tower" and spec is not None:
+    if role in ("image_tower", mf.VISION) and spec is not None:
         from .image import tower_input
 
+        out = "prompts" if role == mf.VISION else "embedding"
         for pixels in golden["pixels"]:
-            yield np.asarray(session.run(tower_input(session, pixels, spec))["embedding"], np.float32)
+            yield np.asarray(session.run(tower_input(session, pixels, spec))[out], np.float32)
     elif role == "text_tower":
         from .text import embed
 

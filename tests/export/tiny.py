@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 VOCAB = 320
 
@@ -176,6 +176,83 @@ def t5(folder: Path) -> Path:
     return _save(transformers.T5ForConditionalGeneration(config), folder, tokenizer(None, "</s>"))
 
 
+# The template of SmolVLM-256M-Instruct, which has lists of parts as contents.
+SMOLVLM_TEMPLATE = (
+    "<|im_start|>{% for message in messages %}{{message['role'] | capitalize}}"
+    "{% if message['content'][0]['type'] == 'image' %}{{':'}}{% else %}{{': '}}{% endif %}"
+    "{% for line in message['content'] %}{% if line['type'] == 'text' %}"
+    "{{line['text']}}{% elif line['type'] == 'image' %}{{ '<image>' }}{% endif %}{% endfor %}"
+    "<end_of_utterance>\n{% endfor %}{% if add_generation_prompt %}{{ 'Assistant:' }}{% endif %}"
+)
+SMOLVLM_MARKS = ("<|im_start|>", "<end_of_utterance>", "<fake_token_around_image>", "<image>", "<global-img>")
+
+
+def smolvlm(folder: Path, kind: str = "SmolVLM", side: int = 36, patch: int = 6) -> Path:
+    """SmolVLM or Idefics3, in the layout of SmolVLM-256M-Instruct; all its parameters are random."""
+    letters = {letter: n for n, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
+    bytewise = Tokenizer(models.BPE(letters | {"ĠW": len(letters)}, [("Ġ", "W")]))
+    bytewise.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bytewise.decoder = decoders.ByteLevel()
+    bytewise.add_special_tokens(list(SMOLVLM_MARKS))
+    vision = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "image_size": side,
+        "patch_size": patch,
+    }
+    text = {
+        "model_type": "llama",
+        "vocab_size": VOCAB,
+        "hidden_size": 64,
+        "intermediate_size": 96,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "rope_theta": 5e4,
+        "rms_norm_eps": 1e-5,
+        "max_position_embeddings": 512,
+    }
+    config = getattr(transformers, f"{kind}Config")(
+        vision_config=vision, text_config=text, scale_factor=2, image_token_id=bytewise.token_to_id("<image>")
+    )
+    torch.manual_seed(9)
+    model = getattr(transformers, f"{kind}ForConditionalGeneration")(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * (0.3 if parameter.dim() < 2 else 0.1))
+    model.generation_config.eos_token_id = bytewise.token_to_id("<end_of_utterance>")
+    _save(model, folder, str(bytewise.to_str()))
+    processor = {
+        "do_convert_rgb": True,
+        "do_image_splitting": True,
+        "do_normalize": True,
+        "do_pad": True,
+        "do_rescale": True,
+        "do_resize": True,
+        "image_mean": [0.5, 0.5, 0.5],
+        "image_processor_type": f"{kind}ImageProcessor",
+        "image_std": [0.5, 0.5, 0.5],
+        "max_image_size": {"longest_edge": side},
+        "resample": 1,
+        "rescale_factor": 1 / 255,
+        "size": {"longest_edge": 4 * side},
+    }
+    tokens = {
+        "bos_token": SMOLVLM_MARKS[0],
+        "eos_token": SMOLVLM_MARKS[1],
+        "tokenizer_class": "GPT2Tokenizer",
+    }
+    for name, content in (
+        ("preprocessor_config.json", processor),
+        ("tokenizer_config.json", tokens),
+        ("chat_template.json", {"chat_template": SMOLVLM_TEMPLATE}),
+    ):
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
 TINY: dict[str, Callable[[Path], Path]] = {
     "clip": clip,
     "siglip": siglip,
@@ -183,4 +260,5 @@ TINY: dict[str, Callable[[Path], Path]] = {
     "gemma3": gemma3,
     "gpt2": gpt2,
     "t5": t5,
+    "smolvlm": smolvlm,
 }

@@ -18,6 +18,12 @@ from functools import cached_property
 from threading import Event
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from gamer.index.records import FloatArray
+
+from ...bundle import manifest as mf
 from ...errors import BundleError, RuntimeFailure
 from ..models import Models
 from ..tokenizers import open_tokenizer
@@ -26,11 +32,14 @@ from .llm import Generation, Piece, Request
 from .sampling import GREEDY, Sampling
 
 Role = Literal["system", "user", "assistant"]
+TURN = "chat_"  # how the manifest's prompts begin that dialogues are written with
 # Role → the manifest's prompt that is its turn.
 TURNS: dict[Role, str] = {"system": "chat_system", "user": "chat_user", "assistant": "chat_assistant"}
+BEGIN = "chat_begin"  # the prompt that stands once, before the first turn
+PICTURE = "chat_picture"  # a user's turn that begins with a picture
 MAX_NEW = 256
 MAX_TEXT = 1_000_000  # characters of a prompt; more than any decoder's cache holds
-_PLACE = "{query}"
+_PLACE, _SHOWN = "{query}", "{image}"
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,15 @@ class Wish:
             raise RuntimeFailure(
                 f"max_new {self.max_new}, stop {list(self.stop)}: one token or more, no empty stop string"
             )
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A dialogue about a picture: its soft prompts [P, H] stand after the first `at` of `ids`."""
+
+    ids: tuple[int, ...]
+    soft: FloatArray | None
+    at: int
 
 
 class Chat:
@@ -86,6 +104,24 @@ class Chat:
         Raises BundleError for a bundle whose model has no format for dialogues, and RuntimeFailure for a
         dialogue that the user does not end, that says nothing, or that is too long.
         """
+        return self._ids(messages, TURNS["user"])[0]
+
+    def shown(self, messages: Sequence[Message], pixels: NDArray[np.uint8]) -> Shown:
+        """A dialogue whose last question is about a picture, uint8 RGB [H, W, 3], which stands before it.
+
+        Raises BundleError for a model that sees no pictures, and as `ids` does.
+        """
+        mf.picture_pixels(self._models.bundle, self._models.manifest)
+        if PICTURE not in self._models.manifest.prompts:
+            raise BundleError(
+                f"bundle {self._models.manifest.recipe} does not say how its model is shown a picture: "
+                "export a checkpoint that has its chat template"
+            )
+        ids, at = self._ids(messages, PICTURE)
+        return Shown(ids, self._models.picture_prompts(pixels), at)
+
+    def _ids(self, messages: Sequence[Message], last: str) -> tuple[tuple[int, ...], int]:
+        """The tokens of a dialogue whose last turn the prompt `last` writes; how many are before {image}."""
         if not self.has_template:
             raise BundleError(
                 f"bundle {self._models.manifest.recipe} has no chat template: give --raw, or export a model "
@@ -95,10 +131,18 @@ class Chat:
             raise RuntimeFailure("the prompt is empty: a dialogue ends with words of the user's")
         _bound(sum(len(message.content) for message in messages))
         ids = [*self._models.llm_tokenizer.encode("").ids]  # the marks that begin every text, if any
-        for message in _said(messages, TURNS["system"] in self._models.manifest.prompts):
-            before, _, after = self._turn(message.role)
-            ids += [*self._marks(before), *self._words(message.content), *self._marks(after)]
-        return (*ids, *self._marks(self._turn("assistant")[0]))
+        ids += self._marks(self._models.manifest.prompts.get(BEGIN, ""))
+        said, at = [*_said(messages, TURNS["system"] in self._models.manifest.prompts)], 0
+        for n, message in enumerate(said, 1):
+            before, _, after = self._turn(last if n == len(said) else TURNS[message.role])
+            first, _, second = before.rpartition(_SHOWN)
+            ids += self._marks(first)
+            at = len(ids)
+            # A space before the words is of their first token, in a vocabulary of bytes.
+            space = " " if second.endswith(" ") else ""
+            ids += self._marks(second.removesuffix(space))
+            ids += [*self._words(space + message.content), *self._marks(after)]
+        return (*ids, *self._marks(self._turn(TURNS["assistant"])[0])), at
 
     def raw(self, text: str) -> tuple[int, ...]:
         """The token ids of a bare text. Raises RuntimeFailure for one that is empty or too long."""
@@ -110,20 +154,23 @@ class Chat:
 
     def generate(
         self,
-        ids: Sequence[int],
+        ids: Sequence[int] | Shown,
         wish: Wish,
         tell: Callable[[Piece], None] | None = None,
         cancel: Event | None = None,
     ) -> Generation:
-        """The answer to `ids`; `tell` hears each piece as it comes, `cancel` ends the answer when set.
+        """The answer to `ids`, or to what `shown` gave.
 
+        `tell` hears each piece as it comes, `cancel` ends the answer when set.
         Raises RuntimeFailure for a prompt that does not fit the decoder's cache.
         """
-        request = Request(tuple(ids), wish.max_new, None, wish.sampling, wish.stop, cancel=cancel)
+        about = ids if isinstance(ids, Shown) else Shown(tuple(ids), None, 0)
+        request = Request(
+            about.ids, wish.max_new, about.soft, wish.sampling, wish.stop, cancel=cancel, soft_at=about.at
+        )
         return self._models.language_model.generate(request, tell)
 
-    def _turn(self, role: Role) -> tuple[str, str, str]:
-        name = TURNS[role]
+    def _turn(self, name: str) -> tuple[str, str, str]:
         before, place, after = self._models.manifest.prompt(name).partition(_PLACE)
         if not place:
             raise BundleError(

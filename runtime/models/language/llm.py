@@ -40,10 +40,10 @@ WAIT_SECONDS = 0.1  # between two looks at whether a request that waits for its 
 class Request:
     """A prompt and how to continue it.
 
-    `ids`: the prompt, after the `soft` prompts [P, H], if any. `max_new`: the greatest number of new tokens.
-    `stop`: strings that end the generation and are cut off. `constraint`: the grammar that the output must
-    follow. `cancel`: ends the generation when set. `plain`: computes every position of the prompt, and one
-    token a step: the reference for what is faster.
+    `ids`: the prompt, with the `soft` prompts [P, H], if any, after the first `soft_at` of them. `max_new`:
+    the greatest number of new tokens. `stop`: strings that end the generation and are cut off. `constraint`:
+    the grammar that the output must follow. `cancel`: ends the generation when set. `plain`: computes every
+    position of the prompt, and one token a step: the reference for what is faster.
     """
 
     ids: tuple[int, ...]
@@ -54,6 +54,7 @@ class Request:
     constraint: Constraint | None = None
     cancel: Event | None = None
     plain: bool = False
+    soft_at: int = 0
 
 
 @dataclass(frozen=True)
@@ -230,10 +231,14 @@ class LanguageModel:
     def _prompt(self, request: Request, known: int = 0) -> tuple[FloatArray, list[int]]:
         """The embeddings [S, H] of a prompt without its `known` first tokens, and their tokens."""
         ids = list(request.ids[known:])
-        rows = [self.embed(ids)] if ids else []
         if request.soft is None:
-            return rows[0], ids
-        return np.concatenate([request.soft, *rows]), [NO_TOKEN] * len(request.soft) + ids
+            return self.embed(ids), ids
+        before, after = ids[: request.soft_at], ids[request.soft_at :]
+        rows = [self.embed(part) if part else request.soft[:0] for part in (before, after)]
+        return (
+            np.concatenate([rows[0], request.soft, rows[1]]),
+            [*before, *[NO_TOKEN] * len(request.soft), *after],
+        )
 
     def _read(self, run: _Run, decoder: EncoderDecoder) -> FloatArray:
         if self.language.start_id is None:
