@@ -5,19 +5,16 @@ Nothing is run here, but for a peer: then both export the same checkpoints (peer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from gamer.runtime.bundle import manifest as mf
 
 from .study.declaration import About, Run, Work
 from .study.settings import SettingError
 from .tables import Sheet, sheet
-
-if TYPE_CHECKING:
-    from .peers.optimum import PeerRow
 
 PEERS = ("none", "optimum")
 
@@ -65,6 +62,23 @@ class Row:
 
 
 @dataclass(frozen=True)
+class PeerRow:
+    """One checkpoint by one exporter. `seconds`: of the whole command; GAMER's makes a bundle. `bytes`: of
+    the graphs. `graphs_seconds`: of exporting and comparing these alone; of optimum, the same as `seconds`.
+
+    `cosine`: the worst with torch in fp32, over the inputs of parity: of vectors, or of a language model's
+    logits.
+    """
+
+    model: str
+    exporter: str
+    seconds: float
+    graphs_seconds: float
+    bytes: int
+    cosine: float
+
+
+@dataclass(frozen=True)
 class Exports:
     """The artifacts of one or several bundles; `peers`: checkpoints by two exporters."""
 
@@ -73,12 +87,17 @@ class Exports:
 
 
 def read(bundles: Sequence[Path]) -> Exports:
-    """The rows of all `bundles`, in their manifests' order. Raises BundleError.
+    """The rows of all `bundles`. Raises BundleError."""
+    return listed(map(mf.read, bundles))
+
+
+def listed(manifests: Iterable[mf.Manifest]) -> Exports:
+    """The rows of bundles, in their manifests' order.
 
     An artifact that several bundles share is listed once, with the first of them.
     """
     rows, also = dict[tuple[str, ...], Row](), dict[tuple[str, ...], list[str]]()
-    for manifest in (mf.read(bundle) for bundle in bundles):
+    for manifest in manifests:
         for artifact in manifest.artifacts:
             key = artifact.role, artifact.target, artifact.sha256
             if key in rows:

@@ -101,9 +101,12 @@ def test_the_benchmarks_page_shows_our_recall_and_names_its_result_files() -> No
     page = benchmarks.page()
     quality = json.loads((benchmarks.RESULTS / "quality-baselines-lihua.json").read_text())
     ours = next(row for row in quality["methods"] if row["method"] == "ours")
-    assert f"{ours['scores']['recall5']['mean']:.3f} (" in page
-    for name in ("index", "llm-pocket", "processors", "latency-pocket", "exports-full-size", "ann-texts"):
-        assert f"bench/results/{name}.json" in page
+    (row,) = re.findall(r"^\| ours  .*$", page.partition("### lihua: ")[2].partition("###")[0], re.M)
+    assert f"| {ours['scores']['recall5']['mean']:.3f} |" in row
+    for section in benchmarks.SECTIONS:
+        assert f"## {section.title}\n" in page
+        for name in section.files:
+            assert f"`bench/results/{name}`" in page and benchmarks.drawn(name)
 
 
 def test_the_readmes_figures_are_those_of_the_result_files() -> None:

@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,8 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.models.language.decoder import StepDecoder
 from gamer.runtime.telemetry import load_onnxruntime
 
+from ..exports import PeerRow
+
 FOLDER = Path(os.environ.get("GAMER_OPTIMUM", ".optimum"))
 # Model of the catalogue → (optimum's task, the exporter's recipe).
 MODELS = {
@@ -36,23 +37,6 @@ MODELS = {
 }
 LONGEST = 3600.0  # seconds of a command
 CHECKPOINTS, EXPORTS = "checkpoints", "exports"
-
-
-@dataclass(frozen=True)
-class PeerRow:
-    """One checkpoint by one exporter. `seconds`: of the whole command; GAMER's makes a bundle. `bytes`: of
-    the graphs. `graphs_seconds`: of exporting and comparing these alone; of optimum, the same as `seconds`.
-
-    `cosine`: the worst with torch in fp32, over the inputs of parity: of vectors, or of a language model's
-    logits.
-    """
-
-    model: str
-    exporter: str
-    seconds: float
-    graphs_seconds: float
-    bytes: int
-    cosine: float
 
 
 def compare(models: Sequence[str], tell: Any) -> tuple[PeerRow, ...]:

@@ -37,15 +37,20 @@ class Part:
         return self.outcome not in ("current", "made")
 
 
+def words_of(file: str) -> str:
+    """The words after `gamer bench` that made a file of bench/results, "" for one that none made."""
+    return {**FIGURES, **ELSEWHERE}.get(file, "")
+
+
 def results(study: str) -> tuple[str, ...]:
     """The files in bench/results that a study made."""
-    made = {**FIGURES, **ELSEWHERE}
-    return tuple(file for file, words in made.items() if words.split()[:2] == ["study", study])
+    made = (*FIGURES, *ELSEWHERE)
+    return tuple(file for file in made if words_of(file).split()[:2] == ["study", study])
 
 
 def measured(file: str) -> tuple[str, ...]:
     """The paths of the repository that a result depends on; empty where nobody says."""
-    words = {**FIGURES, **ELSEWHERE}.get(file, "").split()
+    words = words_of(file).split()
     if words[:1] == ["study"]:
         return STUDIES[words[1]].measures
     return COMMANDS.get(words[0], ()) if words else ()

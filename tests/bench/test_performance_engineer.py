@@ -10,11 +10,10 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import click
 import numpy as np
@@ -27,6 +26,7 @@ from gamer.bench.index import ann, ann_peers
 from gamer.bench.latency import launch, samples, steps, tables
 from gamer.bench.latency.measure import Latency
 from gamer.bench.phones import device
+from gamer.bench.report.recorded import recorded
 from gamer.bench.study.declaration import Study
 from gamer.bench.study.figures import FIGURES
 from gamer.bench.study.studies import STUDIES
@@ -127,24 +127,6 @@ def test_runs_of_several_numbers_of_threads_are_compared() -> None:
     assert table.rows[-1][3:] == (None, 2)  # the second run lacks it
     for threads in ("0", "1,1", "65", "2,x", ""):
         assert run("latency", "-b", "nowhere", "--threads", threads).exit_code == 2
-
-
-def recorded(kind: Any, raw: Any) -> Any:
-    """The dataclass `kind` of the JSON that was written from one; what an old file lacks is empty."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return None if raw is None else recorded(inner[0], raw)
-    if raw is None:
-        return (origin or kind)()
-    if isinstance(kind, type) and is_dataclass(kind):
-        types: dict[str, Any] = get_type_hints(kind)
-        return kind(**{f.name: recorded(types[f.name], raw.get(f.name)) for f in fields(kind)})
-    if origin is tuple:
-        of = [inner[0]] * len(raw) if inner[-1] is Ellipsis else inner
-        return tuple(recorded(one, value) for one, value in zip(of, raw, strict=True))
-    if origin is dict:
-        return {inner[0](key): recorded(inner[1], value) for key, value in raw.items()}
-    return raw
 
 
 STUDIED = {file: words.split() for file, words in FIGURES.items() if words.startswith("study ")}

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from gamer.bench import machine
+from gamer.bench.tables import Sheet
 from tools.conformance.processors import masked
 
 HERE = Path(__file__).parent
@@ -183,7 +184,7 @@ def main() -> None:
         for problem in s["failures"]
     ]
     if rows:
-        show(rows)
+        print(sheet(rows).markdown())
     for name, why in missing.items():
         print(f"!! {name}: NOT RUN: {why}", file=sys.stderr)
     print(
@@ -202,25 +203,22 @@ def main() -> None:
     sys.exit(1 if failed else 0)
 
 
-def show(rows: dict[str, dict[str, Any]]) -> None:
-    """Prints each component's worst cosine with torch, and each suite's passed cases, by processor."""
-    first = next(iter(rows.values()))
-    names = list(rows)
-    print("\n| worst cosine with torch | needs | " + " | ".join(names) + " |")
-    print("|---|---:|" + "---:|" * len(names))
-    for role, entry in first["components"].items():
-        print(
-            f"| {role} | {entry['threshold']} | "
-            + " | ".join(f"{rows[n]['components'][role]['cosine']:.5f}" for n in names)
-            + " |"
-        )
-    for suite in first["suites"]:
-        same = (rows[n]["suites"][suite] for n in names)
-        print(
-            f"| fixtures: {suite} | all | "
-            + " | ".join(f"{s['cases'] - len(s['failures'])} of {s['cases']}" for s in same)
-            + " |"
-        )
+def sheet(rows: dict[str, dict[str, Any]]) -> Sheet:
+    """Each component's worst cosine with torch, and each suite's passed cases, by processor."""
+    (first, *_), kinds = rows.values(), tuple(rows)
+    cosines = (
+        (role, entry["threshold"], *(f"{row['components'][role]['cosine']:.5f}" for row in rows.values()))
+        for role, entry in first["components"].items()
+    )
+    replayed = (
+        (f"fixtures: {suite}", "all", *(_passed(row["suites"][suite]) for row in rows.values()))
+        for suite in first["suites"]
+    )
+    return Sheet("Worst cosine with torch", ("component", "needs", *kinds), (*cosines, *replayed))
+
+
+def _passed(suite: dict[str, Any]) -> str:
+    return f"{suite['cases'] - len(suite['failures'])} of {suite['cases']}"
 
 
 if __name__ == "__main__":
