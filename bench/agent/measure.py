@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from gamer.runtime.models.models import Models
 from ..files import write_atomically
 from ..retrieval import datasets, synthetic
 from ..retrieval.user import User
+from ..study.declaration import About, Run, Tell
 from . import ablation, made, players, runs, sets, short_answers
 from . import tasks as running
 from .ablation import Ablation, Base
@@ -22,11 +24,12 @@ from .meter import Meter
 from .mistakes import Calendar
 from .players import Player, Remote, Tape
 from .runs import Runs
-from .sets import AlbumRow, Tell
+from .sets import AlbumRow
 from .short_answers import SentenceRow
 from .tasks import Done, Task
 from .whole_prompt import Unfit, unfit
 
+MINDS = ("rules", "llm", "openai")
 ALBUMS, QUESTIONS = ("album", "album-pixels"), ("locomo", "lihua", "camroll-qa")
 DATA = (*ALBUMS, *QUESTIONS)
 STEP_QUESTIONS = (
@@ -39,30 +42,25 @@ STEP_QUESTIONS = (
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What to measure. `data`: the folder of data sets; those that are not there are left out. `made`: how
-    many questions are made from an album's memory graph, instead of its queries (made.py); `album`: one that
-    they are made of, and nothing else is measured.
+class Settings:
+    """A trace holds questions and answers about the albums: keep it where the data sets are."""
 
-    `names`: of minds. `only`: some of DATA, none for all. `remote`: of the mind "openai". `runs`: of each
-    mind on the albums. `queries`: the most of each group of the albums' queries, evenly spread, 0 for all.
-    `record`: a file for the traces; `replay`: one whose traces take the minds' place.
-    """
+    mind: Annotated[tuple[str, ...], About("the minds; openai: that of model", choices=MINDS)] = ("rules",)
+    model: Annotated[str | None, About("of an OpenAI-compatible endpoint, for the mind openai")] = None
+    endpoint: Annotated[str | None, About("its URL, by default port 11434 here; key: $GAMER_API_KEY")] = None
+    context: Annotated[int, About("tokens that it takes at once", least=1)] = 8_192
+    only: Annotated[tuple[str, ...], About("the data sets; all if there are none", choices=DATA)] = ()
+    made: Annotated[int, About("ask so many questions that are made from an album's graph", least=0)] = 0
+    runs: Annotated[int, About("answer the albums' queries so often: best, and commonest", least=1)] = 1
+    queries: Annotated[int, About("the most of a group of the albums' queries; 0: all", least=0, quick=3)] = 0
+    ablate: Annotated[bool, About("take away tools, events and captions in turn, on the albums")] = False
+    record: Annotated[Path | None, About("write every task's trace to this file")] = None
+    replay: Annotated[Path | None, About("play the traces of this file again, without minds")] = None
 
-    bundle: Path
-    data: Path | None
-    cache: Path
-    names: Sequence[str] = ("rules",)
-    only: Sequence[str] = ()
-    threads: int = 1
-    remote: Remote | None = None
-    runs: int = 1
-    queries: int = 0
-    ablate: bool = False
-    record: Path | None = None
-    replay: Path | None = None
-    made: int = 0
-    album: Path | None = None
+    @property
+    def remote(self) -> Remote | None:
+        """The model of the mind "openai"."""
+        return None if self.model is None else Remote(self.model, self.endpoint, self.context)
 
 
 @dataclass(frozen=True)
@@ -90,16 +88,18 @@ class AgentQuality:
     differences: tuple[str, ...] = ()
 
 
-def measure(plan: Plan, tell: Tell) -> AgentQuality:
-    """Raises DatasetError if there is none of the data sets, TraceError for a replay of what is no trace."""
-    measuring = _Measuring(plan, tell)
-    plan.cache.mkdir(parents=True, exist_ok=True)
+def measure(run: Run[Settings]) -> AgentQuality:
+    """Of `run.data`, the folder of data sets, those that are there; nothing else than `run.album`, if given.
+
+    Raises DatasetError if there is none of the data sets, TraceError for a replay of what is no trace.
+    """
+    measuring, plan = _Measuring(run), run.settings
     albums = {name: measuring.album(name) for name in ALBUMS if measuring.has(name)}
-    if plan.album is not None:
-        albums[plan.album.name] = measuring.asked(plan.album.name, plan.album)
+    if run.album is not None:
+        albums[run.album.name] = measuring.asked(run.album.name, run.album)
     sentences = [row for name in QUESTIONS if measuring.has(name) for row in measuring.questions(name)]
     if not albums and not sentences:
-        where = plan.data if plan.replay is None else f"{plan.data} and {plan.replay}"
+        where = " and ".join(map(str, (*run.data, *([plan.replay] if plan.replay else []))))
         raise datasets.DatasetError(f"{where}: none of {', '.join(plan.only or DATA)} is there")
     if plan.record is not None:
         traces = [one.trace for one in measuring.done if one.trace is not None]
@@ -108,7 +108,7 @@ def measure(plan: Plan, tell: Tell) -> AgentQuality:
     return AgentQuality(
         albums,
         tuple(sentences),
-        _steps(measuring.models, plan.cache, tell) if timed else None,
+        _steps(run.models, run.home, run.tell) if timed else None,
         tuple(measuring.unfit),
         measuring.runs,
         tuple(measuring.ablations),
@@ -119,40 +119,37 @@ def measure(plan: Plan, tell: Tell) -> AgentQuality:
 class _Measuring:
     """What a measurement has found so far."""
 
-    def __init__(self, plan: Plan, tell: Tell) -> None:
-        self.plan, self.tell = plan, tell
-        self.tape = None if plan.replay is None else Tape(plan.replay)
-        self.models = Models.open(plan.bundle, "onnx", plan.threads)
+    def __init__(self, run: Run[Settings]) -> None:
+        self.run, self.plan, self.tell, self.models = run, run.settings, run.tell, run.models
+        self.tape = None if self.plan.replay is None else Tape(self.plan.replay)
         self.unfit: list[Unfit] = []
         self.runs: dict[str, tuple[Runs, ...]] = {}
         self.ablations: list[Ablation] = []
         self.done: list[Done] = []
 
     def players(self, album: str, run: int = 0) -> list[Player]:
-        return players.players(self.plan.names, self.plan.remote, self.tape, album, run)
+        return players.players(self.plan.mind, self.plan.remote, self.tape, album, run)
 
     def has(self, name: str) -> bool:
         """Whether a data set is wanted and there; of a replay, whether it holds traces of it."""
-        data = self.plan.data
-        if data is None or (self.plan.made and name not in ALBUMS):
+        if not self.run.data or (self.plan.made and name not in ALBUMS):
             return False
+        (data,) = self.run.data
         there = (data / "album" / f"{name}.jsonl").is_file() if name in ALBUMS else (data / name).is_dir()
         taped = self.tape is None or any(place.split(" ")[0] == name for place in self.tape.places())
         return name in (self.plan.only or DATA) and there and taped
 
     def questions(self, name: str) -> list[SentenceRow]:
-        assert self.plan.data is not None
         rows, done = short_answers.measure(
-            self.plan.data, name, self.models, self.players, self.plan.cache, self.tell
+            self.run.data[0], name, self.models, self.players, self.run.home, self.tell
         )
         self.done += done
         return rows
 
     def album(self, name: str) -> tuple[AlbumRow, ...]:
-        assert self.plan.data is not None
-        source = self.plan.data / "album" / f"{name}.jsonl"
+        source = self.run.data[0] / "album" / f"{name}.jsonl"
         made_by = self.models.manifest.artifact("image_tower", "onnx").sha256[:8]
-        path = self.plan.cache / f"{source.name}-{made_by}.gamer"
+        path = self.run.home / f"{source.name}-{made_by}.gamer"
         if not path.exists():
             self.tell(f"{name}: building")
             build(source, self.models, path)
@@ -179,7 +176,7 @@ class _Measuring:
             rows.append(sets.row(player.name, done, when))
             self._repeat(user, player, done)
             if self.plan.ablate:
-                base = Base(user, source, player, done, self.plan.cache, self.tell)
+                base = Base(user, source, player, done, self.run.home, self.tell)
                 self.ablations += ablation.ablate(base, self.plan.remote)
         for player in self._readers(user, chosen, questions):
             done = sets.by_player(user, player, questions, self.tell)

@@ -4,42 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
 from gamer.runtime.errors import RuntimeFailure
 
-from ..study.declaration import About, Run, Work
+from ..study.declaration import Run, Work
 from ..tables import Cell, Sheet, sheet
 from .ablation import Ablation
-from .measure import DATA, AgentQuality, Plan, measure
-from .players import Remote
+from .measure import AgentQuality, Settings, measure
 from .runs import Quality, Runs
 from .sets import GROUPS, AlbumRow
 from .short_answers import SentenceRow
 from .usage import Usage
 from .whole_prompt import Unfit
 
-MINDS = ("rules", "llm", "openai")
 _DIFFERENCES = 20  # lines
-
-
-@dataclass(frozen=True)
-class Settings:
-    """A trace holds questions and answers about the albums: keep it where the data sets are."""
-
-    mind: Annotated[tuple[str, ...], About("the minds; openai: that of model", choices=MINDS)] = ("rules",)
-    model: Annotated[str | None, About("of an OpenAI-compatible endpoint, for the mind openai")] = None
-    endpoint: Annotated[str | None, About("its URL, by default port 11434 here; key: $GAMER_API_KEY")] = None
-    context: Annotated[int, About("tokens that it takes at once", least=1)] = 8_192
-    only: Annotated[tuple[str, ...], About("the data sets; all if there are none", choices=DATA)] = ()
-    made: Annotated[int, About("ask so many questions that are made from an album's graph", least=0)] = 0
-    runs: Annotated[int, About("answer the albums' queries so often: best, and commonest", least=1)] = 1
-    queries: Annotated[int, About("the most of a group of the albums' queries; 0: all", least=0, quick=3)] = 0
-    ablate: Annotated[bool, About("take away tools, events and captions in turn, on the albums")] = False
-    record: Annotated[Path | None, About("write every task's trace to this file")] = None
-    replay: Annotated[Path | None, About("play the traces of this file again, without minds")] = None
 
 
 def study(run: Run[Settings]) -> AgentQuality:
@@ -58,23 +36,7 @@ def study(run: Run[Settings]) -> AgentQuality:
         raise RuntimeFailure("--set endpoint needs the name of a model: give --set model=NAME")
     if (what.model is not None) != ("openai" in what.mind):
         raise RuntimeFailure("--set mind=openai and model=NAME belong together: give both or none")
-    plan = Plan(
-        run.bundle,
-        run.data[0] if run.data else None,
-        run.home,
-        what.mind,
-        what.only,
-        run.threads,
-        None if what.model is None else Remote(what.model, what.endpoint, what.context),
-        what.runs,
-        what.queries,
-        what.ablate,
-        what.record,
-        what.replay,
-        what.made,
-        run.album,
-    )
-    return measure(plan, run.tell)
+    return measure(run)
 
 
 def tables(result: AgentQuality) -> list[Sheet]:

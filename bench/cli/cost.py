@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,18 +114,26 @@ def latency(
     """
     from ..latency import measure as measuring
     from ..latency import tables as tables
+    from ..latency.cold import Job
 
     if html and album is None:
         raise click.UsageError("--html draws searches: give an ALBUM")
     if html and len(threads) > 1:
         raise click.UsageError("--html draws one run: give --threads one number")
-    plan = measuring.LatencyPlan(repetitions, warmup, launches, delay)
-    asked = queries or sample_album.QUERIES
+    job = Job(
+        bundle=str(bundle),
+        album=str(album or ""),
+        backend=backend,
+        threads=threads[0],
+        refined_by=refined_by,
+        queries=queries or sample_album.QUERIES,
+        now=now.isoformat() if now else "",
+        warmup=warmup,
+        rounds=repetitions,
+        delay=delay,
+    )
     with working("bench latency") as tell:
-        results = [
-            measuring.measure(bundle, album, asked, backend, count, plan, refined_by, now, tell)
-            for count in threads
-        ]
+        results = [measuring.measure(replace(job, threads=count), launches, tell) for count in threads]
         if len(results) > 1:
             runs = {"runs": [asdict(one) for one in results]}
             out.save(runs)

@@ -1,7 +1,7 @@
 """Measures cold starts, each in a fresh process: interpreter, imports, opening, first answer, peak memory.
 
 Only the process is cold, not the disk: the files of the bundle are probably in the system's cache. `python -m
-gamer.bench.latency.cold BUNDLE ALBUM …` is the measured process and prints one JSON object; `measure` starts
+gamer.bench.latency.cold JOB` is the measured process and prints one JSON object; `measure` starts
 it.
 """
 
@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +21,7 @@ from time import perf_counter_ns, time_ns
 from gamer.runtime.errors import RuntimeFailure
 
 TIMEOUT = 300
+_MEASURED = ("start_ms", "import_ms", "open_ms", "first_ms", "second_ms", "all_ms", "peak_rss_mb")
 
 
 @dataclass(frozen=True)
@@ -43,69 +44,53 @@ class Cold:
     command_ms: float
 
 
-def measure(
-    bundle: Path,
-    album: Path,
-    backend: str,
-    threads: int,
-    refined_by: str,
-    query: str,
-    now: datetime | None,
-    processes: int,
-) -> Cold:
-    """Runs `processes` cold starts. Raises RuntimeFailure with the last line of one that fails."""
-    when = "" if now is None else now.isoformat()
-    command = [
-        sys.executable,
-        "-m",
-        "gamer.bench.latency.cold",
-        str(bundle),
-        str(album),
-        backend,
-        str(threads),
-        refined_by,
-        when,
-        query,
-    ]
-    search = [sys.executable, "-m", "gamer", "search", str(album), query, "-b", str(bundle)]
-    search += [
-        "--refine",
-        refined_by,
-        "--backend",
-        backend,
-        "--threads",
-        str(threads),
-        *(["--now", when] if when else []),
-    ]
+@dataclass(frozen=True)
+class Job:
+    """What a process measures.
+
+    `album` "": components only. `now`: ISO 8601, "" for the clock's time. `delay`: seconds between rounds.
+    """
+
+    bundle: str
+    album: str
+    backend: str
+    threads: int
+    refined_by: str
+    queries: tuple[str, ...]
+    now: str
+    warmup: int
+    rounds: int
+    delay: float
+
+
+def measure(job: Job, processes: int) -> Cold:
+    """Cold starts of `processes` processes, with the first query. Raises RuntimeFailure with the last line of
+    one that fails.
+    """
+    command = [sys.executable, "-m", "gamer.bench.latency.cold", json.dumps(asdict(job))]
+    search = [sys.executable, "-m", "gamer", "search", job.album, job.queries[0], "-b", job.bundle]
+    search += ["--refine", job.refined_by, "--backend", job.backend, "--threads", str(job.threads)]
+    search += ["--now", job.now] if job.now else []
     rows, commands = list[tuple[float, ...]](), list[float]()
     for _ in range(processes):
         rows.append(_once(command))
         begin = perf_counter_ns()
         _run(search)
         commands.append((perf_counter_ns() - begin) / 1e6)
-    start, load, opened, first, second, total, peak = (
-        round(median(values), 1) for values in zip(*rows, strict=True)
-    )
-    return Cold(
-        processes=processes,
-        start_ms=start,
-        import_ms=load,
-        open_ms=opened,
-        first_ms=first,
-        second_ms=second,
-        all_ms=total,
-        peak_rss_mb=peak,
-        samples_ms=tuple(row[5] for row in rows),
-        command_ms=round(median(commands), 1),
-    )
+    medians = {
+        name: round(median(values), 1)
+        for name, values in zip(_MEASURED, zip(*rows, strict=True), strict=True)
+    }
+    samples = tuple(row[_MEASURED.index("all_ms")] for row in rows)
+    return Cold(processes, **medians, samples_ms=samples, command_ms=round(median(commands), 1))
 
 
 def _once(command: Sequence[str]) -> tuple[float, ...]:
+    """The figures of _MEASURED."""
     begin = time_ns()
     row = json.loads(_run(command).splitlines()[-1])
     start, *parts = (float(x) for x in row["ms"])
     start -= begin / 1e6
-    # (start, imports, opening, first search, second search, until the first answer, peak memory in MB)
     return (start, *parts[:4], start + sum(parts[:3]), float(row["peak_rss_mb"]))
 
 
@@ -126,14 +111,15 @@ def main(arguments: Sequence[str]) -> None:
     """The measured process."""
     started = time_ns() / 1e6
     marks = [perf_counter_ns()]
-    bundle, album, backend, threads, refined_by, when, query = arguments
+    job = Job(**json.loads(arguments[0]))
+    now = datetime.fromisoformat(job.now) if job.now else None
     from gamer.runtime.search.engine import Engine
 
     marks.append(perf_counter_ns())
-    engine = Engine.open(Path(bundle), Path(album), backend, int(threads))
+    engine = Engine.open(Path(job.bundle), Path(job.album), job.backend, job.threads)
     marks.append(perf_counter_ns())
     for _ in range(2):
-        engine.search(query, refined_by=refined_by, now=datetime.fromisoformat(when) if when else None)
+        engine.search(job.queries[0], refined_by=job.refined_by, now=now)
         marks.append(perf_counter_ns())
     from ..machine import peak_rss_mb
 

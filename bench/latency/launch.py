@@ -25,6 +25,7 @@ from typing import Any
 from gamer.index import Album
 from gamer.index.errors import AlbumError
 from gamer.index.installing import install
+from gamer.index.json_checked import read_as
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.answer import LAYERS
@@ -35,33 +36,14 @@ from .. import machine
 from ..cost.component_runs import ComponentRun, runs_of
 from ..cost.nodes import GraphError
 from . import steps
-from .cold import last_line
+from .cold import Job, last_line
 
 PAIRS = 4  # searches of each kind per query and round, paired for the overhead; 1 if refined_by is "llm"
 SHORT_NS = 100_000_000  # a component that takes less is run uncounted before each sample
 # With reuse, an earlier refinement would be answered from memory, and that would be measured as a refinement.
 FRESH = SearchOptions(reuse_refinements=False)
 Progress = Callable[[str], None]
-Rounds = list[list[int]]
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a launch measures.
-
-    `album` "": components only. `now`: ISO 8601, "" for the clock's time. `delay`: seconds between rounds.
-    """
-
-    bundle: str
-    album: str
-    backend: str
-    threads: int
-    refined_by: str
-    queries: tuple[str, ...]
-    now: str
-    warmup: int
-    rounds: int
-    delay: float
+Rounds = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -75,8 +57,8 @@ class RawRow:
     step: str
     on: str
     rounds: Rounds
-    macs: int | None
-    role: str
+    macs: int | None = None
+    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,7 +111,8 @@ def _start(job: Job, progress: Progress) -> Launch:
             for line in process.stdout:
                 message: dict[str, Any] = json.loads(line)
                 if "measured" in message:
-                    return _launch(message["measured"])
+                    launched: Launch = read_as(Launch, message["measured"])
+                    return launched
                 if "failed" in message:
                     raise RuntimeFailure(str(message["failed"]))
                 progress(str(message["progress"]))
@@ -143,21 +126,6 @@ def _start(job: Job, progress: Progress) -> Launch:
             process.kill()
 
 
-def _launch(raw: dict[str, Any]) -> Launch:
-    """The Launch in the JSON that `main` printed."""
-    rows = tuple(RawRow(**row) for row in raw["rows"])
-    bare, plain, stepped = (tuple(raw[kind]) for kind in ("bare", "plain", "stepped"))
-    return Launch(
-        rows=rows,
-        bare=bare,
-        plain=plain,
-        stepped=stepped,
-        photos=raw["photos"],
-        peak_rss_mb=raw["peak_rss_mb"],
-        arithmetic=raw["arithmetic"],
-    )
-
-
 def run(job: Job, progress: Progress) -> Launch:
     """Measures in this process."""
     models = Models.open(Path(job.bundle), job.backend, job.threads, allow_random=not job.album)
@@ -168,42 +136,31 @@ def run(job: Job, progress: Progress) -> Launch:
         else None
     )
     timed = _rounds(searches, list(runs_of(models)), job, progress)
-    rows = [
-        RawRow("component", part.step, part.on, samples, _macs(part, models), part.role)
-        for part, samples in timed
-    ]
+    rows = [_component(part, samples, models) for part, samples in timed]
+    found: dict[str, Any] = {"photos": 0, "bare": (), "plain": (), "stepped": ()}
+    if searches is not None:
+        rows = [*searches.rows(job.warmup), *rows]
+        kinds = ("bare", "plain", "stepped")
+        found = {kind: tuple(getattr(searches, kind)) for kind in kinds}
+        found["photos"] = len(searches.engine.album)
+        searches.engine.close()
     arithmetic = {role: models.arithmetic_of(role) for role in models.held()}
-    if searches is None:
-        return Launch(
-            rows=tuple(rows),
-            bare=(),
-            plain=(),
-            stepped=(),
-            photos=0,
-            peak_rss_mb=machine.peak_rss_mb(),
-            arithmetic=arithmetic,
-        )
-    photos = len(searches.engine.album)
-    searches.engine.close()
-    bare, plain, stepped = (
-        tuple(samples_ns) for samples_ns in (searches.bare, searches.plain, searches.stepped)
-    )
-    return Launch(
-        rows=(*searches.rows(job.warmup), *rows),
-        bare=bare,
-        plain=plain,
-        stepped=stepped,
-        photos=photos,
-        peak_rss_mb=machine.peak_rss_mb(),
-        arithmetic=arithmetic,
-    )
+    return Launch(tuple(rows), **found, peak_rss_mb=machine.peak_rss_mb(), arithmetic=arithmetic)
+
+
+def _component(part: ComponentRun, samples: Sequence[Sequence[int]], models: Models) -> RawRow:
+    return RawRow("component", part.step, part.on, _rounds_of(samples), _macs(part, models), part.role)
+
+
+def _rounds_of(samples: Sequence[Sequence[int]]) -> Rounds:
+    return tuple(map(tuple, samples))
 
 
 def _rounds(
     searches: _Searches | None, items: Sequence[ComponentRun], job: Job, progress: Progress
-) -> list[tuple[ComponentRun, Rounds]]:
+) -> list[tuple[ComponentRun, list[list[int]]]]:
     """Runs every row once a round. Returns the nanoseconds of the components in the counted rounds."""
-    out: list[tuple[ComponentRun, Rounds]] = [(item, []) for item in items]
+    out: list[tuple[ComponentRun, list[list[int]]]] = [(item, []) for item in items]
     for turn in range(job.warmup + job.rounds):
         progress(f"round {turn + 1} of {job.warmup + job.rounds}")
         if searches is not None:
@@ -293,17 +250,10 @@ class _Searches:
         out = []
         for layer in (*LAYERS, "answer", "all", "search"):
             if layer != "answer":
-                out.append(RawRow(layer, "", "search", [part[layer] for part in layers], None, ""))
+                out.append(RawRow(layer, "", "search", _rounds_of([part[layer] for part in layers])))
             for step in (s for s in taken if s[0] == layer):
-                out.append(
-                    RawRow(
-                        *step,
-                        "search",
-                        [[times[step] for times in part if step in times] for part in spent],
-                        None,
-                        "",
-                    )
-                )
+                taken_by = [[times[step] for times in part if step in times] for part in spent]
+                out.append(RawRow(*step, "search", _rounds_of(taken_by)))
         return out
 
 

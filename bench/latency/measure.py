@@ -26,25 +26,12 @@ from gamer.runtime.bundle.manifest import MANIFEST_NAME, Manifest
 
 from .. import machine
 from . import cold, launch, machine_state
+from .cold import Job
 from .samples import Row, row, share_interval
 
 SCHEMA = "gamer-latency/1"
 COLD = 3
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class LatencyPlan:
-    """How much is measured.
-
-    `rounds`: counted rounds in all, shared out among `launches` processes; each has `warmup` uncounted rounds
-    of its own. `delay`: seconds between rounds.
-    """
-
-    rounds: int = 20
-    warmup: int = 1
-    launches: int = 10
-    delay: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -116,41 +103,20 @@ class Latency:
     when: str
 
 
-def measure(
-    bundle: Path,
-    album: Path | None,
-    queries: Sequence[str],
-    backend: str,
-    threads: int,
-    plan: LatencyPlan,
-    refined_by: str,
-    now: datetime | None,
-    progress: Progress,
-) -> Latency:
-    """Measures cold starts, then searches in `album` (None: no searches) and the components, in launches."""
-    before, cold_start, manifest = machine_state.read(), None, mf.read(bundle)
-    if album is not None:
+def measure(job: Job, launches: int, progress: Progress) -> Latency:
+    """Measures cold starts, then searches and components, in `launches` processes that share the rounds."""
+    before, cold_start, bundle = machine_state.read(), None, Path(job.bundle)
+    manifest = mf.read(bundle)
+    if job.album:
         progress("cold start")
-        cold_start = cold.measure(bundle, album, backend, threads, refined_by, queries[0], now, COLD)
-    job = launch.Job(
-        bundle=str(bundle),
-        album=str(album or ""),
-        backend=backend,
-        threads=threads,
-        refined_by=refined_by,
-        queries=tuple(queries),
-        now=now.isoformat() if now else "",
-        warmup=plan.warmup,
-        rounds=plan.rounds,
-        delay=plan.delay,
-    )
-    results = launch.measure(job, plan.launches, progress)
+        cold_start = cold.measure(job, COLD)
+    results = launch.measure(job, launches, progress)
     after, this_machine = machine_state.read(), machine.read()
     return Latency(
         schema=SCHEMA,
         device=this_machine.cpu_info,
         os=this_machine.system,
-        backend=backend,
+        backend=job.backend,
         bundle=bundle.name,
         bundle_sha256=bundle_sha256(bundle),
         recipe=manifest.recipe,
@@ -159,18 +125,18 @@ def measure(
         before=before,
         after=after,
         machine=this_machine,
-        album=album.name if album else "",
+        album=Path(job.album).name,
         photos=results[0].photos,
-        n_threads=threads,
-        refined_by=refined_by,
-        queries=tuple(queries),
-        rounds=plan.rounds,
-        warmup=plan.warmup,
+        n_threads=job.threads,
+        refined_by=job.refined_by,
+        queries=job.queries,
+        rounds=job.rounds,
+        warmup=job.warmup,
         launches=len(results),
         cold=cold_start,
         overhead=_overhead(results),
         peak_rss_mb=max(result.peak_rss_mb for result in results),
-        models=tuple(_models(manifest, backend.partition(":")[0], results[0].arithmetic)),
+        models=tuple(_models(manifest, job.backend.partition(":")[0], results[0].arithmetic)),
         rows=_rows(results),
         when=datetime.now().astimezone().isoformat(timespec="seconds"),
     )
@@ -185,7 +151,7 @@ def _rows(launches: Sequence[launch.Launch]) -> tuple[Row, ...]:
             r.layer,
             r.step,
             r.on,
-            [rows[key].rounds if key in rows else [] for rows in rows_by_launch],
+            [rows[key].rounds if key in rows else () for rows in rows_by_launch],
             r.macs,
             r.role,
         )
@@ -231,8 +197,3 @@ def _models(manifest: Manifest, backend: str, arithmetic: dict[str, str]) -> lis
             )
         )
     return out
-
-
-def layers(latency: Latency) -> dict[str, Row]:
-    """The rows of whole layers, by layer."""
-    return {r.layer: r for r in latency.rows if not r.step}

@@ -16,6 +16,7 @@ from gamer.bench.agent.scores import set_f1, token_f1
 from gamer.bench.agent.tasks import Scored, Task
 from gamer.bench.cli.bench import bench
 from gamer.bench.retrieval.datasets import DatasetError
+from gamer.bench.study.declaration import Run
 from gamer.runtime.models.language.llm import LanguageModel
 from tests.bench.retrieval.data_sets import write_rows
 
@@ -127,7 +128,7 @@ def test_the_whole_measurement_of_small_data_sets(bundle: Path, data: Path, tmp_
 
 def test_a_folder_without_data_sets_is_named(bundle: Path, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="none of album"):
-        measure.measure(measure.Plan(bundle, tmp_path, tmp_path / "cache"), print)
+        measure.measure(Run(measure.Settings(), (bundle,), (tmp_path,), home=tmp_path))
 
 
 def asked(bundle: Path, data: Path, cache: Path, *settings: str) -> Any:

@@ -28,6 +28,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 
 NOW = datetime(2026, 11, 21)
+JOB = cold.Job("", "", "onnx", 1, "fast", ("cat",), now="", warmup=0, rounds=2, delay=0.0)
 ROUNDS = st.lists(st.lists(st.integers(1, 10**9), min_size=1, max_size=5), min_size=1, max_size=12)
 
 
@@ -170,11 +171,11 @@ def test_a_step_that_the_table_does_not_list_is_an_error() -> None:
 @pytest.mark.slow
 def test_a_cold_start_that_fails_says_why(bundle: Path, tmp_path: Path) -> None:
     with pytest.raises(RuntimeFailure, match=r"cold start failed: .*no\.gamer"):
-        cold.measure(bundle, tmp_path / "no.gamer", "onnx", 1, "fast", "cat", None, 1)
+        cold.measure(replace(JOB, bundle=str(bundle), album=str(tmp_path / "no.gamer")), 1)
 
 
 def test_a_measured_process_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    job = launch.Job(str(tmp_path / "none"), "", "onnx", 1, "fast", ("cat",), "", 0, 2, 0.0)
+    job = replace(JOB, bundle=str(tmp_path / "none"))
     with pytest.raises(RuntimeFailure, match=r"none: no manifest\.json here"):
         launch.measure(job, 2, lambda text: None)
     dying = tmp_path / "python"
@@ -188,9 +189,7 @@ def test_a_measured_process_that_fails_says_why(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.slow
 def test_rounds_are_shared_out_among_processes(bundle: Path) -> None:
     messages = list[str]()
-    results = launch.measure(
-        launch.Job(str(bundle), "", "onnx", 1, "fast", (), "", 0, 3, 0.0), 2, messages.append
-    )
+    results = launch.measure(replace(JOB, bundle=str(bundle), rounds=3), 2, messages.append)
     assert [[len(row.rounds) for row in one.rows if row.step == "text_tower"] for one in results] == [
         [2],
         [1],
