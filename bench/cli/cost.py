@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -270,20 +272,30 @@ def flops(
     out.emit(tables.sheets(result, operators), tables.notes(result), records, as_dict)
 
 
-def _share(ctx: click.Context, param: click.Parameter, given: str) -> float:
-    from ..latency.compare import share
+def _read_by(module: str, name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Reads an option's texts by a function of this room, which raises ValueError for one that is none."""
 
-    try:
-        return share(given)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+    def callback(ctx: click.Context, param: click.Parameter, given: Any) -> Any:
+        read = getattr(import_module(f"..{module}", __package__), name)
+        try:
+            if isinstance(given, tuple):
+                return tuple(map(read, given))
+            return None if given is None else read(given)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return callback
 
 
 @click.command()
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
 @click.option(
-    "--bound", default="10%", show_default=True, callback=_share, help="How much slower a row may be."
+    "--bound",
+    default="10%",
+    show_default=True,
+    callback=_read_by("latency.compare", "share"),
+    help="How much slower a row may be.",
 )
 @strict_option("Fail, without a verdict, if a run's machine was busy before it.")
 @sheet_options
@@ -307,24 +319,6 @@ def compare(a: Path, b: Path, bound: float, strict: bool, out: Outlet) -> None:
     out.emit([comparing.sheet(result)], comparing.notes(result), records, asdict(result))
     if result.regressions:
         raise SystemExit(1)
-
-
-def _budget(ctx: click.Context, param: click.Parameter, given: str | None) -> object:
-    from ..phones.budget import parse
-
-    try:
-        return None if given is None else parse(given)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def _sources(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[object, ...]:
-    from ..phones.reports import source
-
-    try:
-        return tuple(map(source, given))
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
@@ -358,7 +352,7 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
 @click.option(
     "--budget",
     default=None,
-    callback=_budget,
+    callback=_read_by("phones.budget", "parse"),
     help="Seconds a query and memory, such as 3s,1.5GB: what fits which phone.",
 )
 @click.option(
@@ -372,7 +366,7 @@ def _losses(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) 
     "--import",
     "imports",
     multiple=True,
-    callback=_sources,
+    callback=_read_by("phones.reports", "source"),
     help="A FILE that an app exported; PHONE:COMPONENT=FILE: a report of llama-bench, AI Hub, Xcode "
     "or ETDump; "
     "repeat for more.",

@@ -160,7 +160,7 @@ def measure(
     lengths = _Lengths.of(models, queries)
     costs = tuple(_components(bundle, models.manifest, lengths, given, progress))
     progress("router")
-    weights = _routes(models, album)
+    weights = routes(models, album)
     trained = any(c.role == "dpe_router" and c.trained for c in models.manifest.components)
     return Flops(
         machine=machine.read(),
@@ -341,8 +341,8 @@ def _add(unit: str, of: str, parts: Sequence[tuple[Cost, float]], scan: Sum | No
     return Sum(unit, of, macs + sum(c.macs * n for c, n in parts), size + sum(c.bytes * n for c, n in parts))
 
 
-def _routes(models: Models, album: Path | None) -> list[FloatArray]:
-    """The router's weights for each photo; empty for a bundle without a router."""
+def routes(models: Models, album: Path | None) -> list[FloatArray]:
+    """The router's weights for each photo of an album, or of the sample; none without a router."""
     if not any(a.role == "dpe_router" and a.target == "onnx" for a in models.manifest.artifacts):
         return []
     out, router = [], models.session("dpe_router")

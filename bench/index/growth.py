@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from math import log10
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -40,6 +39,7 @@ from gamer.runtime.search.options import SearchOptions
 
 from .. import machine
 from ..files import write_atomically
+from ..report import plots, result_plots
 from ..study.declaration import About, Run, Work
 from ..tables import Sheet, sheet
 from .ann import unit
@@ -152,7 +152,7 @@ def measure(run: Run[Settings]) -> Growth:
     )
     growth = Growth(run.bundle.name, dim, QUERIES, sizes, machine.peak_rss_mb())
     if what.svg:
-        write_atomically(what.svg, draw(growth))
+        write_atomically(what.svg, plots.alone(result_plots.growth(asdict(growth))))
     return growth
 
 
@@ -339,44 +339,6 @@ def _mask_run(columns: Int64Array) -> Callable[[Box], Int64Array]:
         return np.flatnonzero(inside)
 
     return run
-
-
-def draw(growth: Growth) -> str:
-    """An SVG of milliseconds over photos, both axes logarithmic."""
-    lines = {
-        "search p95": [s.search.p95_ms for s in growth.sizes],
-        "with encoder p95": [s.search_encoding.p95_ms for s in growth.sizes],
-        "album open": [s.album_open_ms for s in growth.sizes],
-        "add one p95": [s.add_one.p95_ms for s in growth.sizes],
-        "tree": [s.tree_ms for s in growth.sizes],
-        "mask": [s.mask_ms for s in growth.sizes],
-    }
-    colours = ("#1f5fa8", "#7aa6d8", "#3c8c5a", "#b8542f", "#8a5fb0", "#999999")
-
-    def x(count: int) -> float:
-        return 60 + 150 * (log10(count) - 3)
-
-    def y(ms: float) -> float:
-        return 300 - 60 * (log10(max(ms, 0.01)) + 2)
-
-    out = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 340" '
-        'font-family="sans-serif" font-size="12">',
-        '<rect width="700" height="340" fill="#fff"/>',
-    ]
-    for power in range(-2, 3):
-        at_y = y(10.0**power)
-        out.append(f'<path d="M60 {at_y:.0f}H520" stroke="#ddd"/>')
-        out.append(f'<text x="54" y="{at_y + 4:.0f}" text-anchor="end">{10.0**power:g} ms</text>')
-    for size in growth.sizes:
-        out.append(f'<text x="{x(size.photos):.0f}" y="320" text-anchor="middle">{size.photos:,}</text>')
-    for at, (name, values) in enumerate(lines.items()):
-        points = " ".join(
-            f"{x(size.photos):.1f},{y(value):.1f}" for size, value in zip(growth.sizes, values, strict=True)
-        )
-        out.append(f'<polyline points="{points}" fill="none" stroke="{colours[at]}" stroke-width="2"/>')
-        out.append(f'<text x="535" y="{60 + 20 * at}" fill="{colours[at]}">{name}</text>')
-    return "\n".join([*out, "</svg>"])
 
 
 def _layer(name: str, values: Sequence[float]) -> Layer:

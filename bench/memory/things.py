@@ -20,19 +20,20 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index import Album, AlbumWriter, FloatArray, RowArray
+from gamer.index import Album, AlbumWriter, FloatArray
 from gamer.index.entities.words import WORD
 from gamer.index.things import bank
 from gamer.index.things.extract import extract
 from gamer.index.things.records import UNSPECIFIED, Thing
 from gamer.index.things.words import words
 from gamer.runtime.bundle.manifest import Ranking
-from gamer.runtime.search.options import Observer, SearchOptions
+from gamer.runtime.search.options import SearchOptions
 from gamer.runtime.search.stages.things import Things
 
 from .. import stats
 from ..retrieval import datasets
 from ..retrieval.albums import album_of
+from ..retrieval.fit_ranking import Watch
 from ..retrieval.user import User
 from ..study.declaration import NoSettings, Run, Work
 from ..tables import Sheet, sheet
@@ -230,14 +231,6 @@ def _gain(name: str, subset: str, chosen: Sequence[tuple[ThingQuery, Recalls]]) 
     )
 
 
-class _Watch(Observer):
-    rows: RowArray
-    features: Mapping[str, FloatArray]
-
-    def ranked(self, rows: RowArray, features: Mapping[str, FloatArray]) -> None:
-        self.rows, self.features = rows, features
-
-
 def _bank(path: Path) -> list[Thing]:
     """The bank of an album, which is made if an older program wrote the album."""
     with AlbumWriter.extend(path) as writer:
@@ -290,7 +283,7 @@ def _ask(user: User, folder: Path, others: Sequence[Sequence[Thing]]) -> list[Th
     own = user.engine.things
     banks = [own, *(Things(user.album, entries) for entries in others)]
     row_of = {photo: row for row, photo in enumerate(user.ids)}
-    weights, out, watch = user.engine.ranking, list[ThingQuery](), _Watch()
+    weights, out, watch = user.engine.ranking, list[ThingQuery](), Watch(user.engine)
     for query in datasets.queries(folder, user.name):
         things: list[FloatArray] = []
         for entries in banks:
@@ -298,15 +291,15 @@ def _ask(user: User, folder: Path, others: Sequence[Sequence[Thing]]) -> list[Th
             if entries is own or entries.meant(query.text) is not None:
                 options = SearchOptions(things="template", timed=False)
                 user.engine.search(query.text, now=user.now, options=options, observer=watch)
-            zero = np.zeros(len(watch.rows), np.float32)
+            rows, features = watch.last
             about = entries.meant(query.text) is not None
-            things.append(watch.features["thing"] if about else zero)
-        meant = np.isin(watch.rows, [row_of[one] for one in query.relevant if one in row_of])
+            things.append(features["thing"] if about else np.zeros(len(rows), np.float32))
+        meant = np.isin(rows, [row_of[one] for one in query.relevant if one in row_of])
         out.append(
             ThingQuery(
                 dataset=folder.name,
                 user=user.name,
-                base=_base(watch.features, weights),
+                base=_base(features, weights),
                 own=things[0],
                 other=things[1],
                 far=things[2],

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -19,7 +18,7 @@ from typing import Any
 from gamer.runtime.bundle.manifest import digest
 from gamer.runtime.errors import RuntimeFailure
 
-from .connected import ALBUM, QUIET, File, Job, Tell, result, run, suits
+from .connected import ALBUM, File, Job, Phone, Tell, result, run, suits
 
 PACKAGE, ENTRY = "gamer.app.debug", "gamer.app.MeasureActivity"
 FOLDER = "/data/local/tmp/gamer-bench"
@@ -27,7 +26,6 @@ OWN = f"/data/data/{PACKAGE}"  # where `run-as` begins
 BROUGHT = f"{FOLDER}/brought"  # is there while the app is one that a measurement brought
 ABI, LEAST_SDK = "arm64-v8a", 26
 SPARE = 200 << 20  # bytes that stay free on the phone
-POLL = 2.0  # seconds between two looks: each takes a little of the phone's processor
 GONE = ("not found", "offline", "no devices", "closed", "device still", "disconnected", "transport")
 REFUSALS = {
     "INSTALL_FAILED_NO_MATCHING_ABIS": f"the phone has no {ABI} processor, for which the app is built",
@@ -40,17 +38,18 @@ REFUSALS = {
 
 
 @dataclass(frozen=True)
-class Android:
+class Android(Phone):
     """A phone that `adb devices` lists."""
 
+    poll, ended = 2.0, "see `adb logcat`"
     serial: str
     properties: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
-        read = self.properties.get
-        maker, model = read("ro.product.manufacturer", ""), read("ro.product.model", "")
-        return f"{maker} {model}".strip() or self.serial, model, read("ro.product.device", "")
+        told = self.properties.get
+        maker, model = told("ro.product.manufacturer", ""), told("ro.product.model", "")
+        return f"{maker} {model}".strip() or self.serial, model, told("ro.product.device", "")
 
     def measure(self, job: Job, tell: Tell) -> Any:
         suits(("onnx", "xnnpack", "nnapi", "executorch"), job.settings, self)
@@ -65,10 +64,10 @@ class Android:
     def _measured(self, job: Job, tell: Tell) -> str:
         """What the app wrote, which is then removed: it is one measurement's, an error no less."""
         try:
-            if not self._said(f"{job.number}.json"):
+            if not self.read(f"{job.number}.json"):
                 self._bring(job)
                 self._start(job)
-            text = self._wait(job, tell)
+            text = self.wait(job, tell)
         finally:  # an album is nobody's, whatever became of its measurement
             self._own(f"rm -f files/{ALBUM} files/{ALBUM}-* cache/measured.gamer*", check=False)
         self._own(f"rm -f files/{job.number}.json files/progress.txt")
@@ -78,19 +77,19 @@ class Android:
         """The files that are not there yet, or differ. Raises RuntimeFailure for a phone that is too old, of
         another processor, or full.
         """
-        read = self.properties.get
-        sdk, abis = read("ro.build.version.sdk", ""), read("ro.product.cpu.abilist", "")
+        told = self.properties.get
+        sdk, abis = told("ro.build.version.sdk", ""), told("ro.product.cpu.abilist", "")
         if not sdk.isdigit() or int(sdk) < LEAST_SDK:
-            raise self._failure(REFUSALS["INSTALL_FAILED_OLDER_SDK"])
+            raise self.failure(REFUSALS["INSTALL_FAILED_OLDER_SDK"])
         if ABI not in abis.split(","):
-            raise self._failure(f"{REFUSALS['INSTALL_FAILED_NO_MATCHING_ABIS']} (it has {abis or 'none'})")
+            raise self.failure(f"{REFUSALS['INSTALL_FAILED_NO_MATCHING_ABIS']} (it has {abis or 'none'})")
         there = self._digests()
         missing = tuple(f for f in job.files if f.name != ALBUM and there.get(f.name) != f.sha256)
         album = [file for file in job.files if file.name == ALBUM] * 2  # the app copies it
         needed = sum(f.path.stat().st_size for f in (*missing, *album)) + SPARE
         free = self._free()
         if free is not None and free < needed:
-            raise self._failure(f"it is full: {free >> 20} MB are free, and {needed >> 20} MB are needed")
+            raise self.failure(f"it is full: {free >> 20} MB are free, and {needed >> 20} MB are needed")
         return missing
 
     def _free(self) -> int | None:
@@ -112,7 +111,7 @@ class Android:
             self.shell("touch", BROUGHT)
         self.adb("install", "-r", str(job.app), seconds=300)
         if not self.shell("run-as", PACKAGE, "id", check=False):
-            raise self._failure(f"{job.app} is no debug build: nothing can be read of it")
+            raise self.failure(f"{job.app} is no debug build: nothing can be read of it")
 
     def _digests(self) -> dict[str, str]:
         """Name → SHA-256 of what is in the phone's folder."""
@@ -148,26 +147,12 @@ class Android:
         ]
         started = self.shell("am", "start", "-S", "-W", "-n", f"{PACKAGE}/{ENTRY}", *extras)
         if "Error" in started:
-            raise self._failure(f"the app does not start ({started.strip().splitlines()[-1][:200]})")
+            raise self.failure(f"the app does not start ({started.strip().splitlines()[-1][:200]})")
 
-    def _wait(self, job: Job, tell: Tell) -> str:
-        """What the app wrote. Raises RuntimeFailure if it ended or hangs."""
-        said, since, ended = "", time.monotonic(), False
-        while True:
-            if text := self._said(f"{job.number}.json"):
-                return text
-            if ended:
-                raise self._failure("the app ended before it had measured (out of memory?): see `adb logcat`")
-            ended = not self.shell("pidof", PACKAGE, check=False).strip()
-            now = self._said("progress.txt").strip()
-            if now != said:
-                said, since = now, time.monotonic()
-                tell(f"{self.names[0]}: {said}")
-            if time.monotonic() - since > QUIET:
-                raise self._failure(f"the app hangs at {said or 'its start'}")
-            time.sleep(POLL)
+    def is_running(self) -> bool:
+        return bool(self.shell("pidof", PACKAGE, check=False).strip())
 
-    def _said(self, name: str) -> str:
+    def read(self, name: str) -> str:
         return self.shell("run-as", PACKAGE, "cat", f"files/{name}", check=False)
 
     def _own(self, script: str, given: Path | None = None, check: bool = True) -> None:
@@ -202,20 +187,15 @@ class Android:
             and done.stderr.startswith(("adb: ", "error: "))
             and any(w in failed for w in GONE)
         ):
-            raise self._failure(
+            raise self.failure(
                 f"the phone is gone ({failed.splitlines()[0][:120]}): connect it, and run the same "
                 f"command: it "
                 "goes on where it was"
             )
         if done.returncode and check:
             known = next((why for sign, why in REFUSALS.items() if sign in failed), "")
-            raise self._failure(
-                known or f"adb {words[0]} failed ({(failed.splitlines() or ['?'])[-1][:200]})"
-            )
+            raise self.failure(known or f"adb {words[0]} failed ({(failed.splitlines() or ['?'])[-1][:200]})")
         return "" if done.returncode else done.stdout
-
-    def _failure(self, why: str) -> RuntimeFailure:
-        return RuntimeFailure(f"{self.names[0]} ({self.serial}): {why}")
 
 
 def phones(serial: str = "") -> Sequence[Android]:

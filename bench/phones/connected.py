@@ -13,10 +13,12 @@ import hashlib
 import json
 import os
 import subprocess
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar
 
 from gamer.export.planning import devices
 from gamer.export.planning.devices import Profile
@@ -83,17 +85,50 @@ class Job:
                 "rounds": s.rounds, "threads": s.threads, "ops": s.ops}  # fmt: skip
 
 
-class Phone(Protocol):
-    """`names`: what it calls itself, for its profile."""
+class Phone(ABC):
+    """One on a cable. `serial`: as its cable lists it; `poll`: seconds between two looks, since each takes a
+    little of the phone's processor; `ended`: where to look if its app ended or hangs.
+    """
+
+    serial: str
+    poll: ClassVar[float]
+    ended: ClassVar[str]
 
     @property
-    def serial(self) -> str: ...
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What it calls itself, for its profile."""
 
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
+    @abstractmethod
     def measure(self, job: Job, tell: Tell) -> Any:
         """The JSON that the app wrote. Raises RuntimeFailure."""
+
+    @abstractmethod
+    def read(self, name: str) -> str:
+        """A text that the app wrote; "" if it is empty or not there."""
+
+    @abstractmethod
+    def is_running(self) -> bool:
+        """Whether the app runs, as far as the cable tells."""
+
+    def wait(self, job: Job, tell: Tell) -> str:
+        """What the app wrote. Raises RuntimeFailure if it ended or hangs."""
+        said, since, running = "", time.monotonic(), True
+        while True:
+            if text := self.read(f"{job.number}.json"):
+                return text
+            if not running:
+                raise self.failure(f"the app ended before it had measured (out of memory?): {self.ended}")
+            running = self.is_running()
+            if (now := self.read("progress.txt").strip()) != said:
+                said, since = now, time.monotonic()
+                tell(f"{self.names[0]}: {said}")
+            if time.monotonic() - since > QUIET:
+                raise self.failure(f"the app hangs at {said or 'its start'}: {self.ended}")
+            time.sleep(self.poll)
+
+    def failure(self, why: str) -> RuntimeFailure:
+        return RuntimeFailure(f"{self.names[0]} ({self.serial}): {why}")
 
 
 def find(cables: Sequence[Callable[[str], Sequence[Phone]]], serial: str) -> Phone:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +19,10 @@ from gamer.index import json_checked
 from gamer.index.json_checked import JsonError, read_as
 from gamer.runtime.errors import RuntimeFailure
 
-from .connected import QUIET, Job, Tell, result, run, suits
+from .connected import Job, Phone, Tell, result, run, suits
 
 BUNDLE_ID, BENCH = "org.example.gamer", "Documents/bench"
 PUSHED = "bundle/pushed.txt"  # names and SHA-256 of the files that are there; it goes when the bundle goes
-POLL = 5.0  # seconds between two looks
 GONE = ("not connected", "unavailable", "disconnected", "was not found", "timed out", "connection")
 
 
@@ -65,9 +63,10 @@ class _Listed:
 
 
 @dataclass(frozen=True)
-class IPhone:
+class IPhone(Phone):
     """A phone that `devicectl list devices` lists. `model`: Apple's identifier, such as iPhone16,1."""
 
+    poll, ended = 5.0, "unlock the phone, and look at the console in Xcode"
     serial: str
     name: str
     model: str
@@ -86,11 +85,11 @@ class IPhone:
         tell(f"{self.names[0]}: installing the app")
         was_there = self._has_app()
         self._call("install", "app", str(job.app), seconds=300)
-        text = self._read(f"{job.number}.json")
+        text = self.read(f"{job.number}.json")
         if not text:
             self._push(job, tell)
             self._launch(job)
-            text = self._wait(job, tell)
+            text = self.wait(job, tell)
         self._write(f"{job.number}.json", "")  # one measurement's, an error no less
         made = result(text, self.names[0])
         if not (job.settings.keep or was_there):
@@ -109,7 +108,7 @@ class IPhone:
     def _push(self, job: Job, tell: Tell) -> None:
         """One copy of a folder; PUSHED is the last file of a whole one."""
         whole = "".join(f"{file.sha256}  {file.name}\n" for file in job.files)
-        there = self._read(PUSHED)
+        there = self.read(PUSHED)
         if there == whole:
             return
         if there:  # a copy that ends halfway is not taken for what was there
@@ -137,23 +136,11 @@ class IPhone:
         request = json.dumps(job.request("bench", "bench") | {"keep": job.settings.keep})
         self._call("process", "launch", "--terminate-existing", BUNDLE_ID, "--", "-bench", request)
 
-    def _wait(self, job: Job, tell: Tell) -> str:
-        said, since = "", time.monotonic()
-        while time.monotonic() - since < QUIET:
-            if text := self._read(f"{job.number}.json"):
-                return text
-            now = self._read("progress.txt").strip()
-            if now != said:
-                said, since = now, time.monotonic()
-                tell(f"{self.names[0]}: {said}")
-            time.sleep(POLL)
-        raise RuntimeFailure(
-            f"{self.names[0]}: the app hangs or ended at {said or 'its start'}: unlock the phone, and "
-            f"look at the "
-            "console in Xcode"
-        )
+    def is_running(self) -> bool:
+        """devicectl does not tell: an app that ended is one that hangs."""
+        return True
 
-    def _read(self, name: str) -> str:
+    def read(self, name: str) -> str:
         """The text of a file of the app; "" if it is empty or not there."""
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder, "file")

@@ -163,6 +163,12 @@ def _svg(title: str, height: float, parts: Sequence[str]) -> str:
     return "\n".join([f"<figure>{head}", *parts, f"</svg><figcaption>{escape(title)}</figcaption></figure>"])
 
 
+def alone(figure: str) -> str:
+    """The SVG of a figure, as a file of its own."""
+    drawn = figure.removeprefix("<figure><svg").partition("<figcaption>")[0]
+    return f'<svg xmlns="http://www.w3.org/2000/svg"{drawn}'
+
+
 def _text(x: float, y: float, text: str, anchor: str = "start", size: int = 10) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" '

@@ -14,6 +14,7 @@ from gamer.runtime.search.answer import LAYERS
 from .plots import Series, axis, bars, chart
 
 Document = Mapping[str, Any]
+Labelled = tuple[float, float, str]  # x, y and the text beside the point
 
 
 def draw(documents: Mapping[str, Sequence[Document]]) -> dict[str, list[str]]:
@@ -25,7 +26,7 @@ def draw(documents: Mapping[str, Sequence[Document]]) -> dict[str, list[str]]:
         "latency": [_layers(documents["latency"])] if any(d["album"] for d in documents["latency"]) else [],
         "ops": [_roofline(d) for d in documents["ops"]],
         "quality": _pareto(documents["quality"], documents["flops"]),
-        "index": [_growth(d) for d in documents["index"]],
+        "index": [growth(d) for d in documents["index"]],
         "device": [_phones(d) for d in documents["device"]],
     }
 
@@ -84,48 +85,40 @@ def _pareto(quality: Sequence[Document], flops: Sequence[Document]) -> list[str]
 
     The second plot has the bundles whose size one of the `flops` documents gives.
     """
-    out, clouds = [], dict[str, list[tuple[float, float, str]]]()
-    for d in quality:
-        for m in d["methods"]:
-            clouds.setdefault(str(d["dataset"]), []).append(
-                (float(m["p50_ms"]), float(m["scores"]["recall5"]["mean"]), f"{m['method']}")
-            )
-    if clouds:
-        series = [
-            Series(name, tuple((a, b) for a, b, _ in points), tuple(label for *_, label in points))
-            for name, points in clouds.items()
-        ]
-        x, y = (
-            axis("ms a query", [a for s in series for a, _ in s.points], True),
-            axis("recall@5", [b for s in series for _, b in s.points], False),
-        )
-        out.append(chart("Quality and latency: up and to the left is better", x, y, [], series))
+    timed: dict[str, list[Labelled]] = {}
+    sized: dict[str, list[Labelled]] = {}
     megabytes = {
         f"{d['recipe']} {d['quant']}": sum({c["role"]: c["file_bytes"] for c in d["components"]}.values())
         / 1e6
         for d in flops
     }
-    sized = dict[str, list[tuple[float, float, str]]]()
     for d in quality:
+        recalls = {m["method"]: float(m["scores"]["recall5"]["mean"]) for m in d["methods"]}
+        points = [(float(m["p50_ms"]), recalls[m["method"]], f"{m['method']}") for m in d["methods"]]
+        timed.setdefault(str(d["dataset"]), []).extend(points)
         if d["bundle"] in megabytes:
-            best = max(
-                float(m["scores"]["recall5"]["mean"]) for m in d["methods"] if m["method"] == d["reference"]
-            )
-            sized.setdefault(str(d["dataset"]), []).append((megabytes[d["bundle"]], best, str(d["bundle"])))
-    if sized:
-        series = [
-            Series(name, tuple((a, b) for a, b, _ in points), tuple(label for *_, label in points))
-            for name, points in sized.items()
-        ]
-        x, y = (
-            axis("MB of ONNX artifacts", [a for s in series for a, _ in s.points], True),
-            axis("recall@5", [b for s in series for _, b in s.points], False),
-        )
-        out.append(chart("Quality and size", x, y, [], series))
-    return out
+            point = megabytes[d["bundle"]], recalls[d["reference"]], str(d["bundle"])
+            sized.setdefault(str(d["dataset"]), []).append(point)
+    drawn = (
+        ("Quality and latency: up and to the left is better", "ms a query", timed),
+        ("Quality and size", "MB of ONNX artifacts", sized),
+    )
+    return [_recalls(title, across, clouds) for title, across, clouds in drawn if clouds]
 
 
-def _growth(d: Document) -> str:
+def _recalls(title: str, across: str, clouds: Mapping[str, Sequence[Labelled]]) -> str:
+    """Recall over another figure, a cloud for each data set."""
+    series = [
+        Series(name, tuple((a, b) for a, b, _ in points), tuple(label for *_, label in points))
+        for name, points in clouds.items()
+    ]
+    x = axis(across, [a for s in series for a, _ in s.points], True)
+    y = axis("recall@5", [b for s in series for _, b in s.points], False)
+    return chart(title, x, y, [], series)
+
+
+def growth(d: Document) -> str:
+    """Of the study `index`, both axes logarithmic."""
     sizes = sorted(d["sizes"], key=lambda s: s["photos"])
     values = {
         "search p95": [s["search"]["p95_ms"] for s in sizes],

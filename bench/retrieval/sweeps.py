@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from gamer.index import Encoded, FloatArray, Photo, load_pixels, scan
+from gamer.index import Encoded, FloatArray
 from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.models.router import choose
 from gamer.runtime.search.stages import refine
 
-from .. import sample as sample_album
+from ..cost.costs import routes
 from . import ablation, compose, datasets, metrics, quality
 from .albums import album_of
 from .baselines import Baseline
@@ -105,19 +105,9 @@ class Refined:
 
 def rho(models: Models) -> tuple[Routed, ...]:
     """The router at each of RHOS on the sample's photographs; empty for a bundle without a DPE."""
-    if not any((a.role, a.target) == ("dpe_router", models.backend) for a in models.manifest.artifacts):
+    weights = routes(models, None)
+    if not weights:
         return ()
-    with tempfile.TemporaryDirectory() as aside:
-        lines = Path(aside) / "sample.jsonl"
-        sample_album.write(lines)
-        paths = [photo.path for photo in scan(lines) if isinstance(photo, Photo) and photo.path]
-    router = models.session("dpe_router")
-    weights = [
-        router.run({"patches": models.encode_image(load_pixels(Path(p))).patches[None]})["weights"][0].astype(
-            np.float32
-        )
-        for p in paths
-    ]
     experts = {
         int(c.role.rsplit("_", 1)[1]): c
         for c in models.manifest.components

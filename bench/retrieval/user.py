@@ -88,6 +88,12 @@ class User:
         self.charged_ns += cached[1]
         return cached[0]
 
+    def needs_language_model(self) -> None:
+        """Raises NotApplicable if the bundle has none."""
+        artifacts = self.models.manifest.artifacts
+        if not any((a.role, a.target) == ("llm_decoder", self.models.backend) for a in artifacts):
+            raise NotApplicable("the bundle has no language model")
+
     def forget_vectors(self) -> None:
         self._vectors.clear()
 

@@ -21,7 +21,7 @@ from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.stages.refine import clean
 
-from ..user import NotApplicable, User
+from ..user import User
 from . import bm25, dense, rrf
 
 MAX_NEW, MAX_QUERY = 32, 300
@@ -93,10 +93,7 @@ def _read(path: Path) -> list[tuple[str, str]]:
 
 
 def _sentences(user: User) -> Sentences:
-    if not any(
-        (a.role, a.target) == ("llm_decoder", user.models.backend) for a in user.models.manifest.artifacts
-    ):
-        raise NotApplicable("the bundle has no language model")
+    user.needs_language_model()
     return Sentences.of(user.models, user.cache)
 
 

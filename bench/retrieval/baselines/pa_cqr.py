@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from gamer.runtime.search.stages import refine
 
-from ..user import NotApplicable, User
+from ..user import User
 from . import dense, rrf
 
 NEAREST = 3
@@ -24,9 +24,7 @@ class Rewriter:
     """Rewrites queries for one user, each query once."""
 
     def __init__(self, user: User) -> None:
-        models = user.models
-        if not any((a.role, a.target) == ("llm_decoder", models.backend) for a in models.manifest.artifacts):
-            raise NotApplicable("the bundle has no language model")
+        user.needs_language_model()
         self._texts = dict(zip(user.ids, user.texts, strict=True))
         self._known: dict[str, str] = {}
 

@@ -96,8 +96,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     (cables / "xcrun").rename(cables / "xcrun.off")
     monkeypatch.setenv("PATH", str(cables), prepend=":")
     monkeypatch.setenv("FAKE_PHONES", str(desk.phones))
-    monkeypatch.setattr(adb, "POLL", 0.0)
-    monkeypatch.setattr(devicectl, "POLL", 0.0)
+    monkeypatch.setattr(adb.Android, "poll", 0.0)
+    monkeypatch.setattr(devicectl.IPhone, "poll", 0.0)
     (desk.phones / "iphone").rename(tmp_path / "iphone")
     return desk
 

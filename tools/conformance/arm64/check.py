@@ -9,7 +9,6 @@ from it.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from gamer.export.onnx import to_ort
 from gamer.runtime.backends import processor
 from gamer.runtime.telemetry import opt_out
+from tools.conformance.processors.table import arm
 
 HERE = Path(__file__).parent
 COSINE = 0.9995  # least cosine of an output row, x86 against ARM
@@ -72,28 +72,8 @@ def write_network(path: Path) -> None:
 
 
 def emulated(folder: Path) -> list[str]:
-    home = Path(os.environ.get("GAMER_TOOLS") or Path.home() / ".cache" / "gamer-tools") / "arm64"
-    root = home / "root"
-    python = root / "usr" / "bin" / "python3.11"
-    environment = [
-        "-E",
-        f"PYTHONHOME={root}/usr",
-        "-E",
-        f"PYTHONPATH={home / 'site'}",
-        "-E",
-        "PYTHONDONTWRITEBYTECODE=1",
-        "-E",
-        "OPENBLAS_NUM_THREADS=1",
-    ]
-    return [
-        str(home / "qemu/usr/bin/qemu-aarch64"),
-        "-L",
-        str(root),
-        *environment,
-        str(python),
-        str(HERE / "network.py"),
-        *_files(folder, "arm"),
-    ]
+    command, _ = arm()(folder)
+    return [*command, str(HERE / "network.py"), *_files(folder, "arm")]
 
 
 def _files(folder: Path, name: str) -> list[str]:

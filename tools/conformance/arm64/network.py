@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before it loads
 
 import onnxruntime as ort

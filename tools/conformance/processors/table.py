@@ -70,7 +70,7 @@ def _x86(model: str) -> Callable[[Path], tuple[list[str], dict[str, str]]]:
     return command
 
 
-def _arm(model: str) -> Callable[[Path], tuple[list[str], dict[str, str]]]:
+def arm(model: str = "") -> Callable[[Path], tuple[list[str], dict[str, str]]]:
     def command(folder: Path) -> tuple[list[str], dict[str, str]]:
         root = _tools() / "root"
         given = {
@@ -80,15 +80,9 @@ def _arm(model: str) -> Callable[[Path], tuple[list[str], dict[str, str]]]:
             "OPENBLAS_NUM_THREADS": "1",
         }
         passed = [part for name, value in given.items() for part in ("-E", f"{name}={value}")]
-        return [
-            _qemu("aarch64"),
-            "-cpu",
-            model,
-            "-L",
-            str(root),
-            *passed,
-            str(root / "usr/bin/python3.11"),
-        ], {}
+        chosen = ["-cpu", model] if model else []
+        python = str(root / "usr/bin/python3.11")
+        return [_qemu("aarch64"), *chosen, "-L", str(root), *passed, python], {}
 
     return command
 
@@ -111,8 +105,8 @@ KINDS = (
     Kind("x86-64, SSE4.2", _x86("Nehalem"), ("sse4.2",)),
     Kind("x86-64, AVX2", _x86("Haswell-noTSX"), ("sse4.2", "avx2")),
     Kind("x86-64, AVX-512", _masked, ("sse4.2", "avx2", "avx512")),
-    Kind("ARM64, NEON", _arm("cortex-a53"), ("neon",)),
-    Kind("ARM64, dot product", _arm("cortex-a76"), ("neon", "dotprod")),
+    Kind("ARM64, NEON", arm("cortex-a53"), ("neon",)),
+    Kind("ARM64, dot product", arm("cortex-a76"), ("neon", "dotprod")),
 )
 
 
