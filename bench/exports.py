@@ -12,6 +12,7 @@ from typing import Annotated
 
 from gamer.runtime.bundle import manifest as mf
 
+from .peers.row import PeerRow
 from .study.declaration import About, Run, Work
 from .study.settings import SettingError
 from .tables import Sheet, sheet
@@ -59,23 +60,6 @@ class Row:
     cosine: float | None
     executed_by: str
     also: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class PeerRow:
-    """One checkpoint by one exporter. `seconds`: of the whole command; GAMER's makes a bundle. `bytes`: of
-    the graphs. `graphs_seconds`: of exporting and comparing these alone; of optimum, the same as `seconds`.
-
-    `cosine`: the worst with torch in fp32, over the inputs of parity: of vectors, or of a language model's
-    logits.
-    """
-
-    model: str
-    exporter: str
-    seconds: float
-    graphs_seconds: float
-    bytes: int
-    cosine: float
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.models.language.decoder import StepDecoder
 from gamer.runtime.telemetry import load_onnxruntime
 
-from ..exports import PeerRow
+from .row import PeerRow
 
 FOLDER = Path(os.environ.get("GAMER_OPTIMUM", ".optimum"))
 # Model of the catalogue → (optimum's task, the exporter's recipe).
