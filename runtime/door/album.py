@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Literal
 from ..defaults import SIMILAR
 from ..search.options import AS_ASKED, SearchOptions
 from .encoding import AS_IT_IS, Reading, encoder
-from .events import Events
-from .memory import Memory
 from .opened import OpenAlbum
 from .timeline import Period, Unit, periods
 
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from ..indexing.build import Added, Built, Progress, Updated
     from ..indexing.captions import Captioned, Captioner
     from ..search.answer import Answer, SimilarPhotos
+    from .events import Events
+    from .memory import Memory
     from .people import People
 
 
@@ -131,11 +131,15 @@ class Album(OpenAlbum):
     @cached_property
     def memory(self) -> Memory:
         """What the album knows about its owner."""
+        from .memory import Memory
+
         return Memory(self)
 
     @cached_property
     def events(self) -> Events:
         """The occasions that the photos belong to."""
+        from .events import Events
+
         return Events(self)
 
     # Changing

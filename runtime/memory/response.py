@@ -22,7 +22,6 @@ from gamer.index.memory.store import MemoryStore
 from ..questions import clauses
 from ..questions.clauses import sentences_of, stem
 from ..questions.dates import MONTH_NAMES, day_of, relative_day, resolved, said
-from .deciders import Decider, RulesDecider
 from .objects import is_named
 from .pictures import FOUND, Pictures, Told
 from .reading import questions
@@ -31,7 +30,7 @@ from .reading.subjects import begin_of, subject_of
 from .reading.tokens import tokens_of
 from .reading.vocabulary import is_being
 from .recall import Period, Recall
-from .thinking import RoundQuestion, Seen, Step
+from .thinking import Decider, RoundQuestion, Seen, Step
 from .update import OWNER, Updater
 from .words import MOST, asks, content
 
@@ -131,7 +130,7 @@ class Responder:
         decider: Decider | None = None,
     ) -> None:
         self._store, self._recall, self._updater, self._photos = store, recall, updater, photos
-        self._decider = decider or RulesDecider()
+        self._decider = decider or Decider()
 
     def respond(self, question: str, now: datetime) -> Reply:
         """Answers a question from the memories. `now`: the clock on the wall, for "last week"."""

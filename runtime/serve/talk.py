@@ -23,7 +23,7 @@ from gamer.index.memory.store import MemoryStore
 
 from ..errors import RuntimeFailure
 from ..memory.chat import Conversation, model_of
-from ..memory.pictures import AlbumPictures
+from ..memory.pictures import Pictures
 from ..memory.recall import encoder_of
 from ..models.language.chat import Chat
 from ..search.engine import MAX_QUERY
@@ -127,7 +127,7 @@ class Talks:
 
         with self._idle.answering(), MemoryStore.open(engine.album.path) as store:
             model = self._model if asked.worded and not asked.plain else None
-            talk = Conversation(store, encoder_of(engine.models), AlbumPictures(engine), model, asked.chat)
+            talk = Conversation(store, encoder_of(engine.models), Pictures(engine), model, asked.chat)
             shown = [photo.id for photo in engine.album.photos(asked.photos)]
             text, memories, failed = "", tuple[TalkMemory, ...](), ""
             photos = sources = tuple[int, ...]()
