@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,17 +79,6 @@ class Timeline:
     def weekdays(self) -> NDArray[np.int64]:
         """0 is Monday; 1 January 1970 was a Thursday."""
         return np.asarray((self.times // DAY_MS + 3) % 7)
-
-
-def iso(ms: int | None) -> str | None:
-    """ISO 8601 wall time; None for None and for what no calendar date represents."""
-    if ms is None or ms == UNKNOWN_TIME:
-        return None
-    try:
-        # Not strftime, whose %Y writes years before 1000 with fewer than four digits.
-        return (datetime(1970, 1, 1) + timedelta(milliseconds=ms)).isoformat(timespec="seconds")
-    except (OverflowError, ValueError):
-        return None
 
 
 def moment(text: str) -> Interval:

@@ -12,6 +12,7 @@ import click
 from gamer.index import AlbumError
 
 from ..memory.as_json import item_json, turn_json
+from ..texts import one_line
 from .console import fail, json_line, plain
 from .options import PATH, album_command, decider_option, json_option
 
@@ -47,7 +48,7 @@ def list_(album: Album, kind: str | None, past: bool, as_json: bool) -> None:
         return
     for row in rows:
         said = row.get("speaker") or f"{row['kind']} {row['key']}" + (" (past)" if row["past"] else "")
-        click.echo(plain(f"{row['id']:6} {row['at'][:16]}  {said}: {_short(row['text'])}"))
+        click.echo(plain(f"{row['id']:6} {row['at'][:16]}  {said}: {one_line(row['text'], 120, '…')}"))
     if not rows:
         click.echo(plain(f"{album.path}: no memories"))
 
@@ -74,7 +75,11 @@ def show(album: Album, memory_id: str, as_json: bool) -> None:
         click.echo(json_line(figures))
         return
     for name, value in figures.items():
-        shown = [_short(one["text"]) for one in value] if name in ("said", "other_values") else [value]
+        shown = (
+            [one_line(one["text"], 120, "…") for one in value]
+            if name in ("said", "other_values")
+            else [value]
+        )
         for one in shown:
             click.echo(plain(f"{name:13} {one}"))
 
@@ -210,8 +215,3 @@ def _write_private(path: Path, text: str) -> None:
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 120 else line[:119] + "…"

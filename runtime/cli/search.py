@@ -186,8 +186,8 @@ def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
 
 def named_and_dated(photo: Hit | SimilarPhoto) -> tuple[str, str]:
     """A table's cells: a photo's id, with the number of its copies or the time in a clip, and its day."""
-    from ..search.explain import day
     from ..search.moments import clock
+    from ..wall_time import day
 
     copies = f" (×{1 + len(photo.copies)})" if photo.copies else ""
     at = f", at {clock(photo.clip.second)}" if photo.clip else ""

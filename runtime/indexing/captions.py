@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +23,8 @@ from gamer.index.records import UNKNOWN_TIME
 
 from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
+from ..texts import one_line
+from ..wall_time import moment
 from .build import grow_things
 from .encode import Encoder
 
@@ -206,7 +208,6 @@ def facts_of(photo: Photo, recent: Sequence[str]) -> Facts:
     def texts(source: str) -> list[str]:
         return [one_line(memory.text, MAX_FACT) for memory in photo.memories if memory.source == source]
 
-    taken = None if photo.wall is None else _moment(photo.wall)
     people = [name.strip() for text in texts("people") for name in text.split(",") if name.strip()]
     labels = [label.strip() for text in texts("label") for label in text.split(",") if label.strip()]
     return Facts(
@@ -214,7 +215,7 @@ def facts_of(photo: Photo, recent: Sequence[str]) -> Facts:
         people=tuple(people[:4]),
         text=" ".join(texts("ocr"))[:MAX_FACT],
         place=next(iter(texts("place")), ""),
-        taken=taken,
+        taken=moment(photo.wall),
         recent=tuple(recent[-LOOK_BACK:]),
     )
 
@@ -244,18 +245,6 @@ def _memory(photo: Photo, caption: str) -> Memory:
 
 def _said(memories: Sequence[Memory]) -> str:
     return next((one_line(memory.text, MAX_FACT) for memory in memories), "")
-
-
-def one_line(text: str, most: int) -> str:
-    """`text` in one line of at most `most` printable characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:most]
-
-
-def _moment(wall: int) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(wall / 1000, UTC).replace(tzinfo=None)
-    except (OverflowError, OSError, ValueError):
-        return None
 
 
 def _invented(phrased: str, draft: str) -> set[str]:

@@ -22,8 +22,8 @@ from gamer.index.memory.store import MemoryStore
 from ..defaults import ANSWER_SYSTEM
 from ..errors import RuntimeFailure
 from ..questions.clauses import sentences_of, sought
+from ..wall_time import milliseconds
 from . import by_hand, personality
-from .as_json import milliseconds
 from .evidence import supports
 from .pictures import LISTED, Answered, Pictures
 from .reading.context import MAX_HISTORY, Act, Context, Resolved, context_of, resolve

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from importlib import metadata, resources
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, TypeVar
@@ -33,6 +32,7 @@ from ..search.answer import SimilarPhotos
 from ..search.engine import Engine
 from ..search.options import SearchOptions
 from ..search.similar import K, similar
+from ..wall_time import moment
 from . import overview as glance
 from . import words
 from .albums import Placed, add_albums, placed
@@ -260,14 +260,13 @@ def _search(api: FastAPI, live: LiveAlbum) -> None:
 
 
 def _found(live: LiveAlbum, asked: SearchRequest) -> SearchResult:
-    now = None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
     with live.edition() as edition:
         answer = edition.engine.search(
             asked.query,
             asked.k,
             refined_by=asked.refine,
             mode=asked.mode,
-            now=now,
+            now=moment(asked.now),
             options=SearchOptions(within=edition.catalogue.within(asked.only), wishes=True),
         )
         return glance.result(edition.engine, answer)

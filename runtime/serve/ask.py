@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -27,8 +26,10 @@ from ..agent.spans import SpanReader
 from ..agent.toolbox import Toolbox
 from ..errors import RuntimeFailure
 from ..search.engine import Engine
+from ..wall_time import moment
 from .live import LiveAlbum
 from .server.guard import ASK
+from .server.problem import one_line
 from .server.stream import LineStream
 from .views import LAST_DAY, MAX_PHOTOS, VISIBLE, number
 
@@ -158,7 +159,7 @@ def _solve_live(live: LiveAlbum, asked: AskRequest, tell: Tell, stop: Callable[[
 
 def solve(engine: Engine, asked: AskRequest, tell: Tell, stop: Callable[[], bool]) -> None:
     """Runs the task, and tells each step and the end. Raises only what goes wrong before the first step."""
-    now = None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
+    now = moment(asked.now)
     told = False
 
     def on_step(step: Step) -> None:
@@ -180,13 +181,9 @@ def solve(engine: Engine, asked: AskRequest, tell: Tell, stop: Callable[[], bool
 def _said(error: Exception) -> str:
     """The error in one line, as a problem's detail has it."""
     if isinstance(error, RuntimeFailure | AlbumError):
-        return _line(str(error))
+        return one_line(str(error))
     _log.error("a question failed", exc_info=error)
     return "the server failed; its terminal says why"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())[:500]
 
 
 def _step(album: Album, step: Step) -> AskStep:
@@ -208,7 +205,7 @@ def _step(album: Album, step: Step) -> AskStep:
 def _end(album: Album, outcome: Outcome) -> AskEnd:
     answer = outcome.answer
     items = _photos(album, outcome.photos[:MAX_PHOTOS])
-    return AskEnd(AskAnswer(answer.sentence, answer.found, len(answer.rows), items), _line(outcome.ended))
+    return AskEnd(AskAnswer(answer.sentence, answer.found, len(answer.rows), items), one_line(outcome.ended))
 
 
 def _photos(album: Album, items: Sequence[Item]) -> tuple[AskPhoto, ...]:

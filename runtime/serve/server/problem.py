@@ -15,6 +15,7 @@ from pathlib import Path
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from ... import texts
 from ..words import say
 
 MEDIA_TYPE = "application/problem+json"
@@ -107,4 +108,4 @@ def without_folder(text: str, path: Path) -> str:
 
 def one_line(detail: str) -> str:
     """At most 500 characters, without control characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in detail).split())[:500]
+    return texts.one_line(detail, 500)
