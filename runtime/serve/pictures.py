@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,27 +76,22 @@ class Pictures:
 
     def thumbnail(self, row: int, size: int) -> Thumbnail:
         """At most `size` pixels a side. Raises PictureGone, or AlbumError for a row that does not exist."""
-        photo = self._album.photo(row)
-        path, tag = _look(photo, size)
-        key = (photo.id, tag)  # the parts of a clip have one path
-        if kept := self._kept.get(key):
-            return kept
-        try:
-            result = Thumbnail(_shrunk(photo, size), tag)
-        except IngestError as error:
-            raise PictureGone(404, "line", text=str(error).replace(str(path), path.name)) from None
-        self._kept.keep(key, result)
-        return result
+        return self._made(row, size, "", lambda photo: _shrunk(photo, size))
 
     def face(self, row: int, box: Box) -> Thumbnail:
         """The part of the upright picture in and around a box, FACE pixels a side. Raises as `thumbnail`."""
+        part = "-" + "-".join(f"{side:.4f}" for side in box)
+        return self._made(row, FACE, part, lambda photo: _cut(photo, box))
+
+    def _made(self, row: int, size: int, part: str, make: Callable[[Photo], bytes]) -> Thumbnail:
+        """`part`: tells what is made of one picture apart."""
         photo = self._album.photo(row)
-        path, tag = _look(photo, FACE)
-        key = (f"{photo.id} {box}", tag)
+        path, tag = _look(photo, size)
+        key = (photo.id, tag + part)  # the parts of a clip have one path
         if kept := self._kept.get(key):
             return kept
         try:
-            result = Thumbnail(_cut(photo, box), tag + "-" + "-".join(f"{side:.4f}" for side in box))
+            result = Thumbnail(make(photo), tag + part)
         except IngestError as error:
             raise PictureGone(404, "line", text=str(error).replace(str(path), path.name)) from None
         self._kept.keep(key, result)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from gamer.index.album.declarations import collection_tables
 from gamer.index.fields import FIELDS, Details, values
@@ -56,6 +56,10 @@ def truth(value: object) -> object:
     return value
 
 
+class Body(BaseModel, frozen=True, extra="forbid"):
+    """What a request says; what nobody reads is refused."""
+
+
 VISIBLE = r"[^\s\x00-\x1f\x7f-\x9f]"  # a character other than white space and control characters
 QueryText = Annotated[
     str,
@@ -91,7 +95,7 @@ else:
     Detailed = create_model("Detailed", **{field.name: (_value(field) | None, None) for field in FIELDS})
 
 
-class Filter(Detailed):
+class Filter(Detailed, frozen=True, extra="forbid"):
     """Which photos are shown at all; what is left out lets all through, and all that is given must hold.
 
     `start`, `end`: wall time, both included. `box`: south, west, north, east in degrees. `place`: a name of
@@ -99,8 +103,6 @@ class Filter(Detailed):
     source `people` has. `folder`: of its file, below the folder of all. `favourites`: only those. The rest
     are whole values of fields.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     start: Annotated[Time, BeforeValidator(number)] | None = None
     end: Annotated[Time, BeforeValidator(number)] | None = None
@@ -122,19 +124,15 @@ MAX_IDS = 20_000  # of one selection
 PhotoIds = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1, max_length=MAX_IDS)]
 
 
-class FavouritesRequest(BaseModel):
+class FavouritesRequest(Body):
     """`favourite`: whether the photos `ids` shall be marked; unknown ids are passed over."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     ids: PhotoIds
     favourite: Annotated[bool, Field(strict=True)]
 
 
-class Named(BaseModel):
+class Named(Body, strict=True):
     """A name for a collection."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: Annotated[str, Field(min_length=1, max_length=collection_tables.MAX_NAME, pattern=VISIBLE)]
 
@@ -146,30 +144,24 @@ class CollectionRequest(Named):
     ids: Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=MAX_IDS)] = []
 
 
-class ExportRequest(BaseModel):
+class ExportRequest(Body):
     """`all`: also the photos that are labelled to stay on the device."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     ids: PhotoIds
     all: Annotated[bool, Field(strict=True)] = False
 
 
-class OpenedRequest(BaseModel):
+class OpenedRequest(Body):
     """The query whose answers a photo was opened from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: QueryText
 
 
-class SearchRequest(BaseModel):
+class SearchRequest(Body):
     """`query` must contain a character other than white space and control characters.
 
     `now`: the time from which "last spring" is counted. `only`: the photos that may be found.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: QueryText
     k: Annotated[int, Field(ge=1, le=MAX_PHOTOS), BeforeValidator(number)] | None = None
