@@ -49,7 +49,7 @@ anything: st.SearchStrategy[Call] = st.one_of(
 )
 turns = st.lists(ids, max_size=3).flatmap(
     lambda named: st.builds(
-        Turn,
+        Turn.of,
         texts,
         st.none() | anything,
         texts,
