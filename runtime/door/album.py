@@ -162,17 +162,16 @@ class Album(OpenAlbum):
         from ..indexing import build
 
         models = self.bundle.models
-        with self.changing() as path:
-            return build.add(
-                path,
-                Path(source).expanduser(),
-                models,
-                prune=prune,
-                again=again,
-                progress=progress,
-                encoder=encoder(models, path, reading),
-                with_people=people,
-            )
+        return self.change(
+            build.add,
+            Path(source).expanduser(),
+            models,
+            prune=prune,
+            again=again,
+            progress=progress,
+            encoder=encoder(models, self.path, reading),
+            with_people=people,
+        )
 
     def update(
         self,
@@ -184,9 +183,9 @@ class Album(OpenAlbum):
         """Encodes photos again, all if none is named; with another bundle's encoders the whole album."""
         from ..indexing import build
 
-        with self.changing():
-            models = self.bundle.models
-            return build.update(self.path, models, photos, progress, encoder(models, self.path, reading))
+        models = self.bundle.models
+        made_by = encoder(models, self.path, reading)
+        return self.change(build.update, models, photos, progress, made_by)
 
     def caption(
         self,
@@ -200,9 +199,8 @@ class Album(OpenAlbum):
 
         models = self.bundle.models
         chosen = captions.captioner(captioner, models) if isinstance(captioner, str) else captioner
-        with self.changing():
-            made_by = encoder(models, self.path, reading)
-            return captions.caption_album(self.path, models, chosen, progress, made_by)
+        made_by = encoder(models, self.path, reading)
+        return self.change(captions.caption_album, models, chosen, progress, made_by)
 
     def remove(self, *photos: str) -> tuple[str, ...]:
         """Removes photos by their ids, for good: a scan does not take them in again. Files stay."""

@@ -30,19 +30,15 @@ class Events:
             from ..events.llm import LlmDecider
 
             chosen = LlmDecider.open(models)
-        with self._album.changing() as path:
-            return build.segment_album(path, models, chosen)
+        return self._album.change(build.segment_album, models, chosen)
 
     def rename(self, event: str, name: str) -> Event:
-        with self._album.changing() as path:
-            return build.rename(path, self._album.bundle.models, event, name)
+        return self._album.change(build.rename, self._album.bundle.models, event, name)
 
     def merge(self, first: str, second: str) -> Event:
         """Puts the photos of the second event into the first, whose name stays."""
-        with self._album.changing() as path:
-            return build.merge(path, self._album.bundle.models, first, second)
+        return self._album.change(build.merge, self._album.bundle.models, first, second)
 
     def split(self, event: str, photo: str) -> tuple[Event, Event]:
         """Makes a new event of the photos from `photo` on."""
-        with self._album.changing() as path:
-            return build.split(path, self._album.bundle.models, event, photo)
+        return self._album.change(build.split, self._album.bundle.models, event, photo)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from gamer.index.album.declarations import collection_tables
 from gamer.index.fields import FIELDS, Details, values
@@ -56,8 +56,10 @@ def truth(value: object) -> object:
     return value
 
 
-class Body(BaseModel, frozen=True, extra="forbid"):
+class Body(BaseModel):
     """What a request says; what nobody reads is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 VISIBLE = r"[^\s\x00-\x1f\x7f-\x9f]"  # a character other than white space and control characters
@@ -95,7 +97,7 @@ else:
     Detailed = create_model("Detailed", **{field.name: (_value(field) | None, None) for field in FIELDS})
 
 
-class Filter(Detailed, frozen=True, extra="forbid"):
+class Filter(Detailed):
     """Which photos are shown at all; what is left out lets all through, and all that is given must hold.
 
     `start`, `end`: wall time, both included. `box`: south, west, north, east in degrees. `place`: a name of
@@ -103,6 +105,8 @@ class Filter(Detailed, frozen=True, extra="forbid"):
     source `people` has. `folder`: of its file, below the folder of all. `favourites`: only those. The rest
     are whole values of fields.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     start: Annotated[Time, BeforeValidator(number)] | None = None
     end: Annotated[Time, BeforeValidator(number)] | None = None

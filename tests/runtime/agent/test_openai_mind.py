@@ -24,9 +24,8 @@ from tests.runtime.agent.secrets_album import SHOWN, engine_in, leaks
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = engine_in(tmp_path_factory.mktemp("album"))
-    yield opened
-    opened.close()
+    with engine_in(tmp_path_factory.mktemp("album")) as opened:
+        yield opened
 
 
 def ids(outcome: Outcome) -> list[str]:
