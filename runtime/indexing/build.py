@@ -31,10 +31,10 @@ from ..search import copies
 from . import decided, faces, people
 from .ahead import iterated
 from .encode import Encoder
+from .faces import Progress as Progress
 from .reconcile import Decision, Reconciler, differs, merge_scanned
 
 BATCH = 64
-Progress = Callable[[int, int, str], None]  # done, total, name
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,18 @@ from gamer.index import Album, AlbumWriter, IngestError, Memory, Photo, Skip
 from gamer.index.album.sharing import may_leave
 from gamer.index.records import UNKNOWN_TIME
 
-from ..errors import RuntimeFailure
+from ..errors import RuntimeFailure, check_choice
 from ..models.models import Models, check_encoders
 from ..texts import one_line
 from ..wall_time import moment
 from .build import grow_things
 from .encode import Encoder
+from .faces import Progress
 
 WRITTEN = ("chat", "social", "caption", "note")  # sources that people write; such a photo needs no caption
 LOOK_BACK = 3  # captions before a photo's that its captioner sees
 BATCH = 32
 MAX_CAPTION, MAX_FACT = 300, 200  # characters
-Progress = Callable[[int, int, str], None]
 _DAYPARTS = ((5, "night"), (9, "early morning"), (12, "morning"), (17, "afternoon"), (22, "evening"))
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
@@ -270,6 +270,5 @@ CAPTIONERS: dict[str, Callable[[Models], Captioner]] = {
 
 def captioner(name: str, models: Models) -> Captioner:
     """Raises RuntimeFailure for an unknown name, BundleError for a bundle that lacks the model."""
-    if name not in CAPTIONERS:
-        raise RuntimeFailure(f"unknown captioner {name!r}; choose one of: {', '.join(CAPTIONERS)}")
+    check_choice("captioner", name, CAPTIONERS)
     return CAPTIONERS[name](models)

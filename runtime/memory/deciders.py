@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..errors import BundleError, RuntimeFailure
+from ..errors import BundleError, check_choice
 from .thinking import Decider
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 def decider(name: str, models: Models | None) -> Decider:
     """Raises RuntimeFailure for an unknown name, and for the model where the bundle has none."""
-    if name not in DECIDERS:
-        raise RuntimeFailure(f"unknown decider {name!r}; choose one of: {', '.join(DECIDERS)}")
+    check_choice("decider", name, DECIDERS)
     return DECIDERS[name](models)
 
 
