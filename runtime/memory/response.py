@@ -30,7 +30,7 @@ from .reading.subjects import begin_of, subject_of
 from .reading.tokens import tokens_of
 from .reading.vocabulary import is_being
 from .recall import Period, Recall
-from .thinking import Decider, RoundQuestion, Seen, Step
+from .thinking import Decider, RoundQuestion, Seen
 from .update import OWNER, Updater
 from .words import MOST, asks, content
 
@@ -73,13 +73,10 @@ class Retrieved:
 
 
 @dataclass(frozen=True)
-class Round:
-    """`thought`: why this was retrieved. `period`: what was asked for, or None for all times."""
+class Round(Seen):
+    """A retrieval that was made, and what it found."""
 
-    thought: str
-    keywords: tuple[str, ...]
-    period: Period | None
-    found: Retrieved
+    found: Retrieved = Retrieved()
 
 
 @dataclass(frozen=True)
@@ -139,13 +136,12 @@ class Responder:
         known = questions.fitting(asked, core)
         rounds: list[Round] = []
         while len(rounds) < ROUNDS:
-            step = self._decider.think(
-                RoundQuestion(question, now, bool(known), self._recall.months), _seen(rounds)
-            )
+            asked_now = RoundQuestion(question, now, bool(known), self._recall.months)
+            step = self._decider.think(asked_now, rounds)
             if step is None:
                 break
             found = self.retrieve(step.text, step.period)
-            rounds.append(Round(step.thought, step.keywords, step.period, found))
+            rounds.append(Round(step, found.is_empty, found))
         objects = self.named_objects(question)
         photos = self._pictures(objects)
         known = [item for item in known if _is_when(item, question) and not self._is_corrected(item)]
@@ -353,10 +349,6 @@ class Responder:
         turns = self._store.turns([turn for turn in ranked if turn not in corrected])
         told += [stored for stored in turns if stored.turn.speaker != ASSISTANT]
         return sorted(told, key=lambda one: -_at(one))
-
-
-def _seen(rounds: Sequence[Round]) -> tuple[Seen, ...]:
-    return tuple(Seen(Step(one.thought, one.keywords, one.period), one.found.is_empty) for one in rounds)
 
 
 def day(at: int) -> str:
