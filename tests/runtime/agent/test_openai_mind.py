@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from gamer.index import image_id
 from gamer.main import main
+from gamer.runtime.agent.calls import OFFERED
 from gamer.runtime.agent.loop import Budget, Outcome
-from gamer.runtime.agent.openai_mind import MAX_CALLS, OFFERED, OpenAiMind
+from gamer.runtime.agent.openai_mind import MAX_CALLS, OpenAiMind
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.language.endpoint import KEY, Endpoint
