@@ -159,7 +159,7 @@ def create_model_app(models: Models, settings: ServerSettings) -> Guard:
     """The ASGI application that serves a bundle's language model, without an album."""
     api = _api("Ask a language model. Nothing leaves the machine.", settings)
     guard = Guard(api, settings)
-    _errors(api, models.bundle)
+    _errors(api)
     add_chat(api, models)
     _session(api, guard)
 
@@ -186,7 +186,7 @@ def _api(summary: str, settings: ServerSettings) -> FastAPI:
     )
 
 
-def _errors(api: FastAPI, album: FilePath) -> None:
+def _errors(api: FastAPI, album: FilePath | None = None) -> None:
     """`album`: its folder is left out of what is said of it."""
 
     def http(request: Request, error: Exception) -> Response:
@@ -210,9 +210,11 @@ def _errors(api: FastAPI, album: FilePath) -> None:
         return Refused(500, "failed").refusal.response(request.url.path)
 
     def told(status: int) -> Callable[[Request, Exception], Response]:
-        return lambda request, error: Refusal(status, without_folder(str(error), album)).response(
-            request.url.path
-        )
+        def response(request: Request, error: Exception) -> Response:
+            said = str(error) if album is None else without_folder(str(error), album)
+            return Refusal(status, said).response(request.url.path)
+
+        return response
 
     handlers: dict[type[Exception], Callable[[Request, Exception], Response]] = {
         StarletteHTTPException: http,
