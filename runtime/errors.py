@@ -1,5 +1,7 @@
 """The runtime's errors: one line that says what is wrong, where, and what to do."""
 
+from collections.abc import Iterable
+
 from gamer.index.errors import GamerError
 
 
@@ -13,3 +15,9 @@ class BundleError(RuntimeFailure):
 
 class NoBundle(RuntimeFailure):
     """No bundle was named, and none lies near the album."""
+
+
+def check_choice(what: str, name: str, choices: Iterable[str]) -> None:
+    """Raises RuntimeFailure for a name that is none of the choices."""
+    if name not in (known := [*choices]):
+        raise RuntimeFailure(f"unknown {what} {name!r}; choose one of: {', '.join(known)}")

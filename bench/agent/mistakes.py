@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from gamer.index import Album, image_id
 from gamer.runtime.agent.calls import Filter, arguments_of
 from gamer.runtime.agent.recording import Trace
-from gamer.runtime.agent.timeline import Timeline, iso
+from gamer.runtime.agent.timeline import Timeline
 from gamer.runtime.questions.question import Question
 from gamer.runtime.questions.reader import read
+from gamer.runtime.wall_time import iso
 
 RIGHT = "right"
 # Category → what it means. A task belongs to the first that fits, in this order.

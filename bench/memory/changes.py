@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.chat import Conversation
-from gamer.runtime.memory.deciders import Decider
+from gamer.runtime.memory.thinking import Decider
 
 from .talks import new_album
 

@@ -21,11 +21,11 @@ from gamer.index.memory import writing
 from gamer.index.memory.records import NewItem, Turn
 from gamer.index.memory.store import MemoryStore
 from gamer.index.records import FloatArray
-from gamer.runtime.memory.as_json import milliseconds
 from gamer.runtime.memory.recall import Encoder, Recall
 from gamer.runtime.memory.response import Responder
 from gamer.runtime.memory.update import Updater
 from gamer.runtime.memory.words import traits
+from gamer.runtime.wall_time import milliseconds
 
 from .talks import new_album
 

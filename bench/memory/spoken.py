@@ -18,7 +18,7 @@ from pathlib import Path
 from gamer.index.json_checked import read_as
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.chat import Conversation, Exchange
-from gamer.runtime.memory.pictures import AlbumPictures
+from gamer.runtime.memory.pictures import Pictures
 from gamer.runtime.memory.recall import encoder_of
 
 from .. import sample
@@ -108,7 +108,7 @@ def measure(run: Run[NoSettings]) -> Spoken:
                 copy = run.home / f"{author}-{number}.gamer"
                 shutil.copy(album, copy)
                 with MemoryStore.open(copy) as store:
-                    talk = Conversation(store, encoder_of(run.models), AlbumPictures(engine))
+                    talk = Conversation(store, encoder_of(run.models), Pictures(engine))
                     for said, answer, wrong in converse(talk, script):
                         judged.append((author, script.family, said, answer, wrong))
                 copy.unlink()

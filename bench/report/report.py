@@ -17,7 +17,7 @@ from gamer.index.ingest.shown import jpeg
 from gamer.runtime.bundle.manifest import Manifest
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.answer import LAYERS, Answer
-from gamer.runtime.search.explain import day
+from gamer.runtime.wall_time import day
 
 from ..files import write_atomically
 from ..published import LATENCY_NOTE, beside

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,6 @@ import apsw
 import numpy as np
 
 from ..album.declarations import person_tables
-from ..album.declarations.checksums import AMONG
 from ..album.declarations.person_tables import ITEMS, OBJECTS, PERSON, TURNS
 from . import writing
 from .records import Heads, Item, Kind, Named, NewItem, StoredTurn, Turn
@@ -33,23 +31,6 @@ NO_HEADS = Heads(
 )
 
 
-def turns(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[StoredTurn]:
-    found = {turn.id: turn for turn in _turns(db, path, f"WHERE id {AMONG}", json.dumps([*map(int, ids)]))}
-    return [found[row] for row in ids if row in found]
-
-
-def undigested(db: apsw.Connection, path: Path, limit: int) -> list[StoredTurn]:
-    return _turns(db, path, "WHERE traits IS NULL ORDER BY id LIMIT ?", limit)
-
-
-def after(db: apsw.Connection, path: Path, row: int, limit: int) -> list[StoredTurn]:
-    return _turns(db, path, "WHERE id > ? AND traits IS NOT NULL ORDER BY id LIMIT ?", row, limit)
-
-
-def every(db: apsw.Connection, path: Path) -> list[StoredTurn]:
-    return _turns(db, path, "ORDER BY at, id")
-
-
 def loose(db: apsw.Connection) -> list[tuple[int, str, int]]:
     rows = db.execute(
         "SELECT id, chat, at FROM person_turns WHERE session IS NULL AND traits IS NOT NULL "
@@ -58,37 +39,13 @@ def loose(db: apsw.Connection) -> list[tuple[int, str, int]]:
     return [(int(row), str(chat), int(at)) for row, chat, at in rows]
 
 
-def recent(db: apsw.Connection, path: Path, chat: str, before: int | None, limit: int) -> list[StoredTurn]:
-    last = (
-        before
-        if before is not None
-        else int(db.execute("SELECT ifnull(max(id), 0) + 1 FROM person_turns").get)
-    )
-    # By number, since nothing is sorted by conversation; so many of other conversations may lie between.
-    where = "WHERE id < ? AND id >= ? AND chat = ? ORDER BY id DESC LIMIT ?"
-    return _turns(db, path, where, last, last - 10 * limit, chat, limit)[::-1]
-
-
-def items(db: apsw.Connection, path: Path, kind: Kind | None, past: bool) -> list[Item]:
-    where = ("1" if kind is None else "kind=?") + ("" if past else " AND past=0")
-    return _items(db, path, f"WHERE {where} ORDER BY at, id", *([] if kind is None else [kind]))
-
-
 def latest(
     db: apsw.Connection, path: Path, kind: Kind, past: bool, limit: int, skip: int
 ) -> tuple[list[Item], int]:
     where = "WHERE kind = ?" + ("" if past else " AND past = 0")
     (total,) = db.execute(f"SELECT count(*) FROM person_items {where}", (kind,)).fetchone() or (0,)
     page = f"{where} ORDER BY at DESC, id DESC LIMIT ? OFFSET ?"
-    return _items(db, path, page, kind, limit, skip), int(total)
-
-
-def values_of(db: apsw.Connection, path: Path, kind: Kind, key: str) -> list[Item]:
-    return _items(db, path, "WHERE kind=? AND key=? ORDER BY at, id", kind, key)
-
-
-def by_id(db: apsw.Connection, path: Path, ids: Sequence[int]) -> list[Item]:
-    return _items(db, path, f"WHERE id {AMONG} ORDER BY id", json.dumps([*map(int, ids)]))
+    return items(db, path, page, kind, limit, skip), int(total)
 
 
 def notes(db: apsw.Connection, path: Path) -> list[Item]:
@@ -97,23 +54,8 @@ def notes(db: apsw.Connection, path: Path) -> list[Item]:
         item
         for kind in ("semantic", "episodic")
         for keys in ("key < 'turn '", "key > 'turn :'")
-        for item in _items(db, path, f"WHERE kind=? AND past=0 AND {keys} AND {_NO_TURN}", kind)
+        for item in items(db, path, f"WHERE kind=? AND past=0 AND {keys} AND {_NO_TURN}", kind)
     ]
-
-
-def without_vector(db: apsw.Connection, path: Path, row: int, limit: int) -> list[StoredTurn]:
-    where = "WHERE id > ? AND traits IS NOT NULL AND data IS NULL ORDER BY id LIMIT ?"
-    return _turns(db, path, where, row, limit)
-
-
-def items_of(db: apsw.Connection, path: Path, of: Sequence[int], kind: Kind | None) -> list[Item]:
-    rows: list[Any] = db.execute(
-        "SELECT DISTINCT i.id FROM person_sources s JOIN person_items i ON i.id = s.id "
-        "WHERE s.child='item' AND s.turn IN (SELECT value FROM json_each(?1)) "
-        "AND (?2 IS NULL OR i.kind = ?2)",
-        (json.dumps([*map(int, of)]), kind),
-    ).fetchall()
-    return by_id(db, path, [row for (row,) in rows])
 
 
 def objects(db: apsw.Connection, path: Path) -> list[tuple[int, Named]]:
@@ -139,12 +81,12 @@ def _object(path: Path, record: Any) -> tuple[int, Named]:
     return int(item), Named(name, picture, vector, encoder)
 
 
-def _turns(db: apsw.Connection, path: Path, rest: str, *given: apsw.SQLiteValue) -> list[StoredTurn]:
+def turns(db: apsw.Connection, path: Path, rest: str, *given: apsw.SQLiteValue) -> list[StoredTurn]:
     """The turns that a SELECT with this end gives."""
     return [_turn(db, path, record) for record in db.execute(f"{_TURN} {rest}", given).fetchall()]
 
 
-def _items(db: apsw.Connection, path: Path, rest: str, *given: apsw.SQLiteValue) -> list[Item]:
+def items(db: apsw.Connection, path: Path, rest: str, *given: apsw.SQLiteValue) -> list[Item]:
     """The memories that a SELECT with this end gives."""
     return [_item(db, path, record) for record in db.execute(f"{_ITEM} {rest}", given).fetchall()]
 

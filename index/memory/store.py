@@ -7,6 +7,7 @@ another program writes. Texts are data: nothing in them is ever carried out.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -17,6 +18,7 @@ from typing import TypeVar
 
 import apsw
 
+from ..album.declarations.checksums import AMONG
 from ..album.declarations.person_tables import PERSON
 from ..album.declarations.tables import USER_VERSION, check_tables, version_of
 from ..album.schema import UNREADABLE, connect, open_reader, unusable
@@ -92,23 +94,27 @@ class MemoryStore:
 
     def turns(self, ids: Sequence[int]) -> list[StoredTurn]:
         """The turns with these ids, in that order; those that do not exist are left out."""
-        return self._read(lambda db: reading.turns(db, self.path, ids), [])
+        found = {turn.id: turn for turn in self._turns(f"WHERE id {AMONG}", json.dumps([*map(int, ids)]))}
+        return [found[row] for row in ids if row in found]
 
     def undigested(self, limit: int) -> list[StoredTurn]:
         """The first `limit` turns, by id, whose facts have not been drawn."""
-        return self._read(lambda db: reading.undigested(db, self.path, limit), [])
+        return self._turns("WHERE traits IS NULL ORDER BY id LIMIT ?", limit)
 
     def digested_after(self, row: int, limit: int) -> list[StoredTurn]:
         """The first `limit` turns, by id, with greater ids than `row` whose facts were drawn."""
-        return self._read(lambda db: reading.after(db, self.path, row, limit), [])
+        return self._turns("WHERE id > ? AND traits IS NOT NULL ORDER BY id LIMIT ?", row, limit)
 
     def all_turns(self) -> list[StoredTurn]:
         """What was said, by time."""
-        return self._read(lambda db: reading.every(db, self.path), [])
+        return self._turns("ORDER BY at, id")
 
     def recent(self, chat: str, limit: int, before: int | None = None) -> list[StoredTurn]:
         """The last turns of a conversation among the album's last, by id; `before`: with lesser ids."""
-        return self._read(lambda db: reading.recent(db, self.path, chat, before, limit), [])
+        last = "coalesce(?1, (SELECT ifnull(max(id), 0) + 1 FROM person_turns))"
+        # By number, since nothing is sorted by conversation; so many of other conversations may lie between.
+        rest = f"WHERE id < {last} AND id >= {last} - 10 * ?3 AND chat = ?2 ORDER BY id DESC LIMIT ?3"
+        return self._turns(rest, before, chat, limit)[::-1]
 
     def loose(self) -> list[tuple[int, str, int]]:
         """(id, chat, at) of the digested turns that are in no session, by chat and time."""
@@ -116,7 +122,8 @@ class MemoryStore:
 
     def items(self, kind: Kind | None = None, past: bool = True) -> list[Item]:
         """The memories, of one kind or all, by time; with `past` also values that were replaced."""
-        return self._read(lambda db: reading.items(db, self.path, kind, past), [])
+        where = ("1" if kind is None else "kind = ?") + ("" if past else " AND past = 0")
+        return self._items(f"WHERE {where} ORDER BY at, id", *([] if kind is None else [kind]))
 
     def latest(self, kind: Kind, past: bool, limit: int, skip: int) -> tuple[list[Item], int]:
         """The memories of a kind, the latest first, at most `limit` after the first `skip`; and how many
@@ -127,11 +134,10 @@ class MemoryStore:
 
     def values_of(self, kind: Kind, key: str) -> list[Item]:
         """The memories of one kind and key, current and past, by time."""
-        return self._read(lambda db: reading.values_of(db, self.path, kind, key), [])
+        return self._items("WHERE kind = ? AND key = ? ORDER BY at, id", kind, key)
 
     def item(self, row: int) -> Item | None:
-        found: list[Item] = self._read(lambda db: reading.by_id(db, self.path, [row]), [])
-        return found[0] if found else None
+        return next(iter(self._items("WHERE id = ?", row)), None)
 
     def notes(self) -> list[Item]:
         """The current semantic and episodic memories that no turn gave: what the person wrote down."""
@@ -139,7 +145,9 @@ class MemoryStore:
 
     def items_of(self, turns: Sequence[int], kind: Kind | None = None) -> list[Item]:
         """The memories, of one kind or all, that were drawn from any of these turns, by id."""
-        return self._read(lambda db: reading.items_of(db, self.path, turns, kind), [])
+        drawn = f"SELECT id FROM person_sources WHERE child = 'item' AND turn {AMONG}"
+        rest = f"WHERE id IN ({drawn}) AND (?2 IS NULL OR kind = ?2) ORDER BY id"
+        return self._items(rest, json.dumps([*map(int, turns)]), kind)
 
     def objects(self) -> list[tuple[int, Named]]:
         """What pictures show by the names that the person gave, with the memory of each, the latest first."""
@@ -232,7 +240,8 @@ class MemoryStore:
 
     def without_vector(self, row: int, limit: int) -> list[StoredTurn]:
         """The first `limit` turns, by id, with greater ids than `row` that were digested without a vector."""
-        return self._read(lambda db: reading.without_vector(db, self.path, row, limit), [])
+        rest = "WHERE id > ? AND traits IS NOT NULL AND data IS NULL ORDER BY id LIMIT ?"
+        return self._turns(rest, row, limit)
 
     def add_vectors(self, vectors: Sequence[tuple[int, FloatArray]], encoder: str) -> None:
         """Stores vectors of turns, unless the others are of another encoder."""
@@ -331,6 +340,12 @@ class MemoryStore:
         turns: list[int] = self._read(lambda db: ids(db, "person_turns"), [])
         items: list[int] = self._read(lambda db: ids(db, "person_items"), [])
         return self.forget(turns, items, at)
+
+    def _turns(self, rest: str, *given: apsw.SQLiteValue) -> list[StoredTurn]:
+        return self._read(lambda db: reading.turns(db, self.path, rest, *given), [])
+
+    def _items(self, rest: str, *given: apsw.SQLiteValue) -> list[Item]:
+        return self._read(lambda db: reading.items(db, self.path, rest, *given), [])
 
     def _read(self, read: Callable[[apsw.Connection], _T], none: _T) -> _T:
         with self._lock:

@@ -8,6 +8,7 @@ from a model that has read a stranger's caption.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -15,6 +16,7 @@ from gamer.index.fields import FIELDS
 from gamer.index.json_checked import UNICODE, Between, Items, JsonError, Text, read_as
 
 from ..errors import RuntimeFailure
+from ..texts import one_line
 
 MAX_TEXT = 4_000  # characters of an argument
 MAX_IDS = 200  # items of a list argument
@@ -149,6 +151,7 @@ TOOLS: dict[str, type[Any]] = {
     "combine": Combine,
     "web_search": WebSearch,
 }
+OFFERED = tuple(name for name in TOOLS if name != "web_search")  # to models that run elsewhere
 _NAMES = {kind: name for name, kind in TOOLS.items()}
 
 
@@ -202,11 +205,11 @@ def _type_schema(hint: Any) -> dict[str, Any]:
     return {"type": "array", "items": _type_schema(_Words), "maxItems": bound.most}
 
 
-def parse(name: str, arguments: object) -> Call:
+def parse(name: str, arguments: object, offered: Collection[str] = tuple(TOOLS)) -> Call:
     """The call of a tool's name and JSON arguments. Raises ToolError."""
-    if not isinstance(name, str) or name not in TOOLS:  # JSON from a model may be anything
-        shown = name[:40] if isinstance(name, str) else type(name)
-        raise ToolError(f"no tool {shown!r}; choose one of: {', '.join(TOOLS)}")
+    if not isinstance(name, str) or name not in offered:  # JSON from a model may be anything
+        shown = one_line(name, 40) if isinstance(name, str) else type(name)
+        raise ToolError(f"no tool {shown!r}; choose one of: {', '.join(offered)}")
     try:
         call: Call = read_as(TOOLS[name], arguments, name)
     except JsonError as error:

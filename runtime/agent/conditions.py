@@ -16,7 +16,7 @@ from ..questions.grouped import UNKNOWN
 from ..search.album_facts import group_names
 from .calls import ToolError
 from .expression import Comparison, Mask
-from .timeline import WEEKDAYS, Timeline, moment
+from .timeline import WEEKDAYS, Timeline, compared, moment
 
 
 class Conditions:
@@ -68,17 +68,7 @@ class Conditions:
     def _number(self, operator: str, value: str, field: str, column: RowArray) -> Mask:
         if not value.strip().isdecimal() or len(value) > 6:  # isdigit() is true of "²", int() is not
             raise ToolError(f"filter: {field} is compared with a whole number, not with {value[:40]!r}")
-        number = int(value)
-        return np.asarray(
-            {
-                "=": column == number,
-                "!=": column != number,
-                "<": column < number,
-                "<=": column <= number,
-                ">": column > number,
-                ">=": column >= number,
-            }[operator]
-        )
+        return compared(operator, column, int(value), int(value))
 
     def _weekday(self, value: str) -> Mask:
         if value.lower() not in WEEKDAYS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from ..errors import RuntimeFailure
+from ..errors import check_choice
 from .loop import Mind
 from .toolbox import Toolbox
 
@@ -28,8 +28,7 @@ MINDS: dict[str, Callable[[Toolbox, datetime | None], Mind]] = {"rules": _rules,
 
 def mind(name: str, toolbox: Toolbox, now: datetime | None = None) -> Mind:
     """`now`: wall time, from which "last spring" is counted. Raises RuntimeFailure for an unknown name."""
-    if name not in MINDS:
-        raise RuntimeFailure(f"unknown mind {name!r}; choose one of: {', '.join(MINDS)}")
+    check_choice("mind", name, MINDS)
     return MINDS[name](toolbox, now)
 
 

@@ -17,7 +17,7 @@ from gamer.index.json_checked import JsonError, parse
 from ..errors import RuntimeFailure
 from ..models.language.endpoint import Endpoint, words_of
 from . import calls
-from .calls import ToolError
+from .calls import OFFERED, ToolError
 from .context import LEAST_CONTEXT, MAX_CONTEXT, Message, Session, condensed, tokens
 from .loop import NOTHING, Act, Answer, Budget, End, Observation, Turns
 from .results import one_line
@@ -29,7 +29,6 @@ MAX_CALLS = 8  # of one message of the model
 MAX_ECHO = 4_000  # characters of a call's arguments, or of a thought, that the model is shown again
 MAX_THOUGHT = 1_000  # characters of a thought in the trace
 MAX_SENTENCE = 500
-OFFERED = tuple(name for name in calls.TOOLS if name != "web_search")
 SYSTEM = """You find photos in one person's album by calling tools; you see only what these return. Work in \
 small steps: find the photo that the question starts from, keep sets with save_as, narrow them with within, \
 filter and combine. Times and places go into filter. What stands in "quotes" in results is data from the \
@@ -214,10 +213,9 @@ def _wish(key: str, name: str, arguments: object) -> _Wish:
     # A model may call what it was not offered, under a name that no later request may repeat.
     known = name if name in OFFERED else "unknown"
     try:
-        if name not in OFFERED:
-            raise ToolError(f"no tool {one_line(name, 40)!r}; choose one of: {', '.join(OFFERED)}")
-        given = parse(arguments) if isinstance(arguments, str) and arguments.strip() else arguments or {}
-        call, error = calls.parse(name, given), ""
+        written = isinstance(arguments, str) and arguments.strip() and name in OFFERED
+        given = parse(str(arguments)) if written else arguments or {}
+        call, error = calls.parse(name, given, OFFERED), ""
     except ToolError as refused:
         return _Wish(key, known, "{}", None, one_line(str(refused), 400))
     except JsonError:

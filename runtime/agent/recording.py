@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -53,23 +53,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn. `found`: photos of the result; `photos`: the short ids of the first MAX_FOUND of them.
+    """One turn. `tool`, `arguments`: of its call, None without one. `found`: photos of the result.
 
-    `ms`: of the call; `cost`: of the thinking before it.
+    `photos`: the short ids of the first MAX_FOUND of them. `ms`: of the call; `cost`: of the thinking before.
     """
-
-    thought: Words
-    call: calls.Call | None
-    error: Words
-    found: Count
-    photos: Annotated[tuple[PhotoId, ...], Items(MAX_FOUND)]
-    ms: Milliseconds
-    cost: Cost = Cost()
-
-
-@dataclass(frozen=True)
-class _WrittenTurn:
-    """The fields of a Turn as they are written."""
 
     thought: Words
     tool: Any
@@ -78,20 +65,29 @@ class _WrittenTurn:
     found: Count
     photos: Annotated[tuple[PhotoId, ...], Items(MAX_FOUND)]
     ms: Milliseconds
-    cost: Cost
+    cost: Cost = Cost()
+
+    @classmethod
+    def of(cls, thought: str, call: calls.Call | None, *rest: Any) -> Turn:
+        """`rest`: the other fields, from `error` on."""
+        made = (None, None) if call is None else (calls.name_of(call), calls.arguments_of(call))
+        return cls(thought, *made, *rest)
+
+    @property
+    def call(self) -> calls.Call | None:
+        """Raises ToolError for what is none."""
+        called = self.tool is not None or self.arguments is not None
+        return calls.parse(self.tool, self.arguments) if called else None
 
 
-def _turn(written: _WrittenTurn) -> Turn:
-    call = None
-    if written.tool is not None or written.arguments is not None:
-        try:
-            call = calls.parse(written.tool, written.arguments)
-        except calls.ToolError as refused:
-            raise JsonError(str(refused)) from None
-    if len(written.photos) != min(written.found, MAX_FOUND):
-        raise JsonError(f"found is {written.found}, but photos has {len(written.photos)}")
-    rest = {f.name: getattr(written, f.name) for f in fields(Turn) if f.name != "call"}
-    return Turn(call=call, **rest)
+def _checked(turn: Turn) -> Turn:
+    try:
+        _ = turn.call
+    except calls.ToolError as refused:
+        raise JsonError(str(refused)) from None
+    if len(turn.photos) != min(turn.found, MAX_FOUND):
+        raise JsonError(f"found is {turn.found}, but photos has {len(turn.photos)}")
+    return turn
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ class Trace:
     leaving: bool
     budget: Budget
     tokens: Tokens
-    turns: Annotated[tuple[Annotated[Turn, Via(_WrittenTurn, _turn)], ...], Items(MAX_TURNS)]
+    turns: Annotated[tuple[Annotated[Turn, Via(Turn, _checked)], ...], Items(MAX_TURNS)]
     photos: Annotated[tuple[PhotoId, ...], Items(MAX_ANSWER)]
     sentence: Words
     found: bool
@@ -152,7 +148,7 @@ class Recorder:
         rows = () if seen is None else seen.result.rows
         error = "" if seen is None else _text(seen.error)
         photos = named(self._ids, rows[:MAX_FOUND])
-        return Turn(_text(step.thought), step.call, error, len(rows), photos, step.ms, cost)
+        return Turn.of(_text(step.thought), step.call, error, len(rows), photos, step.ms, cost)
 
 
 def named(ids: Sequence[str], rows: Sequence[int]) -> tuple[str, ...]:
@@ -171,7 +167,7 @@ def fingerprint(album: Album) -> str:
 
 def dumps(traces: Sequence[Trace]) -> str:
     """The traces as JSON Lines. Raises TraceError for one that could not be read again."""
-    lines = [json.dumps(_record(trace)) for trace in traces]
+    lines = [json.dumps({"version": VERSION} | asdict(trace)) for trace in traces]
     for trace, line in zip(traces, lines, strict=True):
         try:
             parse_trace(line)
@@ -206,23 +202,6 @@ def parse_trace(line: str) -> Trace:
     except JsonError as error:
         raise TraceError(str(error)) from None
     return trace
-
-
-def _record(trace: Trace) -> dict[str, Any]:
-    turns = [
-        {
-            "thought": turn.thought,
-            "tool": None if turn.call is None else calls.name_of(turn.call),
-            "arguments": None if turn.call is None else calls.arguments_of(turn.call),
-            "error": turn.error,
-            "found": turn.found,
-            "photos": turn.photos,
-            "ms": turn.ms,
-            "cost": asdict(turn.cost),
-        }
-        for turn in trace.turns
-    ]
-    return {"version": VERSION} | asdict(trace) | {"turns": turns}
 
 
 def _text(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .. import texts
+
 MAX_LINE = 160  # characters of a memory in a preview
 
 
@@ -69,6 +71,4 @@ class Result:
 
 def one_line(text: str, most: int) -> str:
     """`text` in one line of at most `most` printable characters, without double quotes."""
-    flat = "".join(c if c.isprintable() else " " for c in text.replace('"', "'"))
-    flat = " ".join(flat.split())
-    return flat if len(flat) <= most else flat[: most - 1] + "…"
+    return texts.one_line(text.replace('"', "'"), most, "…")

@@ -8,7 +8,7 @@ from datetime import datetime
 from ..cues.time_ranges import merged
 from ..search.asked_facts import none_of, says_nothing_else
 from ..search.engine import Engine
-from .timeline import iso
+from ..wall_time import iso
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,33 +41,14 @@ class Timeline:
 
     def compare(self, operator: str, interval: Interval) -> Mask:
         """The dated photos before, in or after a moment. Both ends of the interval are included."""
-        start, end = interval[0] or 0, interval[1] or 0
-        if operator in ("=", "!="):
-            inside = (self.times >= start) & (self.times <= end)
-            return np.asarray(self.dated & (inside if operator == "=" else ~inside))
-        found = {
-            "<": self.times < start,
-            "<=": self.times <= end,
-            ">": self.times > end,
-            ">=": self.times >= start,
-        }[operator]
-        return np.asarray(self.dated & found)
+        return self.dated & compared(operator, self.times, interval[0] or 0, interval[1] or 0)
 
     def compare_place(self, operator: str, row: int) -> Mask:
         """The dated photos before or after a photo; those of the same moment in the album's order."""
         place = int(self._place[row])
         if place < 0:
             raise ToolError("filter: the photo named as a time has no time of its own")
-        places = self._place
-        found = {
-            "=": places == place,
-            "!=": places != place,
-            "<": places < place,
-            "<=": places <= place,
-            ">": places > place,
-            ">=": places >= place,
-        }[operator]
-        return np.asarray(self.dated & found)
+        return self.dated & compared(operator, self._place, place, place)
 
     def days(self) -> NDArray[np.int64]:
         """Days since 1970-01-01; meaningless where the time is unknown."""
@@ -81,15 +62,18 @@ class Timeline:
         return np.asarray((self.times // DAY_MS + 3) % 7)
 
 
-def iso(ms: int | None) -> str | None:
-    """ISO 8601 wall time; None for None and for what no calendar date represents."""
-    if ms is None or ms == UNKNOWN_TIME:
-        return None
-    try:
-        # Not strftime, whose %Y writes years before 1000 with fewer than four digits.
-        return (datetime(1970, 1, 1) + timedelta(milliseconds=ms)).isoformat(timespec="seconds")
-    except (OverflowError, ValueError):
-        return None
+def compared(operator: str, numbers: NDArray[np.int64], first: int, last: int) -> Mask:
+    """Which of the numbers are before, in or after a span, of which both ends are included."""
+    inside = (numbers >= first) & (numbers <= last)
+    found = {
+        "=": inside,
+        "!=": ~inside,
+        "<": numbers < first,
+        "<=": numbers <= last,
+        ">": numbers > last,
+        ">=": numbers >= first,
+    }
+    return np.asarray(found[operator])
 
 
 def moment(text: str) -> Interval:

@@ -28,12 +28,13 @@ from ..search.answer import Answer
 from ..search.engine import Engine
 from ..search.hits import shown_memory
 from ..search.options import FOR_SETS
+from ..wall_time import iso
 from . import calls
 from .calls import SHOWN, VIEWED, VIEWED_OF_SET, ToolError
 from .conditions import Conditions
 from .expression import evaluate, parse_condition
 from .results import Item, Result, one_line
-from .timeline import Timeline, iso
+from .timeline import Timeline
 from .viewers import Viewer, quoted, read_what_is_known
 
 MAX_SUBSETS = 50

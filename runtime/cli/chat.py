@@ -125,8 +125,8 @@ def reply_json(said: Exchange, path: Callable[[str], str]) -> dict[str, Any]:
         "core": [item_json(item) for item in reply.core],
         "rounds": [
             {
-                "thought": one.thought,
-                "keywords": list(one.keywords),
+                "thought": one.step.thought,
+                "keywords": list(one.step.keywords),
                 "procedural": [item_json(item) for item in one.found.procedural],
                 "semantic": [item_json(item) for item in one.found.semantic],
                 "episodes": [
@@ -159,7 +159,7 @@ def _print(said: Exchange, path: Callable[[str], str], verbose: bool) -> None:
     for step in said.steps:
         write(f"· {step}")
     for one in reply.rounds:
-        write(f"· {one.thought}")
+        write(f"· {one.step.thought}")
         for item in (*one.found.procedural, *one.found.semantic):
             write(f"    m{item.id} {item.value.text[:100]}")
         for episode in one.found.episodes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ..wall_time import day
 from .console import say
 from .options import album_command, json_option
 
@@ -88,7 +88,7 @@ def _say(as_json: bool, *changed: Event) -> None:
 
 def _line(event: Event) -> str:
     mark = " (edited)" if event.edited else ""
-    return f"{event.id} {_day(event.start):10} {len(event.photos):5}  {event.name}{mark}"
+    return f"{event.id} {day(event.start, ''):10} {len(event.photos):5}  {event.name}{mark}"
 
 
 def _figures(event: Event) -> dict[str, Any]:
@@ -97,10 +97,3 @@ def _figures(event: Event) -> dict[str, Any]:
 
 def _made(counts: Counts | None) -> dict[str, Any] | None:
     return None if counts is None else {**asdict(counts), "path": str(counts.path)}
-
-
-def _day(wall: int | None) -> str:
-    try:
-        return "" if wall is None else f"{datetime.fromtimestamp(wall / 1000, UTC):%Y-%m-%d}"
-    except (OverflowError, OSError, ValueError):
-        return ""

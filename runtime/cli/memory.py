@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from gamer.index import AlbumError
 
 from ..memory.as_json import item_json, turn_json
-from .console import fail, json_line, plain
-from .options import PATH, album_command, decider_option, json_option
+from ..texts import one_line
+from .console import fail, json_line, plain, say
+from .options import PATH, album_command, decider_option, json_option, numbered
 
 if TYPE_CHECKING:
     from gamer.index.memory.records import Kind
@@ -42,14 +43,7 @@ def list_(album: Album, kind: str | None, past: bool, as_json: bool) -> None:
             rows = [turn_json(stored) for stored in store.all_turns()]
         else:
             rows = [item_json(item) for item in store.items(kind, past)]  # type: ignore[arg-type]
-    if as_json:
-        click.echo(json_line(rows))
-        return
-    for row in rows:
-        said = row.get("speaker") or f"{row['kind']} {row['key']}" + (" (past)" if row["past"] else "")
-        click.echo(plain(f"{row['id']:6} {row['at'][:16]}  {said}: {_short(row['text'])}"))
-    if not rows:
-        click.echo(plain(f"{album.path}: no memories"))
+    say(as_json, rows, map(_line, rows) if rows else [f"{album.path}: no memories"])
 
 
 @memory.command()
@@ -58,7 +52,7 @@ def list_(album: Album, kind: str | None, past: bool, as_json: bool) -> None:
 @json_option
 def show(album: Album, memory_id: str, as_json: bool) -> None:
     """Show one memory (m12) with the turns it was drawn from and its earlier values, or one turn (t34)."""
-    letter, number = parse_id(memory_id)
+    letter, number = _numbered(memory_id)
     if letter == "m":
         known = album.memory.show(number)
         figures = item_json(known.item)
@@ -70,13 +64,12 @@ def show(album: Album, memory_id: str, as_json: bool) -> None:
         if not turns:
             raise AlbumError(f"{album.path}: no {memory_id}; `gamer memory list` shows what there is")
         figures = turn_json(turns[0])
-    if as_json:
-        click.echo(json_line(figures))
-        return
-    for name, value in figures.items():
-        shown = [_short(one["text"]) for one in value] if name in ("said", "other_values") else [value]
-        for one in shown:
-            click.echo(plain(f"{name:13} {one}"))
+    lines = (
+        f"{name:13} {one_line(one['text'], 120, '…') if isinstance(one, dict) else one}"
+        for name, value in figures.items()
+        for one in (value if name in ("said", "other_values") else [value])
+    )
+    say(as_json, figures, lines)
 
 
 @memory.command()
@@ -89,7 +82,7 @@ def show(album: Album, memory_id: str, as_json: bool) -> None:
 def add(album: Album, text: str, kind: Kind, key: str, share: bool, as_json: bool) -> None:
     """Add a memory in your own words."""
     row = album.memory.add(text, kind=kind, key=key, share=share)
-    click.echo(json_line({"id": f"m{row}"}) if as_json else f"m{row}")
+    say(as_json, {"id": f"m{row}"}, [f"m{row}"])
 
 
 @memory.command()
@@ -99,13 +92,13 @@ def add(album: Album, text: str, kind: Kind, key: str, share: bool, as_json: boo
 @json_option
 def edit(album: Album, memory_id: str, text: str, as_json: bool) -> None:
     """Correct a memory; its earlier value is kept as past. To lose that too, forget it and add a new one."""
-    letter, number = parse_id(memory_id)
+    letter, number = _numbered(memory_id)
     if letter != "m":
         raise AlbumError(
             f"{album.path}: there is no memory {memory_id}; `gamer memory list` shows what there is"
         )
     row = album.memory.correct(number, text)
-    click.echo(json_line({"id": f"m{row}"}) if as_json else f"m{row}")
+    say(as_json, {"id": f"m{row}"}, [f"m{row}"])
 
 
 @memory.command()
@@ -127,14 +120,12 @@ def forget(album: Album, ids: tuple[str, ...], everything: bool, who: bool, as_j
     if everything:
         gone = album.memory.forget_all()
     else:
-        parsed = [parse_id(one) for one in dict.fromkeys(ids)]
+        parsed = [_numbered(one) for one in dict.fromkeys(ids)]
         items = [number for letter, number in parsed if letter == "m"]
         gone = album.memory.forget(*items, turns=[number for letter, number in parsed if letter == "t"])
     turns_gone, items_gone = [f"t{row}" for row in gone.turns], [f"m{row}" for row in gone.items]
-    if as_json:
-        click.echo(json_line({"turns": turns_gone, "memories": items_gone, "erased": gone.erased}))
-    else:
-        click.echo(f"forgotten: {' '.join([*items_gone, *turns_gone]) or 'nothing'}")
+    figures = {"turns": turns_gone, "memories": items_gone, "erased": gone.erased}
+    say(as_json, figures, [f"forgotten: {' '.join([*items_gone, *turns_gone]) or 'nothing'}"])
     if gone.left:
         fail("memory forget", f"{gone.left}, then run `gamer memory forget ALBUM`")
 
@@ -185,18 +176,17 @@ def update(album: Album, decider: Literal["rules", "llm"], as_json: bool) -> Non
     With a bundle, turns that were said without it, or with another one's text encoder, are encoded too.
     """
     done, encoded = album.memory.update(decider)
-    if as_json:
-        click.echo(json_line({**asdict(done), "encoded": encoded}))
-    else:
-        click.echo(f"{done.turns} turns, {done.sessions} sessions, {encoded} turns encoded")
+    line = f"{done.turns} turns, {done.sessions} sessions, {encoded} turns encoded"
+    say(as_json, {**asdict(done), "encoded": encoded}, [line])
 
 
-def parse_id(text: str) -> tuple[str, int]:
-    """ "m12" → ("m", 12), a memory; "t34" → ("t", 34), a turn. Raises AlbumError for anything else."""
-    letter, number = text[:1], text[1:]
-    if letter not in ("m", "t") or not (number.isascii() and number.isdigit()) or len(number) > 15:
-        raise AlbumError(f"{text[:40]!r} must be the id of a memory such as m12, or of a turn such as t34")
-    return letter, int(number)
+def _numbered(text: str) -> tuple[str, int]:
+    return numbered(text, "m", "t", wanted="the id of a memory such as m12, or of a turn such as t34")
+
+
+def _line(row: dict[str, Any]) -> str:
+    said = row.get("speaker") or f"{row['kind']} {row['key']}" + (" (past)" if row["past"] else "")
+    return f"{row['id']:6} {row['at'][:16]}  {said}: {one_line(row['text'], 120, '…')}"
 
 
 def _write_private(path: Path, text: str) -> None:
@@ -210,8 +200,3 @@ def _write_private(path: Path, text: str) -> None:
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 120 else line[:119] + "…"

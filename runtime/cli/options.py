@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from gamer.index import AlbumError
+
 from ..backends import CHOICES
 from ..door.bundle import Running
 from .console import one_line
@@ -123,3 +125,12 @@ def side_option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         metavar="PX",
         help="Longer side of the copies of pictures that it is sent.",
     )
+
+
+def numbered(text: str, *letters: str, wanted: str) -> tuple[str, int]:
+    """ "m12" → ("m", 12). Raises AlbumError for what is none behind one of `letters`; `wanted`: in words."""
+    letter = next((one for one in letters if text.startswith(one)), "")
+    number = text.removeprefix(letter)
+    if not letter or not (number.isascii() and number.isdigit()) or len(number) > 15:
+        raise AlbumError(f"{text[:40]!r} must be {wanted}")
+    return letter, int(number)

@@ -8,13 +8,14 @@ import click
 
 from ..errors import RuntimeFailure
 from .console import plain, say
-from .options import album_command, json_option
+from .options import album_command, json_option, numbered
 
 if TYPE_CHECKING:
     from gamer.index.people.records import Person, StoredFace
 
     from ..door.album import Album
 
+FACE = "the number of a face such as f34: `gamer people show` lists them"
 person_argument = click.argument("person")
 
 
@@ -84,7 +85,7 @@ def merge(album: Album, person: str, others: tuple[str, ...], as_json: bool) -> 
 @json_option
 def split(album: Album, person: str, faces: tuple[str, ...], as_json: bool) -> None:
     """Make another person of FACES (f34) of PERSON of ALBUM."""
-    _say(as_json, album.people.split(person, [_face(face) for face in faces]))
+    _say(as_json, album.people.split(person, [numbered(face, "f", wanted=FACE)[1] for face in faces]))
 
 
 @people.command()
@@ -104,12 +105,6 @@ def forget(album: Album, persons: tuple[str, ...], everyone: bool, as_json: bool
     say(as_json, vars(done), [f"forgotten: {done.people} people, {done.faces} faces"])
     if done.left and not as_json:
         click.echo(plain(f"their bytes may still be in the file: {done.left}"), err=True)
-
-
-def _face(text: str) -> int:
-    if not (text[:1] == "f" and text[1:].isdecimal() and len(text) < 19):
-        raise RuntimeFailure(f"{text[:20]!r}: a face is called f34: `gamer people show` lists them")
-    return int(text[1:])
 
 
 def _say(as_json: bool, person: Person) -> None:

@@ -126,7 +126,7 @@ def warn_of_missing_files(command: str, album: Path, paths: list[str | None]) ->
 
 def print_trace(console: Console, answer: Answer) -> None:
     """One row a layer: what it did, photos left (paper Table 10), milliseconds (paper Table 3)."""
-    from rich.table import Table
+    from .screen import table
 
     trace = answer.trace
     nodes = ", ".join(f"{m.name} {m.similarity:.2f}" for m in trace.entities) or f"none ≥ δ {trace.delta}"
@@ -147,47 +147,40 @@ def print_trace(console: Console, answer: Answer) -> None:
         "graph": trace.left["graph"],
         "vectors": trace.left["vectors"],
     }
-    table = Table(title=f"“{plain(trace.query[:120])}”", title_justify="left")
-    for name in ("layer", "what it did", "photos", "ms"):
-        table.add_column(name, justify="right" if name in ("photos", "ms") else "left", overflow="fold")
-    for layer in LAYERS:
-        table.add_row(layer, plain(actions[layer]), str(left[layer]), f"{trace.milliseconds[layer]:.2f}")
-    table.add_row("all", "", "", f"{sum(trace.milliseconds.values()):.2f}")
-    table.add_row(
-        "load",
-        f"opening models and album, before the layers ({trace.models})",
-        "",
-        f"{trace.load_ms:.2f}",
-    )
-    console.print(table)
+    rows = [
+        *((x, plain(actions[x]), str(left[x]), f"{trace.milliseconds[x]:.2f}") for x in LAYERS),
+        ("all", "", "", f"{sum(trace.milliseconds.values()):.2f}"),
+        ("load", f"opening models and album, before the layers ({trace.models})", "", f"{trace.load_ms:.2f}"),
+    ]
+    columns, title = ("layer", "what it did", "photos", "ms"), f"“{plain(trace.query[:120])}”"
+    console.print(table(columns, rows, ("photos", "ms"), title=title, title_justify="left"))
 
 
 def print_hits(console: Console, hits: tuple[Hit, ...], explain: bool) -> None:
-    from rich.table import Table
+    from .screen import table
 
-    table = Table()
-    for name in ("", "photo", "taken", "likely", "score", *(("why",) if explain else ()), "memory"):
-        table.add_column(name, overflow="fold")
-    for rank, hit in enumerate(hits, 1):
-        why = ", ".join(f"{name} {value:+.2f}" for name, value in hit.parts.items() if value)
-        if hit.matched:
-            why += f"; nodes: {', '.join(hit.matched)}"
-        cells = [
-            str(rank),
-            *named_and_dated(hit),
-            f"{hit.probability:.0%}",
-            f"{hit.score:.3f}",
-            *((plain(why),) if explain else ()),
-            plain((hit.memory or "")[:100]),
-        ]
-        table.add_row(*cells)
-    console.print(table)
+    columns = ("", "photo", "taken", "likely", "score", *(("why",) if explain else ()), "memory")
+    console.print(table(columns, (_cells(rank, hit, explain) for rank, hit in enumerate(hits, 1))))
+
+
+def _cells(rank: int, hit: Hit, explain: bool) -> list[str]:
+    why = ", ".join(f"{name} {value:+.2f}" for name, value in hit.parts.items() if value)
+    if hit.matched:
+        why += f"; nodes: {', '.join(hit.matched)}"
+    return [
+        str(rank),
+        *named_and_dated(hit),
+        f"{hit.probability:.0%}",
+        f"{hit.score:.3f}",
+        *((plain(why),) if explain else ()),
+        plain((hit.memory or "")[:100]),
+    ]
 
 
 def named_and_dated(photo: Hit | SimilarPhoto) -> tuple[str, str]:
     """A table's cells: a photo's id, with the number of its copies or the time in a clip, and its day."""
-    from ..search.explain import day
     from ..search.moments import clock
+    from ..wall_time import day
 
     copies = f" (×{1 + len(photo.copies)})" if photo.copies else ""
     at = f", at {clock(photo.clip.second)}" if photo.clip else ""

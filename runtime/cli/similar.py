@@ -46,15 +46,13 @@ def similar(album: Album, photo: str, k: int, as_json: bool) -> None:
 
 
 def _print(answer: SimilarPhotos, compared: str) -> None:
-    from rich.table import Table
-
-    from .screen import Screen
+    from .screen import Screen, table
 
     name, _ = named_and_dated(answer.asked)
-    table = Table(title=f"similar to {name}, by {compared}", title_justify="left")
-    for column in ("", "photo", "taken", "cosine", "memory"):
-        table.add_column(column, overflow="fold")
-    for rank, found in enumerate(answer.photos, 1):
-        memory = plain((found.memory or "")[:100])
-        table.add_row(str(rank), *named_and_dated(found), f"{found.cosine:.3f}", memory)
-    Screen().print(table)
+    rows = (
+        (str(rank), *named_and_dated(found), f"{found.cosine:.3f}", plain((found.memory or "")[:100]))
+        for rank, found in enumerate(answer.photos, 1)
+    )
+    columns = ("", "photo", "taken", "cosine", "memory")
+    title = f"similar to {name}, by {compared}"
+    Screen().print(table(columns, rows, title=title, title_justify="left"))

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Literal
 from ..defaults import SIMILAR
 from ..search.options import AS_ASKED, SearchOptions
 from .encoding import AS_IT_IS, Reading, encoder
-from .events import Events
-from .memory import Memory
 from .opened import OpenAlbum
 from .timeline import Period, Unit, periods
 
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from ..indexing.build import Added, Built, Progress, Updated
     from ..indexing.captions import Captioned, Captioner
     from ..search.answer import Answer, SimilarPhotos
+    from .events import Events
+    from .memory import Memory
     from .people import People
 
 
@@ -131,11 +131,15 @@ class Album(OpenAlbum):
     @cached_property
     def memory(self) -> Memory:
         """What the album knows about its owner."""
+        from .memory import Memory
+
         return Memory(self)
 
     @cached_property
     def events(self) -> Events:
         """The occasions that the photos belong to."""
+        from .events import Events
+
         return Events(self)
 
     # Changing
@@ -158,17 +162,16 @@ class Album(OpenAlbum):
         from ..indexing import build
 
         models = self.bundle.models
-        with self.changing() as path:
-            return build.add(
-                path,
-                Path(source).expanduser(),
-                models,
-                prune=prune,
-                again=again,
-                progress=progress,
-                encoder=encoder(models, path, reading),
-                with_people=people,
-            )
+        return self.change(
+            build.add,
+            Path(source).expanduser(),
+            models,
+            prune=prune,
+            again=again,
+            progress=progress,
+            encoder=encoder(models, self.path, reading),
+            with_people=people,
+        )
 
     def update(
         self,
@@ -180,9 +183,9 @@ class Album(OpenAlbum):
         """Encodes photos again, all if none is named; with another bundle's encoders the whole album."""
         from ..indexing import build
 
-        with self.changing():
-            models = self.bundle.models
-            return build.update(self.path, models, photos, progress, encoder(models, self.path, reading))
+        models = self.bundle.models
+        made_by = encoder(models, self.path, reading)
+        return self.change(build.update, models, photos, progress, made_by)
 
     def caption(
         self,
@@ -196,9 +199,8 @@ class Album(OpenAlbum):
 
         models = self.bundle.models
         chosen = captions.captioner(captioner, models) if isinstance(captioner, str) else captioner
-        with self.changing():
-            made_by = encoder(models, self.path, reading)
-            return captions.caption_album(self.path, models, chosen, progress, made_by)
+        made_by = encoder(models, self.path, reading)
+        return self.change(captions.caption_album, models, chosen, progress, made_by)
 
     def remove(self, *photos: str) -> tuple[str, ...]:
         """Removes photos by their ids, for good: a scan does not take them in again. Files stay."""

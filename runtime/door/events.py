@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    from gamer.index import Event
+from gamer.index import Event
 
-    from ..events.build import Counts
+from ..events import build
+from ..events.build import Counts
+
+if TYPE_CHECKING:
     from .opened import OpenAlbum
 
 
@@ -23,33 +25,20 @@ class Events:
 
     def build(self, decider: Literal["rules", "llm"] = "rules") -> Counts:
         """Makes the events again. `decider`: who says where one begins, the rules or the language model."""
-        from ..events.build import segment_album
+        models, chosen = self._album.bundle.models, None
+        if decider == "llm":
+            from ..events.llm import LlmDecider
 
-        models = self._album.bundle.models
-        if decider == "rules":
-            with self._album.changing() as path:
-                return segment_album(path, models)
-        from ..events.llm import LlmDecider
-
-        with self._album.changing() as path:
-            return segment_album(path, models, LlmDecider.open(models))
+            chosen = LlmDecider.open(models)
+        return self._album.change(build.segment_album, models, chosen)
 
     def rename(self, event: str, name: str) -> Event:
-        from ..events import build
-
-        with self._album.changing() as path:
-            return build.rename(path, self._album.bundle.models, event, name)
+        return self._album.change(build.rename, self._album.bundle.models, event, name)
 
     def merge(self, first: str, second: str) -> Event:
         """Puts the photos of the second event into the first, whose name stays."""
-        from ..events import build
-
-        with self._album.changing() as path:
-            return build.merge(path, self._album.bundle.models, first, second)
+        return self._album.change(build.merge, self._album.bundle.models, first, second)
 
     def split(self, event: str, photo: str) -> tuple[Event, Event]:
         """Makes a new event of the photos from `photo` on."""
-        from ..events import build
-
-        with self._album.changing() as path:
-            return build.split(path, self._album.bundle.models, event, photo)
+        return self._album.change(build.split, self._album.bundle.models, event, photo)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+from gamer.index import OpenedLog
+from gamer.index.memory.records import Forgotten, Item, Kind
+from gamer.index.memory.store import MemoryStore
+
 from ..errors import NoBundle, RuntimeFailure
+from ..memory import by_hand, deciders, personality
+from ..memory.chat import Conversation, Exchange, model_of
+from ..memory.personality import Personality
+from ..memory.pictures import Pictures
+from ..memory.recall import encoder_of
+from ..memory.update import Updated, Updater
 
 if TYPE_CHECKING:
-    from gamer.index.memory.records import Forgotten, Item, Kind
-    from gamer.index.memory.store import MemoryStore
-
-    from ..memory.by_hand import MemoryDetail
-    from ..memory.chat import Conversation, Exchange
-    from ..memory.personality import Personality
-    from ..memory.update import Updated
-    from .bundle import Bundle
+    from ..models.models import Models
     from .opened import OpenAlbum
 
 
@@ -36,10 +39,8 @@ class Memory:
         with self.store(write=False) as store:
             return store.items(kind, past)
 
-    def show(self, memory: int) -> MemoryDetail:
+    def show(self, memory: int) -> by_hand.MemoryDetail:
         """A memory with the turns that it was drawn from, and its other values. Raises NoSuchMemory."""
-        from ..memory import by_hand
-
         with self.store(write=False) as store:
             return by_hand.show(store, memory)
 
@@ -48,15 +49,11 @@ class Memory:
 
         `share`: it may be exported. Returns its number.
         """
-        from ..memory import by_hand
-
         with self.store() as store:
             return by_hand.add(store, kind, key, text, share)
 
     def correct(self, memory: int, text: str) -> int:
         """Stores the corrected words; what was there before is kept as past. Returns the new number."""
-        from ..memory import by_hand
-
         with self.store() as store:
             return by_hand.edit(store, memory, text)
 
@@ -65,33 +62,21 @@ class Memory:
 
         Without any, only the bytes of what was forgotten before are looked after.
         """
-        from gamer.index import OpenedLog
-
-        from ..memory import by_hand
-
         with self.store() as store:
             return by_hand.forget(store, OpenedLog(self._album.path), turns, memories)
 
     def forget_all(self) -> Forgotten:
         """Forgets everything that was said, all memories, and every search that was kept."""
-        from gamer.index import OpenedLog
-
-        from ..memory import by_hand
-
         with self.store() as store:
             return by_hand.forget_all(store, OpenedLog(self._album.path))
 
     def personality(self) -> Personality | None:
         """What was learnt of the owner's manner; None where that is off."""
-        from ..memory import personality
-
         with self.store(write=False) as store:
             return personality.read(store) if personality.is_on(store) else None
 
     def learn_personality(self, on: bool) -> None:
         """Turns learning on or off; off also forgets what was learnt."""
-        from ..memory import personality
-
         with self.store() as store:
             personality.turn_on(store, on)
 
@@ -100,12 +85,7 @@ class Memory:
 
         Returns what was drawn, and how many turns were encoded.
         """
-        from ..memory import by_hand, deciders
-        from ..memory.recall import encoder_of
-        from ..memory.update import Updater
-
-        bundle = self._bundle()
-        models = None if bundle is None else bundle.models
+        models = self._models()
         with self.store() as store:
             updater = Updater(store, encoder_of(models), decider=deciders.decider(decider, models))
             return updater.run(by_hand.now()), updater.encode_missing()
@@ -119,21 +99,10 @@ class Memory:
         `worded`: the bundle's language model may word answers. Without a bundle, answers are found by words
         alone, and no photos are searched.
         """
-        from gamer.index.memory.store import MemoryStore
-
-        from ..memory import deciders
-        from ..memory.chat import Conversation, model_of
-        from ..memory.pictures import AlbumPictures
-        from ..memory.recall import encoder_of
-
-        bundle = self._bundle()
-        models = None if bundle is None else bundle.models
-        photos = None
-        if bundle is not None and len(self._album):
-            try:
-                photos = AlbumPictures(self._album.engine)
-            except RuntimeFailure:  # other encoders made the album's vectors
-                photos = None
+        models, photos = self._models(), None
+        if models is not None and len(self._album):
+            with suppress(RuntimeFailure):  # other encoders made the album's vectors
+                photos = Pictures(self._album.engine)
         with MemoryStore.open(self._album.path) as store:
             yield Conversation(
                 store,
@@ -156,17 +125,16 @@ class Memory:
     @contextmanager
     def store(self, write: bool = True) -> Iterator[MemoryStore]:
         """The tables themselves."""
-        from gamer.index.memory.store import MemoryStore
-
-        if not write:
+        if write:
+            with self._album.changing() as path, MemoryStore.open(path) as opened:
+                yield opened
+        else:
             with MemoryStore.open(self._album.path, write=False) as opened:
                 yield opened
-            return
-        with self._album.changing() as path, MemoryStore.open(path) as opened:
-            yield opened
 
-    def _bundle(self) -> Bundle | None:
+    def _models(self) -> Models | None:
+        """None without a bundle."""
         try:
-            return self._album.bundle
+            return self._album.bundle.models
         except NoBundle:
             return None

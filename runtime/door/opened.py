@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, RLock, Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from gamer.index import Album as Reader
 
@@ -16,6 +16,9 @@ from .bundle import DEFAULT, Bundle, Running, bundle_of
 
 if TYPE_CHECKING:
     from ..search.engine import Engine
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class OpenAlbum:
@@ -95,6 +98,11 @@ class OpenAlbum:
             yield self.path
         finally:
             self.changed()
+
+    def change(self, call: Callable[Concatenate[Path, P], T], *given: P.args, **named: P.kwargs) -> T:
+        """What `call` does to the file; what was read of it before is forgotten."""
+        with self.changing() as path:
+            return call(path, *given, **named)
 
     def __len__(self) -> int:
         return len(self.reader)

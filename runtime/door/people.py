@@ -32,28 +32,23 @@ class People:
 
     def name(self, person: str, name: str) -> Person:
         """Their photos are then found by it."""
-        with self._album.changing() as path:
-            return people.name(path, self._encoder(), person, name)
+        return self._album.change(people.name, self._encoder(), person, name)
 
     def merge(self, person: str, *others: str) -> Person:
         """Makes them one, who keeps the name of the first."""
-        with self._album.changing() as path:
-            return people.merge(path, self._encoder(), person, others)
+        return self._album.change(people.merge, self._encoder(), person, others)
 
     def split(self, person: str, faces: Sequence[int]) -> Person:
         """Makes another person of some of a person's faces (their rows)."""
-        with self._album.changing() as path:
-            return people.split(path, self._encoder(), person, faces)
+        return self._album.change(people.split, self._encoder(), person, faces)
 
     def forget(self, *persons: str) -> Forgotten:
         """Deletes their faces, vectors and names, and the bytes; without any, finishes an interrupted one."""
-        with self._album.changing() as path:
-            return people.forget(path, self._encoder(), persons)
+        return self._album.change(people.forget, self._encoder(), persons)
 
     def forget_all(self) -> Forgotten:
         """Deletes all that is known of people, and the bytes."""
-        with self._album.changing() as path:
-            return people.forget_all(path, self._encoder())
+        return self._album.change(people.forget_all, self._encoder())
 
     def _encoder(self) -> OpenEncoder:
         return people.encoder_of(lambda: self._album.bundle.models, self._album.path)

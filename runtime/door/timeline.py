@@ -9,6 +9,8 @@ import numpy as np
 
 from gamer.index import Album
 
+from ..wall_time import iso
+
 Unit = Literal["year", "month", "day"]
 _LENGTH = {"year": 4, "month": 7, "day": 10}
 UNDATED = ""  # the period of photos without a date, which comes last
@@ -27,8 +29,6 @@ class Period:
 
 def periods(album: Album, by: Unit) -> tuple[Period, ...]:
     """By wall time, the newest first."""
-    from ..agent.timeline import iso
-
     ids, times, found = album.ids(), album.times(), dict[str, list[str]]()
     for row in np.argsort(-times, kind="stable").tolist():
         name = (iso(int(times[row])) or UNDATED)[: _LENGTH[by]]

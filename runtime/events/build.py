@@ -10,20 +10,20 @@ vectors, which the next writer of the album encodes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gamer.index import Album, AlbumError, AlbumWriter, Event, FloatArray, Photo, event_id
 
 from ..indexing.encode import DERIVED
+from ..indexing.faces import Progress
 from ..models.models import Models, check_encoders
 from ..search.stages.refine import clean
 from .describe import MAX_NAME, commonness, describe
 from .rules import Rules
 from .segment import Decider, Moment, Segmenter, in_order
 
-Progress = Callable[[int, int, str], None]  # done, total, photo id
 _BATCH = 512  # photos read at once
 
 

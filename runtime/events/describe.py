@@ -10,7 +10,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from math import log
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from gamer.index import Mention, canonical, extract
 
+from .. import wall_time
 from ..search.stages.refine import clean
 from ..vectors import unit
 from .segment import Moment
@@ -82,7 +82,7 @@ def dates(moments: Sequence[Moment]) -> str:
     walls = [m.wall for m in moments if m.wall is not None]
     if not walls:
         return ""
-    first, last = (_day(wall) for wall in (min(walls), max(walls)))
+    first, last = (wall_time.moment(wall) for wall in (min(walls), max(walls)))
     if first is None or last is None:
         return ""
     end = f"{last.day} {last:%b} {last.year}"
@@ -91,13 +91,6 @@ def dates(moments: Sequence[Moment]) -> str:
     if (first.year, first.month) == (last.year, last.month):
         return f"{first.day}–{end}"
     return f"{first.day} {first:%b}{'' if first.year == last.year else f' {first.year}'} – {end}"
-
-
-def _day(wall: int) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(wall / 1000, UTC)
-    except (OverflowError, OSError, ValueError):  # a time outside the years 1..9999
-        return None
 
 
 def _words(moments: Sequence[Moment], common: Mapping[str, float]) -> str:

@@ -31,10 +31,10 @@ from ..search import copies
 from . import decided, faces, people
 from .ahead import iterated
 from .encode import Encoder
+from .faces import Progress as Progress
 from .reconcile import Decision, Reconciler, differs, merge_scanned
 
 BATCH = 64
-Progress = Callable[[int, int, str], None]  # done, total, name
 
 
 @dataclass(frozen=True)
@@ -460,24 +460,39 @@ def _resumable(working: Path, meta: AlbumMeta) -> bool:
 
 
 def _in_place(album: Path, rows: list[int], encoder: Encoder, progress: Progress | None) -> Updated:
-    skips, done = list[Skip](), 0
     with AlbumWriter.extend(album) as writer:
         with Album.open(album) as old:
-            wanted = rows or list(range(len(old)))
-            for start in range(0, len(wanted), BATCH):
-                photos = old.photos(wanted[start : start + BATCH])
-                skipped_before = len(skips)
-                encoded = encoder.encode(photos, skips, keep=True)
-                unreadable = {skip.where for skip in skips[skipped_before:]}
-                if readable := [item for item in encoded if item.photo.path not in unreadable]:
-                    writer.update(readable)
-                done += len(readable)
-                if progress:
-                    progress(start + len(photos), len(wanted), photos[-1].id)
-        writer.remember_bundle(encoder.models.bundle)
-        grow_things(writer, encoder)
+            done, skips = _encoded_again(writer, old, rows or list(range(len(old))), encoder, progress)
         writer.finish(encoder.names)
-    return Updated(album, done, False, tuple(skips))
+    return Updated(album, done, False, skips)
+
+
+def _encoded_again(
+    writer: AlbumWriter,
+    old: Album,
+    rows: list[int],
+    encoder: Encoder,
+    progress: Progress | None,
+    before: int | None = None,
+) -> tuple[int, tuple[Skip, ...]]:
+    """Encodes photos of an album; how many, and those whose pictures could not be read.
+
+    `before`: photos of a new album that an interrupted run encoded; pictures that cannot be read then lose
+    their vectors. None for the same album, where they keep them.
+    """
+    done, total, skips = before or 0, (before or 0) + len(rows), list[Skip]()
+    for start in range(0, len(rows), BATCH):
+        photos, known = old.photos(rows[start : start + BATCH]), len(skips)
+        encoded = encoder.encode(photos, skips, keep=True)
+        kept = {skip.where for skip in skips[known:]} if before is None else set[str]()
+        if fresh := [item for item in encoded if item.photo.path not in kept]:
+            writer.update(fresh)
+        done += len(fresh)
+        if progress:
+            progress((before or 0) + start + len(photos), total, photos[-1].id)
+    writer.remember_bundle(encoder.models.bundle)
+    grow_things(writer, encoder)
+    return done, tuple(skips)
 
 
 def _renewed(album: Path, encoder: Encoder, progress: Progress | None) -> Updated:
@@ -515,20 +530,12 @@ def _check_mounted(album: Path) -> None:
 
 def _renew(album: Path, working: Path, encoder: Encoder, progress: Progress | None) -> Updated:
     done = reencode.encoded(working)
-    skips: list[Skip] = []
     with AlbumWriter.extend(working) as writer:
         with Album.open(album) as old:
-            total = len(old)
-            remaining = [row for row in range(total) if row not in done]
-            for start in range(0, len(remaining), BATCH):
-                photos = old.photos(remaining[start : start + BATCH])
-                writer.update(encoder.encode(photos, skips, keep=True))
-                if progress:
-                    progress(total - len(remaining) + start + len(photos), total, photos[-1].id)
-        writer.remember_bundle(encoder.models.bundle)
-        grow_things(writer, encoder)
+            rows = [row for row in range(len(old)) if row not in done]
+            total, skips = _encoded_again(writer, old, rows, encoder, progress, len(old) - len(rows))
         writer.embed(encoder.names)
         writer.compact()
     reencode.finish(working)
     publish(working, album)
-    return Updated(album, total, True, tuple(skips))
+    return Updated(album, total, True, skips)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -21,16 +21,18 @@ from gamer.index import Album, AlbumWriter, IngestError, Memory, Photo, Skip
 from gamer.index.album.sharing import may_leave
 from gamer.index.records import UNKNOWN_TIME
 
-from ..errors import RuntimeFailure
+from ..errors import RuntimeFailure, check_choice
 from ..models.models import Models, check_encoders
+from ..texts import one_line
+from ..wall_time import moment
 from .build import grow_things
 from .encode import Encoder
+from .faces import Progress
 
 WRITTEN = ("chat", "social", "caption", "note")  # sources that people write; such a photo needs no caption
 LOOK_BACK = 3  # captions before a photo's that its captioner sees
 BATCH = 32
 MAX_CAPTION, MAX_FACT = 300, 200  # characters
-Progress = Callable[[int, int, str], None]
 _DAYPARTS = ((5, "night"), (9, "early morning"), (12, "morning"), (17, "afternoon"), (22, "evening"))
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
@@ -206,7 +208,6 @@ def facts_of(photo: Photo, recent: Sequence[str]) -> Facts:
     def texts(source: str) -> list[str]:
         return [one_line(memory.text, MAX_FACT) for memory in photo.memories if memory.source == source]
 
-    taken = None if photo.wall is None else _moment(photo.wall)
     people = [name.strip() for text in texts("people") for name in text.split(",") if name.strip()]
     labels = [label.strip() for text in texts("label") for label in text.split(",") if label.strip()]
     return Facts(
@@ -214,7 +215,7 @@ def facts_of(photo: Photo, recent: Sequence[str]) -> Facts:
         people=tuple(people[:4]),
         text=" ".join(texts("ocr"))[:MAX_FACT],
         place=next(iter(texts("place")), ""),
-        taken=taken,
+        taken=moment(photo.wall),
         recent=tuple(recent[-LOOK_BACK:]),
     )
 
@@ -246,18 +247,6 @@ def _said(memories: Sequence[Memory]) -> str:
     return next((one_line(memory.text, MAX_FACT) for memory in memories), "")
 
 
-def one_line(text: str, most: int) -> str:
-    """`text` in one line of at most `most` printable characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:most]
-
-
-def _moment(wall: int) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(wall / 1000, UTC).replace(tzinfo=None)
-    except (OverflowError, OSError, ValueError):
-        return None
-
-
 def _invented(phrased: str, draft: str) -> set[str]:
     """Long words of the answer that the draft does not hold, by their first five letters."""
     said = {word[:5].lower() for word in _WORD.findall(draft)}
@@ -281,6 +270,5 @@ CAPTIONERS: dict[str, Callable[[Models], Captioner]] = {
 
 def captioner(name: str, models: Models) -> Captioner:
     """Raises RuntimeFailure for an unknown name, BundleError for a bundle that lacks the model."""
-    if name not in CAPTIONERS:
-        raise RuntimeFailure(f"unknown captioner {name!r}; choose one of: {', '.join(CAPTIONERS)}")
+    check_choice("captioner", name, CAPTIONERS)
     return CAPTIONERS[name](models)

@@ -15,8 +15,9 @@ from gamer.index import IngestError, Memory, Photo
 
 from ..models.language.endpoint import EndpointError
 from ..models.vision import SIDE, Copy, Unseen, Vision, copied, may_be_seen
+from ..texts import one_line
 from .answers import Answers
-from .captions import MAX_CAPTION, MAX_FACT, one_line
+from .captions import MAX_CAPTION, MAX_FACT
 
 SYSTEM = (
     "You keep a person's photo diary and write as that person, who took the photos. Answer with one sentence "

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from gamer.index.ingest import rendered
 from gamer.index.installing import install
 
-from ..errors import RuntimeFailure
+from ..errors import RuntimeFailure, check_choice
 
 MODES = ("auto", "all", "off")
 Pixels = NDArray[np.uint8]
@@ -75,8 +75,7 @@ class TextReader:
 
     def __init__(self, mode: str = "auto") -> None:
         """Raises RuntimeFailure for an unknown mode, or if rapidocr is not installed."""
-        if mode not in MODES:
-            raise RuntimeFailure(f"unknown OCR mode {mode!r}; choose one of: {', '.join(MODES)}")
+        check_choice("OCR mode", mode, MODES)
         if mode != "off" and importlib.util.find_spec("rapidocr") is None:
             raise RuntimeFailure(
                 f"reading text in pictures needs rapidocr: {install('ocr')}, or say --ocr off"

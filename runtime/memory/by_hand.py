@@ -15,7 +15,7 @@ from gamer.index.memory.records import MAX_KEYWORDS, Forgotten, Item, Kind, NewI
 from gamer.index.memory.store import MemoryStore
 from gamer.index.records import Level
 
-from .as_json import milliseconds
+from ..wall_time import milliseconds
 from .words import content
 
 

@@ -22,9 +22,8 @@ from gamer.index.memory.store import MemoryStore
 from ..defaults import ANSWER_SYSTEM
 from ..errors import RuntimeFailure
 from ..questions.clauses import sentences_of, sought
+from ..wall_time import milliseconds
 from . import by_hand, personality
-from .as_json import milliseconds
-from .deciders import Decider
 from .evidence import supports
 from .pictures import LISTED, Answered, Pictures
 from .reading.context import MAX_HISTORY, Act, Context, Resolved, context_of, resolve
@@ -32,6 +31,7 @@ from .reading.facts import BEFORE, NOBODY, Fact, Meant, clauses_of, facts_of, to
 from .reading.persona import Manner, manner_of
 from .recall import SILENCE_MS, Encoder, Recall
 from .response import NOTHING, Reply, Responder, Retrieved, day
+from .thinking import Decider
 from .update import MAX_TEXT, OWNER, Updater
 from .words import MOST
 

@@ -24,7 +24,7 @@ from .reading import facts
 from .reading.facts import MAX_FACTS, NOBODY, Fact, Meant
 from .reading.values import value_of
 from .recall import Period
-from .thinking import RoundQuestion, Seen, Step
+from .thinking import Decider, RoundQuestion, Seen, Step
 from .words import asks, content
 
 MAX_NEW = 48  # tokens of a span
@@ -81,7 +81,7 @@ TOPIC = _prompt(
 )
 
 
-class LlmDecider:
+class LlmDecider(Decider):
     """`choose`: the model's text for a prompt under a grammar. Not thread-safe if that is not."""
 
     def __init__(self, choose: Choose) -> None:

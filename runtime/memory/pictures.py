@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,51 +53,15 @@ class Told:
     printed: str = ""
 
 
-class Pictures(Protocol):
-    """What a conversation asks of an album's photos."""
-
-    def told(self, question: str, only: Sequence[str] = ()) -> tuple[Told, ...]:
-        """What is told of the photos that a question may mean, best first, at most READ; or of `only`."""
-        ...
-
-    def answer(self, question: str, now: datetime) -> Answered:
-        """What the agents' tools find for a question about photos."""
-        ...
-
-    def named(self, name: str) -> str:
-        """The id of the photo that a person names. Raises RuntimeFailure."""
-        ...
-
-    def path(self, photo: str) -> str:
-        """How a person finds a photo: its file, or its id where that is not known."""
-        ...
-
-    def holds(self, photo: str) -> bool:
-        """Whether a photo is in the album, which it may have left."""
-        ...
-
-    def vector(self, photo: str) -> FloatArray | None:
-        """The vector of a photo's picture, float32 [d]; None without one."""
-        ...
-
-    def near(self, vector: FloatArray) -> tuple[str, ...]:
-        """The photos whose pictures are near to a vector, best first, at most FOUND."""
-        ...
-
-    @property
-    def encoder(self) -> str:
-        """The name of what made the pictures' vectors."""
-        ...
-
-
-class AlbumPictures:
-    """The photos of an open engine. Threads may share it."""
+class Pictures:
+    """What a conversation asks of the photos of an open engine. Threads may share it."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     @property
     def encoder(self) -> str:
+        """The name of what made the pictures' vectors."""
         return self._engine.album.meta.image_encoder
 
     def named(self, name: str) -> str:
@@ -111,6 +75,7 @@ class AlbumPictures:
         return album.photo(album.row_of(photo)).path or photo
 
     def told(self, question: str, only: Sequence[str] = ()) -> tuple[Told, ...]:
+        """What is told of the photos that a question may mean, best first, at most READ; or of `only`."""
         album = self._engine.album
         if only:
             rows = [album.row_of(photo) for photo in only if self.holds(photo)]
@@ -120,6 +85,7 @@ class AlbumPictures:
         return tuple(_told(photo, countries) for photo in album.photos(rows))
 
     def answer(self, question: str, now: datetime) -> Answered:
+        """What the agents' tools find for a question about photos."""
         from ..agent import loop, minds
         from ..agent.calls import name_of
         from ..agent.toolbox import Toolbox
@@ -132,6 +98,7 @@ class AlbumPictures:
         return Answered(outcome.answer.sentence, tuple(photo.id for photo in photos), tuple(steps))
 
     def holds(self, photo: str) -> bool:
+        """Whether a photo is in the album, which it may have left."""
         try:
             self._engine.album.row_of(photo)
         except AlbumError:
@@ -139,12 +106,14 @@ class AlbumPictures:
         return True
 
     def vector(self, photo: str) -> FloatArray | None:
+        """The vector of a photo's picture, float32 [d]; None without one."""
         album = self._engine.album
         if not self.holds(photo):
             return None
         return album.mean_of("image", np.array([album.row_of(photo)], np.int64))
 
     def near(self, vector: FloatArray) -> tuple[str, ...]:
+        """The photos whose pictures are near to a vector, best first, at most FOUND."""
         found = self._engine.album.search_vectors("image", vector, FOUND)
         rows = [row for row, score in zip(found.rows.tolist(), found.scores, strict=True) if score >= _LEAST]
         return tuple(photo.id for photo in self._engine.album.photos(rows))

@@ -22,7 +22,6 @@ from gamer.index.memory.store import MemoryStore
 from ..questions import clauses
 from ..questions.clauses import sentences_of, stem
 from ..questions.dates import MONTH_NAMES, day_of, relative_day, resolved, said
-from .deciders import Decider, RulesDecider
 from .objects import is_named
 from .pictures import FOUND, Pictures, Told
 from .reading import questions
@@ -31,7 +30,7 @@ from .reading.subjects import begin_of, subject_of
 from .reading.tokens import tokens_of
 from .reading.vocabulary import is_being
 from .recall import Period, Recall
-from .thinking import RoundQuestion, Seen, Step
+from .thinking import Decider, RoundQuestion, Seen
 from .update import OWNER, Updater
 from .words import MOST, asks, content
 
@@ -74,13 +73,10 @@ class Retrieved:
 
 
 @dataclass(frozen=True)
-class Round:
-    """`thought`: why this was retrieved. `period`: what was asked for, or None for all times."""
+class Round(Seen):
+    """A retrieval that was made, and what it found."""
 
-    thought: str
-    keywords: tuple[str, ...]
-    period: Period | None
-    found: Retrieved
+    found: Retrieved = Retrieved()
 
 
 @dataclass(frozen=True)
@@ -131,7 +127,7 @@ class Responder:
         decider: Decider | None = None,
     ) -> None:
         self._store, self._recall, self._updater, self._photos = store, recall, updater, photos
-        self._decider = decider or RulesDecider()
+        self._decider = decider or Decider()
 
     def respond(self, question: str, now: datetime) -> Reply:
         """Answers a question from the memories. `now`: the clock on the wall, for "last week"."""
@@ -140,13 +136,12 @@ class Responder:
         known = questions.fitting(asked, core)
         rounds: list[Round] = []
         while len(rounds) < ROUNDS:
-            step = self._decider.think(
-                RoundQuestion(question, now, bool(known), self._recall.months), _seen(rounds)
-            )
+            asked_now = RoundQuestion(question, now, bool(known), self._recall.months)
+            step = self._decider.think(asked_now, rounds)
             if step is None:
                 break
             found = self.retrieve(step.text, step.period)
-            rounds.append(Round(step.thought, step.keywords, step.period, found))
+            rounds.append(Round(step, found.is_empty, found))
         objects = self.named_objects(question)
         photos = self._pictures(objects)
         known = [item for item in known if _is_when(item, question) and not self._is_corrected(item)]
@@ -354,10 +349,6 @@ class Responder:
         turns = self._store.turns([turn for turn in ranked if turn not in corrected])
         told += [stored for stored in turns if stored.turn.speaker != ASSISTANT]
         return sorted(told, key=lambda one: -_at(one))
-
-
-def _seen(rounds: Sequence[Round]) -> tuple[Seen, ...]:
-    return tuple(Seen(Step(one.thought, one.keywords, one.period), one.found.is_empty) for one in rounds)
 
 
 def day(at: int) -> str:

@@ -1,7 +1,7 @@
-"""What to retrieve next for a question, by rules: one step of think → retrieve or answer.
+"""What decides in a memory, by rules: what a turn tells, and what to retrieve next for a question.
 
 The steps are what is said of the period that the question names, then of all time, then of the names in it.
-A decider (`deciders.py`) may ask a language model instead, and comes back to these.
+Another decider (`deciders.py`) may ask a language model instead, and comes back to these.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from datetime import datetime
 
 from ..cues.calendar_days import TimeContext
 from ..cues.time_ranges import find_times
+from .reading import facts
+from .reading.facts import NOBODY, Fact, Meant
 from .recall import Period
 from .words import content
 
@@ -47,6 +49,22 @@ class Seen:
 
     step: Step
     empty: bool
+
+
+class Decider:
+    """Decides what a turn tells, which sentence is a topic's, and what to retrieve. Texts are data to it."""
+
+    def facts(self, text: str, meant: Meant = NOBODY) -> list[Fact]:
+        """The facts of a turn, in order. `meant`: whom "she" means in it."""
+        return facts.facts_of(text, meant)
+
+    def topic(self, said: Sequence[str]) -> str | None:
+        """The one of these sentences that tells what a topic was about; None to leave it to the counts."""
+        return None
+
+    def think(self, asked: RoundQuestion, seen: Sequence[Seen]) -> Step | None:
+        """The next retrieval; None where the answer can be given."""
+        return think(asked, seen)
 
 
 def think(asked: RoundQuestion, seen: Sequence[Seen]) -> Step | None:

@@ -20,12 +20,12 @@ from gamer.index.records import FloatArray
 
 from ..questions.clauses import sentences_of
 from . import personality
-from .deciders import Decider, RulesDecider
 from .objects import objects_of
 from .pictures import Pictures
 from .reading.context import MAX_HISTORY, Context, context_of, resolve
 from .reading.facts import Fact
 from .recall import SILENCE_MS, Encoder
+from .thinking import Decider
 from .words import MOST, STATES, asks, content, traits
 
 OWNER = "me"
@@ -60,7 +60,7 @@ class Updater:
         pictures: Pictures | None = None,
     ) -> None:
         self._store, self._encoder, self._owner, self._pictures = store, encoder, owner, pictures
-        self._decider = decider or RulesDecider()
+        self._decider = decider or Decider()
 
     def run(self, now: int, stop: Callable[[], bool] = lambda: False) -> Updated:
         """Digests what is new and closes the sessions that have ended by `now` (ms of wall time)."""
@@ -96,7 +96,7 @@ class Updater:
 
     def facts_by_rules(self, turns: Sequence[StoredTurn]) -> list[NewItem]:
         """The core and procedural memories that the rules, which take no time, draw from turns in order."""
-        return self._facts(turns, RulesDecider())
+        return self._facts(turns, Decider())
 
     def _facts(self, turns: Sequence[StoredTurn], decider: Decider) -> list[NewItem]:
         out, contexts = list[NewItem](), dict[str, Context]()

@@ -107,9 +107,9 @@ def _related(question: Question, request: Request, split: Split) -> Question:
 
 def _plain(question: Question, request: Request) -> Question:
     wanted = _wanted(question, request, request.words, None)
-    more = request.is_question or request.asked or question.without or question.favourites or question.facets
-    more = more or index_of(request.words[:1], "all") >= 0
-    if more or wanted.order or wanted.number:
+    marked = question.without or question.favourites or question.facets
+    asks = request.is_question or request.asked or index_of(request.words[:1], "all") >= 0
+    if asks or marked or wanted.order or wanted.number:
         return wanted
     return replace(wanted, target=text_of(request.words))
 

@@ -22,7 +22,7 @@ from gamer.index.records import TITLE
 
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
-from ..errors import RuntimeFailure
+from ..errors import RuntimeFailure, check_choice
 from ..glosses.bundled import Bundled
 from ..models.models import Models, check_encoders
 from ..questions.reader import MAX_READ
@@ -221,10 +221,8 @@ def check(query: str, k: int, refined_by: str, mode: str) -> None:
         raise RuntimeFailure(f"the query has {len(query)} characters: give at most {MAX_QUERY}")
     if not 1 <= k <= MAX_K:
         raise RuntimeFailure(f"k = {k}: choose 1 to {MAX_K}")
-    if refined_by not in REFINEMENTS:
-        raise RuntimeFailure(f"unknown refinement {refined_by!r}; choose one of: {', '.join(REFINEMENTS)}")
-    if mode not in MODES:
-        raise RuntimeFailure(f"unknown mode {mode!r}; choose one of: {', '.join(MODES)}")
+    check_choice("refinement", refined_by, REFINEMENTS)
+    check_choice("mode", mode, MODES)
 
 
 class _Clock:

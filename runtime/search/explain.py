@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from ..cues.parse import Cues
+from ..wall_time import day
 from .remarks import Remark
-
-
-def day(ms: int | None) -> str:
-    """ "2011-04-25"; "…" for None and for a time that no calendar date represents."""
-    if ms is None:
-        return "…"
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, OSError, ValueError):
-        return "…"
 
 
 def cue_remarks(cues: Cues) -> tuple[Remark, ...]:

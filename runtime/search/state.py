@@ -26,7 +26,7 @@ from ..models.query_adapter import path_beside, weight_of_earlier
 from .album_facts import AlbumFacts
 from .options import Observer, SearchOptions
 from .stages.earlier import KeptSearches
-from .stages.refine import Refinements
+from .stages.refine import REMEMBERED, Refinements
 from .stages.things import Reflection, Things
 
 SHARED = ("text", "image")  # the channels whose queries are the text tower's vector
@@ -52,7 +52,7 @@ class Parts:
     ranking: Ranking
     things: Things
     glosses: Bundled
-    refinements: Refinements = field(default_factory=Refinements)
+    refinements: Refinements = field(default_factory=lambda: Refinements(REMEMBERED))
     llm_lock: Lock = field(default_factory=Lock)
 
     @cached_property

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from functools import partial
 from importlib import metadata, resources
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
-import anyio.to_thread
-from anyio import CapacityLimiter
 from fastapi import FastAPI, HTTPException, Path, Query, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse
@@ -33,6 +31,7 @@ from ..search.answer import SimilarPhotos
 from ..search.engine import Engine
 from ..search.options import SearchOptions
 from ..search.similar import K, similar
+from ..wall_time import moment
 from . import overview as glance
 from . import words
 from .albums import Placed, add_albums, placed
@@ -40,12 +39,12 @@ from .ask import add_ask
 from .browse import add_browse
 from .completions import add_chat
 from .idle import IdleUpdates
-from .live import Edition, LiveAlbum
+from .live import Edition, LiveAlbum, Threads
 from .memories import Memories, add_memories
 from .people import add_people
 from .pictures import SHOWN_BY_BROWSERS, Original
 from .server.guard import CHAT, COOKIE, HEALTH, SEARCH, SESSION, SIMILAR, UPLOADS, Guard
-from .server.problem import Problem, Refusal, Refused, without_folder
+from .server.problem import Problems, Refusal, Refused, problems, without_folder
 from .server.receive import add_uploads
 from .server.settings import ServerSettings
 from .talk import add_talk
@@ -110,8 +109,6 @@ NO_ALBUM = f"""<!doctype html>
 SEARCHES_AT_ONCE = 4
 DECODERS_AT_ONCE = 2  # decoding a photo of 120 megapixels takes 360 MB
 MAX_ROW = 2**31 - 1
-T = TypeVar("T")
-
 
 Row = Annotated[
     int,
@@ -121,14 +118,6 @@ Row = Annotated[
 
 PhotoId = Annotated[str, Query(min_length=1, description="the photo's id, as in a hit")]
 Number = Annotated[int, Query(ge=1, le=MAX_PHOTOS, description="how many photos"), BeforeValidator(digits)]
-
-
-def _problems(*codes: int) -> dict[int | str, dict[str, Any]]:
-    response = {
-        "model": Problem,
-        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    }
-    return {code: dict(response) for code in (400, 403, 414, 421, 422, 429, 500, *codes)}
 
 
 def create_app(
@@ -151,16 +140,16 @@ def create_app(
     guard = Guard(api, settings, streamed={UPLOADS: uploads.largest} if uploads else None)
     _errors(api, live.path)
     _search(api, live)
-    add_ask(api, live, _problems(408, 413, 503))
+    add_ask(api, live)
     memories = memories or Memories(live.path)
-    add_talk(api, live, idle or IdleUpdates(live.path, None), memories, _problems(404, 408, 413, 503))
+    add_talk(api, live, idle or IdleUpdates(live.path, None), memories)
     add_chat(api, live.models)
-    add_browse(api, live, _problems)
-    add_uploads(api, uploads, _problems)
+    add_browse(api, live)
+    add_uploads(api, uploads)
     _photos(api, live)
     add_albums(api, live, albums or placed([live]))
-    add_memories(api, memories, _problems)
-    add_people(api, live, memories, _problems)
+    add_memories(api, live, memories)
+    add_people(api, live, memories)
     _session(api, guard)
     _page(api)
     return guard
@@ -192,7 +181,7 @@ def _api(summary: str, settings: ServerSettings) -> FastAPI:
         redirect_slashes=False,
         # The names of a generated client's functions: `search`, `add_memory`.
         generate_unique_id_function=lambda route: route.name,
-        responses=_problems(401) if settings.token else _problems(),
+        responses=problems(401) if settings.token else problems(),
         dependencies=[Security(HTTPBearer(auto_error=False))] if settings.token else [],
     )
 
@@ -217,95 +206,86 @@ def _errors(api: FastAPI, album: FilePath | None = None) -> None:
         where = ".".join(str(part) for part in first["loc"])
         return Refusal(422, f"{where}: {first['msg']}").response(request.url.path)
 
-    def told(status: int) -> Callable[[Request, Exception], Response]:
-        return lambda request, error: Refusal(status, str(error)).response(request.url.path)
-
     def failed(request: Request, error: Exception) -> Response:
         return Refused(500, "failed").refusal.response(request.url.path)
 
-    def of_album(status: int) -> Callable[[Request, Exception], Response]:
+    def told(status: int) -> Callable[[Request, Exception], Response]:
         def response(request: Request, error: Exception) -> Response:
             said = str(error) if album is None else without_folder(str(error), album)
             return Refusal(status, said).response(request.url.path)
 
         return response
 
-    api.add_exception_handler(StarletteHTTPException, http)
-    api.add_exception_handler(RequestValidationError, invalid)
-    api.add_exception_handler(BundleError, told(503))
-    api.add_exception_handler(RuntimeFailure, told(422))
-    api.add_exception_handler(AlbumError, of_album(503))
-    api.add_exception_handler(NoSuchMemory, of_album(404))
-    api.add_exception_handler(UnfitMemory, of_album(422))
-    api.add_exception_handler(Exception, failed)
+    handlers: dict[type[Exception], Callable[[Request, Exception], Response]] = {
+        StarletteHTTPException: http,
+        RequestValidationError: invalid,
+        BundleError: told(503),
+        RuntimeFailure: told(422),
+        AlbumError: told(503),
+        NoSuchMemory: told(404),
+        UnfitMemory: told(422),
+        Exception: failed,
+    }
+    for kind, handler in handlers.items():
+        api.add_exception_handler(kind, handler)
 
 
 def _search(api: FastAPI, live: LiveAlbum) -> None:
-    threads = CapacityLimiter(SEARCHES_AT_ONCE)
+    threads = Threads(live, SEARCHES_AT_ONCE)
 
-    @api.post(SEARCH, responses=_problems(404, 408, 413, 503), tags=["search"])
+    @api.post(SEARCH, responses=problems(404, 408, 413, 503), tags=["search"])
     async def search(asked: SearchRequest) -> SearchResult:
         """The photos that a sentence means, best first, with what each layer did, how long it took, and the
         entity nodes it walked.
         """
-        return await anyio.to_thread.run_sync(_found, live, asked, limiter=threads)
+        return await threads.read(partial(_found, asked))
 
-    @api.get(SIMILAR, responses=_problems(404, 503), tags=["search"])
+    @api.get(SIMILAR, responses=problems(404, 503), tags=["search"])
     async def similar_photos(photo: PhotoId, k: Number = K) -> SimilarPhotos:
         """The photos most similar to one, best first: by its picture or, where it has none, by what is said.
 
         `asked` is the photo itself, and names its copies.
         """
-        return await anyio.to_thread.run_sync(_similar, live, photo, k, limiter=threads)
+        return await threads.read(partial(_similar, photo, k))
 
 
-def _found(live: LiveAlbum, asked: SearchRequest) -> SearchResult:
-    now = None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
-    with live.edition() as edition:
-        answer = edition.engine.search(
-            asked.query,
-            asked.k,
-            refined_by=asked.refine,
-            mode=asked.mode,
-            now=now,
-            options=SearchOptions(within=edition.catalogue.within(asked.only), wishes=True),
-        )
-        return glance.result(edition.engine, answer)
+def _found(asked: SearchRequest, edition: Edition) -> SearchResult:
+    answer = edition.engine.search(
+        asked.query,
+        asked.k,
+        refined_by=asked.refine,
+        mode=asked.mode,
+        now=moment(asked.now),
+        options=SearchOptions(within=edition.catalogue.within(asked.only), wishes=True),
+    )
+    return glance.result(edition.engine, answer)
 
 
-def _similar(live: LiveAlbum, photo: str, k: int) -> SimilarPhotos:
-    with live.edition() as edition:
-        try:
-            row = edition.album.row_of(photo)
-        except AlbumError:
-            raise Refused(404, "no_photo") from None
-        return glance.without_folders(similar(edition.album, row, k))
+def _similar(photo: str, k: int, edition: Edition) -> SimilarPhotos:
+    try:
+        row = edition.album.row_of(photo)
+    except AlbumError:
+        raise Refused(404, "no_photo") from None
+    return glance.without_folders(similar(edition.album, row, k))
 
 
 def _photos(api: FastAPI, live: LiveAlbum) -> None:
-    readers, decoders = CapacityLimiter(SEARCHES_AT_ONCE), CapacityLimiter(DECODERS_AT_ONCE)
-
-    async def read(call: Callable[[Edition], T], limiter: CapacityLimiter = readers) -> T:
-        def with_edition() -> T:
-            with live.edition() as edition:
-                return call(edition)
-
-        return await anyio.to_thread.run_sync(with_edition, limiter=limiter)
+    readers, decoders = Threads(live, SEARCHES_AT_ONCE), Threads(live, DECODERS_AT_ONCE)
 
     @api.get("/api/v1/stats", tags=["album"])
     async def stats(
         lang: Annotated[words.Language, Query(description="of the queries")] = "en",
     ) -> Stats:
         """Counts, what encoded the album, and queries that fit it."""
-        return await read(lambda edition: _stats(edition, lang))
+        return await readers.read(lambda edition: _stats(edition, lang))
 
     @api.get("/api/v1/overview", tags=["album"])
     async def overview() -> Overview:
         """Photos by month and by place, for a timeline and a map."""
-        return await read(lambda edition: edition.overview)
+        return await readers.read(lambda edition: edition.overview)
 
     @api.post(
-        "/api/v1/photos/{row}/opened", status_code=204, responses=_problems(404, 408, 413), tags=["photos"]
+        "/api/v1/photos/{row}/opened", status_code=204, responses=problems(404, 408, 413), tags=["photos"]
     )
     async def opened(row: Row, asked: OpenedRequest) -> Response:
         """Notes that a query's photo was opened, if the album's owner keeps that; otherwise does nothing."""
@@ -315,13 +295,13 @@ def _photos(api: FastAPI, live: LiveAlbum) -> None:
             if log.kept:
                 log.add(asked.query, edition.album.photo(photo).id)
 
-        await read(note)
+        await readers.read(note)
         return Response(None, 204)
 
-    @api.get("/api/v1/photos/{row}", responses=_problems(404), tags=["photos"])
+    @api.get("/api/v1/photos/{row}", responses=problems(404), tags=["photos"])
     async def photo(row: Row) -> PhotoView:
         """What the album knows of one photo."""
-        return await read(lambda edition: _view(edition, _known(edition, row)))
+        return await readers.read(lambda edition: _view(edition, _known(edition, row)))
 
     @api.get(
         "/api/v1/photos/{row}/thumbnail",
@@ -336,8 +316,8 @@ def _photos(api: FastAPI, live: LiveAlbum) -> None:
 
         404 when its file has moved away, or is no picture.
         """
-        result = await read(
-            lambda edition: edition.pictures.thumbnail(_known(edition, row), int(size)), decoders
+        result = await decoders.read(
+            lambda edition: edition.pictures.thumbnail(_known(edition, row), int(size))
         )
         headers = {"etag": f'"{result.tag}"', "cache-control": "private, no-cache"}
         if request.headers.get("if-none-match") == headers["etag"]:
@@ -355,7 +335,7 @@ def _photos(api: FastAPI, live: LiveAlbum) -> None:
 
         A header `Range` asks for a part of it.
         """
-        return _file(await read(lambda edition: edition.pictures.original(_known(edition, row)), decoders))
+        return _file(await decoders.read(lambda edition: edition.pictures.original(_known(edition, row))))
 
     @api.get(
         "/api/v1/photos/{row}/motion",
@@ -365,7 +345,7 @@ def _photos(api: FastAPI, live: LiveAlbum) -> None:
     )
     async def motion(row: Row) -> Response:
         """The clip of a Live Photo; 404 for other photos."""
-        return _file(await read(lambda edition: edition.pictures.motion(_known(edition, row)), decoders))
+        return _file(await decoders.read(lambda edition: edition.pictures.motion(_known(edition, row))))
 
 
 def _known(edition: Edition, row: int) -> int:
@@ -413,11 +393,11 @@ def _file(original: Original) -> Response:
     )
 
 
-def _picture(*media_types: str) -> dict[int | str, dict[str, Any]]:
+def _picture(*media_types: str) -> Problems:
     binary = {"schema": {"type": "string", "format": "binary"}}
     return {
         200: {"content": dict.fromkeys(media_types, binary)},
-        **_problems(404),
+        **problems(404),
     }
 
 
@@ -427,7 +407,7 @@ def _session(api: FastAPI, guard: Guard) -> None:
         """Whether the server answers, and whether it wants a token. Says nothing of the album."""
         return Health("ok", api.version, guard.settings.token is not None)
 
-    @api.post(SESSION, status_code=204, responses=_problems(408, 413), tags=["server"])
+    @api.post(SESSION, status_code=204, responses=problems(408, 413), tags=["server"])
     async def log_in() -> Response:
         """Trades the token (the Guard has checked it) for a cookie that scripts cannot read and other sites
         cannot send.

@@ -5,18 +5,16 @@ The agent's loop runs in a thread of its own small pool. It ends at its next tur
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
-from typing import Annotated, Any, Literal
+from threading import Event
+from typing import Annotated, Literal
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic import BeforeValidator, Field, TypeAdapter
 
-from gamer.index import Album, AlbumError
+from gamer.index import Album
 
 from ..agent import loop
 from ..agent.calls import arguments_of, name_of
@@ -25,26 +23,24 @@ from ..agent.results import Item
 from ..agent.rules import RulesMind
 from ..agent.spans import SpanReader
 from ..agent.toolbox import Toolbox
-from ..errors import RuntimeFailure
 from ..search.engine import Engine
+from ..wall_time import moment
 from .live import LiveAlbum
 from .server.guard import ASK
+from .server.problem import end_of, one_line, problems
 from .server.stream import LineStream
-from .views import LAST_DAY, MAX_PHOTOS, VISIBLE, number
+from .views import LAST_DAY, MAX_PHOTOS, VISIBLE, Body, number
 
 ASKS_AT_ONCE = 2  # a question takes as long as several searches, which have their own threads
 PREVIEWED = 6  # photos of a step
 MAX_MEMORY = 300  # characters of a photo's memory
-_log = logging.getLogger(__name__)
 
 
-class AskRequest(BaseModel):
+class AskRequest(Body):
     """`question` must contain a character other than white space and control characters.
 
     `as`: whether photos or a sentence are wanted. `now`: the time from which "last spring" is counted.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     question: Annotated[
         str,
@@ -127,39 +123,37 @@ class AskEnd:
 
 AskLine = AskStep | AskEnd
 Tell = Callable[[AskLine], None]
-Work = Callable[[Tell, Callable[[], bool]], None]
 _LINE: TypeAdapter[AskLine] = TypeAdapter(AskLine)
 
 
-def add_ask(api: FastAPI, live: LiveAlbum, problems: dict[int | str, dict[str, Any]]) -> None:
-    """Adds the route. `problems`: its error responses, for the schema."""
+def add_ask(api: FastAPI, live: LiveAlbum) -> None:
+    """Adds the route."""
     threads = CapacityLimiter(ASKS_AT_ONCE)
 
     @api.post(
         ASK,
         status_code=200,
-        response_class=AnswerStream,
+        response_class=LineStream,
         response_model=AskLine,
-        responses=problems,
+        responses=problems(408, 413, 503),
         tags=["search"],
     )
-    async def ask(asked: AskRequest) -> AnswerStream:
+    async def ask(asked: AskRequest) -> LineStream:
         """Answers a question that needs several steps, such as "the first photo of the day I saw the tower".
 
         The response has a line of JSON for each step as it ends, and a last one with the answer.
         """
-        return AnswerStream(partial(_solve_live, live, asked), threads)
 
+        def work(tell: Tell, gone: Event) -> None:
+            with live.edition() as edition:
+                solve(edition.engine, asked, tell, gone.is_set)
 
-def _solve_live(live: LiveAlbum, asked: AskRequest, tell: Tell, stop: Callable[[], bool]) -> None:
-    with live.edition() as edition:
-        solve(edition.engine, asked, tell, stop)
+        return LineStream(work, threads, _LINE)
 
 
 def solve(engine: Engine, asked: AskRequest, tell: Tell, stop: Callable[[], bool]) -> None:
     """Runs the task, and tells each step and the end. Raises only what goes wrong before the first step."""
-    now = None if asked.now is None else datetime.fromtimestamp(asked.now / 1000, UTC).replace(tzinfo=None)
-    told = False
+    now, told = moment(asked.now), False
 
     def on_step(step: Step) -> None:
         nonlocal told
@@ -174,19 +168,8 @@ def solve(engine: Engine, asked: AskRequest, tell: Tell, stop: Callable[[], bool
     except Exception as error:
         if not told:  # no status has been sent: the error handlers give one
             raise
-        tell(AskEnd(AskAnswer(loop.NOTHING.sentence, False, 0, ()), _said(error)))
-
-
-def _said(error: Exception) -> str:
-    """The error in one line, as a problem's detail has it."""
-    if isinstance(error, RuntimeFailure | AlbumError):
-        return _line(str(error))
-    _log.error("a question failed", exc_info=error)
-    return "the server failed; its terminal says why"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())[:500]
+        nothing = AskAnswer(loop.NOTHING.sentence, False, 0, ())
+        tell(AskEnd(nothing, end_of("a question", error, engine.album.path)))
 
 
 def _step(album: Album, step: Step) -> AskStep:
@@ -208,7 +191,7 @@ def _step(album: Album, step: Step) -> AskStep:
 def _end(album: Album, outcome: Outcome) -> AskEnd:
     answer = outcome.answer
     items = _photos(album, outcome.photos[:MAX_PHOTOS])
-    return AskEnd(AskAnswer(answer.sentence, answer.found, len(answer.rows), items), _line(outcome.ended))
+    return AskEnd(AskAnswer(answer.sentence, answer.found, len(answer.rows), items), one_line(outcome.ended))
 
 
 def _photos(album: Album, items: Sequence[Item]) -> tuple[AskPhoto, ...]:
@@ -221,10 +204,3 @@ def _photos(album: Album, items: Sequence[Item]) -> tuple[AskPhoto, ...]:
 
 def _clipped(text: str | None) -> str | None:
     return text if text is None or len(text) <= MAX_MEMORY else text[: MAX_MEMORY - 1] + "…"
-
-
-class AnswerStream(LineStream):
-    """Sends the lines that `work` tells from a thread, as they come."""
-
-    def __init__(self, work: Work, threads: CapacityLimiter) -> None:
-        super().__init__(lambda tell, gone: work(tell, gone.is_set), threads, _LINE)

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-import anyio.to_thread
-from anyio import CapacityLimiter
 from apsw import Connection
 from fastapi import Depends, FastAPI, Path, Query, Response
 from fastapi.responses import StreamingResponse
@@ -21,9 +19,9 @@ from gamer.index import Album, AlbumWriter
 from gamer.index.album.declarations import collection_tables
 from gamer.index.album.declarations.collection_tables import Collection
 
-from .live import Edition, LiveAlbum
+from .live import Edition, LiveAlbum, Threads
 from .selections import Selected, Selections, listing, zipped
-from .server.problem import Refused
+from .server.problem import Refused, problems
 from .views import (
     Box,
     CollectionRequest,
@@ -53,7 +51,6 @@ MAX_TITLES = 100
 EXPORTS = "/api/v1/exports"
 COLLECTIONS = "/api/v1/collections"
 T = TypeVar("T")
-Problems = dict[int | str, dict[str, Any]]
 Moment = Annotated[Time, BeforeValidator(whole)]
 RowNumber = Annotated[int, Field(ge=0, le=2**31 - 1), BeforeValidator(digits)]
 CollectionKey = Annotated[int, Path(ge=1, le=2**31 - 1), BeforeValidator(digits)]
@@ -87,21 +84,14 @@ def in_address(
 Wanted = Annotated[Filter, Depends(in_address)]
 
 
-def add_browse(api: FastAPI, live: LiveAlbum, problems: Callable[..., Problems]) -> None:
-    """Adds the routes. `problems`: the error responses of the given statuses, for the schema."""
-    threads, selections = CapacityLimiter(AT_ONCE), Selections()
-
-    async def read(call: Callable[[Edition], T]) -> T:
-        def with_edition() -> T:
-            with live.edition() as edition:
-                return call(edition)
-
-        return await anyio.to_thread.run_sync(with_edition, limiter=threads)
+def add_browse(api: FastAPI, live: LiveAlbum) -> None:
+    """Adds the routes."""
+    threads, selections = Threads(live, AT_ONCE), Selections()
 
     @api.get("/api/v1/timeline", responses=problems(404, 503), tags=["album"])
     async def timeline(wanted: Wanted) -> Shelf:
         """How many photos each month has, of those that the filter lets through."""
-        return await read(partial(_shelf, wanted))
+        return await threads.read(partial(_shelf, wanted))
 
     @api.get("/api/v1/photos", responses=problems(404, 503), tags=["photos"])
     async def list_photos(
@@ -110,26 +100,26 @@ def add_browse(api: FastAPI, live: LiveAlbum, problems: Callable[..., Problems])
         limit: Annotated[int, Query(ge=1, le=MAX_PAGE), BeforeValidator(digits)] = 200,
     ) -> PhotoPage:
         """Photos in the order of the timeline: newest first, without a date last."""
-        return await read(partial(_page, wanted, offset, limit))
+        return await threads.read(partial(_page, wanted, offset, limit))
 
     @api.get("/api/v1/titles", responses=problems(404, 503), tags=["photos"])
     async def titles(
         row: Annotated[list[RowNumber], Query(max_length=MAX_TITLES, description="as in hits")],
     ) -> tuple[Title, ...]:
         """What photos show and where they were taken, in a word each; rows that do not exist are left out."""
-        return await read(lambda edition: edition.catalogue.titles(row))
+        return await threads.read(lambda edition: edition.catalogue.titles(row))
 
     @api.post("/api/v1/favourites", responses=problems(408, 413, 503), tags=["photos"])
     async def mark_favourites(asked: FavouritesRequest) -> Marked:
         """Marks photos as favourites in the album file, or takes their marks away."""
-        return await anyio.to_thread.run_sync(_mark, live, asked, limiter=threads)
+        return await threads.run(partial(_mark, live, asked))
 
     async def write(change: Callable[[Connection, FilePath], T]) -> T:
         def changed() -> T:
             with AlbumWriter.extend(live.path) as writer:
                 return writer.change_optional(change)
 
-        return await anyio.to_thread.run_sync(changed, limiter=threads)
+        return await threads.run(changed)
 
     @api.get(COLLECTIONS, responses=problems(503), tags=["album"])
     async def list_collections() -> tuple[Collection, ...]:
@@ -139,7 +129,7 @@ def add_browse(api: FastAPI, live: LiveAlbum, problems: Callable[..., Problems])
             with Album.open(live.path) as album:
                 return album.reading(collection_tables.read)
 
-        return await anyio.to_thread.run_sync(listed, limiter=threads)
+        return await threads.run(listed)
 
     @api.post(COLLECTIONS, status_code=204, responses=problems(408, 413, 503), tags=["album"])
     async def keep_collection(asked: CollectionRequest) -> None:
@@ -166,7 +156,7 @@ def add_browse(api: FastAPI, live: LiveAlbum, problems: Callable[..., Problems])
 
         The server remembers the latest 16.
         """
-        return await read(lambda edition: selections.make(edition, asked))
+        return await threads.read(lambda edition: selections.make(edition, asked))
 
     @api.get(
         f"{EXPORTS}/{{key}}/photos.zip",

@@ -51,11 +51,8 @@ class Catalogue:
     def months(self, rows: RowArray) -> tuple[tuple[Month, ...], int]:
         """(the months of `rows`, newest first; how many are without a date). `rows`: as `rows` gives them."""
         times = self._album.times()[rows]
-        known = times[times != UNKNOWN_TIME].astype("datetime64[ms]").astype("datetime64[M]")
-        months, counts = np.unique(known, return_counts=True)
-        starts = months.astype("datetime64[ms]").astype(np.int64)
-        listed = (Month(int(a), int(n)) for a, n in zip(starts[::-1], counts[::-1], strict=True))
-        return tuple(listed), len(times) - len(known)
+        known = times[times != UNKNOWN_TIME]
+        return months_of(known)[::-1], len(times) - len(known)
 
     def listed(self, rows: RowArray) -> tuple[Listed, ...]:
         times = self._album.times()[rows]
@@ -150,6 +147,13 @@ class Catalogue:
         if not places:
             raise Refused(404, "no_place", name=repr(name))
         return max(places, key=lambda place: len(self._album.within(place.boxes)))
+
+
+def months_of(times: NDArray[np.int64]) -> tuple[Month, ...]:
+    """The months of known times, in order, with how many are of each."""
+    months, counts = np.unique(times.astype("datetime64[ms]").astype("datetime64[M]"), return_counts=True)
+    starts = months.astype("datetime64[ms]").astype(np.int64)
+    return tuple(Month(int(start), int(count)) for start, count in zip(starts, counts, strict=True))
 
 
 def _first(photo: Photo, source: str) -> str:

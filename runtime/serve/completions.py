@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI, HTTPException
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from ..errors import BundleError, RuntimeFailure
@@ -27,9 +27,9 @@ from ..models.language.llm import Generation, Piece
 from ..models.language.sampling import Sampling
 from ..models.models import Models
 from .server.guard import CHAT
-from .server.problem import OpenAIProblem, openai_problem
+from .server.problem import FAILED, OpenAIProblem, openai_problem
 from .server.stream import Tell, WorkStream
-from .views import number
+from .views import Body, number
 
 MODELS = "/v1/models"
 WAITING = 4  # requests that hold a thread; one of them is answered, the others wait for it
@@ -58,20 +58,15 @@ def only(default: object) -> BeforeValidator:
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 StopText = Annotated[str, Field(min_length=1, max_length=200)]
 Count = Annotated[int, Field(ge=1, le=1 << 17), BeforeValidator(number)]
-_STRICT = ConfigDict(frozen=True, extra="forbid")
 
 
-class TextPart(BaseModel):
-    model_config = _STRICT
-
+class TextPart(Body):
     type: Literal["text"]
     text: Text
 
 
-class ChatMessage(BaseModel):
+class ChatMessage(Body):
     """`content`: a text, or parts of one. `name`: who speaks; not told to the model."""
-
-    model_config = _STRICT
 
     role: Literal["system", "developer", "user", "assistant"]
     content: Text | Annotated[list[TextPart], Field(min_length=1, max_length=100)]
@@ -83,20 +78,16 @@ class ChatMessage(BaseModel):
         return Message(role, parts if isinstance(parts, str) else "".join(part.text for part in parts))
 
 
-class StreamOptions(BaseModel):
-    model_config = _STRICT
-
+class StreamOptions(Body):
     include_usage: bool = False
 
 
-class ChatRequest(BaseModel):
+class ChatRequest(Body):
     """`model`: the one that GET /v1/models names, or none. `seed`: without one, one is drawn.
 
     `max_completion_tokens` is the newer name of `max_tokens`. `user` is not used. The penalties, `n` and
     `logprobs` take OpenAI's defaults alone.
     """
-
-    model_config = _STRICT
 
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
     model: Annotated[str, Field(max_length=500)] | None = None
@@ -285,7 +276,7 @@ def _failed(error: Exception) -> OpenAIProblem:
     if isinstance(error, RuntimeFailure):
         return openai_problem(503 if isinstance(error, BundleError) else 400, str(error))
     _log.error("an answer failed", exc_info=error)
-    return openai_problem(500, "the server failed; its terminal says why")
+    return openai_problem(500, FAILED)
 
 
 def _event(data: dict[str, Any]) -> bytes:

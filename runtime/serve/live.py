@@ -7,12 +7,16 @@ and engines; knows no route.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from time import monotonic
+from typing import TypeVar
+
+import anyio.to_thread
+from anyio import CapacityLimiter
 
 from gamer.index import Album, AlbumError
 
@@ -26,6 +30,7 @@ from .views import Overview
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
 Mark = tuple[tuple[int, ...], ...]
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -116,6 +121,25 @@ class LiveAlbum:
             return edition
         album.close()
         return None
+
+
+class Threads:
+    """Runs what requests ask of an album in threads, `at_once` of them at most."""
+
+    def __init__(self, live: LiveAlbum, at_once: int) -> None:
+        self._live, self._limit = live, CapacityLimiter(at_once)
+
+    async def run(self, call: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(call, limiter=self._limit)
+
+    async def read(self, call: Callable[[Edition], T]) -> T:
+        """`call` is given the album as it is now."""
+
+        def with_edition() -> T:
+            with self._live.edition() as edition:
+                return call(edition)
+
+        return await self.run(with_edition)
 
 
 def mark_of(path: Path) -> Mark:

@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
-import anyio.to_thread
-from anyio import CapacityLimiter
 from fastapi import FastAPI, Path, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from gamer.index import OpenedLog
 from gamer.index.memory.records import MAX_ITEM, MAX_NAME, Item, Kind, StoredTurn
 from gamer.index.memory.store import MemoryStore
 
 from ..memory import by_hand
+from .live import LiveAlbum, Threads
+from .server.problem import problems
 from .views import (
     VISIBLE,
+    Body,
     Changed,
     KnownMemory,
     MemoriesForgotten,
@@ -36,8 +37,6 @@ from .views import (
 MEMORIES = "/api/v1/memories"
 AT_ONCE = 4
 MAX_PAGE = 200
-T = TypeVar("T")
-Problems = dict[int | str, dict[str, Any]]
 
 MemoryId = Annotated[
     str, Path(pattern="^m(0|[1-9][0-9]{0,14})$", description="as in the list", examples=["m12"])
@@ -45,14 +44,12 @@ MemoryId = Annotated[
 Text = Annotated[str, Field(min_length=1, max_length=MAX_ITEM, pattern=VISIBLE)]
 
 
-class AddRequest(BaseModel):
+class AddRequest(Body, strict=True):
     """`key`: what it is about, such as "home"; core and procedural memories need one, and a later value takes
     its place. `share`: it may be exported; without it the memory stays on the device.
 
     A text has at most 2,000 bytes of UTF-8, a key 200.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     kind: Kind = "semantic"
     key: Annotated[str, Field(max_length=MAX_NAME)] = ""
@@ -60,10 +57,8 @@ class AddRequest(BaseModel):
     share: bool = False
 
 
-class EditRequest(BaseModel):
+class EditRequest(Body, strict=True):
     """The corrected words, at most 2,000 bytes of UTF-8."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     text: Text
 
@@ -126,12 +121,9 @@ class Memories:
             return store.sweep()
 
 
-def add_memories(api: FastAPI, memories: Memories, problems: Callable[..., Problems]) -> None:
-    """Adds the routes. `problems`: the error responses of the given statuses, for the schema."""
-    threads = CapacityLimiter(AT_ONCE)
-
-    async def run(call: Callable[[], T]) -> T:
-        return await anyio.to_thread.run_sync(call, limiter=threads)
+def add_memories(api: FastAPI, live: LiveAlbum, memories: Memories) -> None:
+    """Adds the routes."""
+    run = Threads(live, AT_ONCE).run
 
     @api.get(MEMORIES, responses=problems(503), tags=["memory"])
     async def list_memories(

@@ -20,11 +20,10 @@ from ..bundle.gazetteer import Gazetteer
 from ..search.answer import Answer, SimilarPhotos
 from ..search.engine import Engine
 from . import words
-from .catalogue import Catalogue
+from .catalogue import Catalogue, months_of
 from .views import (
     MAX_NAME,
     EntityNode,
-    Month,
     NameCount,
     Overview,
     Place,
@@ -53,7 +52,7 @@ def overview(engine: Engine, catalogue: Catalogue) -> Overview:
     positions = album.positions()
     placed = positions[~np.isnan(positions).any(axis=1)]
     return Overview(
-        _months(known),
+        months_of(known)[-MAX_MONTHS:],
         len(times) - len(known),
         places(placed, gazetteer),
         len(positions) - len(placed),
@@ -77,15 +76,6 @@ def _most(photos: Mapping[str, Collection[int]]) -> tuple[NameCount, ...]:
     """Of the names the MAX_CHOICES with most photos, most first, those with equally many by name."""
     counts = sorted((-len(rows), name) for name, rows in photos.items() if len(name) <= MAX_NAME)
     return tuple(NameCount(name, -count) for count, name in counts[:MAX_CHOICES])
-
-
-def _months(times: NDArray[np.int64]) -> tuple[Month, ...]:
-    """The last MAX_MONTHS months that hold a photo, in order."""
-    months, counts = np.unique(times.astype("datetime64[ms]").astype("datetime64[M]"), return_counts=True)
-    starts = months.astype("datetime64[ms]").astype(np.int64)
-    return tuple(Month(int(start), int(count)) for start, count in zip(starts, counts, strict=True))[
-        -MAX_MONTHS:
-    ]
 
 
 def places(positions: NDArray[np.float64], gazetteer: Gazetteer | None = None) -> tuple[Place, ...]:

@@ -8,65 +8,53 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path as FilePath
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-import anyio.to_thread
-from anyio import CapacityLimiter
 from fastapi import FastAPI, HTTPException, Path, Response
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from gamer.index import AlbumError
 from gamer.index.people import reading
 from gamer.index.people.records import MAX_NAME, Person, StoredFace
 
 from ..indexing import people as change
-from .live import LiveAlbum, Mark, mark_of
+from .live import Edition, LiveAlbum, Mark, Threads, mark_of
 from .memories import Memories
-from .server.problem import Refused, without_folder
-from .views import VISIBLE, Faces, FaceView, PeopleForgotten, PeopleView, PersonView, digits, number
+from .server.problem import Refused, problems, without_folder
+from .views import VISIBLE, Body, Faces, FaceView, PeopleForgotten, PeopleView, PersonView, digits, number
 
 PEOPLE = "/api/v1/people"
 AT_ONCE = 2
 MAX_PEOPLE, MAX_FACES = 200, 500
 T = TypeVar("T")
-Problems = dict[int | str, dict[str, Any]]
 Key = Annotated[str, Path(pattern="^p(0|[1-9][0-9]{0,8})$", description="as in the list", examples=["p1"])]
 Other = Annotated[str, Field(pattern="^p(0|[1-9][0-9]{0,8})$")]
 FaceNumber = Annotated[int, Field(ge=0, le=2**31 - 1), BeforeValidator(number)]
 FaceId = Annotated[int, Path(ge=0, le=2**31 - 1), BeforeValidator(digits)]
 
 
-class NameRequest(BaseModel):
+class NameRequest(Body, strict=True):
     """A line of at most 80 characters without a comma, that nobody else has."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=VISIBLE)]
 
 
-class MergeRequest(BaseModel):
+class MergeRequest(Body, strict=True):
     """Those who are the same person."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     others: Annotated[list[Other], Field(min_length=1, max_length=MAX_PEOPLE)]
 
 
-class SplitRequest(BaseModel):
+class SplitRequest(Body):
     """Some of a person's faces, which are somebody else's."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     faces: Annotated[list[FaceNumber], Field(min_length=1, max_length=MAX_FACES)]
 
 
-def add_people(api: FastAPI, live: LiveAlbum, memories: Memories, problems: Callable[..., Problems]) -> None:
+def add_people(api: FastAPI, live: LiveAlbum, memories: Memories) -> None:
     """Adds the routes. `memories`: erases the bytes of the forgotten once the album is closed."""
-    threads = CapacityLimiter(AT_ONCE)
+    threads = Threads(live, AT_ONCE)
     encoder = change.encoder_of(lambda: live.models, live.path)
-
-    async def run(call: Callable[[], T]) -> T:
-        return await anyio.to_thread.run_sync(call, limiter=threads)
 
     async def of(person: str, call: Callable[[], T]) -> T:
         """Refuses what does not fit, in the words of the album, and shows what has changed at once."""
@@ -82,14 +70,14 @@ def add_people(api: FastAPI, live: LiveAlbum, memories: Memories, problems: Call
             finally:
                 live.look()
 
-        return await run(done)
+        return await threads.run(done)
 
     writes = problems(404, 408, 413, 503)
 
     @api.get(PEOPLE, responses=problems(503), tags=["people"])
     async def list_people() -> PeopleView:
         """Those with a name first, then those who were seen most; without a name at least twice."""
-        return await run(lambda: _listed(live))
+        return await threads.run(lambda: _listed(live))
 
     @api.get(f"{PEOPLE}/{{person}}", responses=problems(404, 503), tags=["people"])
     async def show_person(person: Key) -> Faces:
@@ -104,7 +92,7 @@ def add_people(api: FastAPI, live: LiveAlbum, memories: Memories, problems: Call
     )
     async def face(face: FaceId) -> Response:
         """A face as WebP, cut from its photo."""
-        return await run(partial(_cut, live, face))
+        return await threads.read(partial(_cut, face))
 
     @api.put(f"{PEOPLE}/{{person}}/name", responses=writes, tags=["people"])
     async def name_person(person: Key, asked: NameRequest) -> PersonView:
@@ -156,11 +144,11 @@ def _boxes(album: FilePath, mark: Mark) -> dict[int, StoredFace]:
     return {} if found is None else {face.row: face for face in found.faces}
 
 
-def _cut(live: LiveAlbum, row: int) -> Response:
-    with live.edition() as edition:
-        face = _boxes(live.path, mark_of(live.path)).get(row)
-        if face is None:
-            raise Refused(404, "no_face")
-        cut = edition.pictures.face(edition.album.row_of(face.photo), face.box)
+def _cut(row: int, edition: Edition) -> Response:
+    path = edition.album.path
+    face = _boxes(path, mark_of(path)).get(row)
+    if face is None:
+        raise Refused(404, "no_face")
+    cut = edition.pictures.face(edition.album.row_of(face.photo), face.box)
     headers = {"etag": f'"{cut.tag}"', "cache-control": "private, no-cache"}
     return Response(cut.data, 200, headers, "image/webp")

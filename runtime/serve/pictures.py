@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import io
 import re
-from collections import OrderedDict
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 
 from gamer.index import Album, IngestError, Photo, Size, load_photo
 from gamer.index.ingest.clips import live
 from gamer.index.people.records import Box
 
+from ..recent import Recent
 from .server.problem import Refused
 
 CACHE_BYTES = 64 << 20
@@ -65,7 +65,8 @@ class Pictures:
     """May be called from any thread; the caller limits how many pictures are decoded at once."""
 
     def __init__(self, album: Album, cache_bytes: int = CACHE_BYTES) -> None:
-        self._album, self._kept = album, _Kept(cache_bytes)
+        self._album = album
+        self._kept = Recent[tuple[str, str], Thumbnail](cache_bytes, lambda made: len(made.data))
 
     def of(self, album: Album) -> Pictures:
         """The pictures of another state of the album, with the thumbnails that were made before."""
@@ -75,30 +76,25 @@ class Pictures:
 
     def thumbnail(self, row: int, size: int) -> Thumbnail:
         """At most `size` pixels a side. Raises PictureGone, or AlbumError for a row that does not exist."""
-        photo = self._album.photo(row)
-        path, tag = _look(photo, size)
-        key = (photo.id, tag)  # the parts of a clip have one path
-        if kept := self._kept.get(key):
-            return kept
-        try:
-            result = Thumbnail(_shrunk(photo, size), tag)
-        except IngestError as error:
-            raise PictureGone(404, "line", text=str(error).replace(str(path), path.name)) from None
-        self._kept.keep(key, result)
-        return result
+        return self._made(row, size, "", lambda photo: _shrunk(photo, size))
 
     def face(self, row: int, box: Box) -> Thumbnail:
         """The part of the upright picture in and around a box, FACE pixels a side. Raises as `thumbnail`."""
+        part = "-" + "-".join(f"{side:.4f}" for side in box)
+        return self._made(row, FACE, part, lambda photo: _cut(photo, box))
+
+    def _made(self, row: int, size: int, part: str, make: Callable[[Photo], bytes]) -> Thumbnail:
+        """`part`: tells what is made of one picture apart."""
         photo = self._album.photo(row)
-        path, tag = _look(photo, FACE)
-        key = (f"{photo.id} {box}", tag)
+        path, tag = _look(photo, size)
+        key = (photo.id, tag + part)  # the parts of a clip have one path
         if kept := self._kept.get(key):
             return kept
         try:
-            result = Thumbnail(_cut(photo, box), tag + "-" + "-".join(f"{side:.4f}" for side in box))
+            result = Thumbnail(make(photo), tag + part)
         except IngestError as error:
             raise PictureGone(404, "line", text=str(error).replace(str(path), path.name)) from None
-        self._kept.keep(key, result)
+        self._kept.put(key, result)
         return result
 
     def original(self, row: int) -> Original:
@@ -145,29 +141,6 @@ def _look(photo: Photo, size: int) -> tuple[Path, str]:
     except (OSError, ValueError):
         pass
     raise PictureGone(404, "picture_gone", name=path.name)
-
-
-class _Kept:
-    """Thumbnails by photo and tag, together at most so many bytes; those not asked for longest go first."""
-
-    def __init__(self, room: int) -> None:
-        self._room, self._held, self._lock = room, 0, Lock()
-        self._cache: OrderedDict[tuple[str, str], Thumbnail] = OrderedDict()
-
-    def get(self, key: tuple[str, str]) -> Thumbnail | None:
-        with self._lock:
-            if key in self._cache:
-                self._cache.move_to_end(key)
-            return self._cache.get(key)
-
-    def keep(self, key: tuple[str, str], entry: Thumbnail) -> None:
-        with self._lock:
-            replaced = self._cache.pop(key, None)
-            self._held += len(entry.data) - (len(replaced.data) if replaced else 0)
-            self._cache[key] = entry
-            while self._held > self._room and self._cache:
-                _, dropped = self._cache.popitem(last=False)
-                self._held -= len(dropped.data)
 
 
 def _typed(path: Path) -> Original:

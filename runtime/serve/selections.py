@@ -10,13 +10,13 @@ import zipfile
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from io import RawIOBase
 from pathlib import Path
 from threading import Lock
 
 from gamer.index import Photo, may_leave
 
+from ..wall_time import iso, moment
 from .live import Edition
 from .pictures import PictureGone, original_of
 from .views import Export, ExportRequest
@@ -71,8 +71,7 @@ class Selections:
 def listing(selected: Iterable[Selected]) -> str:
     """A line for each photo: its id, the time on the wall, the file; tabs between."""
     return "".join(
-        f"{_plain(photo.id)}\t{'' if photo.taken is None else _moment(photo.taken)}\t{_plain(photo.name)}\n"
-        for photo in selected
+        f"{_plain(photo.id)}\t{iso(photo.taken) or ''}\t{_plain(photo.name)}\n" for photo in selected
     )
 
 
@@ -131,16 +130,10 @@ def _free(path: Path, names: dict[str, int]) -> str:
 
 def _entry(photo: Selected) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(photo.name.replace("\\", "_"))
-    if photo.taken is not None and 315_532_800_000 <= photo.taken < 4_354_819_200_000:  # zip: 1980 to 2107
-        taken = datetime.fromisoformat(_moment(photo.taken))
+    taken = moment(photo.taken)
+    if taken is not None and 1980 <= taken.year < 2108:  # which a zip can say
         entry.date_time = (taken.year, taken.month, taken.day, taken.hour, taken.minute, taken.second)
     return entry
-
-
-def _moment(wall: int) -> str:
-    import numpy as np
-
-    return str(np.datetime64(wall // 1000, "s"))
 
 
 def _plain(text: str) -> str:

@@ -5,25 +5,22 @@ The turn is stored, answered from memories and photos, and learnt from. A conver
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
 from threading import Event
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic import BeforeValidator, Field, TypeAdapter
 
-from gamer.index import AlbumError
 from gamer.index.memory.records import Item, Kind
 from gamer.index.memory.store import MemoryStore
 
-from ..errors import RuntimeFailure
 from ..memory.chat import Conversation, model_of
-from ..memory.pictures import AlbumPictures
+from ..memory.pictures import Pictures
 from ..memory.recall import encoder_of
 from ..models.language.chat import Chat
 from ..search.engine import MAX_QUERY
@@ -31,19 +28,17 @@ from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
 from .memories import Memories
 from .server.guard import TALK
-from .server.problem import Refused, one_line, without_folder
+from .server.problem import Refused, end_of, problems
 from .server.stream import LineStream
-from .views import VISIBLE, number
+from .views import VISIBLE, Body, number
 
 AT_ONCE = 2
 MAX_SHOWN = 4  # photos that one turn is said of
-_log = logging.getLogger(__name__)
-
 
 ShownRow = Annotated[int, Field(ge=0, le=2**31 - 1, strict=False), BeforeValidator(number)]
 
 
-class TalkRequest(BaseModel):
+class TalkRequest(Body, strict=True):
     """`chat`: the conversation that an earlier answer named; a new one without it.
 
     `worded`: the bundle's language model may word the answer; what its evidence does not hold is not said.
@@ -51,15 +46,13 @@ class TalkRequest(BaseModel):
     the turn is said of.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     text: Annotated[
         str, Field(min_length=1, max_length=MAX_QUERY, pattern=VISIBLE, examples=["Where do I live?"])
     ]
     chat: Annotated[str, Field(pattern="^chat [0-9a-f]{12}$")] | None = None
     worded: bool = False
     plain: bool = False
-    photos: Annotated[list[ShownRow], Field(max_length=MAX_SHOWN)] = []
+    photos: Annotated[list[ShownRow], Field(max_length=MAX_SHOWN)] = []  # noqa: RUF012
 
 
 @dataclass(frozen=True)
@@ -127,7 +120,7 @@ class Talks:
 
         with self._idle.answering(), MemoryStore.open(engine.album.path) as store:
             model = self._model if asked.worded and not asked.plain else None
-            talk = Conversation(store, encoder_of(engine.models), AlbumPictures(engine), model, asked.chat)
+            talk = Conversation(store, encoder_of(engine.models), Pictures(engine), model, asked.chat)
             shown = [photo.id for photo in engine.album.photos(asked.photos)]
             text, memories, failed = "", tuple[TalkMemory, ...](), ""
             photos = sources = tuple[int, ...]()
@@ -143,28 +136,16 @@ class Talks:
             except Exception as error:
                 if not told:  # no status has been sent: the error handlers give one
                     raise
-                failed = self._said(error)
+                failed = end_of("a conversation", error, self._live.path)
         tell(TalkEnd(text, talk.name, photos, sources, memories, failed))
-
-    def _said(self, error: Exception) -> str:
-        if isinstance(error, RuntimeFailure | AlbumError):
-            return one_line(without_folder(str(error), self._live.path))
-        _log.error("a conversation failed", exc_info=error)
-        return "the server failed; its terminal says why"
 
 
 def _own(item: Item) -> TalkMemory:
     return TalkMemory(f"m{item.id}", item.value.kind, item.value.text)
 
 
-def add_talk(
-    api: FastAPI,
-    live: LiveAlbum,
-    idle: IdleUpdates,
-    memories: Memories,
-    problems: dict[int | str, dict[str, Any]],
-) -> None:
-    """Adds the route. `idle`: pauses while a turn is answered. `problems`: its error responses."""
+def add_talk(api: FastAPI, live: LiveAlbum, idle: IdleUpdates, memories: Memories) -> None:
+    """Adds the route. `idle`: pauses while a turn is answered."""
     threads, talks = CapacityLimiter(AT_ONCE), Talks(live, idle, memories)
 
     @api.post(
@@ -172,7 +153,7 @@ def add_talk(
         status_code=200,
         response_class=LineStream,
         response_model=TalkLine,
-        responses=problems,
+        responses=problems(404, 408, 413, 503),
         tags=["memory"],
     )
     async def talk(asked: TalkRequest) -> LineStream:

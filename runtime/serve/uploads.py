@@ -27,7 +27,7 @@ from ..errors import RuntimeFailure
 from ..indexing.build import Added, add
 from .live import LiveAlbum
 from .server.background import Background
-from .server.problem import Refused, one_line, without_folder
+from .server.problem import FAILED, Refused, one_line, without_folder
 from .views import SkippedFile, Uploaded, UploadState
 
 LARGEST = 100_000_000  # bytes of one file
@@ -137,7 +137,7 @@ class Uploads(Background):
                 self._failed(str(error))
             except Exception as error:
                 _log.error("what was uploaded could not be indexed", exc_info=error)
-                self._failed("the server failed; its terminal says why")
+                self._failed(FAILED)
 
     def _may_index(self) -> bool:
         """Waits until files have come and no more do; False when the server stops."""

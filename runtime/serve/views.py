@@ -56,6 +56,12 @@ def truth(value: object) -> object:
     return value
 
 
+class Body(BaseModel):
+    """What a request says; what nobody reads is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 VISIBLE = r"[^\s\x00-\x1f\x7f-\x9f]"  # a character other than white space and control characters
 QueryText = Annotated[
     str,
@@ -122,19 +128,15 @@ MAX_IDS = 20_000  # of one selection
 PhotoIds = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1, max_length=MAX_IDS)]
 
 
-class FavouritesRequest(BaseModel):
+class FavouritesRequest(Body):
     """`favourite`: whether the photos `ids` shall be marked; unknown ids are passed over."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     ids: PhotoIds
     favourite: Annotated[bool, Field(strict=True)]
 
 
-class Named(BaseModel):
+class Named(Body, strict=True):
     """A name for a collection."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: Annotated[str, Field(min_length=1, max_length=collection_tables.MAX_NAME, pattern=VISIBLE)]
 
@@ -146,30 +148,24 @@ class CollectionRequest(Named):
     ids: Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=MAX_IDS)] = []
 
 
-class ExportRequest(BaseModel):
+class ExportRequest(Body):
     """`all`: also the photos that are labelled to stay on the device."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     ids: PhotoIds
     all: Annotated[bool, Field(strict=True)] = False
 
 
-class OpenedRequest(BaseModel):
+class OpenedRequest(Body):
     """The query whose answers a photo was opened from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: QueryText
 
 
-class SearchRequest(BaseModel):
+class SearchRequest(Body):
     """`query` must contain a character other than white space and control characters.
 
     `now`: the time from which "last spring" is counted. `only`: the photos that may be found.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: QueryText
     k: Annotated[int, Field(ge=1, le=MAX_PHOTOS), BeforeValidator(number)] | None = None

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...recent import Recent
 from .replacement import Dictionary, replaced
 
 if TYPE_CHECKING:
@@ -120,25 +120,9 @@ class RefinementRequest:
     dictionary: Dictionary | None = None
 
 
-class Refinements:
-    """A least-recently-used cache of answers, by query, album generation, model and context.
-
-    Not thread-safe.
-    """
-
-    def __init__(self, limit: int = 256) -> None:
-        self._limit, self._kept = limit, OrderedDict[tuple[object, ...], tuple[str, str]]()
-
-    def get(self, key: tuple[object, ...]) -> tuple[str, str] | None:
-        answer = self._kept.get(key)
-        if answer is not None:
-            self._kept.move_to_end(key)
-        return answer
-
-    def put(self, key: tuple[object, ...], answer: tuple[str, str]) -> None:
-        self._kept[key] = answer
-        if len(self._kept) > self._limit:
-            self._kept.popitem(last=False)
+# Answers by query, album generation, model and context.
+Refinements = Recent[tuple[object, ...], tuple[str, str]]
+REMEMBERED = 256  # answers
 
 
 def clean(text: str, limit: int) -> str:

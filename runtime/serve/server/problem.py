@@ -7,19 +7,27 @@ read.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from gamer.index.errors import GamerError
+
+from ... import texts
 from ..words import say
 
 MEDIA_TYPE = "application/problem+json"
 OPENAI = "/v1/"
 Values = Mapping[str, str | int]
+Problems = dict[int | str, dict[str, Any]]
+FAILED = "the server failed; its terminal says why"
+_log = logging.getLogger(__name__)
 _KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
@@ -100,6 +108,21 @@ def openai_problem(status: int, detail: str) -> OpenAIProblem:
     return OpenAIProblem(OpenAIError(one_line(detail), kind))
 
 
+def problems(*codes: int) -> Problems:
+    """The error responses of a route, for the schema: those of every one, and those of the given statuses."""
+    schema = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    response = {"model": Problem, "content": {MEDIA_TYPE: schema}}
+    return {code: dict(response) for code in (400, 403, 414, 421, 422, 429, 500, *codes)}
+
+
+def end_of(what: str, error: Exception, album: Path) -> str:
+    """What to say of an error that ends an answer which has begun; one of the program itself is logged."""
+    if isinstance(error, GamerError):
+        return one_line(without_folder(str(error), album))
+    _log.error("%s failed", what, exc_info=error)
+    return FAILED
+
+
 def without_folder(text: str, path: Path) -> str:
     """`text` with the file's name alone wherever it names `path`: folders must not leave this machine."""
     return text.replace(str(path.resolve()), path.name).replace(str(path), path.name)
@@ -107,4 +130,4 @@ def without_folder(text: str, path: Path) -> str:
 
 def one_line(detail: str) -> str:
     """At most 500 characters, without control characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in detail).split())[:500]
+    return texts.one_line(detail, 500)

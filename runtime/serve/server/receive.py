@@ -5,8 +5,7 @@ The body is read here, a piece at a time: the Guard lets it through unread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 import anyio.to_thread
@@ -17,7 +16,7 @@ from starlette.requests import ClientDisconnect
 from ..uploads import AT_ONCE, Receipt, UploadRefused, Uploads
 from ..views import Uploaded, UploadState
 from .guard import UPLOADS
-from .problem import Refused
+from .problem import Refused, problems
 
 PIECE_SECONDS = 10.0  # until the next piece must have come
 FILE_SECONDS = 900.0
@@ -30,11 +29,10 @@ _BODY = {
     "required": True,
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
 }
-Problems = dict[int | str, dict[str, Any]]
 
 
-def add_uploads(api: FastAPI, uploads: Uploads | None, problems: Callable[..., Problems]) -> None:
-    """Adds the routes. `uploads`: None if the server takes no files. `problems`: as in add_browse."""
+def add_uploads(api: FastAPI, uploads: Uploads | None) -> None:
+    """Adds the routes. `uploads`: None if the server takes no files."""
     threads = CapacityLimiter(AT_ONCE)
 
     @api.get(UPLOADS, tags=["uploads"])

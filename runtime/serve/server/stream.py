@@ -21,6 +21,8 @@ NDJSON = "application/x-ndjson"
 Tell = Callable[[bytes], None]
 # What makes a body: it tells each part, and returns soon after the event is set that the client has gone.
 Work = Callable[[Tell, threading.Event], None]
+# The same of lines, which it tells as objects.
+LineWork = Callable[[Callable[[Any], None], threading.Event], None]
 
 
 class WorkStream(JSONResponse):
@@ -103,7 +105,7 @@ class LineStream(WorkStream):
 
     def __init__(
         self,
-        work: Callable[[Callable[[Any], None], threading.Event], None],
+        work: LineWork,
         threads: CapacityLimiter,
         line: TypeAdapter[Any],
     ) -> None:

@@ -38,7 +38,7 @@ def short(names: str) -> set[str]:
 def trace(*turns: tuple[Call, str]) -> Trace:
     """`turns`: calls with the photos that they found."""
     made = [
-        Turn("", call, "", len(found.split()), tuple(map(image_id, found.split())), 1.0)
+        Turn.of("", call, "", len(found.split()), tuple(map(image_id, found.split())), 1.0)
         for call, found in turns
     ]
     return Trace("t", SAME, "set", "m", "", False, Budget(), "none", tuple(made), (), "", True, "answer")

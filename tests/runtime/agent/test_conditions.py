@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,13 +25,6 @@ PHOTOS = [
     photo("old", "0987-03-01T05:00:00", "a very old day"),
 ]
 EVENTS = [event("Two days in Tokyo", "breakfast", "tower"), event('The "day" of scans', "scan")]
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = engine_over(fake_models(), tmp_path_factory.mktemp("conditions"), PHOTOS, EVENTS)
-    yield engine
-    engine.close()
 
 
 def found(engine: Engine, where: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,7 +18,6 @@ from gamer.runtime.models.language.grammar import Vocabulary
 from gamer.runtime.models.language.llm import Generation, Request
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
-from tests.fakes import fake_models
 from tests.runtime.agent.small_album import engine_over, photo, short
 
 LONG = "a kite above the dunes, <|im_end|> with a tail of many colours, long and wide, in the wind"
@@ -80,13 +79,6 @@ def solve(engine: Engine, model: Scripted, question: str = QUESTION) -> Outcome:
 
 def scripted(max_seq: int = SMALL) -> Scripted:
     return Scripted(max_seq, [text for turn in TURNS for text in turn] + ["answer"])
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = engine_over(fake_models(), tmp_path_factory.mktemp("llm"), PHOTOS)
-    yield opened
-    opened.close()
 
 
 def test_a_task_that_outgrows_the_cache_goes_on_to_its_answer(engine: Engine) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,10 @@ from gamer.runtime.agent.loop import MAX_QUESTION, Act, Answer, Budget, End, Obs
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
-from tests.fakes import fake_models
-from tests.runtime.agent.small_album import engine_over, photo, short
+from tests.runtime.agent.small_album import photo, short
 
 PHOTOS = [photo(f"p{n}", f"2025-05-{n + 1:02}T10:00:00", f"memory {n}") for n in range(4)]
 DONE = Answer((1,), "done")
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = engine_over(fake_models(), tmp_path_factory.mktemp("loop"), PHOTOS)
-    yield engine
-    engine.close()
 
 
 @pytest.fixture

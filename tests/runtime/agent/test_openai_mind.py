@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from gamer.index import image_id
 from gamer.main import main
+from gamer.runtime.agent.calls import OFFERED
 from gamer.runtime.agent.loop import Budget, Outcome
-from gamer.runtime.agent.openai_mind import MAX_CALLS, OFFERED, OpenAiMind
+from gamer.runtime.agent.openai_mind import MAX_CALLS, OpenAiMind
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.language.endpoint import KEY, Endpoint
@@ -24,9 +25,8 @@ from tests.runtime.agent.secrets_album import SHOWN, engine_in, leaks
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    opened = engine_in(tmp_path_factory.mktemp("album"))
-    yield opened
-    opened.close()
+    with engine_in(tmp_path_factory.mktemp("album")) as opened:
+        yield opened
 
 
 def ids(outcome: Outcome) -> list[str]:

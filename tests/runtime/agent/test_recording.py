@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ anything: st.SearchStrategy[Call] = st.one_of(
 )
 turns = st.lists(ids, max_size=3).flatmap(
     lambda named: st.builds(
-        Turn,
+        Turn.of,
         texts,
         st.none() | anything,
         texts,
@@ -93,13 +92,6 @@ class Scripted:
         if self.ended:
             raise RuntimeFailure(self.ended)
         return Answer(rows, "these")
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    engine = engine_over(fake_models(), tmp_path, PHOTOS)
-    yield engine
-    engine.close()
 
 
 AFTER = Filter(f"time > {image_id('p1')}", save_as="after")

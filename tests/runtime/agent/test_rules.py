@@ -41,9 +41,8 @@ EVENTS = [
 
 @pytest.fixture(scope="module")
 def engine(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = engine_over(Models.open(bundle), tmp_path_factory.mktemp("rules"), PHOTOS, EVENTS)
-    yield engine
-    engine.close()
+    with engine_over(Models.open(bundle), tmp_path_factory.mktemp("rules"), PHOTOS, EVENTS) as engine:
+        yield engine
 
 
 def ask(engine: Engine, question: str) -> Outcome:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from gamer.index.records import UNKNOWN_TIME
 from gamer.runtime.agent.calls import ToolError
-from gamer.runtime.agent.timeline import WEEKDAYS, Timeline, iso, moment
+from gamer.runtime.agent.timeline import WEEKDAYS, Timeline, moment
+from gamer.runtime.wall_time import iso
 
 EPOCH = datetime(1970, 1, 1)
 

@@ -45,15 +45,7 @@ PHOTOS = [
     photo("silent", "2025-05-08T10:00:00"),
     photo(short("cat"), None, "the file is named as the short id of another photo"),
 ]
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = engine_over(
-        fake_models(), tmp_path_factory.mktemp("toolbox"), PHOTOS, [event(EVIL, "boat", "ship")]
-    )
-    yield engine
-    engine.close()
+EVENTS = [event(EVIL, "boat", "ship")]
 
 
 @pytest.fixture

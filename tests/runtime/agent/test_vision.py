@@ -41,9 +41,8 @@ def fake(fake: Fake) -> Fake:
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     folder = tmp_path_factory.mktemp("pictures")
-    opened = engine_over(fake_models(), folder, album_of_pictures(folder))
-    yield opened
-    opened.close()
+    with engine_over(fake_models(), folder, album_of_pictures(folder)) as opened:
+        yield opened
 
 
 def viewer(fake: Fake, timeout: float = 20.0, side: int = SIDE) -> VisionViewer:

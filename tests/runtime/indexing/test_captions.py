@@ -15,6 +15,7 @@ from gamer.runtime.indexing import captions
 from gamer.runtime.indexing.build import build
 from gamer.runtime.indexing.captions import Facts, LlmCaptioner, by_template, caption_album, facts_of
 from gamer.runtime.models.models import Models
+from gamer.runtime.texts import one_line
 
 LINES = """\
 {"id": "a", "taken_at": "2026-05-01T19:30:00", "memories": [{"source": "ocr", "text": "PLATFORM 9"}]}
@@ -63,7 +64,7 @@ def test_a_model_is_not_asked_about_a_photo_of_which_nothing_is_known() -> None:
 @given(st.lists(st.text(max_size=400), max_size=3), st.sampled_from(["label", "ocr", "people", "place"]))
 def test_any_memory_gives_one_printable_line_of_bounded_length(texts: list[str], source: str) -> None:
     facts = facts_of(Photo("a", memories=tuple(Memory(source, text) for text in texts)), [])
-    caption = captions.one_line(by_template(facts), captions.MAX_CAPTION)
+    caption = one_line(by_template(facts), captions.MAX_CAPTION)
     assert len(caption) <= captions.MAX_CAPTION
     assert caption.isprintable() or not caption
 

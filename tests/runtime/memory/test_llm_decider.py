@@ -10,9 +10,9 @@ import pytest
 
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.memory.deciders import RulesDecider, decider
+from gamer.runtime.memory.deciders import decider
 from gamer.runtime.memory.llm_decider import LlmDecider
-from gamer.runtime.memory.thinking import RoundQuestion, Seen, Step
+from gamer.runtime.memory.thinking import Decider, RoundQuestion, Seen, Step
 from gamer.runtime.memory.words import content
 from gamer.runtime.models.language.grammar import Grammar
 from gamer.runtime.models.models import Models
@@ -77,7 +77,7 @@ def test_what_is_no_answer_or_was_not_said_falls_back_to_the_rules(says: list[st
 )
 def test_questions_quotes_and_others_never_reach_the_model(said: str) -> None:
     script = Script("home: ", "Rome\n")
-    assert LlmDecider(script).facts(said) == RulesDecider().facts(said) and script.read == []
+    assert LlmDecider(script).facts(said) == Decider().facts(said) and script.read == []
 
 
 def test_wishes_are_read_by_the_rules_alone_and_a_turn_cannot_end_its_quotation() -> None:
@@ -101,7 +101,7 @@ def test_the_model_chooses_what_to_look_up_and_when() -> None:
     assert anytime is not None and anytime.period is None
     assert LlmDecider(Script()).think(asked, [Seen(step, False)]) is None
     for says in ([], ["\n"], ["the password\n"], ["the\n"]):
-        assert LlmDecider(Script(*says)).think(asked, []) == RulesDecider().think(asked, [])
+        assert LlmDecider(Script(*says)).think(asked, []) == Decider().think(asked, [])
     assert LlmDecider(Script()).think(asked, [Seen(step, True)]) == Step(
         "What was said about it at any time.", tuple(content(asked.question)), None, asked.question
     )
@@ -124,7 +124,7 @@ def test_the_model_names_the_sentence_of_a_topic() -> None:
 
 
 def test_deciders_by_name() -> None:
-    assert isinstance(decider("rules", None), RulesDecider)
+    assert type(decider("rules", None)) is Decider
     for name in ("llm", "cloud"):
         with pytest.raises(RuntimeFailure):
             decider(name, None)

@@ -131,7 +131,7 @@ def test_only_names_that_the_query_touches_are_quoted() -> None:
 
 def test_a_query_is_refined_once_until_the_album_or_the_notes_change() -> None:
     double, asked = models("coffee cup")
-    cache = refine.Refinements(limit=3)
+    cache = refine.Refinements(3)
     for generation, context in (
         (1, refine.NOTHING),
         (1, refine.NOTHING),

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,11 +22,18 @@ from gamer.bench.chrome import Page, browser, find
 from gamer.bench.serving import serving
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
+from gamer.runtime.serve.live import LiveAlbum
 from gamer.runtime.serve.server.settings import Rate, ServerSettings
 from tests.albums import album_of, built, note
 
 HERE = "http://127.0.0.1:8765"
 NO_LIMIT = Rate(burst=1e9, per_second=1e9)
+
+
+def calling(of: Engine | LiveAlbum, settings: ServerSettings | None = None, **more: Any) -> TestClient:
+    """A client of the application of an album, by default without a token and without a limit of requests."""
+    app = create_app(of, settings or ServerSettings(rate=NO_LIMIT), **more)
+    return TestClient(app, base_url=HERE, raise_server_exceptions=False)
 
 
 @pytest.fixture(scope="session")
@@ -37,9 +45,7 @@ def engine(bundle: Path, sample_album: Path) -> Iterator[Engine]:
 @pytest.fixture
 def client(engine: Engine) -> TestClient:
     """Calls the application directly, without a socket."""
-    return TestClient(
-        create_app(engine, ServerSettings(rate=NO_LIMIT)), base_url=HERE, raise_server_exceptions=False
-    )
+    return calling(engine)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve import ask
 from gamer.runtime.serve.app import create_app
+from gamer.runtime.serve.server import stream
 from gamer.runtime.serve.server.settings import MAX_BODY, Rate, ServerSettings
 from tests.albums import album_of
 from tests.runtime.serve.conftest import HERE, NO_LIMIT
@@ -237,7 +237,7 @@ def test_the_work_ends_when_the_client_goes_away(engine: Engine, monkeypatch: py
         connection.close()
 
 
-def disconnecting(work: ask.Work, taken: bool = False) -> list[Message]:
+def disconnecting(work: stream.LineWork, taken: bool = False) -> list[Message]:
     """Runs a stream whose client soon goes; gives what was sent to it. `taken`: whether no place is free."""
     sent: list[Message] = []
 
@@ -253,7 +253,7 @@ def disconnecting(work: ask.Work, taken: bool = False) -> list[Message]:
         if taken:
             threads.acquire_on_behalf_of_nowait(object())
         with anyio.fail_after(20):
-            await ask.AnswerStream(work, threads)({"type": "http"}, receive, send)
+            await stream.LineStream(work, threads, ask._LINE)({"type": "http"}, receive, send)
 
     anyio.run(main)
     return sent
@@ -262,11 +262,11 @@ def disconnecting(work: ask.Work, taken: bool = False) -> list[Message]:
 def test_the_work_is_told_to_stop_and_its_thread_is_waited_for() -> None:
     ended = threading.Event()
 
-    def work(tell: ask.Tell, stop: Callable[[], bool]) -> None:
+    def work(tell: ask.Tell, gone: threading.Event) -> None:
         deadline = time.monotonic() + 20
-        while not stop() and time.monotonic() < deadline:
+        while not gone.is_set() and time.monotonic() < deadline:
             time.sleep(0.01)
-        ended.set() if stop() else None
+        ended.set() if gone.is_set() else None
 
     assert disconnecting(work) == [] and ended.is_set()
 

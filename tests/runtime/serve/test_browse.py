@@ -34,7 +34,7 @@ from gamer.runtime.serve.server.settings import ServerSettings
 from gamer.runtime.serve.views import Filter, Source
 from tests.albums import album_of
 from tests.fakes import DIM, FakeText, fake_models, unit
-from tests.runtime.serve.conftest import HERE, NO_LIMIT
+from tests.runtime.serve.conftest import HERE, NO_LIMIT, calling
 
 DAY = 86_400_000
 JUNE = 1_748_736_000_000  # 2025-06-01
@@ -89,8 +89,7 @@ def path(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 @pytest.fixture
 def browser(path: Path) -> Iterator[TestClient]:
     live = LiveAlbum(Engine(fake_models(), Album.open(path)))
-    app = create_app(live, ServerSettings(rate=NO_LIMIT))
-    yield TestClient(app, base_url=HERE, raise_server_exceptions=False)
+    yield calling(live)
     live.close()
 
 

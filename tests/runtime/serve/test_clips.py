@@ -27,7 +27,7 @@ from gamer.runtime.serve.pictures import Pictures, media_type
 from gamer.runtime.serve.server.settings import ServerSettings
 from tests.clips import BLUE, GREEN, RED, make, scene
 from tests.fakes import fake_models
-from tests.runtime.serve.conftest import HERE, NO_LIMIT
+from tests.runtime.serve.conftest import HERE, NO_LIMIT, calling
 
 
 def colours() -> Models:
@@ -56,10 +56,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def client(place: Path) -> Iterator[TestClient]:
-    engine = Engine.over(colours(), place)
-    app = create_app(engine, ServerSettings(rate=NO_LIMIT))
-    yield TestClient(app, base_url=HERE, raise_server_exceptions=False)
-    engine.close()
+    with Engine.over(colours(), place) as engine:
+        yield calling(engine)
 
 
 def row(place: Path, name: str) -> int:

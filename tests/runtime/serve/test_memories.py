@@ -24,7 +24,7 @@ from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.memories import MAX_PAGE, MEMORIES, Memories
 from gamer.runtime.serve.server.settings import MAX_BODY, Rate, ServerSettings
 from tests.fakes import fake_models
-from tests.runtime.serve.conftest import HERE, NO_LIMIT
+from tests.runtime.serve.conftest import HERE, NO_LIMIT, calling
 
 TOKEN = "correct-horse-battery"
 HOUR = 3_600_000
@@ -54,14 +54,9 @@ def opened(own_album: Path) -> Iterator[Engine]:
         yield engine
 
 
-def serve(engine: Engine, settings: ServerSettings | None = None) -> TestClient:
-    app = create_app(engine, settings or ServerSettings(rate=NO_LIMIT))
-    return TestClient(app, base_url=HERE, raise_server_exceptions=False)
-
-
 @pytest.fixture
 def client(opened: Engine) -> TestClient:
-    return serve(opened)
+    return calling(opened)
 
 
 def say(own_album: Path, *lines: str) -> None:
@@ -220,9 +215,9 @@ def requests(client: TestClient, **headers: str) -> list[Any]:
 
 
 def test_another_host_origin_or_site_and_a_stranger_change_nothing(opened: Engine, own_album: Path) -> None:
-    client = serve(opened)
+    client = calling(opened)
     row = add(client, "tea")
-    guarded = serve(opened, ServerSettings("127.0.0.1", TOKEN, NO_LIMIT))
+    guarded = calling(opened, ServerSettings("127.0.0.1", TOKEN, NO_LIMIT))
     for answer in (
         *requests(guarded),
         guarded.get(f"{MEMORIES}?kind=core"),
@@ -243,8 +238,8 @@ def test_another_host_origin_or_site_and_a_stranger_change_nothing(opened: Engin
 
 
 def test_size_and_rate_are_bounded(opened: Engine, own_album: Path) -> None:
-    refused(serve(opened).post(MEMORIES, content=b"x" * (MAX_BODY + 1)), 413, own_album)
-    slow = serve(opened, ServerSettings(rate=Rate(burst=2, per_second=1e-6)))
+    refused(calling(opened).post(MEMORIES, content=b"x" * (MAX_BODY + 1)), 413, own_album)
+    slow = calling(opened, ServerSettings(rate=Rate(burst=2, per_second=1e-6)))
     statuses = [slow.post(MEMORIES, json={"text": f"x{n}"}).status_code for n in range(4)]
     assert statuses == [201, 201, 429, 429]
 

@@ -25,7 +25,7 @@ from gamer.runtime.serve.live import LiveAlbum
 from gamer.runtime.serve.memories import Memories
 from gamer.runtime.serve.server.settings import ServerSettings
 from tests.runtime.indexing.test_people import BLUE, GREEN, GREY, RED, models, picture
-from tests.runtime.serve.conftest import HERE, NO_LIMIT
+from tests.runtime.serve.conftest import HERE, NO_LIMIT, calling
 
 
 @pytest.fixture
@@ -47,8 +47,7 @@ def live(place: Path) -> Iterator[LiveAlbum]:
 
 @pytest.fixture
 def client(live: LiveAlbum) -> TestClient:
-    app = create_app(live, ServerSettings(rate=NO_LIMIT))
-    return TestClient(app, base_url=HERE, raise_server_exceptions=False)
+    return calling(live)
 
 
 def test_people_are_listed_those_seen_most_first_with_a_face_to_look_at(client: TestClient) -> None:

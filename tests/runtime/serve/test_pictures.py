@@ -104,7 +104,7 @@ def test_the_cache_holds_no_more_than_its_bytes_and_notices_a_new_file(album: Al
         tight.thumbnail(TURNED, size)
         tight.thumbnail(PLAIN, size)
         kept = tight._kept
-        assert kept._held == sum(len(entry.data) for entry in kept._cache.values()) <= len(second.data) + 10
+        assert kept._held == sum(len(entry.data) for entry in kept._kept.values()) <= len(second.data) + 10
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"])

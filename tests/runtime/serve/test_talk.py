@@ -18,19 +18,15 @@ from gamer.index.memory import store as memory_store
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.chat import Conversation
 from gamer.runtime.search.engine import Engine
-from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.server.guard import TALK
-from gamer.runtime.serve.server.settings import ServerSettings
 from tests.fakes import fake_models
-from tests.runtime.serve.conftest import HERE, NO_LIMIT
+from tests.runtime.serve.conftest import calling
 
 
 @pytest.fixture
 def client(own_album: Path) -> Any:
-    engine = Engine(fake_models(), Album.open(own_album))
-    app = create_app(engine, ServerSettings(rate=NO_LIMIT))
-    yield TestClient(app, base_url=HERE, raise_server_exceptions=False)
-    engine.close()
+    with Engine(fake_models(), Album.open(own_album)) as engine:
+        yield calling(engine)
 
 
 def say(client: TestClient, text: str, **more: object) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ from gamer.runtime.serve.server.guard import UPLOADS
 from gamer.runtime.serve.server.settings import MAX_BODY, ServerSettings
 from gamer.runtime.serve.uploads import UploadRefused, Uploads, safe_name
 from tests.fakes import fake_models
-from tests.runtime.serve.conftest import HERE, NO_LIMIT
+from tests.runtime.serve.conftest import HERE, NO_LIMIT, calling
 
 TOKEN = "sixteen letters!".replace(" ", "-")
 
@@ -80,8 +80,7 @@ def make(live: LiveAlbum, folder: Path) -> Iterator[Make]:
 
 
 def client(live: LiveAlbum, uploads: Uploads | None, token: str | None = None) -> TestClient:
-    app = create_app(live, ServerSettings(token=token, rate=NO_LIMIT), uploads=uploads)
-    return TestClient(app, base_url=HERE, raise_server_exceptions=False)
+    return calling(live, ServerSettings(token=token, rate=NO_LIMIT), uploads=uploads)
 
 
 def send(browser: TestClient, name: str, data: bytes, **headers: str) -> Any:
