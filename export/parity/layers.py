@@ -109,7 +109,7 @@ def compare(
         side = OnnxValues(path, artifact, modules)
         pairs = _prompted(settings, watched, side) if language else _sampled(settings, watched, side)
     else:
-        side = ProgramValues(path, artifact, item)
+        side = ProgramValues(path, artifact, item, settings.coreml_layout == "ane")
         pairs = _stepped(settings, watched, side) if language else _sampled(settings, watched, side)
     rows = _rows(pairs, side.graph)
     if not rows:
