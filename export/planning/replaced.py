@@ -35,6 +35,8 @@ def _why(settings: Settings, role: str, target: str, used: str) -> str:
         return "a cache that grows has no fixed shape, so that it stays on the CPU"
     if settings.quant == CALIBRATED and target != "executorch":
         return "decoders are calibrated"
+    if settings.quant in STATIC and target == "coreml":
+        return "there it is for weights alone"
     if target == "executorch" and settings.executorch_backend != "xnnpack":
         return f"its {settings.executorch_backend} backend computes no closer"
     if target == "executorch":

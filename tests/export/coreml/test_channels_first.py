@@ -1,5 +1,5 @@
-"""`--coreml-layout ane`: the same outputs, no reshape in attention, keys turned once a layer, and the layers of
-the program found again by torch's names.
+"""`--coreml-layout ane`: the same outputs, no reshape in attention, keys turned once a layer, and the layers
+of the program found again by torch's names.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the export extra")
@@ -52,9 +53,7 @@ def test_a_program_with_channels_first_reshapes_nothing_in_attention(
         path = tmp_path / f"{name}.mlpackage"
         specs, outputs = to_coreml.write(item, "fp16", NO_LANGUAGE, [], path, options)
         counts[name] = Counter(o.type for o in read(path).operations)
-        fed = {
-            t.name: x if x.is_floating_point() else x.int() for t, x in zip(specs, given, strict=True)
-        }
+        fed = {t.name: x if x.is_floating_point() else x.int() for t, x in zip(specs, given, strict=True)}
         got = Interpreter(path).run(fed)[outputs[0].name].float().numpy()
         embedding = want[0] if isinstance(want, tuple) else want
         assert float(cosines(got, embedding.numpy()).min()) > 0.9999
@@ -80,7 +79,7 @@ def test_the_layers_of_such_a_program_are_compared_with_torchs(tmp_path: Path) -
     assert {"encoder.layers.1.qkv", "encoder.layers.1.mlp.down"} <= set(found)
     for name in found:
         assert got[name].size == want[name].size
-        assert abs(got[name].reshape(-1) - want[name].reshape(-1)).max() < 1e-3
+        assert np.allclose(got[name].reshape(-1), want[name].reshape(-1), atol=1e-3)
 
 
 @pytest.mark.parametrize(

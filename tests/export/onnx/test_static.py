@@ -14,8 +14,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the export extra")
 onnx = pytest.importorskip("onnx")
 
+from click.testing import CliRunner
+
 from gamer.export.capabilities import capabilities
-from gamer.export.components import experts
+from gamer.export.cli import export
+from gamer.export.components import components, experts, fixtures
 from gamer.export.components.components import reference
 from gamer.export.components.export_module import ExportModule, Samples
 from gamer.export.errors import ExportError
@@ -24,6 +27,7 @@ from gamer.export.parity.reference import cosines
 from gamer.export.placement import graph
 from gamer.export.placement.prediction import predict
 from gamer.export.planning import limits
+from gamer.export.quantize import calibration
 from gamer.export.settings import Settings
 from tests.export.onnx.test_to_onnx import CLIP, NO_LANGUAGE, SIGLIP, inputs, run, tower
 
@@ -99,6 +103,42 @@ def test_masked_tokens_still_change_nothing(tmp_path: Path) -> None:
     other = np.where(mask == 1, ids, 7)
     want, got = (run(tmp_path / "t.onnx", {"input_ids": x, "attention_mask": mask})[0] for x in (ids, other))
     assert float(cosines(got, want).min()) > 0.99999
+
+
+@pytest.mark.slow
+def test_packaged_sentence_encoder_keeps_its_vectors_on_texts_that_did_not_calibrate_it(
+    tmp_path: Path,
+) -> None:
+    settings = Settings("pocket", "a8w8", parts=("text",))
+    quant = settings.quant_of("text_tower", "onnx")
+    assert quant == "a16w8"
+    item = components.build(settings, "text_tower", "fp32")
+    write(item, quant, NO_LANGUAGE, calibration.samples(settings, item, "onnx", quant), tmp_path / "t.onnx")
+    assert not set(calibration.CAPTIONS) & set(fixtures.TEXTS)
+    bar = settings.threshold(quant, "text_tower").cosine
+    assert worst(item, tmp_path / "t.onnx", fixtures.samples(settings, item, fixed=True)) >= bar
+
+
+def test_the_command_refuses_other_bits_for_npus() -> None:
+    told = CliRunner().invoke(export, ["pocket", "--for", "npu", "--quant", "int4", "-o", "unused"])
+    assert told.exit_code == 2
+    assert "'int4' is not for NPUs: a8w8 or a16w8" in told.output
+
+
+def test_notes_say_what_stays_on_the_cpu_and_why() -> None:
+    notes = limits.check(Settings("pocket", "a8w8"), ("onnx",))
+    assert (
+        "onnx: text_tower in a16w8, not a8w8: its activations have outliers, for which 8 bits are too few"
+        in notes
+    )
+    assert any("llm_embed in int8" in note and "no fixed shape" in note for note in notes)
+
+
+def test_photographs_of_the_user_calibrate_experts_too(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="no folder of photographs"):
+        calibration.samples(
+            Settings("pocket", "a8w8", calibrate=str(tmp_path / "none")), part("expert"), "onnx", "a8w8"
+        )
 
 
 @pytest.mark.parametrize(
