@@ -176,13 +176,9 @@ def _written(makers: Makers, modules: Iterable[str]) -> dict[str, str]:
 
 
 class ProgramValues:
-    """A Core ML program as a session (mil/) that keeps its values: `calls[n][path]` of the n-th call.
+    """A Core ML program as a session (mil/) that keeps its values: `calls[n][path]` of the n-th call."""
 
-    `turned`: values with channels first, [B, W, 1, S], are given as torch has them.
-    """
-
-    def __init__(self, path: Path, artifact: Artifact, item: ExportModule, turned: bool = False) -> None:
-        self._turned = turned
+    def __init__(self, path: Path, artifact: Artifact, item: ExportModule) -> None:
         self.artifact, self._interpreter, self.calls = artifact, Interpreter(path), list[Values]()
         program = self._interpreter.program
         makers: Makers = {
@@ -202,8 +198,6 @@ class ProgramValues:
 
         def keep(name: str, value: torch.Tensor) -> None:
             if name in paths:
-                if self._turned and value.dim() == 4 and value.shape[2] == 1:
-                    value = value.permute(0, 3, 1, 2)
                 seen[paths[name]] = value.float().numpy().copy()
 
         given = {
