@@ -27,9 +27,10 @@ from .glosses.sources import found, parse_dictionaries, parse_languages
 from .graphs.files import WHY
 from .planning import devices, phone_memory
 from .progress import bar
-from .recipe import CALIBRATED, QUANTS, RECIPES, ROLES, TARGETS
+from .recipe import CALIBRATED, QUANTS, RECIPES, ROLES, STATIC, TARGETS
 from .settings import (
     COREML_CACHES,
+    COREML_LAYOUTS,
     DEPLOYMENT_TARGETS,
     EXECUTORCH_BACKENDS,
     JOBS,
@@ -174,10 +175,18 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 )
 @click.option(
     "--quant",
-    type=click.Choice(("none", *QUANTS, CALIBRATED)),
+    type=click.Choice(("none", *QUANTS, CALIBRATED, *STATIC)),
     default="int8",
     show_default=True,
-    help="none: fp32; gptq: int4, calibrated on text.",
+    help="none: fp32; gptq: int4, calibrated on text; a8w8, a16w8: activations of 8 or 16 bits with "
+    "calibrated scales.",
+)
+@click.option(
+    "--for",
+    "purpose",
+    type=click.Choice(("npu",)),
+    default=None,
+    help="npu: --targets onnx --quant a8w8 (or the a16w8 that you give): QDQ graphs of fixed shapes.",
 )
 @click.option(
     "--dtype", hidden=True, expose_value=False, type=click.Choice(("fp32", "fp16")), callback=_old_dtype
@@ -227,6 +236,13 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     default="tensors",
     show_default=True,
     help="state: the Core ML decoder keeps its cache.",
+)
+@click.option(
+    "--coreml-layout",
+    type=click.Choice(COREML_LAYOUTS),
+    default=COREML_LAYOUTS[0],
+    show_default=True,
+    help="ane: Core ML's CLIP and SigLIP towers have channels first, which the Neural Engine likes.",
 )
 @click.option(
     "--kv-cache",
@@ -328,6 +344,7 @@ def export(
     targets: str,
     parts: str,
     quant: str,
+    purpose: str | None,
     max_size: tuple[str, ...],
     group_size: int,
     keep: str,
@@ -335,6 +352,7 @@ def export(
     max_seq: int,
     image_input: str,
     coreml_cache: str,
+    coreml_layout: str,
     kv_cache: str,
     onnx_format: str,
     layout: str | None,
@@ -372,6 +390,8 @@ def export(
         raise click.BadParameter(
             f"{recipe!r} must be one of the recipes: {', '.join(RECIPES)}", param_hint="RECIPE"
         )
+    if purpose is not None:
+        quant, targets = _for_npu(quant, targets)
     try:
         chosen_targets = write.parse_targets(targets)
     except ExportError as error:
@@ -392,6 +412,7 @@ def export(
             image_input=image_input,
             trust_pickle=trust_pickle,
             coreml_cache=coreml_cache,
+            coreml_layout=coreml_layout,
             kv_cache=kv_cache,
             onnx_format=onnx_format,
             opset=opset,
@@ -425,6 +446,16 @@ def export(
             phone_memory.fits(phone, manifest.artifacts, manifest.language, settings.kv_cache),
             ERR if as_json else Screen(),
         )
+
+
+def _for_npu(quant: str, targets: str) -> tuple[str, str]:
+    """What --for npu makes of --quant and --targets, where they are not given."""
+    given = click.get_current_context().get_parameter_source
+    if given("quant") is ParameterSource.DEFAULT:
+        quant = STATIC[0]
+    elif quant not in STATIC:
+        raise click.BadParameter(f"{quant!r} is not for NPUs: {' or '.join(STATIC)}", param_hint="--quant")
+    return quant, "onnx" if given("targets") is ParameterSource.DEFAULT else targets
 
 
 def export_with_bar(

@@ -33,6 +33,8 @@ ROLES = (
 TARGETS = ("onnx", "executorch", "coreml")
 QUANTS = ("fp32", "fp16", "int8", "int4", "pal6", "pal4")
 CALIBRATED = "gptq"  # asked for, it is int4 whose codes are chosen by what a matrix's inputs are
+# Weights in 8 bits, activations in 8 or 16 with calibrated scales, fixed shapes: for NPUs.
+STATIC = ("a8w8", "a16w8")
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ THRESHOLDS: dict[str, dict[str, Threshold]] = {
     # In int8, a convolutional tower's 49 convolutions have static int8 activations, calibrated on the
     # fixtures' photographs, and int8 weights with per-channel scales.
     "int8": _thresholds(0.98, 0.985, 0.999, Threshold(0.98, 0.90), 0.99),
+    "a8w8": _thresholds(0.95, 0.95, 0.999, Threshold(0.95, 0.80), 0.98),
+    "a16w8": _thresholds(0.98, 0.985, 0.999, Threshold(0.98, 0.90), 0.999),
     "8da4w": _thresholds(0.95, 0.95, 0.99, Threshold(0.95, 0.80), 0.95),
     "int4": _thresholds(0.97, 0.97, 0.99, Threshold(0.95, 0.85), 0.95),
     "pal6": _thresholds(0.97, 0.97, 0.99, Threshold(0.97, 0.88), 0.98),
@@ -93,6 +97,8 @@ LLM_ROLES = ("llm_decoder", "llm_encoder")
 _DPE = ("dpe_router", "dpe_expert_0", "dpe_expert_1", "dpe_expert_2", "dpe_query")
 _IN_INT8 = {"llm_embed": "int8", "text_tower": "int8"}
 _IN_CALIBRATED = {"llm_decoder": "int4", "*": "int8"}
+# A cache that grows has no fixed shape: language models stay on the CPU, with the tower that sees for them.
+_LLM_IN_INT8 = dict.fromkeys(("llm_embed", "llm_encoder", "llm_decoder", VISION), "int8")
 # Replacements: target or ExecuTorch backend → requested quantization → role ("*": every other) → quantization
 # used. The manifest names the quantization of each artifact.
 _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
@@ -104,6 +110,9 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
         "pal6": {"*": "int8"},
         "pal4": _IN_INT8 | {"*": "int4"},
         CALIBRATED: _IN_CALIBRATED,
+        # A sentence encoder's activations have outliers: MiniLM's worst cosine is 0.70 with 8 bits.
+        "a8w8": _LLM_IN_INT8 | {"text_tower": "a16w8"},
+        "a16w8": _LLM_IN_INT8,
     },
     # XNNPACK computes with fp32 or int8 activations; it has 4-bit weights for a decoder's matrix products
     # only.
@@ -113,11 +122,15 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
         "pal6": {"*": "int8"},
         "pal4": {"llm_decoder": "8da4w", "llm_encoder": "8da4w", "*": "int8"},
         CALIBRATED: {"llm_decoder": "8da4w", "*": "int8"},
+        **{key: {"*": "int8"} for key in STATIC},
     },
-    "coreml": {"int4": _IN_INT8, "pal4": _IN_INT8, CALIBRATED: _IN_CALIBRATED},
+    "coreml": {"int4": _IN_INT8, "pal4": _IN_INT8, CALIBRATED: _IN_CALIBRATED}
+    | {key: {"*": "int8"} for key in STATIC},
     # ExecuTorch's Vulkan backend has fp16, whose range is too narrow for a language model's norms, and 4-bit
     # weights for matrix products.
-    "vulkan": {key: dict.fromkeys(LLM_ROLES, "fp32") | {"*": "fp16"} for key in ("fp16", "int8", "pal6")}
+    "vulkan": {
+        key: dict.fromkeys(LLM_ROLES, "fp32") | {"*": "fp16"} for key in ("fp16", "int8", "pal6", *STATIC)
+    }
     | {key: dict.fromkeys(LLM_ROLES, "8da4w") | {"*": "fp16"} for key in ("int4", "pal4", CALIBRATED)},
 }
 
@@ -286,7 +299,7 @@ PACKAGED = {
     # and no accuracy. Its own codes are found again, so that more is asked of them than of codes found anew.
     "smollm2-135m": WeightsRules(
         thresholds={"int4": {"llm_decoder": Threshold(0.99, 0.90)}},
-        instead={"onnx": {key: {"llm_decoder": "int4"} for key in ("int8", "int4", "pal6", "pal4")}},
+        instead={"onnx": {key: {"llm_decoder": "int4"} for key in ("int8", "int4", "pal6", "pal4", *STATIC)}},
         why="its checkpoint holds 4-bit blocks, which are used unchanged",
     ),
     # In this checkpoint, matrices with 640 columns have 5 bits. In 4 bits they change the likeliest token at

@@ -21,6 +21,7 @@ from .recipe import (
     PARTS,
     QUANTS,
     ROLES,
+    STATIC,
     TARGETS,
     Recipe,
     Threshold,
@@ -34,6 +35,7 @@ GROUP_SIZES = writer("onnx").blocks  # the others have some of them
 ONNX_FORMATS = ("onnx", "ort")
 DEPLOYMENT_TARGETS = ("iOS17", "iOS18")
 COREML_CACHES = ("tensors", "state")
+COREML_LAYOUTS = ("rows", "ane")
 KV_CACHES = ("fp32", "int8")
 EXECUTORCH_BACKENDS = ("xnnpack", "coreml", "vulkan")
 
@@ -56,7 +58,8 @@ class Settings:
     whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that replace
     the installed ones (glosses/sources.py). `layout`: "genai" for a copy of the language model that
     ONNX Runtime GenAI opens (onnx/genai.py), "" for none. `kv_cache`: the type of the ONNX
-    decoder's keys and values.
+    decoder's keys and values. `coreml_layout`: of the transformers of
+    Core ML's towers, "rows" [B, S, W] or "ane" (networks/channels_first.py).
     """
 
     recipe: str
@@ -79,16 +82,15 @@ class Settings:
     dictionaries: tuple[tuple[str, str], ...] = ()
     layout: str = ""
     kv_cache: str = "fp32"
+    coreml_layout: str = "rows"
 
     def __post_init__(self) -> None:
         """Raises ExportError for an unsupported value, and for a recipe without a source of weights."""
         chosen = recipe(self.recipe)
         if self.parts:
             chosen.only(self.parts)
-        if self.quant not in (*QUANTS, CALIBRATED):
-            raise ExportError(
-                f"unknown quantization {self.quant!r}; choose one of: {', '.join((*QUANTS, CALIBRATED))}"
-            )
+        if self.quant not in (known := (*QUANTS, CALIBRATED, *STATIC)):
+            raise ExportError(f"unknown quantization {self.quant!r}; choose one of: {', '.join(known)}")
         for part, _ in self.sources:
             if part not in chosen.parts():
                 raise ExportError(
@@ -102,6 +104,8 @@ class Settings:
             raise ExportError(f"image input {self.image_input!r}: choose prepared or any")
         if self.coreml_cache not in COREML_CACHES:
             raise ExportError(f"Core ML cache {self.coreml_cache!r}: choose {' or '.join(COREML_CACHES)}")
+        if self.coreml_layout not in COREML_LAYOUTS:
+            raise ExportError(f"Core ML layout {self.coreml_layout!r}: choose {' or '.join(COREML_LAYOUTS)}")
         if self.kv_cache not in KV_CACHES:
             raise ExportError(f"KV cache {self.kv_cache!r}: choose {' or '.join(KV_CACHES)}")
         if self.onnx_format not in ONNX_FORMATS:
@@ -227,8 +231,8 @@ class Settings:
         )
         raw["languages"] = ",".join(self.languages)
         del raw["dictionaries"]  # paths of this machine
-        for name in ("languages", "layout", "kv_cache"):
-            if raw[name] in ("", KV_CACHES[0]):
+        for name in ("languages", "layout", "kv_cache", "coreml_layout"):
+            if raw[name] in ("", KV_CACHES[0], COREML_LAYOUTS[0]):
                 del raw[name]  # so that a bundle without them is written as before
         return {name: str(value) for name, value in raw.items()}
 
@@ -262,6 +266,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
             languages=tuple(filter(None, values["languages"].split(","))),
             layout=values["layout"],
             kv_cache=values["kv_cache"],
+            coreml_layout=values["coreml_layout"],
         )
     except (KeyError, ValueError) as error:
         raise ExportError(

@@ -15,18 +15,20 @@ from .settings import Settings
 class TargetOptions:
     """The options that every writer takes; some concern a single target.
 
-    `keep`: (part of a tensor's name, its quantization) pairs, those of this component. `group`: weights that
-    share a scale in 4 bits. `resize`: if given, the image tower takes uint8 RGB of any size and applies this
-    preprocessing in its own graph; ONNX only. `cache`: how a Core ML decoder passes its cache, "tensors" or
-    "state". `opset`: the ONNX operator set. `ios`: the oldest system that Core ML programs run on. `backend`:
-    the ExecuTorch backend. `given`: codes of matrices, by their path in the module, which the writer takes
-    instead of its own (quantize/calibrated.py).
+    `keep`: (part of a tensor's name, its quantization) pairs, those of this component. `group`: weights
+    that share a scale in 4 bits. `resize`: if given, the image tower takes uint8 RGB of any size and
+    applies this preprocessing in its own graph; ONNX only. `cache`: how a Core ML decoder passes its
+    cache, "tensors" or "state". `layout`: of Core ML's transformers, "rows" or "ane". `opset`: the ONNX
+    operator set. `ios`: the oldest system that Core ML programs run on. `backend`: the ExecuTorch
+    backend. `given`: codes of matrices, by their path in the module, which the writer takes instead of
+    its own (quantize/calibrated.py).
     """
 
     keep: tuple[tuple[str, str], ...] = ()
     group: int = 32
     resize: Preprocessing | None = None
     cache: str = "tensors"
+    layout: str = "rows"
     opset: int = 20
     ios: str = "iOS18"
     backend: str = "xnnpack"
@@ -46,6 +48,7 @@ def target_options(
         group=settings.group_size,
         resize=resize,
         cache=settings.coreml_cache,
+        layout=settings.coreml_layout,
         opset=settings.opset,
         ios=settings.deployment_target,
         backend=settings.executorch_backend,

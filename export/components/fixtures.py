@@ -113,13 +113,15 @@ def patches(settings: Settings, names: Sequence[str] = ()) -> list[tuple[NDArray
     return [(reference(tower, (prepared[n],))[1],) for n in photo_numbers]
 
 
-def tokens(settings: Settings, width: int | None) -> list[tuple[NDArray[Any], ...]]:
-    """(ids, mask) of each of TEXTS, int64 [1, tokens], cut and padded to `width` tokens if given."""
+def tokens(
+    settings: Settings, width: int | None, texts: Sequence[str] = TEXTS
+) -> list[tuple[NDArray[Any], ...]]:
+    """(ids, mask) of each text, int64 [1, tokens], cut and padded to `width` tokens if given."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(components.text_tokenizer(settings))
     out: list[tuple[NDArray[Any], ...]] = []
-    for text in TEXTS:
+    for text in texts:
         ids = tokenizer.encode(text).ids[:width]
         row = np.zeros((2, width or len(ids)), np.int64)
         row[0, : len(ids)], row[1, : len(ids)] = ids, 1
@@ -144,12 +146,7 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
         case "image_tower" | "llm_vision":
             return [(x,) for x in images(image_spec(settings, item.role))]
         case "text_tower":
-            axis = item.inputs[0].shape[1]
-            width = int(item.example[0].shape[1]) if fixed or isinstance(axis, int) else None
-            rows, adapter = tokens(settings, width), query_adapter.of(settings)
-            if adapter is None:
-                return rows
-            return [(*row, change) for row in rows for change in (np.zeros_like(adapter), adapter)]
+            return texts(settings, item, TEXTS, fixed)
         case "llm_embed":
             return [(np.array([i], np.int64),) for i in prose_ids(settings)]
         case "llm_encoder" | "llm_decoder":
@@ -159,6 +156,18 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
         case role if role in FACE_ROLES:
             return [(x[None].astype(np.float32),) for x in faces.pictures(role, photographs()[:4])]
     return patches(settings)
+
+
+def texts(
+    settings: Settings, item: ExportModule, given: Sequence[str], fixed: bool
+) -> list[tuple[NDArray[Any], ...]]:
+    """The text tower's inputs for each of `given`, as a memory and as a query; `fixed` as in samples."""
+    axis = item.inputs[0].shape[1]
+    width = int(item.example[0].shape[1]) if fixed or isinstance(axis, int) else None
+    rows, adapter = tokens(settings, width, given), query_adapter.of(settings)
+    if adapter is None:
+        return rows
+    return [(*row, change) for row in rows for change in (np.zeros_like(adapter), adapter)]
 
 
 def query_states(settings: Settings) -> list[tuple[NDArray[Any], ...]]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from gamer.runtime.bundle.manifest import Language, TensorSpec
 from ..capabilities import writer
 from ..components.export_module import ExportModule, Samples, Specs
 from ..errors import ExportError
+from ..networks.channels_first import channels_first
 from ..quantize.palette import palette
 from ..quantize.quantization_policy import QuantizationPolicy
 from ..target_options import DEFAULT, TargetOptions
@@ -59,6 +61,8 @@ def write(
 
     if options.cache == "state" and item.role == "llm_decoder":
         item = stateful(item)
+    if options.layout == "ane":
+        item = replace(item, module=channels_first(item.module))
     # MIL allows no dots in names.
     inputs = [_input(t.name, x) for t, x in zip(item.inputs, item.example, strict=True)]
     outputs = [ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs]

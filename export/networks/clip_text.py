@@ -37,7 +37,8 @@ def pool_at(hit: Tensor, x: Tensor) -> Tensor:
     Computed as a product with a mask, because not every target can look up by a computed index.
     """
     rank = torch.arange(hit.shape[1], device=hit.device).to(x.dtype) + torch.where(hit, 0.0, -MASKED)
-    first = (rank <= rank.amin(dim=1, keepdim=True)).to(x.dtype)
+    # Half a step, because activations may have 16 bits, and the two sides grids of their own.
+    first = (rank <= rank.amin(dim=1, keepdim=True) + 0.5).to(x.dtype)
     return (x * first[:, :, None]).sum(dim=1)
 
 

@@ -23,4 +23,4 @@ def pooled(x: Tensor, mask: Tensor, how: str) -> Tensor:
 def _last(mask: Tensor) -> Tensor:
     # A mask to multiply with, because not every target can look up by a computed index.
     rank = torch.arange(1, mask.shape[1] + 1, device=mask.device).to(mask.dtype) * mask
-    return (rank >= rank.amax(dim=1, keepdim=True)).to(mask.dtype) * mask
+    return (rank >= rank.amax(dim=1, keepdim=True) - 0.5).to(mask.dtype) * mask  # why half: clip_text.pool_at

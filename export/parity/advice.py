@@ -11,12 +11,20 @@ from ..graphs.module import OnnxGraph
 from ..planning import kept
 from ..quantize.calibration import TARGETS as CALIBRATED
 from ..quantize.calibration import convolves
-from ..recipe import Threshold
+from ..recipe import STATIC, Threshold
 from ..settings import GROUP_SIZES, KV_CACHES, Settings
 from .layers import Layers
 
 # The next finer quantization of single matrices, and of the whole export.
-_FINER = {"int4": "int8", "8da4w": "int8", "pal4": "int8", "pal6": "int8", "int8": "fp32"}
+_FINER = {
+    "int4": "int8",
+    "8da4w": "int8",
+    "pal4": "int8",
+    "pal6": "int8",
+    "int8": "fp32",
+    "a8w8": "a16w8",
+    "a16w8": "fp32",
+}
 
 
 def below(
@@ -42,8 +50,11 @@ def below(
     smaller = [size for size in GROUP_SIZES if size < settings.group_size and size % step == 0]
     if artifact.quant in ("int4", "8da4w") and smaller:
         ways.append(f"--group-size {smaller[-1]}")
-    if convolves(item.module) and artifact.quant == "int8" and artifact.target in CALIBRATED:
-        ways.append("--calibrate with photographs of yours")
+    if artifact.quant in STATIC or (
+        convolves(item.module) and artifact.quant == "int8" and artifact.target in CALIBRATED
+    ):
+        if item.role != "text_tower":
+            ways.append("--calibrate with photographs of yours")
     elif artifact.quant in _FINER and artifact.role != "llm_embed":
         matrices = kept.matrices(item.module)
         name = _loser(matrices, lost)

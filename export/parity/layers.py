@@ -19,6 +19,7 @@ from gamer.runtime.models.language.decoder import StepDecoder, cross_inputs
 from ..components import fixtures
 from ..components.export_module import ExportModule
 from ..errors import ExportError
+from ..networks.channels_first import encoders
 from ..recipe import LLM_ROLES, Threshold
 from ..settings import Settings
 from .reference import cosines, crosses, language_of, prose_of, read
@@ -101,6 +102,10 @@ def compare(
     if artifact.target not in TARGETS:
         raise ExportError(
             f"{artifact.role} for {artifact.target}: layers are compared for {', '.join(TARGETS)}"
+        )
+    if artifact.target == "coreml" and settings.coreml_layout == "ane" and encoders(item.module):
+        raise ExportError(
+            f"{artifact.role} for coreml: with --coreml-layout ane its layers are not laid out as torch's are"
         )
     watched, modules = Watched(item), [name for name, _ in item.module.named_modules() if name]
     side: OnnxValues | ProgramValues

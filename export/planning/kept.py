@@ -9,7 +9,7 @@ from torch import nn
 from ..errors import ExportError
 from ..quantize.calibration import TARGETS as CALIBRATED
 from ..quantize.calibration import convolves
-from ..recipe import TARGETS
+from ..recipe import STATIC, TARGETS
 from ..settings import Settings, concerns, without_place
 from .networks import TABLE, networks
 
@@ -72,7 +72,7 @@ def _deaf(settings: Settings, role: str, convolved: bool, targets: tuple[str, ..
             and not weights_alone
         ):
             why[target] = "convolutions calibrated as a whole"
-        elif target == "executorch" and quant in ("fp32", "fp16") and not weights_alone:
+        elif quant in STATIC or (target == "executorch" and quant in ("fp32", "fp16") and not weights_alone):
             why[target] = f"{quant} as a whole"
     return why
 

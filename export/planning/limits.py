@@ -10,11 +10,13 @@ from ..capabilities import writer
 from ..checkpoints.tower_config import picture_shape
 from ..components import components
 from ..errors import ExportError
+from ..networks.channels_first import encoders
 from ..onnx.graph import OPSET
 from ..quantize import calibration
-from ..recipe import CALIBRATED, LLM_ROLES, VISION
-from ..settings import KV_CACHES, Settings
+from ..recipe import CALIBRATED, LLM_ROLES, STATIC, VISION
+from ..settings import COREML_LAYOUTS, KV_CACHES, Settings
 from . import from_graphs, kept, replaced, vocabularies
+from .networks import networks
 
 
 def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
@@ -40,8 +42,12 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
         )
     if "onnx" in targets and settings.onnx_format == "ort":
         _ort(settings)
+    if settings.coreml_layout != COREML_LAYOUTS[0]:
+        _ane(settings, targets)
+    if settings.quant in STATIC:
+        _static(settings, targets)
     if settings.calibrate and not any(
-        settings.quant_of("image_tower", t) == "int8" for t in _calibrated(settings, targets)
+        settings.quant_of("image_tower", t) in ("int8", *STATIC) for t in _calibrated(settings, targets)
     ):
         raise ExportError(
             "--calibrate: no image tower becomes int8 for ONNX or ExecuTorch here: leave it out, or choose "
@@ -126,6 +132,36 @@ def _room_for_a_picture(settings: Settings) -> None:
         raise ExportError(
             f"a picture takes {prompts} of {settings.slots} slots of the decoder's cache: give a larger "
             "--max-seq-len"
+        )
+
+
+def _static(settings: Settings, targets: tuple[str, ...]) -> None:
+    """Raises ExportError for what has no fixed shapes, and where nothing gets calibrated activations."""
+    option = f"--quant {settings.quant}"
+    from_graphs.refuse(settings, option)
+    if settings.image_input == "any":
+        raise ExportError(f"{option}: pictures of any size have no fixed shape: leave out --image-input any")
+    if settings.onnx_format != "onnx":
+        raise ExportError(f"{option}: an ORT file is fused for the CPU: leave out --onnx-format")
+    if not any(settings.quant_of(role, t) in STATIC for role in components.roles(settings) for t in targets):
+        why = (
+            "a language model's cache has no fixed shape"
+            if any(role in LLM_ROLES for role in components.roles(settings))
+            else "the faces' networks stay in fp32"
+        )
+        if "onnx" not in targets:
+            why = f"{', '.join(targets)} has no calibrated activations of its kind: add onnx to --targets"
+        raise ExportError(f"{option}, for NPUs: nothing here gets it: {why}")
+
+
+def _ane(settings: Settings, targets: tuple[str, ...]) -> None:
+    """Raises ExportError for --coreml-layout ane where no tower has another layout by it."""
+    if "coreml" not in targets:
+        raise ExportError("--coreml-layout ane: add coreml to --targets, or leave it out")
+    if not any(encoders(build()) for _, build in networks(settings)):
+        raise ExportError(
+            "--coreml-layout ane is for the transformers of CLIP and SigLIP, and this export has none: leave "
+            "it out"
         )
 
 

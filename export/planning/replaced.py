@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..components import components
-from ..recipe import CALIBRATED, LLM_ROLES
+from ..recipe import CALIBRATED, FACE_ROLES, LLM_ROLES, STATIC
 from ..settings import Settings
 
 # 4 bits by another name, which --quant int4 means on that target.
@@ -29,8 +29,14 @@ def _why(settings: Settings, role: str, target: str, used: str) -> str:
     rules = settings.weights_rules
     if role in rules.instead.get(target, {}).get(settings.quant, {}):
         return rules.why
+    if settings.quant in STATIC and target == "onnx" and role not in FACE_ROLES:
+        if role == "text_tower":
+            return "its activations have outliers, for which 8 bits are too few"
+        return "a cache that grows has no fixed shape, so that it stays on the CPU"
     if settings.quant == CALIBRATED and target != "executorch":
         return "decoders are calibrated"
+    if settings.quant in STATIC and target == "coreml":
+        return "there it is for weights alone"
     if target == "executorch" and settings.executorch_backend != "xnnpack":
         return f"its {settings.executorch_backend} backend computes no closer"
     if target == "executorch":

@@ -19,7 +19,7 @@ from ..onnx import lower
 from ..onnx.graph import Scheme, sum_columns
 from ..quantize.calibration import convolves
 from ..quantize.quantization_policy import QuantizationPolicy
-from ..recipe import LLM_ROLES
+from ..recipe import LLM_ROLES, STATIC
 from ..settings import Settings
 
 # Bytes of the nodes around each matrix and convolution.
@@ -104,9 +104,18 @@ def _onnx(
         return [_onnx_llm(t, scheme) for t in tensors]
     if quant == "int8" and convolves(network) and role == "image_tower":
         return [t.numbers * (1 if t.kind in _calibrated(network) else 4) for t in tensors]
+    if quant in STATIC:
+        return [t.numbers * _static(t, quant) for t in tensors]
     keep = settings.overrides_of(role, "onnx")
     policy = QuantizationPolicy("ONNX", lower.QUANTS, quant, keep, settings.group_size)
     return [_onnx_traced(t, policy) for t in tensors]
+
+
+def _static(tensor: _Tensor, quant: str) -> int:
+    """Bytes of a number: a table is looked up as activations are, biases have 32 bits."""
+    if tensor.kind in ("matrix", "convolution", "grouped"):
+        return 1
+    return {"a8w8": 1, "a16w8": 2}[quant] if tensor.kind == "table" else 4
 
 
 def _scheme(settings: Settings, role: str, quant: str) -> Scheme:

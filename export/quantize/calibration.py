@@ -1,4 +1,5 @@
-"""Inputs that calibrate static int8: the fixtures' photographs, or photographs from a folder of the user.
+"""Inputs that calibrate activations: the fixtures' photographs, or photographs from a folder of the user; for
+texts, captions that parity is not measured on.
 
 A folder may be large: at most LISTED files are listed, and at most MOST of them, evenly spaced, are read,
 with the limits that apply to every indexed photo. Unreadable pictures are skipped; fewer than LEAST readable
@@ -25,11 +26,24 @@ from gamer.runtime.models.image import prepare
 from ..components import components, fixtures
 from ..components.export_module import ExportModule
 from ..errors import ExportError
+from ..recipe import STATIC
 from ..settings import Settings
 
 TARGETS = ("onnx", "executorch")  # Core ML's int8 quantizes weights only
 SUFFIXES = (".jpg", ".jpeg", ".png")
 LEAST, MOST, LISTED = 4, 64, 50_000
+CAPTIONS = (
+    fixtures.PROSE,  # as long as a tower reads, so that the grids reach the last position
+    *fixtures.PROSE.split(". "),
+    "dog",
+    "photos from Lisbon in July 2019",
+    "who came to the wedding?",
+    "the receipt of the dentist, 85.40 €",
+    "zwei Kinder auf einer Schaukel im Garten",
+    "a red bicycle leaning against a wall",
+    "screenshot of my boarding pass",
+    "mountains with snow, taken from the plane",
+)
 
 
 def in_fp32(convolutions: int) -> int:
@@ -60,6 +74,8 @@ def samples(
     Raises ExportError if the user's folder has too few readable photographs, or if the image tower needs
     none.
     """
+    if quant in STATIC:
+        return _static(settings, item)
     if item.role != "image_tower" or target not in TARGETS or quant != "int8":
         return []
     if not convolves(item.module):
@@ -69,12 +85,28 @@ def samples(
                 "leave it out"
             )
         return []
-    spec = components.preprocessing(settings)
-    assert spec is not None
+    return _pixels(settings)
+
+
+def _pixels(settings: Settings) -> list[tuple[NDArray[Any], ...]]:
+    spec = fixtures.image_spec(settings)
     return [
         (x,)
         for x in (_from_folder(settings.calibrate, spec) if settings.calibrate else fixtures.images(spec))
     ]
+
+
+def _static(settings: Settings, item: ExportModule) -> list[tuple[NDArray[Any], ...]]:
+    """The photographs, or what the image tower makes of them; captions; or queries."""
+    match item.role:
+        case "image_tower":
+            return _pixels(settings)
+        case "text_tower":
+            return fixtures.texts(settings, item, CAPTIONS, fixed=True)
+        case "dpe_query":
+            return fixtures.query_states(settings)
+    tower = components.build(settings, "image_tower", "fp32").module
+    return [(components.reference(tower, pixels)[1],) for pixels in _pixels(settings)]
 
 
 def chosen(folder: Path) -> list[Path]:
