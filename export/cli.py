@@ -36,6 +36,7 @@ from .settings import (
     KV_CACHES,
     ONNX_FORMATS,
     Settings,
+    parse_adapters,
     parse_bars,
     parse_common,
     parse_keep,
@@ -236,6 +237,14 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     help="Keys and values of the ONNX decoder; int8: a quarter of the memory, scales by channel.",
 )
 @click.option(
+    "--adapter",
+    "adapters",
+    multiple=True,
+    metavar="NAME=DIR",
+    help="A LoRA adapter of the language model (PEFT's directory), kept apart: the ONNX decoder is switched "
+    "to it for an answer; repeat for more.",
+)
+@click.option(
     "--onnx-format",
     type=click.Choice(ONNX_FORMATS),
     default="onnx",
@@ -336,6 +345,7 @@ def export(
     image_input: str,
     coreml_cache: str,
     kv_cache: str,
+    adapters: tuple[str, ...],
     onnx_format: str,
     layout: str | None,
     opset: int,
@@ -393,6 +403,7 @@ def export(
             trust_pickle=trust_pickle,
             coreml_cache=coreml_cache,
             kv_cache=kv_cache,
+            adapters=parse_adapters(adapters),
             onnx_format=onnx_format,
             opset=opset,
             deployment_target=deployment_target,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +36,7 @@ ONNX_FORMATS = ("onnx", "ort")
 DEPLOYMENT_TARGETS = ("iOS17", "iOS18")
 COREML_CACHES = ("tensors", "state")
 KV_CACHES = ("fp32", "int8")
+_ADAPTER = re.compile(r"[A-Za-z0-9][\w-]{0,63}", re.ASCII)
 EXECUTORCH_BACKENDS = ("xnnpack", "coreml", "vulkan")
 
 
@@ -56,7 +58,7 @@ class Settings:
     whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that replace
     the installed ones (glosses/sources.py). `layout`: "genai" for a copy of the language model that
     ONNX Runtime GenAI opens (onnx/genai.py), "" for none. `kv_cache`: the type of the ONNX
-    decoder's keys and values.
+    decoder's keys and values. `adapters`: (name, PEFT's directory) pairs, of the ONNX decoder.
     """
 
     recipe: str
@@ -79,6 +81,7 @@ class Settings:
     dictionaries: tuple[tuple[str, str], ...] = ()
     layout: str = ""
     kv_cache: str = "fp32"
+    adapters: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Raises ExportError for an unsupported value, and for a recipe without a source of weights."""
@@ -226,8 +229,9 @@ class Settings:
             for role, bar in self.bars
         )
         raw["languages"] = ",".join(self.languages)
+        raw["adapters"] = ",".join(f"{name}={Path(folder).resolve().name}" for name, folder in self.adapters)
         del raw["dictionaries"]  # paths of this machine
-        for name in ("languages", "layout", "kv_cache"):
+        for name in ("languages", "layout", "kv_cache", "adapters"):
             if raw[name] in ("", KV_CACHES[0]):
                 del raw[name]  # so that a bundle without them is written as before
         return {name: str(value) for name, value in raw.items()}
@@ -274,6 +278,20 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{text!r} must be a list of name=value")
     return tuple((name, value) for name, value in pairs)
+
+
+def parse_adapters(items: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """("style=DIR",) → (("style", "DIR"),). Raises ExportError."""
+    pairs = tuple((name, folder) for name, _, folder in (item.partition("=") for item in items))
+    for name, folder in pairs:
+        if not _ADAPTER.fullmatch(name) or not folder:
+            raise ExportError(
+                f"--adapter {name[:80]}: must be a name of letters, digits, - and _, and a directory, as in "
+                "style=DIR"
+            )
+    if len(dict(pairs)) < len(pairs):
+        raise ExportError("--adapter: two adapters of one name: give each its own")
+    return pairs
 
 
 def parse_parts(text: str) -> tuple[str, ...]:

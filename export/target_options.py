@@ -20,7 +20,7 @@ class TargetOptions:
     preprocessing in its own graph; ONNX only. `cache`: how a Core ML decoder passes its cache, "tensors" or
     "state". `opset`: the ONNX operator set. `ios`: the oldest system that Core ML programs run on. `backend`:
     the ExecuTorch backend. `given`: codes of matrices, by their path in the module, which the writer takes
-    instead of its own (quantize/calibrated.py).
+    instead of its own (quantize/calibrated.py). `adapters`: whether an ONNX decoder takes adapters.
     """
 
     keep: tuple[tuple[str, str], ...] = ()
@@ -31,6 +31,7 @@ class TargetOptions:
     ios: str = "iOS18"
     backend: str = "xnnpack"
     given: Mapping[str, Blocks4] = field(default_factory=dict)
+    adapters: bool = False
 
 
 DEFAULT = TargetOptions()
@@ -49,4 +50,5 @@ def target_options(
         opset=settings.opset,
         ios=settings.deployment_target,
         backend=settings.executorch_backend,
+        adapters=bool(settings.adapters) and role == "llm_decoder",
     )

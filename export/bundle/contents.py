@@ -21,7 +21,7 @@ from ..checkpoints.chat_template import PICTURE, ChatTemplate, Picture
 from ..checkpoints.faces import FACES
 from ..components import components, faces, fixtures, query_adapter
 from ..glosses import tables as glosses
-from ..onnx import genai, to_ort
+from ..onnx import adapters, genai, to_ort
 from ..settings import Settings
 from . import card, contracts, gazetteer, prefixes
 from .prompts import derived, prompts
@@ -167,6 +167,7 @@ def _write_files(
         (stage / names[-1]).write_text(to_ort.required_operators(ort_files), encoding="utf-8")
     if settings.layout == mf.GENAI and language is not None:
         names += genai.write(stage, artifacts, language, written["llm_tokenizer.json"], _template(settings))
+    names += [path.relative_to(stage).as_posix() for path in adapters.write(settings, stage).values()]
     fixtures.write_texts(settings, stage / "fixtures")
     names += [
         f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir()) if p.suffix in (".json", ".npy")

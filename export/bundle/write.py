@@ -408,7 +408,7 @@ def run_task(task: Task) -> ExportedArtifact:
     import torch
 
     from ..components import components
-    from ..onnx import small_cache, to_ort
+    from ..onnx import adapters, small_cache, to_ort
     from ..parity import golden, measure
     from ..placement.assigned import placement
     from ..quantize import calibrated, calibration
@@ -464,6 +464,9 @@ def run_task(task: Task) -> ExportedArtifact:
             )
             reference = components.build(settings, task.role, "fp32")
             parity = measure.measure(settings, reference, draft, aside, threshold)
+            if settings.adapters and (task.role, task.target) == ("llm_decoder", "onnx"):
+                files = adapters.write(settings, Path(task.folder))
+                parity = measure.with_adapters(settings, draft, aside, parity, threshold, files)
             placed = placement(draft, aside)
             golden.write(settings, reference, Path(task.folder) / "fixtures")
             if path.is_dir():

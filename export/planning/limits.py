@@ -53,8 +53,9 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
         raise ExportError("--quant gptq is for decoder-only language models: choose int4")
     if VISION in components.roles(settings):
         _room_for_a_picture(settings)
-    if settings.layout or settings.kv_cache != KV_CACHES[0]:
+    if settings.layout or settings.adapters or settings.kv_cache != KV_CACHES[0]:
         _decoder_for_onnx(settings, targets)
+        components.adapters(settings)
     vocabularies.check(settings)
     return lines
 
@@ -109,6 +110,7 @@ def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]
 def _decoder_for_onnx(settings: Settings, targets: tuple[str, ...]) -> None:
     """Raises ExportError where an option of the ONNX decoder has none to act on."""
     option = f"--layout {settings.layout}" if settings.layout else f"--kv-cache {settings.kv_cache}"
+    option = "--adapter" if settings.adapters else option
     roles = components.roles(settings)
     if "llm_encoder" in roles:
         raise ExportError(f"{option} is for decoders; this model is an encoder with a decoder: leave it out")

@@ -37,6 +37,7 @@ ADAPTER = "adapter"  # the text tower's input that changes how it reads a query,
 GENAI = "genai"  # the folder of the language model as ONNX Runtime GenAI opens it; other readers leave it
 VISION = "llm_vision"  # the component that makes soft prompts of a picture for the language model
 PICTURE_FILE = "llm_picture.json"  # the Preprocessing of its pictures; other readers leave both
+ADAPTERS, ADAPTER_SUFFIX = "adapters/", ".onnx_adapter"  # of the language model, ONNX Runtime's format
 ADAPTER_FILE = "query.adapter"  # what it is for a query (models/query_adapter.py)
 # By such sizes a reader allocates memory.
 Width = Annotated[int, Between(1, 65_536)]
@@ -378,6 +379,15 @@ class Manifest:
             f.name.split(".")[-2]: f
             for f in self.files
             if f.name.startswith(beginnings) and f.name.endswith(".npy")
+        }
+
+    @property
+    def adapters(self) -> dict[str, DataFile]:
+        """The files of the language model's adapters, by name."""
+        return {
+            f.path.removeprefix(ADAPTERS).removesuffix(ADAPTER_SUFFIX): f
+            for f in self.files
+            if f.path.startswith(ADAPTERS) and f.path.endswith(ADAPTER_SUFFIX)
         }
 
     def has_file(self, name: str) -> bool:
