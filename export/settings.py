@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from gamer.runtime.bundle import manifest as mf
+
 from .capabilities import writer
 from .checkpoints import catalogue
 from .errors import ExportError
@@ -36,6 +38,7 @@ ONNX_FORMATS = ("onnx", "ort")
 DEPLOYMENT_TARGETS = ("iOS17", "iOS18")
 COREML_CACHES = ("tensors", "state")
 KV_CACHES = ("fp32", "int8")
+LAYOUTS = {mf.GENAI: "onnx", mf.RUNNER: "executorch"}  # layout → the target that it is a copy of
 _ADAPTER = re.compile(r"[A-Za-z0-9][\w-]{0,63}", re.ASCII)
 EXECUTORCH_BACKENDS = ("xnnpack", "coreml", "vulkan")
 
@@ -56,8 +59,8 @@ class Settings:
     lowers to. `parts`: the requested parts of the recipe; empty for the usual ones. `bars`: (role, its least
     parity) pairs that override the thresholds of recipe and quantization. `languages`: the codes of those
     whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that replace
-    the installed ones (glosses/sources.py). `layout`: "genai" for a copy of the language model that
-    ONNX Runtime GenAI opens (onnx/genai.py), "" for none. `kv_cache`: the type of the ONNX
+    the installed ones (glosses/sources.py). `layout`: of LAYOUTS, for copies of the language model that
+    other runtimes open (onnx/genai.py, executorch/runner.py). `kv_cache`: the type of the ONNX
     decoder's keys and values. `adapters`: (name, PEFT's directory) pairs, of the ONNX decoder.
     """
 
@@ -79,7 +82,7 @@ class Settings:
     bars: tuple[tuple[str, Threshold], ...] = ()
     languages: tuple[str, ...] = ()
     dictionaries: tuple[tuple[str, str], ...] = ()
-    layout: str = ""
+    layout: tuple[str, ...] = ()
     kv_cache: str = "fp32"
     adapters: tuple[tuple[str, str], ...] = ()
 
@@ -229,6 +232,7 @@ class Settings:
             for role, bar in self.bars
         )
         raw["languages"] = ",".join(self.languages)
+        raw["layout"] = ",".join(self.layout)
         raw["adapters"] = ",".join(f"{name}={Path(folder).resolve().name}" for name, folder in self.adapters)
         del raw["dictionaries"]  # paths of this machine
         for name in ("languages", "layout", "kv_cache", "adapters"):
@@ -242,7 +246,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
     try:
         values = (
             {f.name: str(f.default) for f in dataclasses.fields(Settings)}
-            | {"sources": "", "keep": "", "parts": "", "bars": "", "languages": ""}
+            | dict.fromkeys(("sources", "keep", "parts", "bars", "languages", "layout"), "")
             | raw
         )
         named_sources = dict(_pairs(values["sources"])) | dict(sources)
@@ -264,7 +268,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
             parts=parse_parts(values["parts"]),
             bars=parse_bars(tuple(filter(None, values["bars"].split(",")))),
             languages=tuple(filter(None, values["languages"].split(","))),
-            layout=values["layout"],
+            layout=tuple(filter(None, values["layout"].split(","))),
             kv_cache=values["kv_cache"],
         )
     except (KeyError, ValueError) as error:

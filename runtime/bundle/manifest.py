@@ -34,7 +34,8 @@ MAX_ELEMENTS = 1 << 31  # of a tensor; an 8-bit table of 256,000 words of width 
 CHANNEL_NAME = r"dpe:[a-z]{1,16}:[0-9a-f]{8}"
 NOT_RUN = "not run on this platform"
 ADAPTER = "adapter"  # the text tower's input that changes how it reads a query, zeros for a memory
-GENAI = "genai"  # the folder of the language model as ONNX Runtime GenAI opens it; other readers leave it
+# Folders of the language model as other runtimes open it: ONNX Runtime GenAI, and ExecuTorch's LLM runner.
+LAYOUTS = GENAI, RUNNER = "genai", "runner"
 VISION = "llm_vision"  # the component that makes soft prompts of a picture for the language model
 PICTURE_FILE = "llm_picture.json"  # the Preprocessing of its pictures; other readers leave both
 ADAPTERS, ADAPTER_SUFFIX = "adapters/", ".onnx_adapter"  # of the language model, ONNX Runtime's format

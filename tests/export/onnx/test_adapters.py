@@ -191,8 +191,8 @@ def test_genai_activates_the_same_files(export: Export, tmp_path: Path) -> None:
     og = pytest.importorskip("onnxruntime_genai", reason="needs the dev extra")
     base = tiny.qwen2(tmp_path / "base")
     adapter = peft(base, tmp_path / "peft", ALL)
-    given = settings(base, "int8", style=adapter)
-    export(Settings(**{**vars(given), "layout": "genai"}), tmp_path / "out")
+    given = settings(base, style=adapter)
+    export(Settings(**{**vars(given), "layout": ("genai",)}), tmp_path / "out")
     model = og.Model(str(tmp_path / "out" / "genai"))
     adapters = og.Adapters(model)
     adapters.load(str(tmp_path / "out" / "adapters" / "style.onnx_adapter"), "style")
@@ -298,10 +298,8 @@ def test_models_and_targets_without_adapters_refuse_them(
 
 def test_an_alpha_may_be_a_module_s_own(export: Export, tmp_path: Path) -> None:
     base = tiny.qwen2(tmp_path / "base")
-    own, all_same = (
-        peft(base, tmp_path / n, ("q_proj",), **t)
-        for n, t in (("own", {"alpha_pattern": {"layers.1.self_attn.q_proj": 0.0}}), ("same", {}))
-    )
+    own = peft(base, tmp_path / "own", ("q_proj",), alpha_pattern={"layers.1.self_attn.q_proj": 0.0})
+    all_same = peft(base, tmp_path / "same", ("q_proj",))
     export(settings(base, own=own, same=all_same), tmp_path / "out")
     values = [
         onnx_backend.read_adapter(
