@@ -35,8 +35,10 @@ from .settings import (
     EXECUTORCH_BACKENDS,
     JOBS,
     KV_CACHES,
+    LAYOUTS,
     ONNX_FORMATS,
     Settings,
+    parse_adapters,
     parse_bars,
     parse_common,
     parse_keep,
@@ -252,6 +254,14 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     help="Keys and values of the ONNX decoder; int8: a quarter of the memory, scales by channel.",
 )
 @click.option(
+    "--adapter",
+    "adapters",
+    multiple=True,
+    metavar="NAME=DIR",
+    help="A LoRA adapter of the language model (PEFT's directory), kept apart: the ONNX decoder is switched "
+    "to it for an answer; repeat for more.",
+)
+@click.option(
     "--onnx-format",
     type=click.Choice(ONNX_FORMATS),
     default="onnx",
@@ -260,9 +270,10 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 )
 @click.option(
     "--layout",
-    type=click.Choice((mf.GENAI,)),
-    default=None,
-    help="genai: also write the language model as ONNX Runtime GenAI opens it, into DIR/genai.",
+    type=click.Choice(tuple(LAYOUTS)),
+    multiple=True,
+    help="Also write the language model as ONNX Runtime GenAI opens it, into DIR/genai, or ExecuTorch's LLM "
+    "runner, into DIR/runner; repeat for both.",
 )
 @click.option(
     "--opset", type=int, default=20, show_default=True, help="ONNX's operator set; 20 is the least."
@@ -354,8 +365,9 @@ def export(
     coreml_cache: str,
     coreml_layout: str,
     kv_cache: str,
+    adapters: tuple[str, ...],
     onnx_format: str,
-    layout: str | None,
+    layout: tuple[str, ...],
     opset: int,
     deployment_target: str,
     calibrate: str,
@@ -414,6 +426,7 @@ def export(
             coreml_cache=coreml_cache,
             coreml_layout=coreml_layout,
             kv_cache=kv_cache,
+            adapters=parse_adapters(adapters),
             onnx_format=onnx_format,
             opset=opset,
             deployment_target=deployment_target,
@@ -423,7 +436,7 @@ def export(
             bars=parse_bars(tuple(bar for bar in bars if "=" in bar)),
             languages=parse_languages(languages, dictionaries),
             dictionaries=dictionaries,
-            layout=layout or "",
+            layout=tuple(dict.fromkeys(layout)),
         )
         if languages.strip() == "installed":
             ERR.print(found(settings.languages), highlight=False, soft_wrap=True)
@@ -543,13 +556,11 @@ def _print_plan(
     from .planning import plan
 
     planned = plan.predict(settings, targets, extras.predict(settings, targets))
-    if settings.layout:
-        again = sum(
-            a.bytes
-            for a in planned.artifacts
-            if a.target == "onnx" and a.role in ("llm_embed", "llm_decoder")
-        )
-        planned = replace(planned, others=planned.others + again)
+    copied = [LAYOUTS[name] for name in settings.layout]
+    again = sum(
+        a.bytes for a in planned.artifacts if a.target in copied and a.role in ("llm_embed", "llm_decoder")
+    )
+    planned = replace(planned, others=planned.others + again)
     fits = (
         ()
         if phone is None

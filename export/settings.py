@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from gamer.runtime.bundle import manifest as mf
 
 from .capabilities import writer
 from .checkpoints import catalogue
@@ -37,6 +40,8 @@ DEPLOYMENT_TARGETS = ("iOS17", "iOS18")
 COREML_CACHES = ("tensors", "state")
 COREML_LAYOUTS = ("rows", "ane")
 KV_CACHES = ("fp32", "int8")
+LAYOUTS = {mf.GENAI: "onnx", mf.RUNNER: "executorch"}  # layout → the target that it is a copy of
+_ADAPTER = re.compile(r"[A-Za-z0-9][\w-]{0,63}", re.ASCII)
 EXECUTORCH_BACKENDS = ("xnnpack", "coreml", "vulkan")
 
 
@@ -56,10 +61,11 @@ class Settings:
     lowers to. `parts`: the requested parts of the recipe; empty for the usual ones. `bars`: (role, its least
     parity) pairs that override the thresholds of recipe and quantization. `languages`: the codes of those
     whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that replace
-    the installed ones (glosses/sources.py). `layout`: "genai" for a copy of the language model that
-    ONNX Runtime GenAI opens (onnx/genai.py), "" for none. `kv_cache`: the type of the ONNX
-    decoder's keys and values. `coreml_layout`: of the transformers of
-    Core ML's towers, "rows" [B, S, W] or "ane" (networks/channels_first.py).
+    the installed ones (glosses/sources.py). `layout`: of LAYOUTS, for copies of the language model that
+    other runtimes open (onnx/genai.py, executorch/runner.py). `kv_cache`: the type of the ONNX
+    decoder's keys and values. `adapters`: (name, PEFT's directory) pairs, of the ONNX decoder.
+    `coreml_layout`: of the transformers of Core ML's towers, "rows" [B, S, W] or "ane"
+    (networks/channels_first.py).
     """
 
     recipe: str
@@ -80,9 +86,10 @@ class Settings:
     bars: tuple[tuple[str, Threshold], ...] = ()
     languages: tuple[str, ...] = ()
     dictionaries: tuple[tuple[str, str], ...] = ()
-    layout: str = ""
+    layout: tuple[str, ...] = ()
     kv_cache: str = "fp32"
     coreml_layout: str = "rows"
+    adapters: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Raises ExportError for an unsupported value, and for a recipe without a source of weights."""
@@ -230,8 +237,10 @@ class Settings:
             for role, bar in self.bars
         )
         raw["languages"] = ",".join(self.languages)
+        raw["layout"] = ",".join(self.layout)
+        raw["adapters"] = ",".join(f"{name}={Path(folder).resolve().name}" for name, folder in self.adapters)
         del raw["dictionaries"]  # paths of this machine
-        for name in ("languages", "layout", "kv_cache", "coreml_layout"):
+        for name in ("languages", "layout", "kv_cache", "coreml_layout", "adapters"):
             if raw[name] in ("", KV_CACHES[0], COREML_LAYOUTS[0]):
                 del raw[name]  # so that a bundle without them is written as before
         return {name: str(value) for name, value in raw.items()}
@@ -242,7 +251,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
     try:
         values = (
             {f.name: str(f.default) for f in dataclasses.fields(Settings)}
-            | {"sources": "", "keep": "", "parts": "", "bars": "", "languages": ""}
+            | dict.fromkeys(("sources", "keep", "parts", "bars", "languages", "layout"), "")
             | raw
         )
         named_sources = dict(_pairs(values["sources"])) | dict(sources)
@@ -264,7 +273,7 @@ def from_strings(raw: dict[str, str], sources: tuple[tuple[str, str], ...] = ())
             parts=parse_parts(values["parts"]),
             bars=parse_bars(tuple(filter(None, values["bars"].split(",")))),
             languages=tuple(filter(None, values["languages"].split(","))),
-            layout=values["layout"],
+            layout=tuple(filter(None, values["layout"].split(","))),
             kv_cache=values["kv_cache"],
             coreml_layout=values["coreml_layout"],
         )
@@ -279,6 +288,20 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{text!r} must be a list of name=value")
     return tuple((name, value) for name, value in pairs)
+
+
+def parse_adapters(items: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """("style=DIR",) → (("style", "DIR"),). Raises ExportError."""
+    pairs = tuple((name, folder) for name, _, folder in (item.partition("=") for item in items))
+    for name, folder in pairs:
+        if not _ADAPTER.fullmatch(name) or not folder:
+            raise ExportError(
+                f"--adapter {name[:80]}: must be a name of letters, digits, - and _, and a directory, as in "
+                "style=DIR"
+            )
+    if len(dict(pairs)) < len(pairs):
+        raise ExportError("--adapter: two adapters of one name: give each its own")
+    return pairs
 
 
 def parse_parts(text: str) -> tuple[str, ...]:

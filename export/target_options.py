@@ -21,7 +21,7 @@ class TargetOptions:
     cache, "tensors" or "state". `layout`: of Core ML's transformers, "rows" or "ane". `opset`: the ONNX
     operator set. `ios`: the oldest system that Core ML programs run on. `backend`: the ExecuTorch
     backend. `given`: codes of matrices, by their path in the module, which the writer takes instead of
-    its own (quantize/calibrated.py).
+    its own (quantize/calibrated.py). `adapters`: whether an ONNX decoder takes adapters.
     """
 
     keep: tuple[tuple[str, str], ...] = ()
@@ -33,6 +33,7 @@ class TargetOptions:
     ios: str = "iOS18"
     backend: str = "xnnpack"
     given: Mapping[str, Blocks4] = field(default_factory=dict)
+    adapters: bool = False
 
 
 DEFAULT = TargetOptions()
@@ -52,4 +53,5 @@ def target_options(
         opset=settings.opset,
         ios=settings.deployment_target,
         backend=settings.executorch_backend,
+        adapters=bool(settings.adapters) and role == "llm_decoder",
     )

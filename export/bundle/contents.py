@@ -20,8 +20,9 @@ from ..checkpoints import catalogue, pocket
 from ..checkpoints.chat_template import PICTURE, ChatTemplate, Picture
 from ..checkpoints.faces import FACES
 from ..components import components, faces, fixtures, query_adapter
+from ..executorch import runner
 from ..glosses import tables as glosses
-from ..onnx import genai, to_ort
+from ..onnx import adapters, genai, to_ort
 from ..settings import Settings
 from . import card, contracts, gazetteer, prefixes
 from .prompts import derived, prompts
@@ -30,6 +31,7 @@ _PROMPTS = (
     "the text encoder was trained with other words before its texts, too ({}): those before queries and "
     "memories are used, these are not"
 )
+MARKS = {mf.GENAI: genai.CONFIG, mf.RUNNER: runner.PROGRAM}  # layout → the file that shows that it is there
 _NOT_PORTED = (
     "the text encoder's tokenizer is of kind {}: the phone apps do not have it and refuse the bundle"
 )
@@ -139,7 +141,11 @@ def licences(settings: Settings) -> dict[str, str]:
             licence_of[checkpoint.weights.source] = checkpoint.licence
     own = {} if query_adapter.file(settings) is None else {settings.chosen.adapter: query_adapter.LICENCE}
     geonames = {"geonames": gazetteer.NOTICE} if "text" in parts else {}
-    return licence_of | own | geonames | glosses.licences(settings)
+    adapted = {
+        f"adapter {name}": f"see the licence of {Path(folder).resolve().name}"
+        for name, folder in settings.adapters
+    }
+    return licence_of | adapted | own | geonames | glosses.licences(settings)
 
 
 def _write_files(
@@ -165,8 +171,11 @@ def _write_files(
     if ort_files := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
         names.append(f"onnx/{to_ort.CONFIG}")
         (stage / names[-1]).write_text(to_ort.required_operators(ort_files), encoding="utf-8")
-    if settings.layout == mf.GENAI and language is not None:
+    if mf.RUNNER in settings.layout:
+        names += runner.write(settings, stage, artifacts, written["llm_tokenizer.json"])
+    if mf.GENAI in settings.layout and language is not None:
         names += genai.write(stage, artifacts, language, written["llm_tokenizer.json"], _template(settings))
+    names += [path.relative_to(stage).as_posix() for path in adapters.write(settings, stage).values()]
     fixtures.write_texts(settings, stage / "fixtures")
     names += [
         f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir()) if p.suffix in (".json", ".npy")

@@ -23,7 +23,14 @@ def predict(settings: Settings, targets: tuple[str, ...]) -> int:
     texts = sum(len(text.encode()) for text in contents.texts(settings).values())
     gazetteer = GAZETTEER if "text" in settings.chosen.parts() else 0
     faces = FACES if "faces" in settings.chosen.parts() else 0
-    return MANIFEST + texts + gazetteer + faces + _golden(settings) + _prefixes(settings, targets)
+    own = MANIFEST + texts + gazetteer + faces + _adapters(settings)
+    return own + _golden(settings) + _prefixes(settings, targets)
+
+
+def _adapters(settings: Settings) -> int:
+    """The language model's adapters (onnx/adapters.py), in float32."""
+    adapted = components.adapters(settings).values()
+    return sum(4 * int(p.numel()) for changes in adapted for p in changes.parameters())
 
 
 def _golden(settings: Settings) -> int:

@@ -85,7 +85,7 @@ def fingerprint(settings: Settings) -> str:
     values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name not in ASIDE}
     versions = [(tool, version(tool)) for tool in TOOLS]
     sha = hashlib.sha256(repr((FORMAT, values, recipe(settings.recipe), versions)).encode())
-    for _, source in settings.sources:
+    for _, source in (*settings.sources, *settings.adapters):
         path = Path(source)
         inside = [*path.iterdir(), *path.glob("*/config.json"), *path.glob("onnx/*")] if path.is_dir() else []
         for file in sorted(inside) or ([path] if path.is_file() else []):

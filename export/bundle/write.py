@@ -28,7 +28,7 @@ from gamer.runtime.errors import BundleError
 from .. import sources
 from ..errors import ExportError
 from ..recipe import PARTS, ROLES, TARGETS, recipe
-from ..settings import KV_CACHES, Settings, parse_parts
+from ..settings import KV_CACHES, LAYOUTS, Settings, parse_parts
 from ..target_options import target_options
 from . import room, workers
 from .fingerprint import TOOLS, fingerprint
@@ -146,7 +146,7 @@ def _export(
     limits: Limits,
 ) -> mf.Manifest:
     from ..glosses import tables
-    from ..onnx import genai
+    from . import contents
 
     digest, stage = fingerprint(settings), out.with_name(out.name + ".partial")
     existing = _up_to_date(out, digest, settings) if out.exists() else None
@@ -156,8 +156,8 @@ def _export(
     has_artifacts = existing is not None and {(t.role, t.target) for t in needed} <= {
         (a.role, a.target) for a in existing.artifacts
     }
-    has_layout = not asked.layout or (existing is not None and existing.has_file(genai.CONFIG))
-    if existing is not None and has_artifacts and has_layout and tables.has_all(existing, asked):
+    layouts = existing is not None and all(existing.has_file(contents.MARKS[x]) for x in asked.layout)
+    if existing is not None and has_artifacts and layouts and tables.has_all(existing, asked):
         check_sizes(limits, existing, targets)
         report("up to date", None)
         return existing
@@ -168,11 +168,10 @@ def _export(
         if existing is not None:
             _copy_finished(out, existing, needed)
         tables.reuse(settings, existing, out, stage)
-        if too_much := plan.more_than_free(settings, targets, jobs):
+        # A layout that is there already is of a target that may not be asked for now.
+        if too_much := plan.more_than_free(replace(settings, layout=asked.layout), targets, jobs):
             report(f"{NOTE}{too_much}", None)
         exported = _run(needed, jobs, report)
-        from . import contents
-
         parts = tuple({m.component.role: m.component for m in exported}.values())
         tools = {t: version(t) for t in TOOLS} | {"python": platform.python_version(), "fingerprint": digest}
         for line in contents.notes(settings):
@@ -226,7 +225,7 @@ def _with_existing(
         settings,
         parts=together(settings.recipe, settings.parts, parse_parts(had.get("parts", ""))),
         languages=tables.kept(settings, had.get("languages", "")),
-        layout=settings.layout or had.get("layout", ""),
+        layout=tuple(x for x in LAYOUTS if x in (*settings.layout, *had.get("layout", "").split(","))),
     )
     needed = {(t.role, t.target) for t in requested} | {(a.role, a.target) for a in existing.artifacts}
     return combined, [task for task in tasks(combined, TARGETS, folder) if (task.role, task.target) in needed]
@@ -408,7 +407,7 @@ def run_task(task: Task) -> ExportedArtifact:
     import torch
 
     from ..components import components
-    from ..onnx import small_cache, to_ort
+    from ..onnx import adapters, small_cache, to_ort
     from ..parity import golden, measure
     from ..placement.assigned import placement
     from ..quantize import calibrated, calibration
@@ -464,6 +463,9 @@ def run_task(task: Task) -> ExportedArtifact:
             )
             reference = components.build(settings, task.role, "fp32")
             parity = measure.measure(settings, reference, draft, aside, threshold)
+            if settings.adapters and (task.role, task.target) == ("llm_decoder", "onnx"):
+                files = adapters.write(settings, Path(task.folder))
+                parity = measure.with_adapters(settings, draft, aside, parity, threshold, files)
             placed = placement(draft, aside)
             golden.write(settings, reference, Path(task.folder) / "fixtures")
             if path.is_dir():

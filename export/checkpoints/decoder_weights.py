@@ -18,7 +18,7 @@ from ..networks.decoder import DecoderShape, DecoderStep
 from ..networks.t5 import T5Encoder, T5Shape, T5Step
 from .decoder_config import ENCODER_DECODERS, decoder_shape, t5_shape, text_config
 from .packed_weights import Groups, PackedWeights
-from .weights import Weights
+from .weights import NoWeights, Weights
 
 Config = dict[str, Any]
 Source = Callable[[], Tensor]
@@ -65,6 +65,21 @@ def stored_groups(
         if path in sizes and isinstance(source, _Stack)
     }
     return {path: groups for path, groups in found.items() if groups is not None}
+
+
+def stacked(config: Config, shape: DecoderShape) -> dict[str, tuple[tuple[str, int], ...]]:
+    """The matrices of a decoder's layers → the checkpoint's tensors that they are stacks of, and their rows.
+
+    Empty for GPT-2, whose matrices are stored the other way round.
+    """
+    text = text_config(config)
+    if text["model_type"] == "gpt2":
+        return {}
+    return {
+        path: source.parts
+        for path, source in _llama_like(text, shape, NoWeights()).items()
+        if isinstance(source, _Stack) and source.width
+    }
 
 
 def fill_decoder(module: DecoderStep | T5Step, config: Config, weights: Weights) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from gamer.runtime.models import tokenizers
 from ..checkpoints import catalogue, decoder_config, pocket, sentence_config, tower_config
 from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
 from ..errors import ExportError
+from ..networks.decoder import DecoderStep
 from ..networks.efficientnet_lite import FEATURES, ConseTower
 from ..recipe import FACE_ROLES, ROLES, TARGETS, VISION
 from ..settings import Settings
@@ -331,6 +333,23 @@ def _llm(settings: Settings, role: str, quant: str) -> ExportModule:
         return item
     experts.adapt(item.module, origin)
     return replace(item, source=f"{item.source} + {origin.weights.source}")
+
+
+@lru_cache(maxsize=1)
+def adapters(settings: Settings) -> dict[str, nn.ModuleList]:
+    """The adapters of the language model by name: their changes of its layers, for lora.merge.
+
+    Raises ExportError for one that cannot be kept apart, or is of another model.
+    """
+    if not settings.adapters:
+        return {}
+    from . import decoders, peft
+
+    config = checkpoint(settings, "llm").config
+    step = decoders.networks(config, settings.slots)["llm_decoder"]
+    if not isinstance(step, DecoderStep):
+        raise ExportError("--adapter is for decoders; this model is an encoder with a decoder: leave it out")
+    return {name: peft.read_adapter(Path(folder), step, config) for name, folder in settings.adapters}
 
 
 def build(settings: Settings, role: str, quant: str) -> ExportModule:

@@ -51,16 +51,41 @@ def write(
     Returns the tensor specs with those shapes. Quantizes a language model's module in place. Raises
     ExportError.
     """
-    from executorch.exir import to_edge_transform_and_lower
-
     specs = _fixed(item.inputs, item.example), _fixed_outputs(item)
     module = quantized(item, quant, samples, options)
+    program, leftovers = lowered(item, module, quant, options)
+    # A single operator outside the delegate would copy tensors out of it and back for every token.
+    if leftovers and options.backend == "xnnpack" and item.role in LLM_ROLES:
+        raise ExportError(
+            f"{item.role}: XNNPACK leaves operators to the portable kernels: {', '.join(leftovers)[:200]}"
+        )
+    with path.open("wb") as stream:
+        program.write_to_file(stream)
+    return specs
+
+
+def lowered(
+    item: ExportModule,
+    module: nn.Module,
+    quant: str,
+    options: TargetOptions,
+    constants: dict[str, Any] | None = None,
+) -> tuple[Any, list[str]]:
+    """The program of `item`, and the operators that it leaves outside its delegate.
+
+    `module`: that of `item`, quantized. `constants`: further methods, each of which returns a number or a
+    list of them; for a program that keeps a cache. Raises ExportError.
+    """
+    from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+
+    # A program with a cache of its own writes into it, instead of copying it for each token.
+    config = ExecutorchBackendConfig(run_reinplace_pass=constants is not None)
     try:
         program = torch.export.export(module, item.example, strict=False)
         with BACKENDS[options.backend](item.module, quant, options) as partitioner:
-            edge = to_edge_transform_and_lower(program, partitioner=[partitioner])
+            edge = to_edge_transform_and_lower(program, partitioner=[partitioner], constant_methods=constants)
             leftovers = _left_over(edge.exported_program().graph)
-            lowered = edge.to_executorch()
+            return edge.to_executorch(config), leftovers
     except ExportError:
         raise
     except Exception as error:
@@ -68,14 +93,6 @@ def write(
             f"{item.role}: ExecuTorch cannot lower it for {options.backend} "
             f"({(str(error) or repr(error)).splitlines()[0][:200]})"
         ) from error
-    # A single operator outside the delegate would copy tensors out of it and back for every token.
-    if leftovers and options.backend == "xnnpack" and item.role in LLM_ROLES:
-        raise ExportError(
-            f"{item.role}: XNNPACK leaves operators to the portable kernels: {', '.join(leftovers)[:200]}"
-        )
-    with path.open("wb") as stream:
-        lowered.write_to_file(stream)
-    return specs
 
 
 def before_delegation(item: ExportModule, quant: str, options: TargetOptions) -> ExportModule:

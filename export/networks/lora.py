@@ -1,7 +1,8 @@
 """Changes of a decoder's linear maps: of low rank (LoRA, Hu et al. 2021, arXiv 2106.09685), or whole.
 
 The language model's own weights stay as they are while it is trained; for an export the changes are added to
-them, so that the phone runs a decoder of the same size.
+them, so that the phone runs a decoder of the same size. Changes of low rank may also stay apart from an ONNX
+decoder, as adapters (components/peft.py, onnx/adapters.py); these may leave out maps.
 """
 
 from __future__ import annotations
@@ -29,6 +30,15 @@ class Low(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return SCALE * F.linear(F.linear(x, self.a), self.b)
+
+    @classmethod
+    def of(cls, a: Tensor, b: Tensor) -> Low:
+        """The change b · a, of float32 [rank, I] and [O, rank]."""
+        low = cls(a.shape[1], len(b), len(a))
+        low.requires_grad_(False)
+        low.a.copy_(a)
+        low.b.copy_(b / SCALE)
+        return low
 
     def matrix(self) -> Tensor:
         """The change as a matrix, float32 [O, I]."""

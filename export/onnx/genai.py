@@ -18,7 +18,7 @@ import numpy as np
 from gamer.runtime.bundle import manifest as mf
 
 from ..checkpoints.chat_template import ChatTemplate
-from .graph import MAX_EMBEDDED_BYTES
+from .graph import MAX_EMBEDDED_BYTES, A, B
 
 CONFIG = f"{mf.GENAI}/genai_config.json"
 _MODEL, _DATA = "model.onnx", "model.onnx.data"
@@ -81,7 +81,10 @@ def _write_graph(embed: Path, decoder: Path, folder: Path) -> Any:
     graph = helper.make_graph(
         [*table.node, *_lengths(), *own.node],
         "gamer",
-        [ids, mask, *(cache for cache in caches if cache.name.startswith("past"))],
+        [
+            *(ids, mask, *(cache for cache in caches if cache.name.startswith("past"))),
+            *(x for x in own.input if x.name.endswith((A, B))),  # of adapters, which GenAI activates, too
+        ],
         [logits, *(cache for cache in caches if cache.name.startswith("present"))],
         # The number of slots is the bundle's in its own graph, here the generation's.
         [*table.initializer, *_constants(), *(t for t in own.initializer if t.name != "slots")],

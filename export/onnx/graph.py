@@ -34,6 +34,7 @@ from ..quantize.quantization_policy import group_for, override_for, split
 
 MS = "com.microsoft"
 QUANTS = writer("onnx").quants
+A, B = ".lora_a", ".lora_b"  # ends of the names of the inputs that change a matrix
 # In this opset LayerNormalization, Gelu and an antialiased Resize are single operators. Torch's tracing
 # exporter writes no higher opset.
 OPSET = 20
@@ -52,6 +53,7 @@ class Scheme:
     output matrix "head" is int8 in int4 models unless a pair matches it. `opset`: the graph's opset version.
     From OPSET on, the operators used here have changed only in the types that they accept; parity runs the
     graph that was written. `given`: codes of matrices that have some already, by the path of their weight.
+    `adapters`: whether the matrices of the layers can be changed by adapters (adapters.py).
     """
 
     quant: str
@@ -59,6 +61,7 @@ class Scheme:
     keep: tuple[tuple[str, str], ...] = ()
     opset: int = OPSET
     given: Mapping[str, Blocks4] = field(default_factory=dict)
+    adapters: bool = False
 
     def __post_init__(self) -> None:
         pairs = (split(quant, self.group) for _, quant in self.keep)
@@ -89,7 +92,7 @@ class GraphWriter:
 
     def __init__(self, scheme: Scheme, path: Path) -> None:
         self.scheme, self.path, self.nodes, self.weights = scheme, path, list[Any](), list[Any]()
-        self._names = set[str]()
+        self._names, self._optional = set[str](), list[TensorSpec]()
         self._data = path.with_name(f"{path.name}.data")
         self._stream: BinaryIO = self._data.open("w+b")
 
@@ -147,8 +150,29 @@ class GraphWriter:
     def linear(self, x: str, weight: Tensor, name: str, bias: Tensor | None = None) -> str:
         """x [..., K] times the transpose of weight [N, K], plus bias [N]: the name of the result [..., N].
 
-        Raises ExportError if the group size does not divide K (int8, int4).
+        With the change that an adapter may give. Raises ExportError if the group size does not divide K
+        (int8, int4).
         """
+        result = self._unchanged(x, weight, name, bias)
+        return (
+            self._changed(x, result, weight.shape, name)
+            if self.scheme.adapters and name != "head"
+            else result
+        )
+
+    def _changed(self, x: str, result: str, shape: tuple[int, ...], name: str) -> str:
+        """`result` and what an adapter adds to it: the product of x with two further inputs of the graph."""
+        rows, columns = shape
+        sides = (f"{name}{A}", (columns, 0)), (f"{name}{B}", (0, rows))
+        for side, sizes in sides:
+            self.constant(side, np.zeros(sizes, np.float32))
+            self._optional.append(
+                TensorSpec(side, tuple(size or f"{name}.rank" for size in sizes), "float32")
+            )
+            x = self.node("MatMul", [x, side], [f"{side}.product"])
+        return self.node("Add", [result, x], [f"{name}.adapted"])
+
+    def _unchanged(self, x: str, weight: Tensor, name: str, bias: Tensor | None) -> str:
         matrix, quant = weight.detach().numpy(), self.scheme.of(name)
         if quant in ("fp32", "fp16"):
             return self._plain(x, matrix, name, quant, bias)
@@ -256,7 +280,7 @@ class GraphWriter:
         }
         ins, outs = (
             [helper.make_tensor_value_info(t.name, types[t.dtype], list(t.shape)) for t in specs]
-            for specs in (inputs, outputs)
+            for specs in ((*inputs, *self._optional), outputs)
         )
         graph = helper.make_graph(self.nodes, "gamer", ins, outs, self.weights)
         model = helper.make_model(graph)

@@ -14,16 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from gamer.runtime.backends import FALLBACK, open_session, processor, runs_here
+from gamer.runtime.backends import FALLBACK, UNITS, open_session, processor, runs_here
 from gamer.runtime.backends.coreml_backend import shared
+from gamer.runtime.backends.onnx_backend import read_adapter
 from gamer.runtime.bundle.manifest import NOT_RUN, Artifact, Parity
-from gamer.runtime.models.language.decoder import StepDecoder, cross_inputs, open_decoder
+from gamer.runtime.models.language.decoder import BoundDecoder, StepDecoder, cross_inputs, open_decoder
 
-from ..components import fixtures
+from ..components import components, fixtures
 from ..components.components import build, reference
 from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..executorch import pte
+from ..networks import lora
 from ..onnx import to_ort
 from ..recipe import Threshold
 from ..settings import Settings
@@ -172,10 +174,16 @@ def _describe_unexecuted(
 
 
 def _measure(
-    settings: Settings, item: ExportModule, artifact: Artifact, session: Any, threshold: Threshold, by: str
+    settings: Settings,
+    item: ExportModule,
+    artifact: Artifact,
+    session: Any,
+    threshold: Threshold,
+    by: str,
+    adapter: Path | None = None,
 ) -> Parity:
     if item.role == "llm_decoder":
-        parity = _decoder(settings, item, session, threshold)
+        parity = _decoder(settings, item, session, threshold, adapter)
     elif item.role == "llm_encoder":
         parity = _encoder(settings, item, session, threshold)
     else:
@@ -192,6 +200,33 @@ def _measure(
             parity,
         )
     return replace(parity, executed_by=by)
+
+
+def with_adapters(
+    settings: Settings,
+    artifact: Artifact,
+    path: Path,
+    parity: Parity,
+    threshold: Threshold,
+    files: dict[str, Path],
+) -> Parity:
+    """`parity` of an ONNX decoder with the worst cosines of its adapters among its outputs.
+
+    `files`: the adapters by name. Each is compared with torch's decoder that it is merged into, and must
+    reach the same figures. Raises ExportError, with the adapter's name, where it does not.
+    """
+    outputs, exact = dict(parity.outputs), parity.kernels.endswith(FALLBACK["onnx"])
+    session = open_session(f"onnx:{UNITS['onnx'][exact]}", path, artifact, threads=2)
+    for name, file in files.items():
+        item = build(settings, artifact.role, "fp32")
+        lora.merge(item.module, components.adapters(settings)[name])
+        try:
+            found = _measure(settings, item, artifact, session, threshold, "", file)
+        except Below as error:
+            ways = advice.below(settings, item, artifact, error.parity, threshold)
+            raise ExportError(f"adapter {name}: {error}: not written; try {ways}") from None
+        outputs[f"logits with {name}"] = found.outputs["logits"]
+    return replace(parity, outputs=outputs)
 
 
 def _has_fixed_shapes(session: Any) -> bool:
@@ -242,9 +277,13 @@ def _encoder(settings: Settings, item: ExportModule, session: Any, threshold: Th
     return _parity(threshold, similarity, {"states": similarity, **used})
 
 
-def _decoder(settings: Settings, item: ExportModule, session: Any, threshold: Threshold) -> Parity:
+def _decoder(
+    settings: Settings, item: ExportModule, session: Any, threshold: Threshold, adapter: Path | None
+) -> Parity:
     language, embeds = language_of(settings), prose_of(settings, item)
     reference_decoder, decoder = StepDecoder(TorchSession(item), language), open_decoder(session, language)
+    if adapter is not None and isinstance(decoder, BoundDecoder):
+        decoder.adapt(read_adapter(adapter, session))
     if language.start_id is not None:
         cross = crosses(settings, embeds)
         reference_decoder.attend(cross_inputs(reference_decoder.session, cross, language))

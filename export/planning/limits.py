@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from gamer.runtime.telemetry import load_onnxruntime
@@ -14,7 +15,7 @@ from ..networks.channels_first import encoders
 from ..onnx.graph import OPSET
 from ..quantize import calibration
 from ..recipe import CALIBRATED, LLM_ROLES, STATIC, VISION
-from ..settings import COREML_LAYOUTS, KV_CACHES, Settings
+from ..settings import COREML_LAYOUTS, KV_CACHES, LAYOUTS, Settings
 from . import from_graphs, kept, replaced, vocabularies
 from .networks import networks
 
@@ -59,8 +60,9 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
         raise ExportError("--quant gptq is for decoder-only language models: choose int4")
     if VISION in components.roles(settings):
         _room_for_a_picture(settings)
-    if settings.layout or settings.kv_cache != KV_CACHES[0]:
-        _decoder_for_onnx(settings, targets)
+    for option, target in _of_decoders(settings):
+        _decoder_alone(settings, targets, option, target)
+    components.adapters(settings)
     vocabularies.check(settings)
     return lines
 
@@ -112,12 +114,28 @@ def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]
     )
 
 
-def _decoder_for_onnx(settings: Settings, targets: tuple[str, ...]) -> None:
-    """Raises ExportError where an option of the ONNX decoder has none to act on."""
-    option = f"--layout {settings.layout}" if settings.layout else f"--kv-cache {settings.kv_cache}"
+def _of_decoders(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The options that were given for a decoder, and the target that each is for."""
+    for name in settings.layout:
+        yield f"--layout {name}", LAYOUTS[name]
+    if settings.adapters:
+        yield "--adapter", "onnx"
+    if settings.kv_cache != KV_CACHES[0]:
+        yield f"--kv-cache {settings.kv_cache}", "onnx"
+
+
+def _decoder_alone(settings: Settings, targets: tuple[str, ...], option: str, target: str) -> None:
+    """Raises ExportError where an option of a target's decoder has none to act on."""
     roles = components.roles(settings)
     if "llm_encoder" in roles:
         raise ExportError(f"{option} is for decoders; this model is an encoder with a decoder: leave it out")
+    if target == "executorch":
+        if "llm_decoder" in roles and target in targets and settings.executorch_backend == "xnnpack":
+            return
+        raise ExportError(
+            f"{option} is for a language model as ExecuTorch with XNNPACK: take llm into --parts and "
+            "executorch into --targets, and leave --executorch-backend out"
+        )
     if "llm_decoder" not in roles or "onnx" not in targets or settings.onnx_format != "onnx":
         raise ExportError(
             f"{option} is for a language model as ONNX: take llm into --parts and onnx into --targets, and "

@@ -34,9 +34,11 @@ MAX_ELEMENTS = 1 << 31  # of a tensor; an 8-bit table of 256,000 words of width 
 CHANNEL_NAME = r"dpe:[a-z]{1,16}:[0-9a-f]{8}"
 NOT_RUN = "not run on this platform"
 ADAPTER = "adapter"  # the text tower's input that changes how it reads a query, zeros for a memory
-GENAI = "genai"  # the folder of the language model as ONNX Runtime GenAI opens it; other readers leave it
+# Folders of the language model as other runtimes open it: ONNX Runtime GenAI, and ExecuTorch's LLM runner.
+LAYOUTS = GENAI, RUNNER = "genai", "runner"
 VISION = "llm_vision"  # the component that makes soft prompts of a picture for the language model
 PICTURE_FILE = "llm_picture.json"  # the Preprocessing of its pictures; other readers leave both
+ADAPTERS, ADAPTER_SUFFIX = "adapters/", ".onnx_adapter"  # of the language model, ONNX Runtime's format
 ADAPTER_FILE = "query.adapter"  # what it is for a query (models/query_adapter.py)
 # By such sizes a reader allocates memory.
 Width = Annotated[int, Between(1, 65_536)]
@@ -378,6 +380,15 @@ class Manifest:
             f.name.split(".")[-2]: f
             for f in self.files
             if f.name.startswith(beginnings) and f.name.endswith(".npy")
+        }
+
+    @property
+    def adapters(self) -> dict[str, DataFile]:
+        """The files of the language model's adapters, by name."""
+        return {
+            f.path.removeprefix(ADAPTERS).removesuffix(ADAPTER_SUFFIX): f
+            for f in self.files
+            if f.path.startswith(ADAPTERS) and f.path.endswith(ADAPTER_SUFFIX)
         }
 
     def has_file(self, name: str) -> bool:

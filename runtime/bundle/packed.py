@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from gamer.index.replacing import replacing
 
 from ..errors import BundleError
-from .manifest import GENAI, MANIFEST_NAME, Manifest, check, check_one, from_json, inside, read
+from .manifest import ADAPTERS, LAYOUTS, MANIFEST_NAME, Manifest, check, check_one, from_json, inside, read
 from .manifest import to_json as manifest_text
 
 OPTIONAL = ("llm", "dpe", "faces")  # parts that a search can do without
@@ -87,10 +87,12 @@ def chosen(manifest: Manifest, targets: Collection[str], without: Collection[str
 
 def _is_kept(path: str, gone: tuple[str, ...]) -> bool:
     """Whether a file is taken: none of a role that is left out (llm_tokenizer.json, fixtures/llm.json), none
-    of the second copy of the language model that only GenAI reads.
+    of what the apps do not read: the copies of the language model for other runtimes, and its adapters.
     """
     names = (*gone, *(f"{role.rstrip('_')}." for role in gone))
-    return PurePosixPath(path).parts[0] != GENAI and not PurePosixPath(path).name.startswith(names)
+    return not path.startswith((*(f"{layout}/" for layout in LAYOUTS), ADAPTERS)) and not PurePosixPath(
+        path
+    ).name.startswith(names)
 
 
 def names(bundle: Path, manifest: Manifest) -> Iterator[str]:

@@ -39,6 +39,9 @@ Export = Callable[[Path, str, str], Path]
     help="What a checkpoint is quantized to when it is first exported. [default: int8]",
 )
 @click.option("--image", type=PATH, default=None, metavar="FILE", help="A picture that the prompt is about.")
+@click.option(
+    "--adapter", default="", metavar="NAME", help="Answer with this adapter (gamer export --adapter)."
+)
 @click.option("--system", default=None, metavar="TEXT", help="What the model is told before the prompt.")
 @click.option("--raw", is_flag=True, help="Go on from the bare prompt, without the model's chat template.")
 @click.option(
@@ -80,6 +83,7 @@ def generate(
     prompt: str,
     quant: str | None,
     image: Path | None,
+    adapter: str,
     system: str | None,
     raw: bool,
     max_new: int,
@@ -117,7 +121,7 @@ def generate(
         wish = Wish(max_new, Sampling(temperature, top_k, top_p, seed), stop)
         memory = max_memory and max_memory * 1_000_000
         bundle = _bundle(model, quant, backend)
-        chat = Chat(Models.open(bundle, backend, threads, memory, allow_random))
+        chat = Chat(Models.open(bundle, backend, threads, memory, allow_random), adapter)
         ids = _ids(chat, _read(prompt), system, raw, image)
         done = _answer(chat, ids, wish, aloud=not as_json)
     if as_json:

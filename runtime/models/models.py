@@ -100,6 +100,7 @@ class Models:
         self._sessions: dict[str, Session] = {}
         self.verdicts: dict[str, Verdict] = {}
         self._prefixes: dict[str, Prefix | None] = {}
+        self._adapters: dict[str, dict[str, FloatArray]] = {}
         self._lock = Lock()
         # Threads index photos; only ONNX Runtime promises that they may share a session.
         self._alone: AbstractContextManager[object] = nullcontext() if self.backend == "onnx" else Lock()
@@ -250,7 +251,32 @@ class Models:
             decoder,
             language,
             lambda ids: str(self.llm_tokenizer.decode(list(ids))),
+            self._adapter,
         )
+
+    @property
+    def adapters(self) -> tuple[str, ...]:
+        """The names of the adapters that the language model can be switched to; ONNX alone has them."""
+        return tuple(self.manifest.adapters) if self.backend == "onnx" else ()
+
+    def check_adapter(self, name: str) -> None:
+        """Raises RuntimeFailure for an adapter that the language model does not have."""
+        if name not in self.adapters:
+            have = ", ".join(self.adapters) or "none"
+            raise RuntimeFailure(
+                f"{self.bundle}: no adapter {name!r} for {self.backend}, but {have}: export it with "
+                f"--adapter {name[:80]}=DIR, for onnx"
+            )
+
+    def _adapter(self, name: str) -> dict[str, FloatArray]:
+        """The matrices of an adapter, read on first use. Raises RuntimeFailure for one that does not fit."""
+        from ..backends.onnx_backend import read_adapter
+
+        if name not in self._adapters:
+            self.check_adapter(name)
+            path = mf.inside(self.bundle, self.manifest.adapters[name].path)
+            self._adapters[name] = read_adapter(path, self.session("llm_decoder"))
+        return self._adapters[name]
 
     @cached_property
     def llm_tokenizer(self) -> Any:

@@ -83,7 +83,7 @@ class StreamOptions(Body):
 
 
 class ChatRequest(Body):
-    """`model`: the one that GET /v1/models names, or none. `seed`: without one, one is drawn.
+    """`model`: one that GET /v1/models names, or none. `seed`: without one, one is drawn.
 
     `max_completion_tokens` is the newer name of `max_tokens`. `user` is not used. The penalties, `n` and
     `logprobs` take OpenAI's defaults alone.
@@ -149,7 +149,10 @@ class Completion:
 
 @dataclass(frozen=True)
 class ModelCard:
-    """`id`: the source of the weights. `created`: 0, since a bundle does not say when it was made."""
+    """`id`: the source of the weights, and an adapter's name after a colon.
+
+    `created`: 0, since a bundle does not say when it was made.
+    """
 
     id: str
     created: int = 0
@@ -198,14 +201,24 @@ class Service:
     def chat(self) -> Chat:
         return Chat(self._models)
 
+    @cached_property
+    def chats(self) -> dict[str, Chat]:
+        """By name: the model as it is first, then with each of its adapters, as MODEL:ADAPTER."""
+        adapted = [Chat(self._models, name) for name in self._models.adapters]
+        return {chat.name: chat for chat in (self.chat, *adapted)}
+
     def wanted(self, model: str | None = None) -> Chat:
         if self._models.manifest.language is None:
             raise HTTPException(404, "the bundle has no language model: serve one that has")
         if not self.chat.has_template:
             raise HTTPException(404, "the bundle's language model has no chat template: export it again")
-        if model not in (None, self.chat.name):
-            raise HTTPException(404, f"no model {model!r}: this server has {self.chat.name!r}")
-        return self.chat
+        if model is None:
+            return self.chat
+        if model not in self.chats:
+            raise HTTPException(
+                404, f"no model {model!r}: this server has {', '.join(map(repr, self.chats))}"
+            )
+        return self.chats[model]
 
 
 def add_chat(api: FastAPI, models: Models) -> None:
@@ -216,8 +229,9 @@ def add_chat(api: FastAPI, models: Models) -> None:
 
     @api.get(MODELS, responses=problems, tags=["language model"])
     async def list_models() -> ModelList:
-        """The bundle's language model."""
-        return ModelList((ModelCard(service.wanted().name),))
+        """The bundle's language model, and the same with each of its adapters."""
+        service.wanted()
+        return ModelList(tuple(ModelCard(name) for name in service.chats))
 
     @api.post(
         CHAT,

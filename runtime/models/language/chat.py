@@ -80,18 +80,25 @@ class Shown:
 class Chat:
     """Threads may share it: `generate` runs one call at a time."""
 
-    def __init__(self, models: Models) -> None:
-        """Raises BundleError for a bundle without a language model."""
+    def __init__(self, models: Models, adapter: str = "") -> None:
+        """`adapter`: the name of the bundle's adapter that answers, "" for the model as it is.
+
+        Raises BundleError for a bundle without a language model, and RuntimeFailure for one without this
+        adapter.
+        """
         if models.manifest.language is None:
             raise BundleError(
                 f"bundle {models.manifest.recipe} has no language model: export a recipe that has one"
             )
-        self._models = models
+        if adapter:
+            models.check_adapter(adapter)
+        self._models, self._adapter = models, adapter
 
     @property
     def name(self) -> str:
-        """The source of the model's weights, without its revision."""
-        return self._models.manifest.component("llm_decoder").source
+        """The source of the model's weights; with an adapter, MODEL:ADAPTER."""
+        source = self._models.manifest.component("llm_decoder").source
+        return f"{source}:{self._adapter}" if self._adapter else source
 
     @property
     def has_template(self) -> bool:
@@ -166,7 +173,14 @@ class Chat:
         """
         about = ids if isinstance(ids, Shown) else Shown(tuple(ids), None, 0)
         request = Request(
-            about.ids, wish.max_new, about.soft, wish.sampling, wish.stop, cancel=cancel, soft_at=about.at
+            about.ids,
+            wish.max_new,
+            about.soft,
+            wish.sampling,
+            wish.stop,
+            cancel=cancel,
+            soft_at=about.at,
+            adapter=self._adapter,
         )
         return self._models.language_model.generate(request, tell)
 

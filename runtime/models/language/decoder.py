@@ -245,12 +245,22 @@ class BoundDecoder:
             np.zeros((1, 1, language.hidden), np.float32),
         )
         self._cross: dict[str, FloatArray] = {}
+        self._adapter: dict[str, FloatArray] = {}
         self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
 
     def attend(self, cross: dict[str, FloatArray]) -> None:
         """Clears the cache; from now on, steps attend to an encoder's keys and values too."""
         self.reset()
         self._cross = cross
+        self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
+
+    def adapt(self, values: dict[str, FloatArray]) -> None:
+        """Clears the cache; from now on, the maps are changed by an adapter's matrices, or by none.
+
+        They are bound like other inputs, because ONNX Runtime does not apply active adapters to a binding.
+        """
+        self.reset()
+        self._adapter, self._alike = values, None
         self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
 
     def _bind(
@@ -264,6 +274,7 @@ class BoundDecoder:
             "total_seq_len": self._total,
             "last": last,
             **self._cross,
+            **self._adapter,
         }
         values = {name: self._value(array) for name, array in inputs.items()}
         results = {"logits": self._value(logits), "hidden": self._value(hidden)}

@@ -22,7 +22,7 @@ from gamer.index.records import FloatArray
 from ...backends import Session
 from ...bundle.manifest import Language
 from ...errors import RuntimeFailure
-from .decoder import Decoder, EncoderDecoder
+from .decoder import BoundDecoder, Decoder, EncoderDecoder
 from .drafts import Ahead, Drafts
 from .grammar import Constraint
 from .kv_cache import NO_TOKEN
@@ -43,7 +43,8 @@ class Request:
     `ids`: the prompt, with the `soft` prompts [P, H], if any, after the first `soft_at` of them. `max_new`:
     the greatest number of new tokens. `stop`: strings that end the generation and are cut off. `constraint`:
     the grammar that the output must follow. `cancel`: ends the generation when set. `plain`: computes every
-    position of the prompt, and one token a step: the reference for what is faster.
+    position of the prompt, and one token a step: the reference for what is faster. `adapter`: the name of the
+    bundle's adapter that changes the model, "" for none.
     """
 
     ids: tuple[int, ...]
@@ -55,6 +56,7 @@ class Request:
     cancel: Event | None = None
     plain: bool = False
     soft_at: int = 0
+    adapter: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class LanguageModel:
 
     Calls of `generate` from several threads wait for one another. `stream` waits for nobody: while one runs,
     nothing else may. `decode`: from token ids to text. Without it, `text` stays empty and stop strings are
-    refused.
+    refused. `adapter`: from an adapter's name to its matrices, by the decoder's inputs.
     """
 
     def __init__(
@@ -121,9 +123,11 @@ class LanguageModel:
         decoder: Decoder,
         language: Language,
         decode: Callable[[Sequence[int]], str] | None = None,
+        adapter: Callable[[str], dict[str, FloatArray]] | None = None,
     ) -> None:
         self._embed, self.decoder, self.language, self._decode = embed, decoder, language, decode
         self.reuse = Reuse(decoder)
+        self._adapter, self._adapted = adapter, ""
         self._turn = Lock()
 
     def embed(self, ids: Sequence[int]) -> FloatArray:
@@ -140,6 +144,7 @@ class LanguageModel:
         fit the cache.
         """
         with self._turn:
+            self._adapt("")
             embeds = self.embed(ids)
             if isinstance(self.decoder, EncoderDecoder) and self.language.start_id is not None:
                 self.decoder.read(embeds)
@@ -219,6 +224,7 @@ class LanguageModel:
             raise RuntimeFailure("nothing to go on from: the prompt is empty")
         if request.stop and self._decode is None:
             raise RuntimeFailure("stop strings need a tokenizer: this language model was opened without one")
+        self._adapt(request.adapter)
         if isinstance(self.decoder, EncoderDecoder):
             return self._read(run, self.decoder)
         if request.plain:
@@ -227,6 +233,17 @@ class LanguageModel:
         prompt, ids = self._prompt(request, known)
         run.prompt, run.computed = known + len(prompt), len(prompt)
         return self.decoder.forward(prompt, ids)[0]
+
+    def _adapt(self, name: str) -> None:
+        """Makes the decoder compute with an adapter, "" for none; the model is not loaded again."""
+        if name == self._adapted:
+            return
+        if self._adapter is None or not isinstance(self.decoder, BoundDecoder):
+            raise RuntimeFailure(f"adapter {name!r}: only ONNX decoders take adapters: use --backend onnx")
+        values = self._adapter(name) if name else {}
+        self.reuse.switch(name)
+        self.decoder.adapt(values)
+        self._adapted = name
 
     def _prompt(self, request: Request, known: int = 0) -> tuple[FloatArray, list[int]]:
         """The embeddings [S, H] of a prompt without its `known` first tokens, and their tokens."""

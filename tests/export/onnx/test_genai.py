@@ -25,7 +25,12 @@ PROMPTS = ("a cat on the sofa", "photo of", "the dog at the lake in summer, twic
 
 
 def exported(
-    export: Export, family: str, folder: Path, quant: str = "fp32", layout: str = "genai", cache: str = "fp32"
+    export: Export,
+    family: str,
+    folder: Path,
+    quant: str = "fp32",
+    layout: tuple[str, ...] = ("genai",),
+    cache: str = "fp32",
 ) -> Path:
     source = tiny.TINY[family](folder / family)
     settings = Settings("llm", quant, sources=(("llm", str(source)),), layout=layout, kv_cache=cache)
@@ -102,11 +107,11 @@ def test_genai_is_told_the_tokens_that_end_an_answer(export: Export, tmp_path: P
 
 
 def test_a_bundle_gets_the_layout_later_and_keeps_it(export: Export, tmp_path: Path) -> None:
-    out = exported(export, "qwen2", tmp_path, layout="")
+    out = exported(export, "qwen2", tmp_path, layout=())
     assert not (out / "genai").exists()
     before = (out / "onnx/llm_decoder.onnx").read_bytes()
     settings = Settings("llm", "fp32", sources=(("llm", str(tmp_path / "qwen2")),))
-    export(Settings(**{**vars(settings), "layout": "genai"}), out)
+    export(Settings(**{**vars(settings), "layout": ("genai",)}), out)
     manifest = export(settings, out)
     assert manifest.has_file(genai.CONFIG)
     assert (out / "onnx/llm_decoder.onnx").read_bytes() == before
@@ -130,7 +135,7 @@ def test_what_cannot_be_laid_out_is_refused_before_anything_is_written(
     export: Export, tmp_path: Path, family: str, changed: dict[str, Any], says: str
 ) -> None:
     source = tiny.TINY[family](tmp_path / family)
-    settings = Settings("llm", "fp32", sources=(("llm", str(source)),), layout="genai", **changed)
+    settings = Settings("llm", "fp32", sources=(("llm", str(source)),), layout=("genai",), **changed)
     with pytest.raises(ExportError, match=says):
         export(settings, tmp_path / "out")
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.partial").exists()

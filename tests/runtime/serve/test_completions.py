@@ -80,7 +80,7 @@ def app(settings: ServerSettings | None = None, language: object = True) -> Guar
     """The server of a bundle alone, without a model in it."""
     from types import SimpleNamespace
 
-    models = SimpleNamespace(manifest=SimpleNamespace(language=language))
+    models = SimpleNamespace(manifest=SimpleNamespace(language=language), adapters=())
     return create_model_app(cast(Models, models), settings or ServerSettings(rate=NO_LIMIT))
 
 
