@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..search.answer import photos
 from ..search.facets import FacetRows, fact_without
 from ..search.membership import PRESENT
 from ..search.unpictured import not_searched, unpictured
+from ..search.wishes_met import means_marks
 from . import sentences
 from .calls import Call, Filter, Search
 from .loop import NOTHING, Act, Answer, End, Observation, Turns
@@ -42,7 +44,10 @@ class RulesMind:
     def solve(self, question: str, end: End) -> Turns:
         has = FacetRows(self.toolbox.album, self.toolbox.engine.facts)
         language = self.toolbox.engine.language_of(question)
-        asked = read(question, lambda text: self.spans(text).only, has=has, language=language)
+        asks = partial(read, question, lambda text: self.spans(text).only, has=has, language=language)
+        asked = asks()
+        if asked.favourites and not means_marks(self.toolbox.engine, asked):
+            asked = asks(has_favourites=False)
         counts = asked.counts or asked.each or (asked.asks == "count" and asked.about_photos)
         if end == "sentence" and not counts:
             return (yield from self._said(asked))
@@ -185,7 +190,7 @@ class RulesMind:
         if not limit and not asked.exhaustive:
             return (yield from self._soon(asked, anchor, where))
         if (
-            asked.order > 1
+            abs(asked.order) > 1
             or (asked.order == 1 and asked.relation == "before")
             or (asked.order == -1 and asked.relation == "after")
         ):

@@ -7,7 +7,7 @@ answer it, however many words they share. Conversations and `gamer ask` choose t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -84,8 +84,7 @@ _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
     ),
     (
         re.compile(
-            r"\bwhat (?:did|does|do) (?:an?|it|that|the|these|this|those)\b.{0,60}\b(?:say|read)\b|"
-            r"\bwhat (?:is|was|'s) (?:written|printed)\b"
+            r"\bwhat (?:did|does|do) .{1,60}\b(?:say|read)\b|\bwhat (?:is|was|'s) (?:written|printed)\b"
         ),
         "writing",
     ),
@@ -120,6 +119,7 @@ _PARTS = re.compile(
 )
 
 
+_SPEAKERS = ("he", "i", "she", "they", "we", "you")
 _SAID_MYSELF = re.compile(r"\b(?:did|have|had) (?:i|we) (?:ever |just |already )?(?:say|said)\b")
 
 
@@ -177,12 +177,22 @@ def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
         told.discard(kind)
     text = " ".join(low)
     wanted: Wanted = next((kind for pattern, kind in _ASKS if pattern.search(text)), "")
+    if wanted == "writing" and _says_it(words, names):
+        wanted = ""
     if _SAID_MYSELF.search(text):
         told.discard(stem("say"))
     forms = tuple(dict.fromkeys(names.values()))
     head = _HEAD.search(text)
     rest = frozenset(told.difference(map(stem, names)))
     return Sought(wanted, forms, rest, bool(_DENIES.search(question)), stem(head[1]) if head else kind)
+
+
+def _says_it(words: Sequence[str], names: Collection[str]) -> bool:
+    """Whether it is somebody that says something, not a sign: "what did Mum say", "what did my boss say"."""
+    low = [word.lower() for word in words]
+    at = next((at for at, word in enumerate(low, 1) if word in ("did", "does", "do")), len(low))
+    who = [word for word in low[at : at + 2] if word not in ("her", "his", "my", "our", "the", "their")]
+    return bool(who) and (who[0] in _SPEAKERS or _bare(who[0]) in names or who[0] in _kind("kin"))
 
 
 def fit(asked: Sought, sentence: str, about: str = "", least: float = LEAST) -> float:

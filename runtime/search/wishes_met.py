@@ -78,6 +78,14 @@ def answer(engine: Engine, request: Request) -> Answer:
     return _Search(engine, request).answer()
 
 
+def means_marks(engine: Engine, question: Question) -> bool:
+    """Whether "my favourite photos" are those that are marked; without any, a favourite is only a word."""
+    if len(engine.facts.favourites):
+        return True
+    told = engine.album.words("favourite").bm25.any()
+    return not told and refine.says_nothing(refine.fast(question.target or "photos"))
+
+
 class _Search:
     def __init__(self, engine: Engine, request: Request) -> None:
         self._engine, self._request, self._now = engine, request, request.now
@@ -87,10 +95,8 @@ class _Search:
         self._facets = facets.FacetRows(engine.album, engine.facts)
         asks = partial(read, request.query, is_cue=self._is_excluded, has=self._facets, language=language)
         self._question: Question = asks()
-        if self._question.favourites and not len(engine.facts.favourites):
-            told = engine.album.words("favourite").bm25.any()
-            if told or not refine.says_nothing(refine.fast(self._question.target or "photos")):
-                self._question = asks(has_favourites=False)  # "my favourite cat" is only words
+        if self._question.favourites and not means_marks(engine, self._question):
+            self._question = asks(has_favourites=False)
         self._remarks: list[Remark] = []  # for the trace
 
     def answer(self) -> Answer:

@@ -14,9 +14,10 @@ from typing import Literal
 
 from gamer.index.memory.records import ASSISTANT, StoredTurn
 
-from ...questions.clauses import sentences_of
+from ...questions.clauses import is_content, sentences_of
 from ...questions.dates import DAY, MONTHS
 from ...questions.reader import read
+from ...questions.words import Word, words_of
 from ..words import MOST, asks
 from .facts import NOBODY, Meant, told
 from .subjects import subject_of
@@ -52,6 +53,31 @@ _CORRECTS = (
 _SURELY = re.compile(
     r".*\b(?:i mean|i meant|wrong|not right|incorrect|my mistake|typo|mis(?:spoke|typed))\b",
     re.IGNORECASE,
+)
+# "No, I meant the dogs", "make that in Rome", after photos
+_MEANT = re.compile(
+    rf"{_WRONG}{{0,4}}(?:i meant?|make that)\b,? (?:(?P<where>at|from|in|of) )?(?:my |the )?"
+    r"(?P<what>[\w'-]+(?: [\w'-]+){0,3})[.! ]*$",
+    re.IGNORECASE,
+)
+_CHOOSES = frozenset(
+    {
+        "and",
+        "just",
+        "let",
+        "me",
+        "of",
+        "one",
+        "only",
+        "please",
+        "see",
+        "show",
+        "the",
+        "them",
+        "these",
+        "those",
+        "to",
+    }
 )
 _NAMED = re.compile(r"(?:the )?(?!I\b|I')[A-ZÀ-Þ][\wà-ÿ'&.-]*(?: [A-ZÀ-Þ&][\wà-ÿ'&.-]*){0,3}$")
 _AFTER = re.compile(r"(?: (?:now|instead|then|though|please|actually|euros?|pounds?))?")
@@ -208,9 +234,9 @@ def resolve(text: str, context: Context) -> Resolved:
     refers = bool(context.shown) and not kind("refers").isdisjoint(re.findall(r"[a-z']+", plain.lower()))
     if _SEES.match(plain) and context.shown:
         return Resolved("shows", plain, of_shown=True)
-    if context.shown and (order := _order(plain)):
+    if context.shown and (order := _order(plain)) and all(map(_only_chooses, words_of(plain))):
         return Resolved("shows", plain, of_shown=True, order=order)
-    if context.after_photos and (again := _corrected(plain, context.asked, read(context.asked).target)):
+    if context.after_photos and (again := _asked_again(plain, context.asked)):
         return Resolved("shows", again)
     if sees := next((one for one in sentences_of(plain) if read(one).shows or _LETS_SEE.match(one)), ""):
         return Resolved("shows", _LETS_SEE.sub("show me ", sees))
@@ -222,7 +248,8 @@ def resolve(text: str, context: Context) -> Resolved:
     if (also := _ALSO.match(plain)) and (whole := _completed(also["rest"], context)):
         return whole
     if asked and len(plain) < _LONG:
-        return Resolved("asks", _named(plain, context), of_shown=refers)
+        order = _order(plain) if context.shown else 0
+        return Resolved("asks", _named(plain, context), of_shown=refers or bool(order), order=order)
     return (
         Resolved("shows", plain)
         if pictured
@@ -233,10 +260,15 @@ def resolve(text: str, context: Context) -> Resolved:
 
 
 def _order(plain: str) -> int:
-    """Which of the photos that were shown is meant: "the oldest one", "show me the second"; 0 if none is."""
+    """Which of the photos that were shown is meant: "the oldest one", "when was the last taken?"; 0: none."""
     asked = read(plain)
     bare = not (asked.target or asked.anchor or asked.relation or asked.occasion)
     return asked.order if bare and asked.number <= 1 and len(plain.split()) < _FEW else 0
+
+
+def _only_chooses(word: Word) -> bool:
+    """Whether a word is of "show me the second one, please", and says nothing else."""
+    return word.is_mark or word.has("order", "picture", "request") or word.key in _CHOOSES
 
 
 def _completed(rest: str, context: Context) -> Resolved | None:
@@ -245,6 +277,8 @@ def _completed(rest: str, context: Context) -> Resolved | None:
     if not context.asked or len(words) >= _FEW or (len(words) > 3 and asks(rest)):
         return None
     begins = re.match(rf"{_WH}\b", rest, re.IGNORECASE)
+    if context.shown and (order := _order(rest)):
+        return Resolved("shows", rest, of_shown=True, order=order)
     if context.after_photos and not begins:
         return Resolved("shows", f"show me {rest}")
     if re.match(r"(?:before(?: that)?|previously|earlier|originally)$", rest, re.IGNORECASE):
@@ -322,11 +356,43 @@ def _thing_of(question: str) -> str:
     return " ".join(keys_of(tokens_of(found["noun"]))) if found else ""
 
 
-def _corrected(plain: str, before: str, target: str = "") -> str:
+def _asked_again(plain: str, asked: str) -> str:
+    """The last question for photos with what was meant instead; "" if the turn does not say.
+
+    A day or month takes the place of one, a place of one, a name of one, and else a thing of the thing that
+    was asked for; where there is none, it is said in addition: "no, in Rome".
+    """
+    found = _MEANT.match(plain)
+    words = (found["what"] if found else "").split()
+    if found is None or not all(is_content(words[at]) for at in (0, -1)) or not kind("aux").isdisjoint(words):
+        return ""
+    what, where = found["what"], (found["where"] or "").lower()
+    question = asked.rstrip(" .?!")
+    for pattern in _KINDS:
+        if pattern.fullmatch(what):
+            changed = pattern.sub(what, question)
+            return changed if changed != question else f"{question} {where or 'from'} {what}"
+    names = [one for one in _NAME.finditer(question) if not _KINDS[1].fullmatch(one[0])]
+    placed = [one for one in names if re.search(r"\b(?:at|from|in) $", question[: one.start()])]
+    if where in ("at", "from", "in"):
+        names = placed
+    if _NAMED.match(what) and names:
+        return question[: names[-1].start()] + what + question[names[-1].end() :]
+    if where in ("at", "from", "in"):
+        return f"{question} {where} {what}"
+    target = re.sub(
+        r"(?i)^(?:[\w']+ ){0,3}?(?:photos?|pics?|pictures?) of (?:my |the )?", "", read(asked).target
+    )
+    thing = re.split(r" (?:at|by|from|in|near|of|on|with|without) ", target)[0]
+    at = question.rfind(thing) if thing else -1
+    return question[:at] + what + question[at + len(thing) :] if at >= 0 else f"show me {what}"
+
+
+def _corrected(plain: str, before: str) -> str:
     """The last statement with what a correction puts right; "" if the turn is none.
 
     A value takes the place of one of its kind (a day, a number, a name), or, where the turn says for certain
-    that something was wrong, of the `target` (what photos were asked for of), else of the last word.
+    that something was wrong, of the last word.
     """
     found = next((found for pattern in _CORRECTS if (found := pattern.match(plain))), None)
     if found is None or not before or len(found["value"].split()) > _FEW:
@@ -335,19 +401,15 @@ def _corrected(plain: str, before: str, target: str = "") -> str:
     if wrong:
         at = before.lower().rfind(wrong)
         return before[:at] + value + before[at + len(wrong) :] if at >= 0 else ""
-    bare = re.sub(r"^(?:on|at|in|from|of|the) ", "", value, flags=re.IGNORECASE)
+    bare = re.sub(r"^(?:on|at|in|the) ", "", value, flags=re.IGNORECASE)
     for pattern in _KINDS:
         new, old = pattern.match(bare), [*pattern.finditer(before)]
         if new and old and _AFTER.fullmatch(bare[new.end() :]):
             return before[: old[-1].start()] + new[0] + before[old[-1].end() :]
     names = [*_NAME.finditer(before)]
-    if names and _NAMED.match(bare):
-        return before[: names[-1].start()] + bare + before[names[-1].end() :]
+    if names and _NAMED.match(value):
+        return before[: names[-1].start()] + value + before[names[-1].end() :]
     last = re.search(r"(?P<last>(?:an? |the )?[\w'-]{1,40})[.! ]*$", before)
-    begin, end = last.span("last") if last else (-1, -1)
-    if target:
-        begin = before.rfind(target)
-        end = begin + len(target)
-    if begin >= 0 and _SURELY.match(plain) and re.fullmatch(r"(?:[\w'-]+ ?){1,4}", bare):
-        return before[:begin] + (bare if target else value) + before[end:]
+    if last and _SURELY.match(plain) and re.fullmatch(r"[\w'-]+(?: [\w'-]+){0,3}", value):
+        return before[: last.start("last")] + value + before[last.end("last") :]
     return ""

@@ -70,6 +70,19 @@ _MAX_WISH = 60  # characters of a wish in a prompt
 _SAYS = "How to word it, a wish for style that changes nothing else:"
 
 
+# Begin the program's own sentences, and no value that a person told.
+_OWN = (
+    "Here.",
+    "In a photo",
+    "Noted",
+    "On ",
+    "The album ",
+    "The memory of a photo",
+    "There is no such",
+    "You ",
+)
+
+
 @dataclass(frozen=True)
 class Manner:
     """What of the wishes is followed. `name`: "" if none was given. `styles`: the wishes as a prompt may say

@@ -33,11 +33,16 @@ _EVERYTHING = re.compile(  # "what do you know about me", "who am I", "what have
     r"(?:what|who) am i|tell me (?:something )?about (?:me|myself))(?: so far)?\W*$",
     re.IGNORECASE,
 )
-_DISLIKE = frozenset(map(stem, ("dislike", "detest", "hate", "not")))
+_DISLIKE = frozenset(map(stem, ("dislike", "detest", "hate", "not", "don", "doesn")))
 _TASTE = _DISLIKE.union(
-    map(stem, ("do", "does", "i", "my", "we", "he", "she", "they", "what", "like", "love", "enjoy"))
+    map(
+        stem,
+        ("do", "does", "i", "my", "we", "he", "she", "they", "what", "like", "love", "enjoy", "most", "t"),
+    )
 )
-_KNOWN = frozenset(("know", "about"))
+_OF_THEM = re.compile(
+    r"\bwhat (?:do|can) you (?:know|remember) (?:about|of) (?:my )?[\w'-]+\W*$", re.IGNORECASE
+)
 _MOST_KNOWN = 12  # facts that are told at once
 _OF_A_THING = re.compile(r"the ((?:[\w-]+ ){1,3})(?:of|for) (?:my|our|the) ([\w-]+)")
 _ENDS = Token("is", "is", 0, 0)
@@ -71,7 +76,7 @@ def read(question: str, people: Collection[str] = ()) -> FactQuestion:
     if noun and not person and not {"called", "named"}.isdisjoint(keys):
         person, noun = noun, ""  # "what is my board called?"
     relation = _relation(keys, noun, person)
-    if _EVERYTHING.match(text) or (person and not noun and not relation and _KNOWN.issubset(keys)):
+    if _EVERYTHING.match(text) or (person and not noun and not relation and _OF_THEM.search(text)):
         relation = EVERYTHING
     return FactQuestion(
         person=person,
@@ -258,8 +263,11 @@ def _keys_of(asked: FactQuestion, keys: Keys) -> list[str]:
         every = [key for key in liked if _dislikes(keys[key][-1]) == (not _DISLIKE.isdisjoint(asked.words))]
         return best or (every if len(asked.words - _TASTE) <= bool(owner) else [])
     if asked.relation == EVERYTHING:
-        theirs = [key for key in keys if key.removeprefix(DATE).rpartition("'s ")[0] == (asked.person or "")]
-        return [key for key in theirs if not key.startswith("persona")][-_MOST_KNOWN:]
+        whose = {key: key.removeprefix(DATE).partition("likes ")[0].rpartition("'s ")[0] for key in keys}
+        theirs = [key for key in keys if whose[key] == (asked.person or "")]
+        return [key for key in theirs if not key.startswith("persona") or key == "persona: name"][
+            -_MOST_KNOWN:
+        ]
     if asked.relation == "allergy":
         of_theirs = [key for key in keys if key.startswith(f"{owner}allergy")]
         if not asked.closed or not asked.words.isdisjoint(map(stem, ("anything", "something", "any"))):

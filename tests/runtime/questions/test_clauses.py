@@ -26,7 +26,11 @@ from gamer.runtime.questions.clauses import best, fit, printed, sentences_of, so
         ("Which hand held the cup?", "side"),
         ("How did we get to Oslo?", "means"),
         ("What did the sign say?", "writing"),
+        ("What does my shirt say?", "writing"),
+        ("What did every sign say?", "writing"),
         ("What did Mum say it is?", ""),
+        ("What did my sister say?", ""),
+        ("What did she say about it?", ""),
         ("What did we eat?", ""),
     ],
 )

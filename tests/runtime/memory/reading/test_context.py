@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -57,11 +59,18 @@ def of(*lines: str) -> Context:
             "How many photos of cats do I have?",
             "no, I meant dogs",
             "shows",
-            "How many photos of dogs do I have?",
+            "How many photos of dogs do I have",
         ),
-        ("Show me photos from Vienna.", "no, I mean from Paris", "shows", "Show me photos from Paris."),
-        ("Show me photos of May.", "sorry, I meant June", "shows", "Show me photos of June."),
+        ("Show me photos from Vienna.", "no, I mean from Paris", "shows", "Show me photos from Paris"),
+        ("Show me photos of May.", "sorry, I meant June", "shows", "Show me photos of June"),
         ("Show me the cat.", "No, that was all.", "tells", "No, that was all."),
+        ("Show me the cat.", "No, that's wrong", "tells", "No, that's wrong"),
+        ("Show me the cat.", "I meant to thank you", "tells", "I meant to thank you"),
+        ("Show me dogs.", "I mean they are lovely", "tells", "I mean they are lovely"),
+        ("Photos of dogs in Paris", "no, I meant cats", "shows", "Photos of cats in Paris"),
+        ("Photos of dogs in Paris", "I meant in Rome", "shows", "Photos of dogs in Rome"),
+        ("Photos of Anna", "no, I mean from June", "shows", "Photos of Anna from June"),
+        ("I live in Rome.", "No, the Netherlands", "corrects", "I live in the Netherlands."),
         ("", "Fine. Show me the motorcycle then.", "shows", "Show me the motorcycle then."),
         ("", "how are you?", "greets", "how are you?"),
         ("", "good morning!", "greets", "good morning!"),
@@ -123,3 +132,25 @@ def test_a_conversation_is_read_from_its_stored_turns() -> None:
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=6))
 def test_whatever_is_said_is_read(lines: list[str]) -> None:
     assert len(of(*lines, "word " * 5_000).told) <= 2_000
+
+
+@pytest.mark.parametrize(
+    ("said", "act", "order"),
+    [
+        ("the oldest one", "shows", 1),
+        ("show me the second one please", "shows", 2),
+        ("what about the last one?", "shows", -1),
+        ("the third last photo", "shows", -3),
+        ("when was the first one taken?", "asks", 1),
+        ("I like the first one", "tells", 0),
+    ],
+)
+def test_one_of_the_photos_that_were_shown_is_chosen(said: str, act: str, order: int) -> None:
+    shown = replace(of("Show me dogs."), shown=("a", "b", "c"))
+    found = resolve(said, shown)
+    assert (found.act, found.order, found.of_shown) == (act, order, bool(order))
+
+
+def test_a_long_word_is_put_right_in_no_time() -> None:
+    said = f"I meant {'a' * 1_900}€"
+    assert resolve(said, of("Show me dogs.")).act == resolve(said, of("My dog is called Rex.")).act == "tells"
