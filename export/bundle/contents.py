@@ -31,7 +31,6 @@ _PROMPTS = (
     "the text encoder was trained with other words before its texts, too ({}): those before queries and "
     "memories are used, these are not"
 )
-MARKS = {mf.GENAI: genai.CONFIG, mf.RUNNER: runner.PROGRAM}  # layout → the file that shows that it is there
 _NOT_PORTED = (
     "the text encoder's tokenizer is of kind {}: the phone apps do not have it and refuse the bundle"
 )

@@ -146,7 +146,6 @@ def _export(
     limits: Limits,
 ) -> mf.Manifest:
     from ..glosses import tables
-    from . import contents
 
     digest, stage = fingerprint(settings), out.with_name(out.name + ".partial")
     existing = _up_to_date(out, digest, settings) if out.exists() else None
@@ -156,12 +155,13 @@ def _export(
     has_artifacts = existing is not None and {(t.role, t.target) for t in needed} <= {
         (a.role, a.target) for a in existing.artifacts
     }
-    layouts = existing is not None and all(existing.has_file(contents.MARKS[x]) for x in asked.layout)
+    layouts = existing is not None and all(existing.has_folder(x) for x in asked.layout)
     if existing is not None and has_artifacts and layouts and tables.has_all(existing, asked):
         check_sizes(limits, existing, targets)
         report("up to date", None)
         return existing
     from ..planning import plan
+    from . import contents
 
     _prepare(stage, digest)
     with _keeping(stage), room.needed(stage):

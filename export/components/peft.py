@@ -41,6 +41,7 @@ class _Told:
     alpha_pattern: dict[str, Alpha] | None = None
     use_rslora: bool = False
     use_dora: bool = False
+    alora_invocation_tokens: tuple[int, ...] | None = None
     lora_bias: bool = False
     bias: Literal["none"] = "none"
     init_lora_weights: bool | str | None = True
@@ -123,6 +124,7 @@ def _configuration(folder: Path) -> _Told:
     told: _Told = read(path, _Told, most=1 << 20)
     more = {
         "use_dora": told.use_dora,
+        "alora_invocation_tokens": bool(told.alora_invocation_tokens),
         "lora_bias": told.lora_bias,
         "modules_to_save": bool(told.modules_to_save),
         "alpha_pattern": any(not _PLAIN.fullmatch(name) for name in told.alpha_pattern or {}),

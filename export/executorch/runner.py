@@ -20,6 +20,7 @@ from gamer.runtime.backends import open_session
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.models.language.decoder import StepDecoder, rotary
 
+from ..checkpoints.decoder_config import text_config
 from ..components import components
 from ..components.export_module import ExportModule
 from ..errors import ExportError
@@ -100,7 +101,7 @@ def write(settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...], t
     example = torch.zeros(1, 1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
     whole = replace(item, module=step, example=example)
     ends = components.llm_tokenizer(settings)[1]
-    bos = components.checkpoint(settings, "llm").config.get("bos_token_id")
+    bos = text_config(components.checkpoint(settings, "llm").config).get("bos_token_id")
     constants = {
         "get_max_seq_len": language.max_seq,
         "get_max_context_len": language.max_seq,

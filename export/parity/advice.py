@@ -53,7 +53,7 @@ def below(
     if artifact.quant in STATIC or (
         convolves(item.module) and artifact.quant == "int8" and artifact.target in CALIBRATED
     ):
-        if item.role != "text_tower":
+        if not settings.calibrate and item.role not in ("dpe_query", "text_tower"):
             ways.append("--calibrate with photographs of yours")
     elif artifact.quant in _FINER and artifact.role != "llm_embed":
         matrices = kept.matrices(item.module)

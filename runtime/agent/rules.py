@@ -262,9 +262,9 @@ class RulesMind:
             if _absent(found):
                 return _no(f"The album does not seem to have “{phrase}”.")
             side: Literal["oldest", "newest"] = "oldest" if order > 0 else "newest"
-            return (
-                yield from _do("Take the one in question.", Filter(within="anchors", order=side, limit=1))
-            )
+            one = Filter(within="anchors", order=side, limit=abs(order))
+            found = yield from _do("Take the one in question.", one)
+            return self._only(found, found.rows[abs(order) - 1 : abs(order)]) if abs(order) > 1 else found
         found = yield from _do(f"Find the anchor, “{phrase}”.", Search(phrase, k=_ANCHORS))
         return _no(f"The album does not seem to have “{phrase}”.") if _absent(found) else found
 

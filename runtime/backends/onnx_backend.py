@@ -10,7 +10,7 @@ import numpy as np
 from gamer.index.records import FloatArray
 
 from ..bundle.manifest import Artifact
-from ..errors import RuntimeFailure
+from ..errors import BundleError, RuntimeFailure
 from ..telemetry import load_onnxruntime
 from . import Array, Session, processor
 
@@ -47,15 +47,15 @@ class OnnxSession:
 def read_adapter(path: Path, session: Session) -> dict[str, FloatArray]:
     """The matrices of an adapter in ONNX Runtime's format, by the optional inputs that they are for.
 
-    Raises RuntimeFailure for a file that is none, or that is for another model.
+    Raises BundleError for a file that is none, or that is for another model.
     """
     ort, native = load_onnxruntime(), getattr(session, "native")  # noqa: B009 - of ONNX sessions only
     try:
         stored = ort.AdapterFormat.read_adapter(str(path))  # whose memory the values are in
         values = {name: np.array(value.numpy()) for name, value in stored.get_parameters().items()}
     except Exception as error:  # onnxruntime raises many unrelated classes
-        reason = str(error).splitlines()[0][-120:]
-        raise RuntimeFailure(f"{path}: not an adapter ({reason}): export the bundle again") from None
+        reason = (str(error) or repr(error)).splitlines()[0].replace(str(path), path.name)[-120:]
+        raise BundleError(f"{path.name}: not an adapter ({reason}): export the bundle again") from None
     taken = {spec.name: spec.shape for spec in native.get_overridable_initializers()}
     for name, value in values.items():
         fits = value.dtype == np.float32 and all(
@@ -63,13 +63,15 @@ def read_adapter(path: Path, session: Session) -> dict[str, FloatArray]:
             for want, size in zip(taken.get(name, ()), value.shape, strict=False)
         )
         if name not in taken or len(taken[name]) != value.ndim or not fits:
-            raise RuntimeFailure(
-                f"{path}: {name[:60]!r} {list(value.shape)} does not fit this model: it is of another"
+            raise BundleError(
+                f"{path.name}: {name[:60]!r} {list(value.shape)} does not fit this model: it is of another"
             )
-    ranks = {name.rpartition(".")[0]: values[name].shape[1] for name in values if name.endswith(".lora_a")}
+    halves = {f"{name.rpartition('.')[0]}.lora_{side}" for name in values for side in "ab"}
     for name, value in values.items():
-        if value.shape[name.endswith(".lora_a")] != ranks.get(name.rpartition(".")[0]):
-            raise RuntimeFailure(f"{path}: {name[:60]!r} has no other half of its rank: export it again")
+        stem, _, side = name.rpartition(".")
+        rank = value.shape[side == "lora_a"]
+        if halves != values.keys() or values[f"{stem}.lora_a"].shape[1] != rank:
+            raise BundleError(f"{path.name}: {name[:60]!r} has no other half of its rank: export it again")
     return values
 
 

@@ -391,6 +391,10 @@ class Manifest:
             if f.path.startswith(ADAPTERS) and f.path.endswith(ADAPTER_SUFFIX)
         }
 
+    def has_folder(self, name: str) -> bool:
+        """Whether files of a folder are in the bundle, which the manifest names when all are written."""
+        return any(f.path.startswith(f"{name}/") for f in self.files)
+
     def has_file(self, name: str) -> bool:
         return any(f.name == name for f in self.files)
 

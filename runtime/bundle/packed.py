@@ -21,6 +21,7 @@ from .manifest import to_json as manifest_text
 
 OPTIONAL = ("llm", "dpe", "faces")  # parts that a search can do without
 _ROLES = {"llm": "llm_", "dpe": "dpe_", "faces": "face_"}
+_NOT_ON_PHONES = ("llm_vision", "llm_picture")  # how a language model sees pictures: the apps show it none
 MAX_MANIFEST, MAX_ENTRIES = 16 << 20, 100_000
 _BLOCK = 1 << 20
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # so that the same bundle gives the same file
@@ -70,7 +71,7 @@ def chosen(manifest: Manifest, targets: Collection[str], without: Collection[str
     for part in without:
         if part not in OPTIONAL:
             raise BundleError(f"a bundle needs its part {part!r}; one can leave out: {', '.join(OPTIONAL)}")
-    gone = tuple(_ROLES[part] for part in without)
+    gone = (*(_ROLES[part] for part in without), *_NOT_ON_PHONES)
     kept = set(targets) or set(have)
     llm = "llm" not in without
     return replace(
@@ -87,7 +88,7 @@ def chosen(manifest: Manifest, targets: Collection[str], without: Collection[str
 
 def _is_kept(path: str, gone: tuple[str, ...]) -> bool:
     """Whether a file is taken: none of a role that is left out (llm_tokenizer.json, fixtures/llm.json), none
-    of what the apps do not read: the copies of the language model for other runtimes, and its adapters.
+    of what the apps do not read: the copies of the language model for other runtimes, its adapters, its eyes.
     """
     names = (*gone, *(f"{role.rstrip('_')}." for role in gone))
     return not path.startswith((*(f"{layout}/" for layout in LAYOUTS), ADAPTERS)) and not PurePosixPath(

@@ -139,7 +139,9 @@ def _wanted(question: Question, request: Request, head: Words, split: Split | No
 def _counted_back(head: Words) -> Words:
     """ "The third last", "the second to last": one word of order, counted from the end."""
     for at in range(len(head) - 1):
-        end = at + 1 + (head[at + 1].key == "to")
+        end = at + 1
+        for link in ("to", "the"):
+            end += end < len(head) and head[end].key == link
         if end < len(head) and head[at].has("order") and head[end].has("order"):
             first, then = (int(head[n].values["order"]) for n in (at, end))
             if first > 1 and abs(then) == 1:
@@ -212,6 +214,7 @@ def _number_at(head: Words, order: int) -> int:
 
 def _anchor_order(anchor: list[Word]) -> tuple[int, list[Word]]:
     """ "The first snow" is 1, and the snow."""
+    anchor = [*_counted_back(anchor)]
     at = 1 if anchor and anchor[0].has("definite") else 0
     if at + 1 >= len(anchor) or not anchor[at].has("order"):
         return 0, anchor

@@ -127,7 +127,8 @@ class LanguageModel:
     ) -> None:
         self._embed, self.decoder, self.language, self._decode = embed, decoder, language, decode
         self.reuse = Reuse(decoder)
-        self._adapter, self._adapted = adapter, ""
+        self._adapter = adapter
+        self._adapted: str | None = ""
         self._turn = Lock()
 
     def embed(self, ids: Sequence[int]) -> FloatArray:
@@ -242,6 +243,7 @@ class LanguageModel:
             raise RuntimeFailure(f"adapter {name!r}: only ONNX decoders take adapters: use --backend onnx")
         values = self._adapter(name) if name else {}
         self.reuse.switch(name)
+        self._adapted = None  # until it is bound: a failure leaves it unknown
         self.decoder.adapt(values)
         self._adapted = name
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
@@ -257,6 +258,10 @@ BAD: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no JSON": (lambda f: (f / "adapter_config.json").write_text("{"), "adapter_config.json"),
     "another kind": (lambda f: told(f, peft_type="IA3"), "peft_type"),
     "DoRA": (lambda f: told(f, use_dora=True), "use_dora: this adapter is more than matrices"),
+    "on demand": (
+        lambda f: told(f, alora_invocation_tokens=[1]),
+        "alora_invocation_tokens: this adapter is more",
+    ),
     "biases": (lambda f: told(f, bias="all"), "bias"),
     "patterns": (lambda f: told(f, alpha_pattern={"(a+)+$": 2.0}), "alpha_pattern"),
     "a changed base": (lambda f: told(f, init_lora_weights="pissa_niter_16"), "init_lora_weights"),
@@ -320,6 +325,15 @@ def test_a_file_that_fits_no_decoder_is_refused_when_it_is_read(
     (tmp_path / "no.onnx_adapter").write_bytes(b"no adapter")
     with pytest.raises(RuntimeFailure, match="not an adapter"):
         onnx_backend.read_adapter(tmp_path / "no.onnx_adapter", session)
+    whole = onnx_backend.read_adapter(out / "adapters/some.onnx_adapter", session)
+    half = onnxruntime.AdapterFormat()
+    ups = {name: value for name, value in whole.items() if name.endswith(".lora_a")}
+    half.set_parameters(
+        {name: onnxruntime.OrtValue.ortvalue_from_numpy(value) for name, value in ups.items()}
+    )
+    half.export_adapter(str(tmp_path / "half.onnx_adapter"))
+    with pytest.raises(RuntimeFailure, match=r"^half.onnx_adapter: .* has no other half of its rank"):
+        onnx_backend.read_adapter(tmp_path / "half.onnx_adapter", session)
     export(settings(base), tmp_path / "bare")
     with pytest.raises(RuntimeFailure, match="it is of another"):
         onnx_backend.read_adapter(

@@ -160,6 +160,11 @@ ORDERS: list[tuple[str, dict[str, object]]] = [
     ("the third last photo", {"order": -3, "number": 1}),
     ("the second to last picture of Emma", {"target": "Emma", "order": -2, "number": 1}),
     ("the second oldest photo", {"order": 2, "number": 1}),
+    ("the second to the last photo", {"order": -2, "number": 1}),
+    (
+        "the second last photo before the race",
+        {"order": -2, "number": 1, "anchor": "the race", "relation": "before"},
+    ),
     ("the first time I saw a whale", {"target": "whale", "order": 1, "number": 1, "occasion": True}),
     ("the last time I was in Lisbon", {"target": "Lisbon", "order": -1, "number": 1, "occasion": True}),
     ("how many photos of foxes are there?", {"asks": "count", "target": "foxes"}),
