@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index.memory.records import ASSISTANT, Item, Kind, Named, NewItem, StoredTurn
+from gamer.index.memory.records import ASSISTANT, PERSONA, Item, Kind, Named, NewItem, StoredTurn
 from gamer.index.memory.store import MemoryStore
 
 from ..questions import clauses
@@ -472,7 +472,7 @@ def _sentence(
         name = f"{who} {be}{re.sub(r'^(?:am|is|are) ', 'is ' if of else 'are ', value.text)}"
     else:
         text = resolved(value.text, _date(value.at)) if value.key.startswith(DATE) else value.text
-        name = text[:1].upper() + text[1:] if alone else f"{value.key}: {text}"
+        name = text[:1].upper() + text[1:] if alone else f"{value.key.removeprefix(PERSONA)}: {text}"
     if asked.closed and not item.past and not what.startswith("likes "):
         agrees = questions.agrees(asked, value.text)
         if agrees is not None:

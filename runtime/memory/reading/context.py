@@ -60,6 +60,7 @@ _MEANT = re.compile(
     r"(?P<what>[\w'-]+(?: [\w'-]+){0,3})[.! ]*$",
     re.IGNORECASE,
 )
+_ONE = re.compile(r"\bthe (?:[\w'-]+ ){1,3}?(?:one|photo|picture)\b", re.IGNORECASE)
 _CHOOSES = frozenset(
     {
         "and",
@@ -248,8 +249,9 @@ def resolve(text: str, context: Context) -> Resolved:
     if (also := _ALSO.match(plain)) and (whole := _completed(also["rest"], context)):
         return whole
     if asked and len(plain) < _LONG:
-        order = _order(plain) if context.shown else 0
-        return Resolved("asks", _named(plain, context), of_shown=refers or bool(order), order=order)
+        if context.shown and (order := _order(plain)):
+            return Resolved("asks", _ONE.sub("that", plain, count=1), of_shown=True, order=order)
+        return Resolved("asks", _named(plain, context), of_shown=refers)
     return (
         Resolved("shows", plain)
         if pictured
@@ -396,6 +398,10 @@ def _corrected(plain: str, before: str) -> str:
     """
     found = next((found for pattern in _CORRECTS if (found := pattern.match(plain))), None)
     if found is None or not before or len(found["value"].split()) > _FEW:
+        return ""
+    if re.fullmatch(
+        _WRONG, f"{found['value']} ", re.IGNORECASE
+    ):  # "no, that is wrong" does not say what is right
         return ""
     value, wrong = found["value"].strip(), (found["not"] or "").strip().lower()
     if wrong:

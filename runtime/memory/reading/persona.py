@@ -102,9 +102,7 @@ class Manner:
         """The rules' answer with the name."""
         if not self.name or text.startswith(self.name):
             return text
-        own = text.startswith(
-            ("Here", "In a ", "None ", "Noted", "On ", "The ", "There ", "You ")
-        )  # no value
+        own = text.startswith(_OWN)
         return f"{self.name}, {text[:1].lower() if own else text[:1]}{text[1:]}"
 
 

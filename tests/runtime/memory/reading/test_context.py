@@ -70,6 +70,7 @@ def of(*lines: str) -> Context:
         ("Photos of dogs in Paris", "no, I meant cats", "shows", "Photos of cats in Paris"),
         ("Photos of dogs in Paris", "I meant in Rome", "shows", "Photos of dogs in Rome"),
         ("Photos of Anna", "no, I mean from June", "shows", "Photos of Anna from June"),
+        ("I like tea.", "No, that is wrong", "tells", "No, that is wrong"),
         ("I live in Rome.", "No, the Netherlands", "corrects", "I live in the Netherlands."),
         ("", "Fine. Show me the motorcycle then.", "shows", "Show me the motorcycle then."),
         ("", "how are you?", "greets", "how are you?"),
@@ -149,6 +150,7 @@ def test_one_of_the_photos_that_were_shown_is_chosen(said: str, act: str, order:
     shown = replace(of("Show me dogs."), shown=("a", "b", "c"))
     found = resolve(said, shown)
     assert (found.act, found.order, found.of_shown) == (act, order, bool(order))
+    assert "first one" not in found.text or act == "tells"  # "when was that taken?", of the one
 
 
 def test_a_long_word_is_put_right_in_no_time() -> None:
