@@ -8,7 +8,7 @@ from gamer.runtime.backends import BACKENDS, runs_here
 from gamer.runtime.models.language import chat, prefix
 
 from ..components import components
-from ..parity.golden import PHOTOS, TOKENS
+from ..parity.golden import PHOTOS, TOKENS, side_of
 from ..planning.phone_memory import cache_bytes
 from ..settings import Settings
 from . import contents, prefixes
@@ -39,8 +39,7 @@ def _golden(settings: Settings) -> int:
     for spec in filter(
         None, (components.preprocessing(settings), components.picture_preprocessing(settings))
     ):
-        side = spec.resize if spec.fit in ("cut", "crop") else spec.crop
-        total += len(PHOTOS) * side * side * 3
+        total += len(PHOTOS) * side_of(spec) ** 2 * 3
     if language is not None:
         total += 4 * TOKENS * language.hidden * 4
     if "dpe" in settings.chosen.parts():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -37,6 +37,13 @@ class ExportModule:
     trained: bool
     macs_per: str
 
+    def fixed_specs(self) -> Specs:
+        """Its tensor specs with the shapes of `example`, so that no dimension is left open."""
+        with torch.no_grad():
+            found = self.module(*self.example)
+        outputs = found if isinstance(found, tuple) else (found,)
+        return _shaped(self.inputs, self.example), _shaped(self.outputs, outputs)
+
     def describe(self) -> Component:
         """The manifest's entry, with parameters and multiply-adds.
 
@@ -57,6 +64,10 @@ class ExportModule:
             macs=counter.get_total_flops() // 2,
             macs_per=self.macs_per,
         )
+
+
+def _shaped(specs: tuple[TensorSpec, ...], values: tuple[Tensor, ...]) -> tuple[TensorSpec, ...]:
+    return tuple(replace(spec, shape=tuple(x.shape)) for spec, x in zip(specs, values, strict=True))
 
 
 def image_tower(

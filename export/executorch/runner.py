@@ -88,12 +88,10 @@ def write(settings: Settings, stage: Path, artifacts: tuple[mf.Artifact, ...], t
     """
     (stage / mf.RUNNER).mkdir(exist_ok=True)
     artifact = next(a for a in artifacts if (a.role, a.target) == ("llm_decoder", "executorch"))
-    language, options = (
-        components.language(settings),
-        target_options(settings, None, "llm_decoder", "executorch"),
-    )
+    language = components.language(settings)
     assert language is not None
     item = components.build(settings, "llm_decoder", artifact.quant)
+    options = target_options(settings, None, "llm_decoder", "executorch")
     options = replace(options, given=calibrated.codes(settings, item, "executorch", artifact.quant))
     table = components.build(settings, "llm_embed", settings.quant_of("llm_embed", "executorch")).module
     to_executorch.quantized(item, artifact.quant, [], options)

@@ -23,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from gamer.runtime.bundle.manifest import Language, TensorSpec
+from gamer.runtime.bundle.manifest import Language
 
 from ..capabilities import writer
 from ..components.export_module import ExportModule, Samples, Specs
@@ -51,7 +51,7 @@ def write(
     Returns the tensor specs with those shapes. Quantizes a language model's module in place. Raises
     ExportError.
     """
-    specs = _fixed(item.inputs, item.example), _fixed_outputs(item)
+    specs = item.fixed_specs()
     module = quantized(item, quant, samples, options)
     program, leftovers = lowered(item, module, quant, options)
     # A single operator outside the delegate would copy tensors out of it and back for every token.
@@ -286,13 +286,3 @@ def _vulkan(module: nn.Module, quant: str, options: TargetOptions) -> Iterator[A
 Backend = Callable[[nn.Module, str, TargetOptions], contextlib.AbstractContextManager[Any]]
 BACKENDS: dict[str, Backend] = {"xnnpack": _xnnpack, "coreml": _coreml, "vulkan": _vulkan}
 QUANTS = {backend: writer("executorch", backend).quants for backend in BACKENDS}
-
-
-def _fixed(specs: tuple[TensorSpec, ...], example: tuple[torch.Tensor, ...]) -> tuple[TensorSpec, ...]:
-    return tuple(TensorSpec(s.name, tuple(x.shape), s.dtype) for s, x in zip(specs, example, strict=True))
-
-
-def _fixed_outputs(item: ExportModule) -> tuple[TensorSpec, ...]:
-    with torch.no_grad():
-        out = item.module(*item.example)
-    return _fixed(item.outputs, out if isinstance(out, tuple) else (out,))

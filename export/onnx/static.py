@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.runtime.bundle.manifest import TensorSpec
-
 from ..components.export_module import ExportModule, Samples, Specs
 from ..networks.encoder import MASKED
 from ..quantize.calibration import in_fp32
@@ -59,7 +57,8 @@ def write_fixed(item: ExportModule, quant: str, samples: Samples, path: Path, op
     from onnxruntime.quantization import QuantType, quantize
     from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config
 
-    item = fixed(item)
+    inputs, outputs = item.fixed_specs()
+    item = replace(item, dynamic={}, inputs=inputs, outputs=outputs)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         ready, quantized = _ready(item, Path(folder)), Path(folder) / "qdq.onnx"
         _bring_masks_near(ready)
@@ -72,23 +71,7 @@ def write_fixed(item: ExportModule, quant: str, samples: Samples, path: Path, op
         )
         quantize(str(ready), str(quantized), config)
         _save(quantized, path, opset)
-    return item.inputs, item.outputs
-
-
-def fixed(item: ExportModule) -> ExportModule:
-    """`item` with the shapes of its example, so that no dimension is left open."""
-    names = {
-        name: int(item.example[i].shape[axis])
-        for i, axes in item.dynamic.items()
-        for axis, name in axes.items()
-    }
-    return replace(item, dynamic={}, inputs=_with(item.inputs, names), outputs=_with(item.outputs, names))
-
-
-def _with(specs: tuple[TensorSpec, ...], sizes: dict[str, int]) -> tuple[TensorSpec, ...]:
-    return tuple(
-        replace(t, shape=tuple(sizes[n] if isinstance(n, str) else n for n in t.shape)) for t in specs
-    )
+    return inputs, outputs
 
 
 def _ready(item: ExportModule, folder: Path) -> Path:

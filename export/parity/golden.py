@@ -79,9 +79,14 @@ def inputs(settings: Settings, item: ExportModule) -> Arrays:
     return {"patches": fixtures.patches(settings, PHOTOS[1:])[0][0]}
 
 
+def side_of(spec: Preprocessing) -> int:
+    """Of the golden photographs, which are resized as far as a search resizes them before it crops."""
+    return spec.resize if spec.fit in ("cut", "crop") else spec.crop
+
+
 def pixels(spec: Preprocessing) -> NDArray[np.uint8]:
     """Photographs uint8 [n, side, side, 3], already resized, so that a port's own resize changes nothing."""
-    side = spec.resize if spec.fit in ("cut", "crop") else spec.crop
+    side = side_of(spec)
     square = replace(spec, resize=side, crop=side)
     squares = [prepare(load_pixels(path), square) for path in fixtures.paths() if path.name in PHOTOS]
     return np.concatenate([np.rint(x).clip(0, 255) for x in squares]).astype(np.uint8)

@@ -15,7 +15,7 @@ import numpy as np
 from ..questions.question import Question
 from ..questions.reader import MAX_READ, read
 from ..search.answer import photos
-from ..search.facets import FacetRows, fact_without
+from ..search.facets import fact_without
 from ..search.membership import PRESENT
 from ..search.unpictured import not_searched, unpictured
 from ..search.wishes_met import means_marks
@@ -42,7 +42,7 @@ class RulesMind:
     name: str = "rules"
 
     def solve(self, question: str, end: End) -> Turns:
-        has = FacetRows(self.toolbox.album, self.toolbox.engine.facts)
+        has = self.toolbox.facet_rows
         language = self.toolbox.engine.language_of(question)
         asks = partial(read, question, lambda text: self.spans(text).only, has=has, language=language)
         asked = asks()
@@ -272,8 +272,7 @@ class RulesMind:
         """The first, last or n-th of what was found, or all of it; with `occasion` all of that one day."""
         if asked.facets:
             found = self._only(found, self.toolbox.having(asked.facets, found.rows))
-            has = FacetRows(self.toolbox.album, self.toolbox.engine.facts)
-            if lacking := [one for one in has.named(asked.facets) if one.is_lacking]:
+            if lacking := [one for one in self.toolbox.facet_rows.named(asked.facets) if one.is_lacking]:
                 return _no(sentences.sentence(str(lacking[0])))
         if asked.favourites and found.rows:
             marked = self.toolbox.engine.facts.favourites.mask

@@ -69,6 +69,7 @@ class Toolbox:
         self.subsets: dict[str, RowArray] = {}
         self._seen: dict[str, int] = {}  # the rows of the short ids that a tool has shown
         self.timeline = Timeline(self.album.times())
+        self.facet_rows = facets.FacetRows(self.album, engine.facts)
         self._conditions = Conditions(self.album, engine.models.gazetteer, self.timeline, self.row_of)
 
     def call(self, call: calls.Call) -> Result:
@@ -174,9 +175,7 @@ class Toolbox:
 
     def having(self, named: Sequence[Facet], rows: Sequence[int]) -> tuple[int, ...]:
         """The rows with all of the facets."""
-        masks = [
-            found.mask for found in facets.FacetRows(self.album, self.engine.facts).named(named).values()
-        ]
+        masks = [found.mask for found in self.facet_rows.named(named).values()]
         return tuple(row for row in rows if all(mask[row] for mask in masks))
 
     def lacking(self, fact: str, rows: Sequence[int]) -> tuple[int, ...]:

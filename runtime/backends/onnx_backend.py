@@ -66,11 +66,10 @@ def read_adapter(path: Path, session: Session) -> dict[str, FloatArray]:
             raise BundleError(
                 f"{path.name}: {name[:60]!r} {list(value.shape)} does not fit this model: it is of another"
             )
-    halves = {f"{name.rpartition('.')[0]}.lora_{side}" for name in values for side in "ab"}
-    for name, value in values.items():
-        stem, _, side = name.rpartition(".")
-        rank = value.shape[side == "lora_a"]
-        if halves != values.keys() or values[f"{stem}.lora_a"].shape[1] != rank:
+    for name in values:
+        stem = name.rpartition(".")[0]
+        down, up = (values.get(f"{stem}.lora_{side}") for side in "ab")  # [I, rank], [rank, O]
+        if down is None or up is None or down.shape[1] != len(up):
             raise BundleError(f"{path.name}: {name[:60]!r} has no other half of its rank: export it again")
     return values
 

@@ -16,12 +16,24 @@ from pathlib import Path, PurePosixPath
 from gamer.index.replacing import replacing
 
 from ..errors import BundleError
-from .manifest import ADAPTERS, LAYOUTS, MANIFEST_NAME, Manifest, check, check_one, from_json, inside, read
+from .manifest import (
+    ADAPTERS,
+    LAYOUTS,
+    MANIFEST_NAME,
+    PICTURE_FILE,
+    VISION,
+    Manifest,
+    check,
+    check_one,
+    from_json,
+    inside,
+    read,
+)
 from .manifest import to_json as manifest_text
 
 OPTIONAL = ("llm", "dpe", "faces")  # parts that a search can do without
 _ROLES = {"llm": "llm_", "dpe": "dpe_", "faces": "face_"}
-_NOT_ON_PHONES = ("llm_vision", "llm_picture")  # how a language model sees pictures: the apps show it none
+_NOT_ON_PHONES = (VISION, PICTURE_FILE)  # how a language model sees pictures: the apps show it none
 MAX_MANIFEST, MAX_ENTRIES = 16 << 20, 100_000
 _BLOCK = 1 << 20
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # so that the same bundle gives the same file

@@ -150,8 +150,8 @@ class Conversation:
             held = self._shown_again(context, said.order)
             missing = NOT_AMONG if said.order else NO_LONGER
             return Exchange(_exchange("Here." if held else missing).reply, "", photos=held)
-        if self.photos is not None and said.of_shown:
-            seen = self.photos.told(text, self._shown_again(context, said.order))
+        if self.photos is not None and said.of_shown and (held := self._shown_again(context, said.order)):
+            seen = self.photos.told(text, held)
             if (of_shown := self._responder.of_photos(text, seen, shown=True)) is not None:
                 return Exchange(of_shown, "", sources=of_shown.tells_of)
         told_of = sought(text).wanted in _TOLD_OF and said.act == "shows" and self.photos is not None

@@ -76,7 +76,7 @@ class Retrieved:
 class Round(Seen):
     """A retrieval that was made, and what it found."""
 
-    found: Retrieved = Retrieved()
+    found: Retrieved
 
 
 @dataclass(frozen=True)

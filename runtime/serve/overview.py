@@ -40,6 +40,7 @@ MAX_CHOICES = 200  # of a filter
 CELL = 0.05  # degrees, about 5 km; doubled until there are at most MAX_PLACES cells
 EXAMPLE_PHOTOS = 24
 EXAMPLES = 4
+EXAMPLE_LABELS = 12  # those seen most, of which is looked up whether somebody spoke of them
 SUMMER = (5, 6, 7)  # months, counted from 0
 NOT_WRITTEN = ("label", "place", "ocr")
 _FULL = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]{2,}){0,2}")
@@ -130,15 +131,7 @@ def examples(album: Album, named: Mapping[str, Collection[int]]) -> tuple[Exampl
         labelled.setdefault(text.split(",")[0], []).append(row)
     shown = {label: rows for label, rows in labelled.items() if len(rows) > 1}
     people, places = _written(album)
-    said: dict[int, str] = {}
-    for source in get_args(Source):
-        for row, text in album.memories_of(source) if source not in NOT_WRITTEN else ():
-            said[row] = f"{said.get(row, '')} {text.casefold()}"
-    meant = {
-        label: rows
-        for label, rows in shown.items()
-        if any(label.casefold() in said.get(row, "") for row in rows)
-    }
+    meant = {label: rows for label, rows in _most_seen(shown, EXAMPLE_LABELS) if _told_of(album, rows, label)}
     subjects = [*_most_seen(named, 1), *_most_seen(meant, 2), *_most_seen(people, 1)]
     out = dict[str, Example]()
     for what, rows in (*subjects, *_most_seen(places, EXAMPLES), *_most_seen(shown, EXAMPLES)):
@@ -159,6 +152,15 @@ def _commonest(of: Mapping[int, T], rows: Collection[int]) -> T | None:
 
 def _most_seen(rows_of: Mapping[str, Collection[int]], n: int) -> list[tuple[str, Collection[int]]]:
     return sorted(rows_of.items(), key=lambda item: -len(item[1]))[:n]
+
+
+def _told_of(album: Album, rows: Collection[int], label: str) -> bool:
+    """Whether something that was written of the first of these photos says `label`."""
+    photos = album.photos([*rows][:EXAMPLE_PHOTOS])
+    written = (
+        memory.text for photo in photos for memory in photo.memories if memory.source not in NOT_WRITTEN
+    )
+    return any(label.casefold() in text.casefold() for text in written)
 
 
 def _written(album: Album) -> tuple[dict[str, list[int]], dict[str, list[int]]]:

@@ -61,25 +61,6 @@ _MEANT = re.compile(
     re.IGNORECASE,
 )
 _ONE = re.compile(r"\bthe (?:[\w'-]+ ){1,3}?(?:one|photo|picture)\b", re.IGNORECASE)
-_CHOOSES = frozenset(
-    {
-        "and",
-        "just",
-        "let",
-        "me",
-        "of",
-        "one",
-        "only",
-        "please",
-        "see",
-        "show",
-        "the",
-        "them",
-        "these",
-        "those",
-        "to",
-    }
-)
 _NAMED = re.compile(r"(?:the )?(?!I\b|I')[A-ZÀ-Þ][\wà-ÿ'&.-]*(?: [A-ZÀ-Þ&][\wà-ÿ'&.-]*){0,3}$")
 _AFTER = re.compile(r"(?: (?:now|instead|then|though|please|actually|euros?|pounds?))?")
 _FORGETS = re.compile(
@@ -270,7 +251,7 @@ def _order(plain: str) -> int:
 
 def _only_chooses(word: Word) -> bool:
     """Whether a word is of "show me the second one, please", and says nothing else."""
-    return word.is_mark or word.has("order", "picture", "request") or word.key in _CHOOSES
+    return word.is_mark or word.has("order", "picture", "request") or word.key in kind("chooses")
 
 
 def _completed(rest: str, context: Context) -> Resolved | None:
@@ -375,12 +356,12 @@ def _asked_again(plain: str, asked: str) -> str:
             changed = pattern.sub(what, question)
             return changed if changed != question else f"{question} {where or 'from'} {what}"
     names = [one for one in _NAME.finditer(question) if not _KINDS[1].fullmatch(one[0])]
-    placed = [one for one in names if re.search(r"\b(?:at|from|in) $", question[: one.start()])]
-    if where in ("at", "from", "in"):
-        names = placed
+    is_place = where in ("at", "from", "in")
+    if is_place:
+        names = [one for one in names if re.search(r"\b(?:at|from|in) $", question[: one.start()])]
     if _NAMED.match(what) and names:
         return question[: names[-1].start()] + what + question[names[-1].end() :]
-    if where in ("at", "from", "in"):
+    if is_place:
         return f"{question} {where} {what}"
     target = re.sub(
         r"(?i)^(?:[\w']+ ){0,3}?(?:photos?|pics?|pictures?) of (?:my |the )?", "", read(asked).target
@@ -399,9 +380,8 @@ def _corrected(plain: str, before: str) -> str:
     found = next((found for pattern in _CORRECTS if (found := pattern.match(plain))), None)
     if found is None or not before or len(found["value"].split()) > _FEW:
         return ""
-    if re.fullmatch(
-        _WRONG, f"{found['value']} ", re.IGNORECASE
-    ):  # "no, that is wrong" does not say what is right
+    # "No, that is wrong" does not say what is right.
+    if re.fullmatch(_WRONG, f"{found['value']} ", re.IGNORECASE):
         return ""
     value, wrong = found["value"].strip(), (found["not"] or "").strip().lower()
     if wrong:
