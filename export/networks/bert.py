@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from .encoder import ACTIVATIONS, MASKED
+from .encoder import ACTIVATIONS, MASKED, attention
 from .pooling import pooled
 
 
@@ -45,12 +45,7 @@ class _Attention(nn.Module):
         self.value = nn.Linear(shape.hidden, shape.hidden)
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        q, k, v = (
-            f(x).unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2)
-            for f in (self.query, self.key, self.value)
-        )
-        weights = torch.softmax(q @ k.transpose(-1, -2) * self.head_dim**-0.5 + bias, dim=-1)
-        return (weights @ v).transpose(1, 2).flatten(2)
+        return attention(self.query(x), self.key(x), self.value(x), self.heads, self.head_dim, bias)
 
 
 class BertLayer(nn.Module):

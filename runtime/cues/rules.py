@@ -57,7 +57,7 @@ def flatten(text: str) -> str:
 
 @cache
 def _classes() -> dict[str, frozenset[str]]:
-    """The classes of words that rules name in `needs`, except "digit".
+    """The classes of words that rules name in `needs`, except "digit" and "holiday".
 
     A class that consists of one word is not listed here; a rule names the word itself.
     """
@@ -69,10 +69,20 @@ def _classes() -> dict[str, frozenset[str]]:
         "unit": t.units,
         "decade": frozenset(t.decades),
         "ordinal": frozenset(re.sub("[^a-z]", "", w) for w in t.ordinals),
-        "holiday": frozenset(re.findall("[a-z]+", flatten(name))[0] for name in t.holidays),
         "today": frozenset({"today", "tonight", "this"}),
         "back": frozenset({"last", "past"}),
     }
+
+
+@cache
+def _holiday_words() -> frozenset[frozenset[str]]:
+    """The words of each holiday's name; the first alone where a hyphen or apostrophe may be left out.
+
+    A text without them names no holiday, and the pattern of all names takes long to compile ("last spring"
+    is no "spring bank holiday").
+    """
+    words = ((flatten(name), re.findall("[a-z]+", flatten(name))) for name in tables().holidays)
+    return frozenset(frozenset(found[:1] if {"'", "-"} & set(name) else found) for name, found in words)
 
 
 def present(flat: str) -> frozenset[str]:
@@ -81,6 +91,8 @@ def present(flat: str) -> frozenset[str]:
     classes = {name for name, members in _classes().items() if not words.isdisjoint(members)}
     if any(c.isdigit() for c in flat):
         classes.add("digit")
+    if any(name <= words for name in _holiday_words()):
+        classes.add("holiday")
     return frozenset(classes) | words
 
 
