@@ -91,11 +91,9 @@ def head(g: GraphWriter, normed: str, weight: Tensor) -> None:
     if g.scheme.of("head") != "int8":
         g.node("Identity", [g.linear(rows, weight, "head")], ["logits"])
         return
-    blocks = g.node(
-        "Reshape",
-        [rows, g.constant("in_blocks", np.array([0, 0, -1, g.scheme.group_of("head")], np.int64))],
-        ["last_blocks"],
-    )
+    group = g.scheme.group_of("head")
+    shape = g.constant(f"in_blocks.{group}", np.array([0, 0, -1, group], np.int64))
+    blocks = g.node("Reshape", [rows, shape], ["last_blocks"])
     peak = g.node(
         "ReduceMax",
         [g.node("Abs", [blocks], ["last_sizes"]), g.constant("last_axis", np.array([3], np.int64))],

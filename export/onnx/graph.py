@@ -229,13 +229,17 @@ class GraphWriter:
         if extended in self._names:  # written for another matrix with the same input
             return extended
         self._names.add(extended)
-        is_in_block = np.arange(width)[:, None] // group == np.arange(sum_columns(width, group))
-        ones = self.constant(
-            f"sums.{width}{own}", np.concatenate([is_in_block, is_in_block], axis=1).astype(np.float32)
+        shape = self.constant(f"in_blocks.{group}", np.array([0, 0, -1, group], np.int64))
+        blocks = self.node("Reshape", [x, shape], [f"{x}.blocks{own}"])
+        axis = self.constant("last_axis", np.array([3], np.int64))
+        sums = self.node("ReduceSum", [blocks, axis], [f"{x}.block_sums{own}"], keepdims=0)
+        # A product with ones for a whole row takes 24 times as long where the row has 4,864 numbers.
+        columns, count = sum_columns(width, group), width // group
+        place = np.tile(np.eye(count, columns, dtype=np.float32), 2)
+        placed = self.node(
+            "MatMul", [sums, self.constant(f"places.{width}{own}", place)], [f"{x}.sums{own}"]
         )
-        return self.node(
-            "Concat", [x, self.node("MatMul", [x, ones], [f"{x}.sums{own}"])], [extended], axis=-1
-        )
+        return self.node("Concat", [x, placed], [extended], axis=-1)
 
     def _product(
         self,
