@@ -48,6 +48,7 @@ NO_LONGER = "These photos are no longer in the album."
 _REPLIES: dict[Act, str] = {
     "greets": "Hello. I keep what you tell me, and answer from that and from your photos.",
     "thanks": "You are welcome.",
+    "deletes": "I delete no photos. `gamer index remove` takes one out of the album, and leaves its file.",
 }
 _FEW = 4  # words
 # What is asked of what a photo's memory tells, rather than of photos: "why is the clock photo blurred?"

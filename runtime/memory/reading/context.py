@@ -24,7 +24,7 @@ from .subjects import subject_of
 from .tokens import keys_of, tokens_of
 from .vocabulary import is_being, kind
 
-Act = Literal["tells", "asks", "corrects", "forgets", "greets", "thanks", "shows"]
+Act = Literal["tells", "asks", "corrects", "forgets", "deletes", "greets", "thanks", "shows"]
 MAX_HISTORY = 24  # turns that a turn may refer to
 _LONG, _SHORT = 300, 80  # characters of a question, and of small talk
 _FEW = 8  # words of what is left out, or put right
@@ -68,6 +68,24 @@ _FORGETS = re.compile(
     r"erase|scratch|strike) (?:that (?=(?:i|i'm|my|we|our)\b))?"
     r"(?P<what>(?!to\b|it\b|about\b)[^,;:.!?]{1,60}?)"
     r"(?:,? please)?[.!? ]*$",
+    re.IGNORECASE,
+)
+# "Delete that photo": a conversation deletes none, and forgets nothing for it.
+_DELETES = re.compile(
+    r"(?:(?:please|okay|ok|and|now|then|can you|could you|just),? ){0,3}(?:delete|erase|remove|trash|bin|"
+    r"throw away|get rid of|forget) (?P<what>[^,;:.!?]{1,60}?)(?:,? please)?[.!? ]*$",
+    re.IGNORECASE,
+)
+_THESE = re.compile(
+    r"(?:it|that|this|them|these|those|all(?: of (?:them|these|those))?)(?: (?:one|ones))?$", re.I
+)
+# "Only from 2025", "and in winter?", "just the ones with Anna", after photos
+_NARROWS = re.compile(
+    r"(?:(?:and|but|now|ok|okay|only|just|please),? ){0,3}(?:(?:the|those|these) )?"
+    r"(?:(?:one|photo|picture|pic)s? )?(?:(?:that (?:are|were)|taken) ){0,2}"
+    r"(?P<where>after|at|before|by|during|from|in|near|on|with|without) (?:my |the )?"
+    r"(?!.*\b(?:i|we|you|he|she|they|it|is|are|was|were)\b)"
+    r"(?P<what>[\w'-]+(?: [\w'-]+){0,4}?)(?:,? please)?[.?! ]*$",
     re.IGNORECASE,
 )
 _LAST = re.compile(
@@ -205,6 +223,8 @@ def after(context: Context, said: Resolved) -> Context:
 def resolve(text: str, context: Context) -> Resolved:
     """Reads a turn after what was said before it."""
     plain = " ".join(text[:MOST].split()).replace("’", "'")
+    if (deletes := _DELETES.match(plain)) and _of_photos(deletes["what"], plain, context):
+        return Resolved("deletes", plain)
     if (forgets := _FORGETS.match(plain)) and not _EVERYTHING.search(forgets["what"]):
         return Resolved("forgets", plain, "" if _LAST.match(forgets["what"]) else forgets["what"])
     asked = any(asks(sentence) for sentence in sentences_of(plain))
@@ -218,7 +238,8 @@ def resolve(text: str, context: Context) -> Resolved:
         return Resolved("shows", plain, of_shown=True)
     if context.shown and (order := _order(plain)) and all(map(_only_chooses, words_of(plain))):
         return Resolved("shows", plain, of_shown=True, order=order)
-    if context.after_photos and (again := _asked_again(plain, context.asked)):
+    meant = (_NARROWS.match(plain) or _MEANT.match(plain)) if context.after_photos else None
+    if meant and (again := _asked_again(meant, context.asked)):
         return Resolved("shows", again)
     if sees := next((one for one in sentences_of(plain) if read(one).shows or _LETS_SEE.match(one)), ""):
         return Resolved("shows", _LETS_SEE.sub("show me ", sees))
@@ -247,6 +268,18 @@ def _order(plain: str) -> int:
     asked = read(plain)
     bare = not (asked.target or asked.anchor or asked.relation or asked.occasion)
     return asked.order if bare and asked.number <= 1 and len(plain.split()) < _FEW else 0
+
+
+def _of_photos(what: str, plain: str, context: Context) -> bool:
+    """Whether "delete that" means photos: they are named, or were what the last turn asked for."""
+    words = [word for word in words_of(what) if not word.is_mark]
+    ends = zip(words, [*words[1:], None], strict=True)
+    if any(
+        one.has("picture") and (after is None or after.key in ("of", "from", "with", "in"))
+        for one, after in ends
+    ):
+        return True
+    return context.after_photos and bool(_THESE.match(what)) and "forget" not in plain.lower()
 
 
 def _only_chooses(word: Word) -> bool:
@@ -339,15 +372,14 @@ def _thing_of(question: str) -> str:
     return " ".join(keys_of(tokens_of(found["noun"]))) if found else ""
 
 
-def _asked_again(plain: str, asked: str) -> str:
-    """The last question for photos with what was meant instead; "" if the turn does not say.
+def _asked_again(found: re.Match[str], asked: str) -> str:
+    """The last question for photos with what is meant instead or as well; "" if the turn does not say.
 
-    A day or month takes the place of one, a place of one, a name of one, and else a thing of the thing that
-    was asked for; where there is none, it is said in addition: "no, in Rome".
+    `found`: of _MEANT or _NARROWS. A day or month takes the place of one, a place of one, a name of one, and
+    else a thing of the thing that was asked for; where there is none, it is said in addition: "no, in Rome".
     """
-    found = _MEANT.match(plain)
-    words = (found["what"] if found else "").split()
-    if found is None or not all(is_content(words[at]) for at in (0, -1)) or not kind("aux").isdisjoint(words):
+    words = found["what"].split()
+    if not all(is_content(words[at]) for at in (0, -1)) or not kind("aux").isdisjoint(words):
         return ""
     what, where = found["what"], (found["where"] or "").lower()
     question = asked.rstrip(" .?!")
@@ -361,7 +393,7 @@ def _asked_again(plain: str, asked: str) -> str:
         names = [one for one in names if re.search(r"\b(?:at|from|in) $", question[: one.start()])]
     if _NAMED.match(what) and names:
         return question[: names[-1].start()] + what + question[names[-1].end() :]
-    if is_place:
+    if where and where != "of":
         return f"{question} {where} {what}"
     target = re.sub(
         r"(?i)^(?:[\w']+ ){0,3}?(?:photos?|pics?|pictures?) of (?:my |the )?", "", read(asked).target
