@@ -58,7 +58,10 @@ class RulesMind:
             found = replace(found, rows=self.toolbox.distinct(found.rows))
         if asked.each:
             return sentences.grouped(self.toolbox, asked, found)
-        return sentences.count(found) if end == "sentence" else Answer(found.rows, photos(len(found.rows)))
+        if end == "sentence":
+            return sentences.count(found)
+        said = [photos(len(found.rows)), *([found.note] if asked.without and found.note else [])]
+        return Answer(found.rows, ". ".join(said))
 
     def _said(self, asked: Question) -> Generator[Act, Observation, Answer]:
         """A sentence rests on the memories nearest to the question, and on what its relation leads to."""
@@ -125,9 +128,13 @@ class RulesMind:
             shown = yield from _do(
                 f"Find every photo of “{thing}”, to leave it out.", Search(thing, every=True)
             )
-            if not _absent(shown):
-                unwanted = set(shown.rows)
-                found = self._only(found, tuple(row for row in found.rows if row not in unwanted))
+            if _absent(shown):
+                found = replace(
+                    found, note=f"Nothing is left out: the album does not seem to have “{thing}”."
+                )
+                continue
+            unwanted = set(shown.rows)
+            found = self._only(found, tuple(row for row in found.rows if row not in unwanted))
         return found
 
     def _only(self, found: Result, rows: tuple[int, ...]) -> Result:

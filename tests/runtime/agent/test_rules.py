@@ -94,6 +94,7 @@ def answer(engine: Engine, question: str) -> list[str]:
         ("the newest photo", "fireworks"),
         ("the first photo", "snowman"),
         ("the last two photos", "dog-3 fireworks"),
+        ("the first photo of this year", ""),
         ("a pizza with mushrooms", "pizza"),
     ],
 )
@@ -169,6 +170,13 @@ def test_an_answer_without_photos_says_what_is_missing(engine: Engine, question:
     outcome = ask(engine, question)
     assert (outcome.answer.rows, outcome.answer.found) == ((), False)
     assert outcome.answer.sentence == why
+
+
+def test_what_is_not_in_the_album_is_said_to_be_left_in(engine: Engine) -> None:
+    outcome = ask(engine, "photos from January 2025 without a nuclear submarine")
+    assert names(engine, outcome.answer.rows) == ["snowman"]
+    said = "1 photo. Nothing is left out: the album does not seem to have “nuclear submarine”."
+    assert outcome.answer.sentence == said
 
 
 @pytest.mark.parametrize(
