@@ -156,14 +156,15 @@ def killing(build_album: BuildAlbum, times: int) -> None:
 
 
 @needs_fork
+@pytest.mark.quick
 def test_an_album_survives_writers_killed_at_40_moments(build_album: BuildAlbum) -> None:
     killing(build_album, 40)
 
 
 @needs_fork
 @pytest.mark.slow
-def test_an_album_survives_writers_killed_at_500_moments(build_album: BuildAlbum) -> None:
-    killing(build_album, 500)
+def test_an_album_survives_writers_killed_at_200_moments(build_album: BuildAlbum) -> None:
+    killing(build_album, 200)
 
 
 # A full disk
