@@ -36,7 +36,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Puts the files with slow tests first, so that no process ends long after the others. Leaves out the
     quick part of a test where the whole of it is run as well.
     """
-    if not config.option.markexpr:
+    chosen = config.option.markexpr or config.option.keyword or any("::" in name for name in config.args)
+    if not chosen:
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("quick")])
         items[:] = [item for item in items if not item.get_closest_marker("quick")]
     slow = {item.path for item in items if item.get_closest_marker("slow")}
