@@ -12,8 +12,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-
 export HF_HUB_OFFLINE := 1
 export ORT_DISABLE_TELEMETRY := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Thousands of processes start here; without bytecode on the disk each compiles the sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs install install-quickstart quickstart first export index weights-qwen weights-faces optimum-peer full-size figures train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites kotlin-suites swift-suites conformance arm64-check processors android-apk
+.PHONY: help docs ports-replay ports-runners ports-searches ports-graphs install install-quickstart quickstart first export index weights-qwen weights-faces optimum-peer full-size figures train-full-size test test-fast lint clean mobile-setup-kotlin mobile-setup-swift mobile-suites kotlin-suites swift-suites conformance arm64-check processors android-apk
 
 help:
 	@echo "make quickstart   install, export, index, search, benchmark, report"
@@ -162,14 +164,23 @@ conformance: index
 
 mobile-suites:
 	@$(MAKE) --no-print-directory -j2 swift-suites kotlin-suites $(if $(filter required,$(MOBILE)),android-apk)
+	@$(MAKE) --no-print-directory -j2 --output-sync ports-replay ports-searches ports-runners ports-graphs $(if $(filter required,$(MOBILE)),arm64-check)
+
+ports-replay:
 	@echo "== conformance: cases x ports"
 	@$(TABLE) $(if $(filter required,$(MOBILE)),,--lenient)
+
+ports-runners:
+	@echo "== conformance: runners"
 	@$(subst table,runners,$(TABLE))
+
+ports-searches:
 	@echo "== searches of an album of 5,000 made photos"
 	@PYTHONPATH=. $(BIN)/python -m tools.phone_search --bundle $(OUT)/pocket --folder $(OUT)/made --photos 5000 --rounds 3
+
+ports-graphs:
 	@echo "== graphs that the ports build, read here"
 	@PYTHONPATH=. $(BIN)/python -m tools.conformance.graphs
-	@if [ $(MOBILE) = required ]; then $(MAKE) --no-print-directory arm64-check; fi
 
 kotlin-suites:
 	@if [ -e $(KOTLIN_READY) ]; then echo "== Kotlin core: unit tests, example; albums without FTS5; the app's screens, on a stand-in for Android"; \

