@@ -236,9 +236,7 @@ class GraphWriter:
         # A product with ones for a whole row takes 24 times as long where the row has 4,864 numbers.
         columns, count = sum_columns(width, group), width // group
         place = np.tile(np.eye(count, columns, dtype=np.float32), 2)
-        placed = self.node(
-            "MatMul", [sums, self.constant(f"places.{width}{own}", place)], [f"{x}.sums{own}"]
-        )
+        placed = self.node("MatMul", [sums, self.constant(f"places.{width}{own}", place)], [f"{x}.sums{own}"])
         return self.node("Concat", [x, placed], [extended], axis=-1)
 
     def _product(
