@@ -36,6 +36,14 @@ class Group:
         counts = self.counts.get(name)
         return min(counts, key=lambda value: (-counts[value], value)) if counts else UNSPECIFIED
 
+    def frequencies(self) -> tuple[tuple[str, str, int], ...]:
+        """(attribute, value, how many sightings give it), the commonest value of an attribute first."""
+        return tuple(
+            (name, value, count)
+            for name in ATTRIBUTES
+            for value, count in sorted(self.counts.get(name, {}).items(), key=lambda one: (-one[1], one[0]))
+        )
+
     def told(self) -> Attributes:
         """The modes that a share of SAID of the sightings give; the others are unspecified."""
         modes = {name: self.mode(name) for name in self.counts}

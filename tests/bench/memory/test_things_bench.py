@@ -20,6 +20,8 @@ def asked(user: str, own: list[float], other: list[float], meant: int, owned: bo
         own=np.array(own, np.float32),
         other=np.array(other, np.float32),
         far=np.array(other, np.float32),
+        grown=tuple(np.array(own, np.float32) * (share > 0.5) for share in things.SHARES),
+        since=0.4,
         meant=np.arange(6) == meant,
         relevant=1,
         owned=owned,
