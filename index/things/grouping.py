@@ -12,6 +12,7 @@ from .records import ATTRIBUTES, UNSPECIFIED, Attributes, Sighting
 
 IDENTITY = ("subcategory", "color", "shape", "material", "brand", "pattern")
 SAID = 0.2
+MOST_TOLD = 12  # values of an attribute, as EgoMemory's Figure 8 lists of one
 MOST_COMPARED = 200  # things of one head that a sighting is compared with, so that growing stays linear
 
 
@@ -37,11 +38,11 @@ class Group:
         return min(counts, key=lambda value: (-counts[value], value)) if counts else UNSPECIFIED
 
     def frequencies(self) -> tuple[tuple[str, str, int], ...]:
-        """(attribute, value, how many sightings give it), the commonest value of an attribute first."""
+        """(attribute, value, how many sightings give it), of each the MOST_TOLD commonest values first."""
         return tuple(
             (name, value, count)
-            for name in ATTRIBUTES
-            for value, count in sorted(self.counts.get(name, {}).items(), key=lambda one: (-one[1], one[0]))
+            for name, seen in ((name, self.counts.get(name, {})) for name in ATTRIBUTES)
+            for value, count in sorted(seen.items(), key=lambda one: (-one[1], one[0]))[:MOST_TOLD]
         )
 
     def told(self) -> Attributes:

@@ -73,7 +73,8 @@ def test_the_chain_tells_the_entry_the_reference_and_the_target(engine: Engine) 
     reflection = engine.things.reflect("my bag at the station", "my bag at the station")
     assert reflection is not None
     assert reflection.thing.photos == ("b1", "b2") and reflection.reference in ("b1", "b2")
-    assert reflection.summary == reflection.confirmed == ("red", "canvas")
+    assert reflection.summary == (("red", 2), ("canvas", 2)) and reflection.confirmed == ("red", "canvas")
+    assert reflection.lines[0].endswith(": red (2), canvas (2)")
     assert reflection.target == "This photo shows my bag at the station, my red canvas bag."
     answer = engine.search("my bag at the station", 3, options=TEMPLATE)
     assert set(reflection.lines) <= set(answer.trace.cues)
