@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .records import ATTRIBUTES, UNSPECIFIED, Attributes, Sighting
@@ -51,17 +52,18 @@ class Group:
         said = {n: v for n, v in modes.items() if self.counts[n][v] >= SAID * self.size}
         return Attributes(**said)
 
-    def agreement(self, attributes: Attributes) -> int | None:
-        """How many attributes say the same of both; None if one contradicts."""
-        same = 0
-        for name in IDENTITY:
-            seen, known = getattr(attributes, name), self.mode(name)
-            if UNSPECIFIED in (seen, known):
-                continue
-            if not set(seen.split(" and ")) & set(known.split(" and ")):
-                return None
-            same += 1
-        return same
+
+def agreement(seen: Attributes, known: Callable[[str], str]) -> int | None:
+    """How many attributes say the same of both; None if one contradicts. `known`: name → value."""
+    same = 0
+    for name in IDENTITY:
+        one, other = getattr(seen, name), known(name)
+        if UNSPECIFIED in (one, other):
+            continue
+        if not set(one.split(" and ")) & set(other.split(" and ")):
+            return None
+        same += 1
+    return same
 
 
 class Grouping:
@@ -78,7 +80,7 @@ class Grouping:
         best: tuple[int, int, int] | None = None
         found: Group | None = None
         for group in self._by_head.get(sighting.head, [])[:MOST_COMPARED]:
-            same = None if group.fixed else group.agreement(sighting.attributes)
+            same = None if group.fixed else agreement(sighting.attributes, group.mode)
             if same is not None and (best is None or (same, group.size, -group.id) > best):
                 best, found = (same, group.size, -group.id), group
         return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from gamer.index import Album, FloatArray, RowArray
 from gamer.index.entities.words import WORD
-from gamer.index.things.records import UNSPECIFIED, Thing
+from gamer.index.things.records import UNSPECIFIED, Attributes, Thing
 from gamer.index.things.words import words
 
 from ...defaults import THING_PHRASING
@@ -120,14 +120,23 @@ class Things:
 
     def meant(self, query: str) -> Thing | None:
         """The thing that a query is about: the first that it names, after "my" if it says so. Of the things
-        with that head noun it is the one that most of the query's words tell of, and of these the one that
-        recurs most.
+        with that head noun that the query does not contradict ("my blue bag"), it is the one that most of the
+        query's words tell of, and of these the one that recurs most.
         """
+        from gamer.index.things.extract import extract
+        from gamer.index.things.grouping import agreement
+
+        told = {seen.head: seen.attributes for seen in extract(query)}
         said = [word.replace("’", "'").casefold().removesuffix("'s") for word in WORD.findall(query)]
         owner = next((at for at, word in enumerate(said) if word in words().owners), None)
         heads = [words().noun(word) for word in said[0 if owner is None else owner :]]
         known = [
-            [t for t in self._by_head.get(head, ()) if owner is not None or t.recurrence >= RECURS]
+            [
+                thing
+                for thing in self._by_head.get(head, ())
+                if (owner is not None or thing.recurrence >= RECURS)
+                and agreement(told.get(head, Attributes()), partial(getattr, thing.attributes)) is not None
+            ]
             for head in heads
         ]
         for found, following in pairwise([*known, []]):
