@@ -42,8 +42,10 @@ class Group:
         """(attribute, value, how many sightings give it), of each the MOST_TOLD commonest values first."""
         return tuple(
             (name, value, count)
-            for name, seen in ((name, self.counts.get(name, {})) for name in ATTRIBUTES)
-            for value, count in sorted(seen.items(), key=lambda one: (-one[1], one[0]))[:MOST_TOLD]
+            for name in ATTRIBUTES
+            for value, count in sorted(
+                self.counts.get(name, Counter[str]()).items(), key=lambda one: (-one[1], one[0])
+            )[:MOST_TOLD]
         )
 
     def told(self) -> Attributes:

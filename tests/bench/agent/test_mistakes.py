@@ -1,4 +1,4 @@
-"""Each kind and class of mistake is told from trace and truth, the anchor's only where the truth places it."""
+"""Kinds and classes of mistakes are told from trace and truth, an anchor's only where the truth places it."""
 
 from __future__ import annotations
 
