@@ -132,7 +132,8 @@ class OpenAiMind:
             preview = f"error: {error}" if error else result.preview()
             if len(preview) > MAX_SHOWN:
                 preview = preview[: MAX_SHOWN - 1] + "…"
-            shown = {one.id: one.line() for one in (*result.items, *result.events)}
+            shown = {item.id: item.line() for item in result.items}
+            shown |= {event.id: event.line() for event in result.events}
             task.session = task.session.with_result(said, preview, shown, result.saved_as, len(result.rows))
             task.messages.append(
                 {
