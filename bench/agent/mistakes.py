@@ -1,8 +1,8 @@
-"""What was wrong with a wrong set, decided by rule from the trace, the truth and the album's times.
+"""What was wrong with a wrong set, and how a wrong answer came about, by rule from trace, truth and times.
 
 A data set names the photos of the right answer and not the anchor of a question. Yet for "the same day as"
 the anchor must lie on their day, and for "the photo before" just beside them. There, and only there, a trace
-tells whether the anchor was found. Nothing here says why a mind went wrong.
+tells whether the anchor was found. How an answer came about is told by the six classes of camroll (A.2).
 """
 
 from __future__ import annotations
@@ -24,18 +24,24 @@ RIGHT = "right"
 # Category → what it means. A task belongs to the first that fits, in this order.
 MISTAKES = {
     "answered what is not there": "photos were given, but nothing in the album fits",
-    "budget spent": "the task ended before an answer",
-    "failed": "an error or an interruption ended the task",
     "too many": "all the right photos and others",
     "too few": "some of the right photos and no others",
     "partly right": "some of the right photos and others",
     "anchor not found": "no photo that may be the anchor was in any result before the answer",
     "wrong anchor": "one that may be was found, but the calls went on from another photo or day",
     "wrong order or day": "the calls went on from a photo or day that may be the anchor, to wrong photos",
-    "nothing given": "no photo was given, though some fit",
-    "overlooked": "a right photo was in a result, and none in the answer",
-    "not seen": "no right photo was in any result",
+    "none right": "no photo of the answer is right, or none was given",
 }
+# The same of classes.
+CLASSES = {
+    "budget spent": "the budget ended the task, or MANY calls or all views were used",
+    "gave up": "it answered after FEW calls or fewer",
+    "wrong evidence": "not all that is right was in a result",
+    "looked": "it was, and some of it was viewed",
+    "never looked": "it was, and none of it was viewed",
+    "other": "nothing is known to be right",
+}
+MANY, FEW = 20, 2  # calls
 _PHOTO, _DAY = re.compile(r"img_[0-9a-f]{10}"), re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -66,16 +72,27 @@ def mistake(
         return RIGHT
     if not wanted:
         return "answered what is not there"
-    if trace.ended != "answer":
-        return "budget spent" if trace.ended == "budget" else "failed"
     if wanted & found:
         return "too many" if wanted < found else "too few" if found < wanted else "partly right"
     anchors = anchors_of(read(question), wanted, when)
     if anchors is not None and (wrong := _anchor_mistake(anchors, trace, bool(found))):
         return wrong
-    if not found:
-        return "nothing given"
-    return "overlooked" if wanted & _shown(trace) else "not seen"
+    return "none right"
+
+
+def class_of(relevant: Collection[str], trace: Trace) -> str:
+    """One of CLASSES, for a task that was answered wrongly. `relevant`: short ids."""
+    wanted, made = set(relevant), [turn for turn in trace.turns if turn.tool is not None]
+    views = [turn for turn in made if turn.tool == "view"]
+    if trace.ended == "budget" or len(made) >= MANY or len(views) >= trace.budget.views > 0:
+        return "budget spent"
+    if trace.ended == "answer" and len(made) <= FEW:
+        return "gave up"
+    if not wanted:
+        return "other"
+    if not wanted <= _shown(trace):
+        return "wrong evidence"
+    return "looked" if any(wanted.intersection(turn.photos) for turn in views) else "never looked"
 
 
 def anchors_of(read: Question, wanted: set[str], when: Calendar) -> Anchors | None:

@@ -14,7 +14,7 @@ from gamer.index import image_id
 from ..retrieval.user import User
 from . import made
 from . import tasks as running
-from .mistakes import RIGHT, Calendar, mistake
+from .mistakes import RIGHT, Calendar, class_of, mistake
 from .players import Player
 from .scores import set_f1
 from .tasks import Done, Scored, Task
@@ -44,7 +44,8 @@ class Group:
 class AlbumRow:
     """A method on an album with sets as answers. `calls`: by tool; `ms`: median of a task.
 
-    `mistakes`: by group, how many tasks were right and how many wrong in which way (mistakes.py).
+    `mistakes`: by group, how many tasks were right and how many wrong in which way (mistakes.py); `classes`:
+    of the wrong ones, how it came about.
     `differences`: of a replay, results that were not as recorded; None for what is no replay.
     """
 
@@ -55,11 +56,12 @@ class AlbumRow:
     mistakes: dict[str, dict[str, int]] = field(default_factory=dict)
     usage: Usage | None = None
     differences: int | None = None
+    classes: dict[str, int] = field(default_factory=dict)
 
 
 def row(method: str, done: Sequence[Done], when: Calendar) -> AlbumRow:
     parts = _parts(done, lambda one: one.task.group)
-    traces = [one.trace for one in done if one.trace is not None]
+    wrong = [one for one in done if set(one.given) != one.task.relevant]
     replayed = any(one.replayed for one in done)
     return AlbumRow(
         method,
@@ -67,8 +69,9 @@ def row(method: str, done: Sequence[Done], when: Calendar) -> AlbumRow:
         running.counted(done),
         round(float(np.median([one.ms for one in done])), 1) if done else None,
         {group: _mistakes(part, when) for group, part in parts.items()},
-        usage(traces),
+        usage(done),
         sum(len(one.differences) for one in done) if replayed else None,
+        classes(wrong),
     )
 
 
@@ -100,6 +103,16 @@ def _mistakes(done: Sequence[Done], when: Calendar) -> dict[str, int]:
         if one.trace is not None
     )
     return {RIGHT: found.pop(RIGHT, 0)} | dict(found.most_common())
+
+
+def classes(wrong: Sequence[Done]) -> dict[str, int]:
+    """How many tasks are of each of the mistakes' CLASSES, the commonest first."""
+    found = Counter(
+        class_of({image_id(photo) for photo in one.task.relevant}, one.trace)
+        for one in wrong
+        if one.trace is not None
+    )
+    return dict(found.most_common())
 
 
 def _by_cut(method: str, results: list[Scored]) -> AlbumRow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +16,9 @@ from ..retrieval.user import User
 from . import tasks as running
 from .players import Player
 from .scores import contains, token_f1
-from .sets import Tell
+from .sets import Tell, classes
 from .tasks import Done, Task
+from .usage import Usage, usage
 
 READ = 10  # photos of evidence that a sentence may rest on
 Players = Callable[[str], list[Player]]  # by the album's name in traces
@@ -28,7 +29,8 @@ class SentenceRow:
     """A method on questions with short answers, macro over users.
 
     `evidence`: mean share of the evidence among at most READ photos; `f1`: token F1 of the sentence;
-    `right`: share whose words hold the whole answer; `refused`: share said not to be in the album.
+    `right`: share whose words hold the whole answer; `refused`: share said not to be in the album. `usage`,
+    `classes` (mistakes.py, of answers that are not right): of a mind, over all users' questions.
     """
 
     dataset: str
@@ -38,6 +40,8 @@ class SentenceRow:
     f1: float | None
     right: float | None
     refused: float
+    usage: Usage | None = None
+    classes: dict[str, int] = field(default_factory=dict)
 
 
 def measure(
@@ -101,6 +105,8 @@ def _first(user: User, asked: Sequence[Task]) -> list[Done]:
 
 def _sentences(dataset: str, method: str, users: list[list[Done]]) -> SentenceRow:
     said = [[one for one in done if one.task.answer] for done in users]
+    every = [one for done in users for one in done if one.trace is not None]
+    wrong = [one for one in every if one.task.answer and not contains(one.sentence, one.task.answer)]
     has_text = any(one.sentence for done in users for one in done)
     return SentenceRow(
         dataset=dataset,
@@ -110,6 +116,8 @@ def _sentences(dataset: str, method: str, users: list[list[Done]]) -> SentenceRo
         f1=_macro(said, lambda one: token_f1(one.sentence, one.task.answer)) if has_text else None,
         right=_macro(said, lambda one: contains(one.sentence, one.task.answer)) if has_text else None,
         refused=_macro(users, lambda one: not one.found),
+        usage=usage(every) if every else None,
+        classes=classes(wrong),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gamer.runtime.errors import RuntimeFailure
 
@@ -11,6 +11,8 @@ from ..study.declaration import Run, Work
 from ..tables import Cell, Sheet, sheet
 from .ablation import Ablation
 from .measure import AgentQuality, Settings, measure
+from .mistakes import CLASSES
+from .question_types import TYPES
 from .runs import Quality, Runs
 from .sets import GROUPS, AlbumRow
 from .short_answers import SentenceRow
@@ -43,8 +45,15 @@ def tables(result: AgentQuality) -> list[Sheet]:
     """Those that there are figures for."""
     out = []
     for name, rows in result.albums.items():
-        minds = [row for row in rows if row.usage is not None]
-        out += [_quality(name, rows), _mistakes(name, minds), _usage(name, minds), _turns(name, minds)]
+        out += [_quality(name, rows), _mistakes(name, [row for row in rows if row.usage is not None])]
+    used: dict[str, list[AlbumRow | SentenceRow]] = {name: [*rows] for name, rows in result.albums.items()}
+    for said in result.sentences:
+        used.setdefault(said.dataset, []).append(said)
+    for name, methods in used.items():
+        minds = [(row.method, row.usage, row.classes) for row in methods if row.usage is not None]
+        both = [(method, usage) for method, usage, _ in minds]
+        out += [_usage(name, both), _turns(name, both), _types(name, both)]
+        out.append(_classes(name, {method: classes for method, _, classes in minds}))
     out += [_runs(name, rows) for name, rows in result.runs.items()]
     out += [_ablations(result.ablations), _unfit(result), _sentences(result), _steps(result)]
     return [sheet for sheet in [*out, _differences(result.differences)] if sheet.rows]
@@ -80,7 +89,16 @@ def _mistakes(name: str, rows: Sequence[AlbumRow]) -> Sheet:
     )
 
 
-def _usage(name: str, rows: Sequence[AlbumRow]) -> Sheet:
+def _classes(name: str, minds: Mapping[str, Mapping[str, int]]) -> Sheet:
+    found = [kind for kind in CLASSES if any(kind in classes for classes in minds.values())]
+    return Sheet(
+        f"{name}: how wrong answers came about, in tasks",
+        ("class", *minds),
+        tuple((kind, *(classes.get(kind, 0) for classes in minds.values())) for kind in found),
+    )
+
+
+def _usage(name: str, rows: Sequence[tuple[str, Usage]]) -> Sheet:
     """Means of a task."""
     columns: dict[str, Callable[[tuple[str, Usage]], Cell]] = {
         "method": lambda row: row[0],
@@ -92,24 +110,41 @@ def _usage(name: str, rows: Sequence[AlbumRow]) -> Sheet:
         "ms calls": lambda row: f"{row[1].call_ms:.1f}",
         "ms thinking": lambda row: f"{row[1].think_ms:.1f}",
     }
-    used = [(row.method, row.usage) for row in rows if row.usage is not None]
-    return sheet(f"{name}: what a task uses", used, columns)
+    return sheet(f"{name}: what a task uses", rows, columns)
 
 
-def _turns(name: str, rows: Sequence[AlbumRow]) -> Sheet:
+def _turns(name: str, rows: Sequence[tuple[str, Usage]]) -> Sheet:
     lines: list[tuple[Cell, ...]] = []
-    tools = [tool for tool, _ in sum((Counter(row.calls) for row in rows), Counter[str]()).most_common()]
-    for row in rows:
-        for turn, made in enumerate(row.usage.by_turn if row.usage else (), 1):
-            running = f"{sum(made.values()) / max(1, row.usage.tasks if row.usage else 0):.0%}"
-            lines.append(
-                (row.method, turn, running, *(made.get(tool, 0) for tool in tools), made.get("none", 0))
-            )
+    tools = _tools(turn for _, usage in rows for turn in usage.by_turn)
+    for method, usage in rows:
+        for turn, made in enumerate(usage.by_turn, 1):
+            running = f"{sum(made.values()) / max(1, usage.tasks):.0%}"
+            lines.append((method, turn, running, *(made.get(tool, 0) for tool in tools), made.get("none", 0)))
     return Sheet(
         f"{name}: tasks that still run and calls, by turn",
         ("method", "turn", "still running", *tools, "no call"),
         tuple(lines),
     )
+
+
+def _types(name: str, rows: Sequence[tuple[str, Usage]]) -> Sheet:
+    """Shares of the calls that questions of a type make."""
+    tools, lines = (
+        _tools(made for _, usage in rows for made in usage.by_type.values()),
+        list[tuple[Cell, ...]](),
+    )
+    for method, usage in rows:
+        for kind in (kind for kind in TYPES if kind in usage.by_type):
+            made = usage.by_type[kind]
+            shares = (f"{made.get(tool, 0) / sum(made.values()):.0%}" for tool in tools)
+            lines.append((method, kind, sum(made.values()), *shares))
+    return Sheet(f"{name}: calls by type of question", ("method", "type", "calls", *tools), tuple(lines))
+
+
+def _tools(made: Iterable[Mapping[str, int]]) -> list[str]:
+    """The tools that are called, the most called first."""
+    counts = sum(map(Counter, made), Counter[str]())
+    return [tool for tool, _ in counts.most_common() if tool != "none"]
 
 
 def _runs(name: str, rows: Sequence[Runs]) -> Sheet:

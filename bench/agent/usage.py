@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from gamer.runtime.agent import calls
 from gamer.runtime.agent.recording import Cost, Tokens, Trace
+
+from .question_types import type_of
+from .tasks import Done
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,8 @@ class Usage:
 
     `by_turn`: for each turn, calls by tool, "none" for a turn that only thinks; `refused`: calls that ended
     in an error. `read`, `written`: tokens a task (mean). `tokens`: how they are known; "none": no model.
-    `call_ms`, `think_ms`: a task (mean).
+    `call_ms`, `think_ms`: a task (mean). `by_type`: for each type of question (question_types.py), calls by
+    tool.
     """
 
     tasks: int
@@ -30,9 +34,12 @@ class Usage:
     written: float
     call_ms: float
     think_ms: float
+    by_type: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
-def usage(traces: Sequence[Trace]) -> Usage:
+def usage(done: Sequence[Done]) -> Usage:
+    """Of those that have a trace."""
+    traces = [one.trace for one in done if one.trace is not None]
     costs = [sum_of([*(turn.cost for turn in trace.turns), trace.cost]) for trace in traces]
     longest = max((len(trace.turns) for trace in traces), default=0)
     known = [trace.tokens for trace in traces if trace.tokens != "none"]
@@ -46,11 +53,19 @@ def usage(traces: Sequence[Trace]) -> Usage:
         written=_mean([cost.written for cost in costs]),
         call_ms=_mean([sum(turn.ms for turn in trace.turns) for trace in traces]),
         think_ms=_mean([cost.ms for cost in costs]),
+        by_type=_by_type(done),
     )
 
 
 def sum_of(costs: Sequence[Cost]) -> Cost:
     return Cost(sum(c.read for c in costs), sum(c.written for c in costs), sum(c.ms for c in costs))
+
+
+def _by_type(done: Sequence[Done]) -> dict[str, dict[str, int]]:
+    found: dict[str, Counter[str]] = {}
+    for one in done:
+        found.setdefault(type_of(one.task.text), Counter()).update(one.tools)
+    return {kind: dict(tools.most_common()) for kind, tools in found.items() if tools}
 
 
 def _at(traces: Sequence[Trace], turn: int) -> dict[str, int]:

@@ -1,10 +1,10 @@
 """What the bank of things adds to search: recall@5 with it, without it, and with another user's.
 
 Each query is asked without and, where it is about a thing, with T_t from the user's own bank, from the next
-user's and from that of the farthest user of the data set, by Jaccard index (EgoMemory, section 4.3). The
-weight of the feature "thing" is fitted as the other weights are, by the likelihood of what is meant, on the
-users that are not measured with it; the other weights stay. A gain that another user's bank gives too is
-not memory, but wording.
+user's and from that of the farthest user of the data set, by Jaccard index (EgoMemory, section 4.3), and from
+the own bank as it was when only the first photos were there (its Table 6). The weight of the feature "thing"
+is fitted as the other weights are, by the likelihood of what is meant, on the users that are not measured
+with it; the other weights stay. A gain that another user's bank gives too is not memory, but wording.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,15 +21,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index import Album, AlbumWriter, FloatArray
+from gamer.index import Album, AlbumWriter, FloatArray, RowArray
 from gamer.index.entities.words import WORD
 from gamer.index.things import bank
 from gamer.index.things.extract import extract
 from gamer.index.things.records import UNSPECIFIED, Thing
 from gamer.index.things.words import words
+from gamer.runtime.agent.timeline import Timeline
 from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.search.options import SearchOptions
-from gamer.runtime.search.stages.things import Things
+from gamer.runtime.search.stages.things import Target, Things
 
 from .. import stats
 from ..retrieval import datasets
@@ -40,7 +42,8 @@ from ..tables import Sheet, sheet
 
 T = TypeVar("T")
 METHODS = ("without", "own bank", "another's bank", "farthest user's bank")
-Recalls = tuple[float, float, float, float]  # by METHODS
+SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)  # of a user's photos, in order of time
+Recalls = tuple[float, ...]  # by METHODS, then by SHARES of the own bank
 Looks = Mapping[str, frozenset[tuple[str, str]]]  # head noun → (attribute, value)
 FREQUENT = 100  # object types that the diversity is of
 SUBSETS = ("all", "about a thing", "my")
@@ -52,7 +55,8 @@ MOST_WEIGHT = 8.0
 class ThingQuery:
     """One query: the score of each ranked photo without the bank, and the feature "thing" with each bank.
 
-    All float32 [rows]; the features are 0 where the query is about no thing of that bank. `meant`: bool
+    All float32 [rows]; the features are 0 where the query is about no thing of that bank. `grown`: of the own
+    bank, by SHARES. `since`: the least share of the photos that holds all that is meant. `meant`: bool
     [rows]; `relevant`: how many ids are, ranked or not. `owned`: whether it says "my" or another owner's cue.
     """
 
@@ -62,6 +66,8 @@ class ThingQuery:
     own: FloatArray
     other: FloatArray
     far: FloatArray
+    grown: tuple[FloatArray, ...]
+    since: float
     meant: NDArray[np.bool_]
     relevant: int
     owned: bool
@@ -95,6 +101,20 @@ class Gain:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """The own bank of the first `share` of each user's photos, on all data sets.
+
+    `queries`: those about a thing of the whole bank of which all that is meant is among these photos; recall
+    among all photos, macro over users.
+    """
+
+    share: float
+    queries: int
+    without: float
+    recall5: float
+
+
+@dataclass(frozen=True)
 class ThingsQuality:
     """`things`: entries of each user's bank, of which recur `recurring`. `weights`: of the folds.
 
@@ -107,6 +127,7 @@ class ThingsQuality:
     weights: tuple[float, ...]
     diversity: dict[str, float]
     gains: tuple[Gain, ...]
+    growth: tuple[Growth, ...] = ()
 
 
 def measure(run: Run[NoSettings]) -> ThingsQuality:
@@ -137,13 +158,14 @@ def measure(run: Run[NoSettings]) -> ThingsQuality:
             if sets.count(name) > 1
         },
         gains=gains(asked, scored),
+        growth=growth(asked, scored),
     )
 
 
 def cross_validated(
     asked: Sequence[ThingQuery],
 ) -> tuple[tuple[float, ...], list[Recalls]]:
-    """(the weight of each fold, the recall of each query by METHODS), by users.
+    """(the weight of each fold, the recalls of each query), by users.
 
     With a single user, that user is measured with the weight of the others' data sets, or with none.
     """
@@ -154,14 +176,8 @@ def cross_validated(
     out = []
     for one in asked:
         weight = np.float32(weight_of[one.dataset, one.user])
-        out.append(
-            (
-                one.recall(one.base),
-                one.recall(one.base + weight * one.own),
-                one.recall(one.base + weight * one.other),
-                one.recall(one.base + weight * one.far),
-            )
-        )
+        banks = (one.own, one.other, one.far, *one.grown)
+        out.append((one.recall(one.base), *(one.recall(one.base + weight * bank) for bank in banks)))
     return weights, out
 
 
@@ -222,13 +238,28 @@ def _gain(name: str, subset: str, chosen: Sequence[tuple[ThingQuery, Recalls]]) 
         dataset=name,
         subset=subset,
         queries=len(chosen),
-        recall5={method: round(float(mean), 4) for method, mean in zip(METHODS, means, strict=True)},
+        recall5={method: round(float(mean), 4) for method, mean in zip(METHODS, means, strict=False)},
         better=sum(own > without for _, (without, own, *_) in chosen),
         worse=sum(own < without for _, (without, own, *_) in chosen),
         p=round(float(p[1]), 4),
         p_other=round(float(p[2]), 4),
         p_far=round(float(p[3]), 4),
     )
+
+
+def growth(asked: Sequence[ThingQuery], scored: Sequence[Recalls]) -> tuple[Growth, ...]:
+    """For each of SHARES that holds what a query about a thing means."""
+    out = []
+    for at, share in enumerate(SHARES, len(METHODS)):
+        by_user: dict[tuple[str, str], list[tuple[float, float]]] = {}
+        for one, recalls in zip(asked, scored, strict=True):
+            if one.concerned and one.since <= share:
+                by_user.setdefault((one.dataset, one.user), []).append((recalls[0], recalls[at]))
+        if by_user:
+            without, grown = stats.macro([np.array(told, np.float64).T for told in by_user.values()])
+            queries = sum(map(len, by_user.values()))
+            out.append(Growth(share, queries, round(float(without), 4), round(float(grown), 4)))
+    return tuple(out)
 
 
 def _bank(path: Path) -> list[Thing]:
@@ -280,40 +311,49 @@ def farthest(at: int, sets: Sequence[str], looks: Sequence[Looks]) -> int:
 
 
 def _ask(user: User, folder: Path, others: Sequence[Sequence[Thing]]) -> list[ThingQuery]:
-    own = user.engine.things
-    banks = [own, *(Things(user.album, entries) for entries in others)]
-    row_of = {photo: row for row, photo in enumerate(user.ids)}
-    weights, out, watch = user.engine.ranking, list[ThingQuery](), Watch(user.engine)
+    album, row_of = user.album, {photo: row for row, photo in enumerate(user.ids)}
+    dated = Timeline(album.times()).order
+    order = [user.ids[row] for row in (*dated, *np.setdiff1d(np.arange(len(album)), dated))]  # undated last
+    place = {photo: (at + 1) / len(order) for at, photo in enumerate(order)}
+    shares = [{photo for photo in order if place[photo] <= share} for share in SHARES]
+    grown = [album.reading(partial(bank.things, photos=share)) for share in shares]
+    banks = [user.engine.things, *(Things(album, entries) for entries in (*others, *grown))]
+    out, watch = list[ThingQuery](), Watch(user.engine)
     for query in datasets.queries(folder, user.name):
-        things: list[FloatArray] = []
-        for entries in banks:
-            user.engine.things = entries
-            if entries is own or entries.meant(query.text) is not None:
-                options = SearchOptions(things="template", timed=False)
-                user.engine.search(query.text, now=user.now, options=options, observer=watch)
-            rows, features = watch.last
-            about = entries.meant(query.text) is not None
-            things.append(features["thing"] if about else np.zeros(len(rows), np.float32))
-        meant = np.isin(rows, [row_of[one] for one in query.relevant if one in row_of])
+        options = SearchOptions(timed=False)
+        answer = user.engine.search(query.text, now=user.now, options=options, observer=watch)
+        rows, features = watch.last
+        own, other, far, *earlier = (
+            _feature(user, one, query.text, answer.trace.refined, rows) for one in banks
+        )
         out.append(
             ThingQuery(
                 dataset=folder.name,
                 user=user.name,
-                base=_base(features, weights),
-                own=things[0],
-                other=things[1],
-                far=things[2],
-                meant=meant,
+                base=_base(features, user.engine.ranking),
+                own=own,
+                other=other,
+                far=far,
+                grown=tuple(earlier),
+                since=max(place.get(one, math.inf) for one in query.relevant),
+                meant=np.isin(rows, [row_of[one] for one in query.relevant if one in row_of]),
                 relevant=len(query.relevant),
                 owned=not words().owners.isdisjoint(w.casefold() for w in WORD.findall(query.text)),
             )
         )
-    user.engine.things = own
     return out
 
 
+def _feature(user: User, things: Things, query: str, refined: str, rows: RowArray) -> FloatArray:
+    """float32 [rows]: the cosine with T_t of a bank; 0 for a query about none of its things."""
+    reflection = things.reflect(query, refined)
+    if reflection is None:
+        return np.zeros(len(rows), np.float32)
+    return Target(user.models.text.encode([reflection.target])[0], 0.0).feature(user.album, rows)
+
+
 def _base(features: Mapping[str, FloatArray], weights: Ranking) -> FloatArray:
-    parts = [values * getattr(weights, name) for name, values in features.items() if name != "thing"]
+    parts = [values * getattr(weights, name) for name, values in features.items()]
     return np.asarray(np.sum(parts, axis=0), np.float32)
 
 
@@ -334,10 +374,17 @@ def tables(result: ThingsQuality) -> list[Sheet | str]:
     }
     weights = f"weights of the folds: {', '.join(map(str, result.weights))}"
     apart = "; ".join(f"{name} {value:.3f}" for name, value in result.diversity.items())
+    grown: dict[str, Callable[[Growth], str | int]] = {
+        "share of photos": lambda one: f"{one.share:.0%}",
+        "queries": lambda one: one.queries,
+        "without": lambda one: f"{one.without:.4f}",
+        "own bank": lambda one: f"{one.recall5:.4f}",
+    }
     return [
         sheet("recall@5, macro over users", result.gains, columns),
         weights,
         f"diversity: {apart or 'none'}",
+        sheet("growth: the own bank of the first photos", result.growth, grown),
     ]
 
 

@@ -8,7 +8,7 @@ stored: it is counted over the photos' days and events as they are now.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -93,21 +93,26 @@ def grow(db: apsw.Connection, path: Path, extract: ThingExtractor, again: bool =
     return Grown(len(wanted), _count(db))
 
 
-def things(db: apsw.Connection, path: Path) -> list[Thing]:
-    """The things that were not forgotten, those first that recur most. AlbumError for a damaged row."""
+def things(db: apsw.Connection, path: Path, photos: Container[str] | None = None) -> list[Thing]:
+    """The things that were not forgotten, those first that recur most. AlbumError for a damaged row.
+
+    `photos`: as these alone show them; None: as all do.
+    """
     if not THINGS.exist(db):
         return []
     THINGS.check_version(db, path)
     roots, forgotten, aliases = _roots(db)
     groups: dict[int, Group] = {}
-    photos, days = defaultdict[int, set[str]](set), defaultdict[int, set[int]](set)
+    shown, days = defaultdict[int, set[str]](set), defaultdict[int, set[int]](set)
     events = defaultdict[int, set[int]](set)
     owned: dict[int, int] = {}
     for thing, photo, sighting, wall, event in _rows(db, path):
+        if photos is not None and photo not in photos:
+            continue
         root = roots.get(thing, thing)
         group = groups.setdefault(root, Group(root, sighting.head))
         group.add(sighting.attributes)
-        photos[root].add(photo)
+        shown[root].add(photo)
         owned[root] = owned.get(root, 0) + sighting.owned
         if wall is not None:
             days[root].add(wall // _DAY_MS)
@@ -119,11 +124,12 @@ def things(db: apsw.Connection, path: Path) -> list[Thing]:
             head=group.head,
             name=name_of(group.head, modes := group.told()),
             attributes=modes,
-            photos=tuple(sorted(photos[root])),
+            photos=tuple(sorted(shown[root])),
             days=len(days[root]),
             events=len(events[root]),
             owned=owned[root],
             aliases=tuple(aliases.get(root, ())),
+            told=group.frequencies(),
         )
         for root, group in groups.items()
         if root not in forgotten

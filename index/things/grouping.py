@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .records import ATTRIBUTES, UNSPECIFIED, Attributes, Sighting
 
 IDENTITY = ("subcategory", "color", "shape", "material", "brand", "pattern")
 SAID = 0.2
+MOST_TOLD = 12  # values of an attribute, as EgoMemory's Figure 8 lists of one
 MOST_COMPARED = 200  # things of one head that a sighting is compared with, so that growing stays linear
 
 
@@ -36,23 +38,34 @@ class Group:
         counts = self.counts.get(name)
         return min(counts, key=lambda value: (-counts[value], value)) if counts else UNSPECIFIED
 
+    def frequencies(self) -> tuple[tuple[str, str, int], ...]:
+        """(attribute, value, how many sightings give it), of each the MOST_TOLD commonest values first."""
+        return tuple(
+            (name, value, count)
+            for name in ATTRIBUTES
+            for value, count in sorted(
+                self.counts.get(name, Counter[str]()).items(), key=lambda one: (-one[1], one[0])
+            )[:MOST_TOLD]
+        )
+
     def told(self) -> Attributes:
         """The modes that a share of SAID of the sightings give; the others are unspecified."""
         modes = {name: self.mode(name) for name in self.counts}
         said = {n: v for n, v in modes.items() if self.counts[n][v] >= SAID * self.size}
         return Attributes(**said)
 
-    def agreement(self, attributes: Attributes) -> int | None:
-        """How many attributes say the same of both; None if one contradicts."""
-        same = 0
-        for name in IDENTITY:
-            seen, known = getattr(attributes, name), self.mode(name)
-            if UNSPECIFIED in (seen, known):
-                continue
-            if not set(seen.split(" and ")) & set(known.split(" and ")):
-                return None
-            same += 1
-        return same
+
+def agreement(seen: Attributes, known: Callable[[str], str]) -> int | None:
+    """How many attributes say the same of both; None if one contradicts. `known`: name → value."""
+    same = 0
+    for name in IDENTITY:
+        one, other = getattr(seen, name), known(name)
+        if UNSPECIFIED in (one, other):
+            continue
+        if not set(one.split(" and ")) & set(other.split(" and ")):
+            return None
+        same += 1
+    return same
 
 
 class Grouping:
@@ -69,7 +82,7 @@ class Grouping:
         best: tuple[int, int, int] | None = None
         found: Group | None = None
         for group in self._by_head.get(sighting.head, [])[:MOST_COMPARED]:
-            same = None if group.fixed else group.agreement(sighting.attributes)
+            same = None if group.fixed else agreement(sighting.attributes, group.mode)
             if same is not None and (best is None or (same, group.size, -group.id) > best):
                 best, found = (same, group.size, -group.id), group
         return found

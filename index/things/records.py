@@ -46,7 +46,8 @@ class Thing:
     `name`: its commonest attributes and its head. `attributes`: of each the commonest value, where a
     fifth of the sightings give it. `photos`: ids,
     ascending; `days`, `events`: over how many it recurs; `owned`: sightings that call it the owner's.
-    `aliases`: ids of the things that were merged into it.
+    `aliases`: ids of the things that were merged into it. `told`: (attribute, value, how many sightings give
+    it), by attribute, the commonest value first.
     """
 
     id: int
@@ -58,6 +59,7 @@ class Thing:
     events: int
     owned: int
     aliases: tuple[int, ...] = ()
+    told: tuple[tuple[str, str, int], ...] = ()
 
     @property
     def recurrence(self) -> int:

@@ -48,7 +48,7 @@ _SAVE_AS = "name under which to keep the result as a subset; empty: not kept"
 
 @dataclass(frozen=True)
 class Search:
-    """Find photos by meaning: that `text` describes, that look like the photos `like`, or both."""
+    """Find photos and events by meaning: that `text` describes, that look like the photos `like`, or both."""
 
     text: _Words = field(default="", metadata=about("what is in the photos; times and places are understood"))
     like: _Ids = field(default=(), metadata=about("ids of photos that serve as examples"))
@@ -62,7 +62,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Grep:
-    """Find photos whose memories hold words: ranked by BM25, or with "quotes" an exact phrase."""
+    """Find photos whose memories, and events whose summaries, hold words: by BM25, or "quoted" exactly."""
 
     words: _Words = field(metadata=about('words, or a phrase in "quotes"'))
     within: _Subset = field(default="", metadata=about(_WITHIN))

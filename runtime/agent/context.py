@@ -30,8 +30,8 @@ class Session:
     """What a task has found so far.
 
     `goal`: the question. `subsets`: name → number of photos, the latest last. `seen`: id → the line that a
-    result showed of the photo, the latest last. `thought`: what the mind said last, its plan. `last`: the
-    preview of the last result, which it has not yet used.
+    result showed of the photo or event, the latest last. `thought`: what the mind said last, its plan.
+    `last`: the preview of the last result, which it has not yet used.
     """
 
     goal: str
@@ -43,7 +43,7 @@ class Session:
     def with_result(
         self, thought: str, preview: str, shown: Mapping[str, str], saved_as: str = "", size: int = 0
     ) -> Session:
-        """After a turn. `shown`: id → line of the photos of its result; `saved_as`, `size`: of its subset."""
+        """After a turn. `shown`: id → line of what its result showed; `saved_as`, `size`: of its subset."""
         seen = {key: line for key, line in self.seen.items() if key not in shown} | dict(shown)
         subsets = {name: n for name, n in self.subsets.items() if name != saved_as}
         if saved_as:
@@ -63,14 +63,14 @@ class Session:
         plan = one_line(self.thought, MAX_THOUGHT) or "none yet"
         last = self.last[: max(characters // 4, 80)]
         working = ["Working on it:", f"Plan: {plan}", "Last result:", last or "none"]
-        left = characters - sum(len(line) + 1 for line in [*lines, *working]) - len("Photos seen:\n")
+        left = characters - sum(len(line) + 1 for line in [*lines, *working]) - len("Seen:\n")
         photos: list[str] = []
         for line in reversed(list(self.seen.values())):
             if len(line) + 1 > left:
                 break
             left -= len(line) + 1
             photos.append(line)
-        seen = ["Photos seen:", *reversed(photos)] if photos else []
+        seen = ["Seen:", *reversed(photos)] if photos else []
         return "\n".join([*lines, *seen, *working])[:characters]
 
 

@@ -133,6 +133,7 @@ class OpenAiMind:
             if len(preview) > MAX_SHOWN:
                 preview = preview[: MAX_SHOWN - 1] + "…"
             shown = {item.id: item.line() for item in result.items}
+            shown |= {event.id: event.line() for event in result.events}
             task.session = task.session.with_result(said, preview, shown, result.saved_as, len(result.rows))
             task.messages.append(
                 {

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gamer.index import Event, Photo, RowArray, RowSet, image_id, top
+from gamer.index import Event, FloatArray, Photo, RowArray, RowSet, image_id, top
 from gamer.index.album.ids import EVENT_ID
 from gamer.index.album.leaving import open_leaving, partly_withheld
 from gamer.index.entities.words import query_terms
@@ -33,12 +33,13 @@ from . import calls
 from .calls import SHOWN, VIEWED, VIEWED_OF_SET, ToolError
 from .conditions import Conditions
 from .expression import evaluate, parse_condition
-from .results import Item, Result, one_line
+from .results import Item, Occasion, Result, one_line
 from .timeline import Timeline
 from .viewers import Viewer, quoted, read_what_is_known
 
 MAX_SUBSETS = 50
 MAX_VIEW = 8_000  # characters of a viewer's answer
+EVENTS = 3  # of a search
 _ALL = "all"  # the subset that is always there
 _LIKE_WEIGHTS = {"image": 0.6, "text": 0.4}  # of a photo's likeness to examples, by channel
 RRF = 60  # of reciprocal rank fusion, where a search has both a text and examples
@@ -122,7 +123,10 @@ class Toolbox:
         items = self.items(rows[:SHOWN], [score for _, score in ranked[:SHOWN]])
         doubt = presence is not None and presence < membership.PRESENT
         note = f"probably not in the album ({presence:.0%} that it is); the nearest:" if doubt else ""
-        return Result(tuple(rows), items, note, presence=presence)
+        events: tuple[Occasion, ...] = ()
+        if call.text.strip() and self.album.events():
+            events = self._events(call.text, within, self.engine.models.text.encode_query(call.text))
+        return Result(tuple(rows), items, note, presence=presence, events=events)
 
     def _answer(self, text: str, k: int, within: RowSet) -> Answer:
         options = replace(FOR_SETS, within=within, timed=False)
@@ -151,15 +155,33 @@ class Toolbox:
         words = phrase.strip('"')
         if not words.strip():
             raise ToolError("grep: give words, or a phrase in quotes")
-        within = self._within(call.within)
-        found = self.album.search_text(words, len(self.album) if quoted else call.k, within.rows)
+        within, holds = self._within(call.within), _phrase(words).search if quoted else None
+        found = self.album.search_text(words, call.k if holds is None else len(self.album), within.rows)
         rows = [int(row) for row in found.rows]
-        if quoted:
-            holds = _phrase(words).search
+        if holds is not None:
             rows = [row for row in rows if any(holds(m.text) for m in self.album.photo(row).memories)]
             rows = rows[: call.k]
         note = "" if rows or query_terms(words) else "grep: only common words; give a rarer one"
-        return Result(tuple(rows), self.items(rows[:SHOWN]), note)
+        events = self._events(words, within, None, holds)
+        return Result(tuple(rows), self.items(rows[:SHOWN]), note, events=events)
+
+    def _events(
+        self,
+        text: str,
+        within: RowSet,
+        vector: FloatArray | None,
+        holds: Callable[[str], object] | None = None,
+    ) -> tuple[Occasion, ...]:
+        """The EVENTS with a photo `within` that fit a text best, by its words and, if given, its vector.
+
+        `holds`: what their name or summary must.
+        """
+        found = [event for event, _ in self.album.search_events(text, vector, len(self.album.events()))]
+        if holds is not None:
+            found = [event for event in found if holds(event.name) or holds(event.summary)]
+        if len(within.rows) < len(self.album):
+            found = [one for one in found if any(within.mask[self.row_of(photo)] for photo in one.photos)]
+        return tuple(map(Occasion.of, found[:EVENTS]))
 
     def _filter(self, call: calls.Filter) -> Result:
         within = self._within(call.within)
@@ -233,14 +255,8 @@ class Toolbox:
         if event is None:
             raise ToolError(f"no event {name!r}: give an id that a tool has shown")
         rows = [self.row_of(photo) for photo in event.photos]
-        told: dict[str, Any] = {
-            "id": event.id,
-            "name": one_line(event.name, 80),
-            "summary": one_line(event.summary, 1_000),
-        }
-        told |= {"start": iso(event.start), "end": iso(event.end), "photos": len(rows)}
-        note = f'{told["id"]}, {told["start"]} to {told["end"]}: "{told["name"]}", "{told["summary"]}"'
-        return Result(tuple(rows), self.items(rows[:SHOWN]), note, data=told)
+        told = Occasion.of(event)
+        return Result(tuple(rows), self.items(rows[:SHOWN]), told.line(1_000), data=asdict(told))
 
     def _view(self, call: calls.View) -> Result:
         if bool(call.ids) == bool(call.within):

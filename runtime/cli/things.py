@@ -13,7 +13,7 @@ import click
 from gamer.index import AlbumError, AlbumWriter
 from gamer.index.things import bank
 from gamer.index.things.extract import ThingExtractor, extract
-from gamer.index.things.records import Thing
+from gamer.index.things.records import ATTRIBUTES, UNSPECIFIED, Thing
 
 from .console import say
 from .options import album_command, json_option, numbered
@@ -69,9 +69,13 @@ def list_(album: Album, limit: int | None, build: bool, extractor: str, as_json:
 @click.argument("thing")
 @json_option
 def show(album: Album, thing: str, as_json: bool) -> None:
-    """Show the attributes and the photos of THING (th12)."""
+    """Show the attributes of THING (th12), with how many sightings give each value, and its photos."""
     found = _find(album, _row(thing))
-    told = [*vars(found.attributes).items(), *(("photo", photo) for photo in found.photos)]
+    seen = {
+        name: [f"{value} ({count})" for of, value, count in found.told if of == name] for name in ATTRIBUTES
+    }
+    values = [(name, ", ".join(listed) or UNSPECIFIED) for name, listed in seen.items()]
+    told = [*values, *(("photo", photo) for photo in found.photos)]
     say(as_json, _figures(found), [_line(found), *(f"{name:12} {value}" for name, value in told)])
 
 

@@ -39,7 +39,7 @@ def test_a_build_fills_the_bank_and_an_album_alone_lists_it(album: Path) -> None
     assert [(t["name"], t["days"]) for t in listed(album).values()] == [("red bag", 2), ("blue bag", 1)]
     assert "red bag (yours)" in run(album, "-n", 1).output
     shown = run("show", album, "th1").output
-    assert "color        red" in shown
+    assert "color        red (2)\n" in shown
     assert "photo        b" in shown
     assert "unspecified" in shown
 
@@ -59,6 +59,7 @@ def test_things_are_merged_split_and_forgotten(album: Path) -> None:
     assert run("merge", album, "th1", "th2").exit_code == 0
     assert listed(album)["th1"]["photos"] == ["a", "b", "c"]
     assert json.loads(run("show", album, "th2", "--json").output)["id"] == "th1"
+    assert "color        red (2), blue (1)\n" in run("show", album, "th1").output
     assert run("split", album, "th1").exit_code == 0
     assert set(listed(album)) == {"th1", "th2"}
     assert run("split", album, "th1", "b").exit_code == 0

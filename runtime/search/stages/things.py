@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from gamer.index import Album, FloatArray, RowArray
 from gamer.index.entities.words import WORD
-from gamer.index.things.records import UNSPECIFIED, Thing
+from gamer.index.things.records import UNSPECIFIED, Attributes, Thing
 from gamer.index.things.words import words
 
 from ...defaults import THING_PHRASING
@@ -58,13 +58,13 @@ note: {memory}<|im_end|>
 class Reflection:
     """The chain from a query to T_t. `target`: T_t; `how`: "template", "llm", "llm (rejected: …)".
 
-    `thing`: the bank's entry; `summary`: what its sightings say of it most; `reference`: the id of the photo
-    nearest to the middle of its photos, None if none has a vector; `confirmed`: what of the summary the
-    reference's memories say too.
+    `thing`: the bank's entry; `summary`: what its sightings say of it most, with how many do; `reference`:
+    the id of the photo nearest to the middle of its photos, None if none has a vector; `confirmed`: what of
+    the summary the reference's memories say too.
     """
 
     thing: Thing
-    summary: tuple[str, ...]
+    summary: tuple[tuple[str, int], ...]
     reference: str | None
     confirmed: tuple[str, ...]
     target: str
@@ -76,7 +76,7 @@ class Reflection:
         seen = f"{len(self.thing.photos)} photos, {self.thing.days} days, {self.thing.events} events"
         checked = f", of which {', '.join(self.confirmed)} there too" if self.confirmed else ""
         return (
-            f"thing th{self.thing.id} {self.thing.name!r} ({seen}): {', '.join(self.summary)}",
+            f"thing th{self.thing.id} {self.thing.name!r} ({seen}): {counted(self.summary)}",
             f"reference {self.reference}{checked}",
             f"target by {self.how}: {self.target!r}",
         )
@@ -120,14 +120,23 @@ class Things:
 
     def meant(self, query: str) -> Thing | None:
         """The thing that a query is about: the first that it names, after "my" if it says so. Of the things
-        with that head noun it is the one that most of the query's words tell of, and of these the one that
-        recurs most.
+        with that head noun that the query does not contradict ("my blue bag"), it is the one that most of the
+        query's words tell of, and of these the one that recurs most.
         """
+        from gamer.index.things.extract import extract
+        from gamer.index.things.grouping import agreement
+
+        told = {seen.head: seen.attributes for seen in extract(query)}
         said = [word.replace("’", "'").casefold().removesuffix("'s") for word in WORD.findall(query)]
         owner = next((at for at, word in enumerate(said) if word in words().owners), None)
         heads = [words().noun(word) for word in said[0 if owner is None else owner :]]
         known = [
-            [t for t in self._by_head.get(head, ()) if owner is not None or t.recurrence >= RECURS]
+            [
+                thing
+                for thing in self._by_head.get(head, ())
+                if (owner is not None or thing.recurrence >= RECURS)
+                and agreement(told.get(head, Attributes()), partial(getattr, thing.attributes)) is not None
+            ]
             for head in heads
         ]
         for found, following in pairwise([*known, []]):
@@ -148,8 +157,8 @@ class Things:
         summary = summarised(thing)
         reference = self._reference(thing)
         memory = "" if reference is None else self._memory(reference)
-        confirmed = tuple(value for value in summary if value in memory.casefold())
-        target, how = described(thing, text), "template"
+        confirmed = tuple(value for value, _ in summary if value in memory.casefold())
+        target, how = described(thing, text, confirmed or tuple(value for value, _ in summary)), "template"
         if write is not None:
             target, how = write(thing, target, memory)
         name = None if reference is None else self._album.photo(reference).id
@@ -169,17 +178,25 @@ class Things:
         return refine.clean(" ".join(memory.text for memory in self._album.photo(row).memories), _MAX_MEMORY)
 
 
-def summarised(thing: Thing) -> tuple[str, ...]:
-    """What is known of a thing's looks, at most three values."""
-    told = (getattr(thing.attributes, name) for name in _LOOKS)
-    return tuple(value for value in told if value != UNSPECIFIED)[:_MOST]
+def summarised(thing: Thing) -> tuple[tuple[str, int], ...]:
+    """What is known of a thing's looks, at most three values, with how many sightings give each."""
+    counts = {(name, value): count for name, value, count in thing.told}
+    looks = ((name, getattr(thing.attributes, name)) for name in _LOOKS)
+    return tuple((value, counts.get((name, value), 0)) for name, value in looks if value != UNSPECIFIED)[
+        :_MOST
+    ]
 
 
-def described(thing: Thing, text: str) -> str:
-    """T_t by the template, for the refined query `text`."""
+def counted(summary: Sequence[tuple[str, int]]) -> str:
+    """A summary in words: "red (4), canvas (2)"."""
+    return ", ".join(f"{value} ({count})" for value, count in summary)
+
+
+def described(thing: Thing, text: str, looks: Sequence[str]) -> str:
+    """T_t by the template, for the refined query `text` and what is held of the thing's looks."""
     kind = thing.attributes.subcategory
     noun = thing.head if kind == UNSPECIFIED else kind
-    return TEMPLATE.format(text.rstrip(" .?!"), " ".join((*summarised(thing), noun)))
+    return TEMPLATE.format(text.rstrip(" .?!"), " ".join((*looks, noun)))
 
 
 def written(models: Models, thing: Thing, template: str, memory: str) -> tuple[str, str]:

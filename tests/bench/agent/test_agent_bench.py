@@ -120,7 +120,10 @@ def test_the_whole_measurement_of_small_data_sets(bundle: Path, data: Path, tmp_
     assert rules["groups"]["absent"]["refused"] == 1.0 and rules["calls"]["filter"] == 1
     said = {row["method"]: row for row in figures["sentences"]}
     assert said["rules"]["right"] == 1.0 and said["rules"]["evidence"] == 1.0
-    assert said["one search, first 10"]["f1"] is None
+    assert said["one search, first 10"]["f1"] is None and said["one search, first 10"]["usage"] is None
+    used = said["rules"]["usage"]
+    assert list(used["by_type"]) == ["when"] and used["by_type"]["when"] == used["by_turn"][0]
+    assert rules["classes"] == said["rules"]["classes"] == {}
     assert str(tmp_path) not in figures["command"]
     assert rules["mistakes"]["relation"] == {"right": 1} and rules["differences"] is None
     assert rules["usage"]["by_turn"][0]["search"] == 3 and rules["usage"]["tokens"] == "none"

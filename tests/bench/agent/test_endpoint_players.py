@@ -46,7 +46,7 @@ def test_calls_tokens_and_turns_are_counted(engine: Engine, fake: Fake) -> None:
     player = players.player("openai", remote(fake, says("on", ("grep", {"words": "boats"})), says(FINAL)))
     (done,) = solved(engine, player)
     assert set(done.ids) == TASK.relevant and done.trace is not None and done.trace.leaving
-    used = usage([done.trace])
+    used = usage([done])
     assert used.tokens == "estimated" and used.by_turn == ({"grep": 1},) and used.turns == 1
     assert done.trace.turns[0].cost.read > 1000  # the tools' definitions are read, too
     assert done.trace.cost.read > done.trace.turns[0].cost.read and used.written > 0

@@ -1,4 +1,4 @@
-"""Each kind of mistake is told from trace and truth, and the anchor's only where the truth places it."""
+"""Kinds and classes of mistakes are told from trace and truth, an anchor's only where the truth places it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from gamer.bench.agent.mistakes import MISTAKES, RIGHT, Calendar, anchors_of, mistake
+from gamer.bench.agent.mistakes import CLASSES, MISTAKES, RIGHT, Calendar, anchors_of, class_of, mistake
 from gamer.index import image_id
-from gamer.runtime.agent.calls import Call, Filter, Search
+from gamer.runtime.agent.calls import Call, Filter, Search, View
 from gamer.runtime.agent.loop import Budget
 from gamer.runtime.agent.recording import Trace, Turn
 from gamer.runtime.questions.reader import read
@@ -64,13 +64,12 @@ ANCHOR = Search("the kite", k=5)
         ("kites", "p1", "p1 p2", [], "too many"),
         ("kites", "p1 p2", "p2", [], "too few"),
         ("kites", "p1 p2", "p2 p3", [], "partly right"),
-        ("kites", "p1", "", [], "nothing given"),
-        ("kites", "p1", "p2", [(ANCHOR, "p1 p2")], "overlooked"),
-        ("kites", "p1", "p2", [(ANCHOR, "p2")], "not seen"),
+        ("kites", "p1", "", [], "none right"),
+        ("kites", "p1", "p2", [(ANCHOR, "p1 p2")], "none right"),
         (SAME, "p1 p2", "p4 p5", [(ANCHOR, "p3"), (day("p3", "2025-05-02"), "p4 p5")], "anchor not found"),
         (SAME, "p1 p2", "p4 p5", [(ANCHOR, "p3 p0"), (day("p3", "2025-05-02"), "p4 p5")], "wrong anchor"),
         (SAME, "p1 p2", "p3", [(ANCHOR, "p0"), (day("p0", "2025-05-03"), "p3")], "wrong order or day"),
-        (SAME, "p1 p2", "", [(ANCHOR, "p0")], "nothing given"),
+        (SAME, "p1 p2", "", [(ANCHOR, "p0")], "none right"),
         (SAME, "p1 p2", "", [(ANCHOR, "")], "anchor not found"),
         (
             AFTER,
@@ -89,10 +88,28 @@ def test_the_kind_of_a_mistake(
     assert kind == RIGHT or kind in MISTAKES
 
 
-def test_a_task_that_was_cut_off_is_no_mistake_of_its_set(when: Calendar) -> None:
-    cut = replace(trace(), ended="budget")
-    assert mistake("kites", short("p1"), set(), cut, when) == "budget spent"
-    assert mistake("kites", short("p1"), set(), replace(cut, ended="the host is gone"), when) == "failed"
+LOOK = View("what?", (image_id("p1"),))
+
+
+@pytest.mark.parametrize(
+    ("relevant", "turns", "ended", "found"),
+    [
+        ("p1", [(ANCHOR, "p1")] * 3, "budget", "budget spent"),
+        ("p1", [(ANCHOR, "p1")] * 20, "answer", "budget spent"),
+        ("p1", [(LOOK, "p1")] * 5, "answer", "budget spent"),
+        ("p1", [(ANCHOR, "p1")] * 2, "answer", "gave up"),
+        ("p1", [(ANCHOR, "")] * 2, "the host is gone", "wrong evidence"),  # it did not stop by itself
+        ("p1 p2", [(ANCHOR, "p1 p3")] * 3, "answer", "wrong evidence"),
+        ("p1 p2", [(ANCHOR, "p1"), (ANCHOR, "p2"), (LOOK, "p1")], "answer", "looked"),
+        ("p2 p3", [(ANCHOR, "p2"), (ANCHOR, "p3"), (LOOK, "p1")], "answer", "never looked"),
+        ("", [(ANCHOR, "p1")] * 3, "answer", "other"),
+    ],
+)
+def test_the_class_of_a_wrong_answer(
+    relevant: str, turns: list[tuple[Call, str]], ended: str, found: str
+) -> None:
+    assert class_of(short(relevant), replace(trace(*turns), ended=ended)) == found
+    assert found in CLASSES
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ def asked(user: str, own: list[float], other: list[float], meant: int, owned: bo
         own=np.array(own, np.float32),
         other=np.array(other, np.float32),
         far=np.array(other, np.float32),
+        grown=tuple(np.array(own, np.float32) * (share > 0.5) for share in things.SHARES),
+        since=0.4,
         meant=np.arange(6) == meant,
         relevant=1,
         owned=owned,
@@ -40,6 +42,9 @@ def test_a_bank_that_points_to_what_is_meant_gets_weight_and_another_does_not_he
     assert gain.recall5 == dict(zip(things.METHODS, (0.0, 1.0, 0.0, 0.0), strict=True))
     assert (gain.better, gain.worse, gain.p < 0.05, gain.p_other) == (8, 0, True, 1.0)
     assert whole["made", "my"].queries == 4
+    # What is meant is there from 0.4 of the photos on; the bank knows the thing from 0.6 on.
+    found = {one.share: (one.queries, one.without, one.recall5) for one in things.growth(given, scored)}
+    assert found == {0.4: (8, 0.0, 0.0)} | dict.fromkeys((0.6, 0.8, 1.0), (8, 0.0, 1.0))
 
 
 def test_a_bank_that_misleads_gets_no_weight() -> None:
@@ -87,3 +92,5 @@ def test_a_user_is_asked_with_both_banks(tmp_path: Path) -> None:
         bag, clouds = things._ask(user, tmp_path, [[], []])
     assert bag.concerned and bag.owned and not bag.other.any() and not bag.far.any()
     assert not clouds.concerned and not clouds.owned
+    assert bag.since == 0.5  # "a" is the first of two photos
+    assert [grown.any() for grown in bag.grown] == [False, False, True, True, True]

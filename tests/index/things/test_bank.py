@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -69,6 +70,20 @@ def test_sightings_of_one_head_are_one_thing_unless_an_attribute_contradicts(pat
     bag = found["red canvas bag"]
     assert (bag.days, bag.owned, bag.recurrence) == (3, 3, 3)
     assert next(iter(found)) == "red canvas bag"
+
+
+def test_a_bank_of_some_photos_is_the_one_that_was_before_the_others(
+    build_album: BuildAlbum, path: Path
+) -> None:
+    """As when an album grows: `a` and `b` are the first two days."""
+    first = build_album([photo(name, TEXTS[name], day) for day, name in enumerate("ab")], "early.gamer")
+    grow(first)
+    with Album.open(path) as album:
+        early = album.reading(partial(bank.things, photos={"a", "b"}))
+        assert album.reading(partial(bank.things, photos=set())) == []
+    assert {one.name: one for one in early} == things(first)
+    (bag,) = (one for one in early if one.head == "bag")
+    assert bag.told == (("category", "bag", 2), ("color", "red", 1), ("material", "canvas", 1))
 
 
 def test_an_album_of_no_things_gets_no_tables(build_album: BuildAlbum) -> None:

@@ -126,7 +126,7 @@ def test_an_order_in_a_photo_is_not_followed(text: str, models: Models, tmp_path
                 outside = "".join(line.split('"')[::2])
                 assert line.isprintable() and MARK not in outside and line.count('"') % 2 == 0
                 assert re.match(
-                    r"img_[0-9a-f]{10} (?:undated|\d{4}-)|and \d+ more|\d+ photos kept as|prob", line
+                    r"(img|ev)_[0-9a-f]{10} (?:undated|\d{4}-)|and \d+ more|\d+ photos kept as|prob", line
                 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamer.index import Album, AlbumWriter, event_id
+from gamer.index import Album, AlbumWriter, Event, event_id
 from gamer.runtime.agent.calls import (
     SHOWN,
     VIEWED,
@@ -27,6 +28,7 @@ from gamer.runtime.agent.calls import (
     WebSearch,
 )
 from gamer.runtime.agent.results import MAX_LINE, Item, one_line
+from gamer.runtime.agent.toolbox import EVENTS as MOST_EVENTS
 from gamer.runtime.agent.toolbox import MAX_SUBSETS, Toolbox
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.engine import Engine
@@ -81,6 +83,27 @@ def test_grep_finds_words_in_any_order_and_a_phrase_in_its_own(
 def test_grep_for_nothing_is_refused(toolbox: Toolbox, words: str) -> None:
     with pytest.raises(ToolError, match="give words"):
         toolbox.call(Grep(words))
+
+
+def test_search_and_grep_find_events_too_by_their_summaries(tmp_path: Path) -> None:
+    trip = Event(event_id("boat"), "The sea", "Two days of gales off Bergen", ("boat", "ship"))
+    others = [event(name, name) for name in ("cat", "kitten", "nap", "bread")]
+    with closing(engine_over(fake_models(), tmp_path, PHOTOS, [trip, *others])) as engine:
+        toolbox = Toolbox(engine)
+        by_word = toolbox.call(Grep("gales"))
+        assert by_word.rows == () and [(one.id, one.photos) for one in by_word.events] == [(trip.id, 2)]
+        assert trip.id in by_word.preview() and '"Two days of gales off Bergen"' in by_word.preview()
+        assert by_word.full()["events"][0]["name"] == "The sea"
+        assert "ship" in found(toolbox, Get(by_word.events[0].id))
+        assert toolbox.call(Grep('"gales off"')).events == by_word.events
+        assert toolbox.call(Grep('"off gales"')).events == ()
+        both = toolbox.call(Search("gales"))
+        assert both.rows and both.events[0] == by_word.events[0] and len(both.events) == MOST_EVENTS
+        toolbox.call(Filter("photo = cat or photo = ship", save_as="two"))
+        assert toolbox.call(Grep("gales", within="two")).events == by_word.events
+        toolbox.call(Filter("photo = cat", save_as="cat"))
+        assert toolbox.call(Grep("gales", within="cat")).events == ()
+        assert toolbox.call(Search(like=(short("ship"),))).events == ()  # examples name no words
 
 
 def test_every_tool_stays_inside_a_subset(toolbox: Toolbox) -> None:
@@ -230,6 +253,7 @@ def test_no_text_of_a_photo_can_fake_a_line_of_a_preview(toolbox: Toolbox) -> No
         Get(event_id("boat")),
         View("what?", (short("boat"), short("bread"))),
         Search("bread"),
+        Grep("nice"),
     ):
         for line in toolbox.call(call).preview().split("\n"):
             assert line.isprintable(), call

@@ -50,6 +50,7 @@ class Seen(Observer):
     [
         ("my bag", "red canvas bag"),
         ("my blue bag", "blue bag"),
+        ("my green bag", None),
         ("our mug", "white mug"),
         ("the bag on a desk", "red canvas bag"),
         ("the desk with my bag", "red canvas bag"),
@@ -73,11 +74,26 @@ def test_the_chain_tells_the_entry_the_reference_and_the_target(engine: Engine) 
     reflection = engine.things.reflect("my bag at the station", "my bag at the station")
     assert reflection is not None
     assert reflection.thing.photos == ("b1", "b2") and reflection.reference in ("b1", "b2")
-    assert reflection.summary == reflection.confirmed == ("red", "canvas")
+    assert reflection.summary == (("red", 2), ("canvas", 2)) and reflection.confirmed == ("red", "canvas")
+    assert reflection.lines[0].endswith(": red (2), canvas (2)")
     assert reflection.target == "This photo shows my bag at the station, my red canvas bag."
     answer = engine.search("my bag at the station", 3, options=TEMPLATE)
     assert set(reflection.lines) <= set(answer.trace.cues)
     assert "thing" in answer.hits[0].parts
+
+
+def test_what_the_reference_confirms_narrows_the_target(tmp_path: Path) -> None:
+    """The reference is the photo in the middle, and says less of the looks than all of them do."""
+    said = {"m1": "my red bag", "m2": "my red bag", "m3": "my red bag", "m4": "my red canvas bag in the rain"}
+    rows = [
+        {"id": name, "taken_at": f"2026-05-0{day}T10:00:00", "memories": note(text)}
+        for day, (name, text) in enumerate(said.items(), 1)
+    ]
+    with engine_of(tmp_path, rows) as engine:
+        reflection = engine.things.reflect("my bag", "my bag")
+    assert reflection is not None and reflection.reference in ("m1", "m2", "m3")
+    assert reflection.summary == (("red", 4), ("canvas", 1)) and reflection.confirmed == ("red",)
+    assert reflection.target == "This photo shows my bag, my red bag."
 
 
 def test_without_the_switch_or_without_a_thing_nothing_changes(engine: Engine) -> None:
