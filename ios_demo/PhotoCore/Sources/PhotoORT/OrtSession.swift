@@ -16,6 +16,9 @@ final class OrtSession: ModelSession {
         try Runtime.check(api.SetInterOpNumThreads!(options, 1), path)
         // Operators are short: waking a sleeping thread for each would cost more than the operator.
         try Runtime.check(api.AddSessionConfigEntry!(options, "session.intra_op.allow_spinning", spins && threads > 1 ? "1" : "0"), path)
+        // Long enough to wait for the next operator; after a run the threads leave the cores to what comes next, as in Python.
+        try Runtime.check(api.AddSessionConfigEntry!(options, "session.intra_op.spin_duration_us", "200"), path)
+        try Runtime.check(api.AddSessionConfigEntry!(options, "session.force_spinning_stop", "1"), path)
         // Without VNNI, products of unsigned and signed bytes saturate in 16 bits. This option selects
         // kernels that do not saturate; with VNNI they would gain nothing and take up to twice the time.
         if Processor.here.saturates { try Runtime.check(api.AddSessionConfigEntry!(options, "session.x64quantprecision", "1"), path) }

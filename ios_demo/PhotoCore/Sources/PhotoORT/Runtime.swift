@@ -43,11 +43,11 @@ final class Value {
     let pointer: OpaquePointer
     private let memory: UnsafeMutableRawPointer
 
-    /// Allocates zeroed memory for the elements of `shape`.
-    init(_ type: ONNXTensorElementDataType, _ stride: Int, _ shape: [Int]) throws {
+    /// Allocates memory for the elements of `shape`, zeroed unless values are to be written to all of it.
+    init(_ type: ONNXTensorElementDataType, _ stride: Int, _ shape: [Int], isZeroed: Bool = true) throws {
         let count = max(1, shape.reduce(1, *) * stride)
         memory = .allocate(byteCount: count, alignment: 64)
-        memory.initializeMemory(as: UInt8.self, repeating: 0, count: count)
+        if isZeroed { memory.initializeMemory(as: UInt8.self, repeating: 0, count: count) }
         var value: OpaquePointer?
         let sizes = shape.map(Int64.init)
         let status = Runtime.api.CreateTensorWithDataAsOrtValue!(
@@ -69,7 +69,7 @@ final class Value {
 
     private convenience init<T>(_ type: ONNXTensorElementDataType, _ stride: Int, _ shape: [Int], _ values: [T]) throws {
         guard values.count == shape.reduce(1, *) else { throw Failure.runtime("\(values.count) values for a tensor of \(shape)") }
-        try self.init(type, stride, shape)
+        try self.init(type, stride, shape, isZeroed: false)
         set(values)
     }
 

@@ -11,12 +11,17 @@ import java.sql.SQLException
 import java.sql.Types
 import java.util.Properties
 
-/** The core's database interface, implemented with xerial's JDBC driver for SQLite. */
+/** The core's database interface, implemented with xerial's JDBC driver for SQLite. Compiled statements are kept, as Android does. */
 class JdbcDatabase private constructor(private val connection: Connection) : Database {
+    private val kept = object : LinkedHashMap<String, PreparedStatement>(64, 0.75f, true) {
+        override fun removeEldestEntry(eldest: Map.Entry<String, PreparedStatement>): Boolean = (size > KEPT).also { if (it) eldest.value.close() }
+    }
+
     override fun query(sql: String, vararg values: Any?): List<Array<Any?>> = translated {
-        connection.prepareStatement(sql).use { statement ->
+        synchronized(kept) {
+            val statement = kept.getOrPut(sql) { connection.prepareStatement(sql) }
             bind(statement, values)
-            if (!statement.execute()) return@use emptyList() // a pragma without a result
+            if (!statement.execute()) return@synchronized emptyList() // a pragma without a result
             statement.resultSet.use { found ->
                 val columns = found.metaData.columnCount
                 val out = ArrayList<Array<Any?>>()
@@ -34,7 +39,10 @@ class JdbcDatabase private constructor(private val connection: Connection) : Dat
         }
     }
 
-    override fun close() = translated { connection.close() }
+    override fun close() = translated {
+        kept.values.forEach { it.close() }
+        connection.close()
+    }
 
     private fun bind(statement: PreparedStatement, values: Array<out Any?>) {
         for ((at, value) in values.withIndex()) when (value) {
@@ -55,6 +63,7 @@ class JdbcDatabase private constructor(private val connection: Connection) : Dat
 
     companion object : DatabaseOpener {
         private const val BUSY_MS = "10000"
+        private const val KEPT = 25 // statements
 
         override fun reader(path: File, immutable: Boolean): Database =
             open(if (immutable) "jdbc:sqlite:${path.absoluteFile.toURI()}?immutable=1" else "jdbc:sqlite:${path.path}", readOnly = immutable, create = false)

@@ -22,7 +22,7 @@ class Hnsw private constructor(private val graph: UsearchGraph, private val plac
         if (count < 1 || graph.size == 0) return IntArray(0)
         var own = 0
         for (x in query.first) own += x * x
-        val found = graph.nearest(minOf(count, graph.size)) { vector -> distance(query.first, own.toFloat(), vector) }
+        val found = graph.nearest(minOf(count, graph.size), UsearchGraph.Distance { vector -> distance(query.first, own.toFloat(), vector) })
         return if (places == null) found else found.map { places[it] }.filter { it >= 0 }.toIntArray()
     }
 

@@ -23,7 +23,7 @@ class Space(private val tree: KdTree, private val n: Int, private val late: IntA
 
     /** The photos in any of the cubes. Empty [cubes] is the paper's "N/A": every photo. */
     fun inCubes(cubes: List<Cube>): CubeResult {
-        if (cubes.isEmpty()) return CubeResult(IntArray(n) { it }, IntArray(n) { it }, 0)
+        if (cubes.isEmpty()) return IntArray(n) { it }.let { CubeResult(it, it, 0) }
         val all = BooleanArray(n)
         val inside = BooleanArray(n)
         val stale = BooleanArray(maxOf(n, tree.size)) { it >= n }

@@ -22,18 +22,24 @@ internal class UsearchGraph private constructor(
 ) {
     private val words = ByteBuffer.wrap(blob).order(ByteOrder.LITTLE_ENDIAN)
 
+    /** How far a vector is; not a function type, whose numbers would be objects. */
+    fun interface Distance {
+        fun to(vector: Int): Float
+    }
+
+    private fun Distance.at(slot: Int): Float = to(if (vectorOf == null) slot else vectorOf[slot])
+
     /** The vectors for which [distance] is least, nearest first. [count]: the candidate-list size (ef). */
-    fun nearest(count: Int, distance: (Int) -> Float): IntArray {
-        fun far(slot: Int): Float = distance(vectorOf?.get(slot) ?: slot)
+    fun nearest(count: Int, distance: Distance): IntArray {
         var at = entry
-        var least = far(at)
+        var least = distance.at(at)
         for (level in top downTo 1) {
             do {
                 var moved = false
                 val from = at
                 for (n in 0 until countAt(from, level)) {
                     val next = linkAt(from, level, n)
-                    val d = far(next)
+                    val d = distance.at(next)
                     if (d < least) {
                         least = d
                         at = next
@@ -42,10 +48,10 @@ internal class UsearchGraph private constructor(
                 }
             } while (moved)
         }
-        return around(at, least, count, ::far)
+        return around(at, least, count, distance)
     }
 
-    private fun around(start: Int, far: Float, count: Int, distance: (Int) -> Float): IntArray {
+    private fun around(start: Int, far: Float, count: Int, distance: Distance): IntArray {
         val seen = BooleanArray(size).also { it[start] = true }
         // The nearest candidate, and the furthest of those that are kept, come first.
         val next = LongHeap()
@@ -60,7 +66,7 @@ internal class UsearchGraph private constructor(
                 val slot = linkAt(from, 0, n)
                 if (seen[slot]) continue
                 seen[slot] = true
-                val d = distance(slot)
+                val d = distance.at(slot)
                 if (kept.size >= count && d >= farOf(-kept.least())) continue
                 next.add(near(d, slot))
                 kept.add(-near(d, slot))

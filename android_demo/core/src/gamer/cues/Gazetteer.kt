@@ -52,7 +52,8 @@ class Place(
     val boxes: List<PlaceBox> get() = parts.ifEmpty { listOf(extent) }
 
     fun contains(lat: Double, lon: Double): Boolean =
-        boxes.any { it.holds(lat, lon) } && (border == null || border.holds(Space.toE7(lat), Space.toE7(lon)))
+        // Asked of every photo, so without a list of boxes made for it.
+        (if (parts.isEmpty()) extent.holds(lat, lon) else parts.any { it.holds(lat, lon) }) && (border == null || border.holds(Space.toE7(lat), Space.toE7(lon)))
 }
 
 /**

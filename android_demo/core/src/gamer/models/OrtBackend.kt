@@ -47,6 +47,9 @@ open class Ort internal constructor(private val spins: Boolean, private val prof
             profiles?.let { options.enableProfiling(File(it, artifact.role + PROFILE).path) }
             // Operators are short: waking a sleeping thread for each would cost more than the operator.
             options.addConfigEntry("session.intra_op.allow_spinning", if (spins && threads > 1) "1" else "0")
+            // Long enough to wait for the next operator; after a run the threads leave the cores to what comes next, as in Python.
+            options.addConfigEntry("session.intra_op.spin_duration_us", "200")
+            options.addConfigEntry("session.force_spinning_stop", "1")
             // Without VNNI, products of unsigned and signed bytes saturate in 16 bits. This option selects
             // kernels that do not saturate; with VNNI they would gain nothing and take up to twice the time.
             if (Processor.here.saturates) options.addConfigEntry("session.x64quantprecision", "1")

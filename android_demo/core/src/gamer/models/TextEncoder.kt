@@ -39,6 +39,7 @@ class TextEncoder(private val session: Session, private val tokenizer: Tokenizer
         private const val MAX_TOKENS = 128
         private const val WORDS = 80
         private const val OVERLAP = 16
+        private val nothing = java.util.concurrent.ConcurrentHashMap<List<Int>, Tensor>() // by shape: zeros, which are never written
 
         private fun fixed(session: Session): Int? = session.artifact.inputs[0].shape[1] as? Int
 
@@ -51,7 +52,7 @@ class TextEncoder(private val session: Session, private val tokenizer: Tokenizer
             val inputs = mutableMapOf("input_ids" to Tensor.longs(tokens, *shape), "attention_mask" to Tensor.longs(mask, *shape))
             // Zeros read a text as a memory.
             QueryAdapter.shapeOf(session.artifact)?.let { taken ->
-                inputs[QueryAdapter.INPUT] = adapter?.values ?: Tensor.of(Tensor.Type.FLOAT32, *taken.map(Int::toLong).toLongArray())
+                inputs[QueryAdapter.INPUT] = adapter?.values ?: nothing.getOrPut(taken) { Tensor.of(Tensor.Type.FLOAT32, *taken.map(Int::toLong).toLongArray()) }
             }
             val out = session.run(inputs)
             return unit(out.getValue("embedding").toFloats())

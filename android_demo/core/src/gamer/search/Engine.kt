@@ -345,7 +345,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         val found = channels.associateWith { album.searchVectors(it, vectors.getValue(it), CANDIDATES, whole) }
         val named = ArrayList(found.values.map { it.rows })
         if (cube.size < rows.size) channels.mapTo(named) { album.searchVectors(it, vectors.getValue(it), CANDIDATES, cube).rows }
-        for (scores in listOf(words.bm25(), nodes.linked, nodes.related)) for (among in listOf(rows, cube)) named.add(greatest(scores, among))
+        for (scores in listOf(words.bm25(), nodes.linked, nodes.related)) for (among in if (cube.size < rows.size) listOf(rows, cube) else listOf(rows)) named.add(greatest(scores, among))
         val chosen = BooleanArray(album.size)
         for (some in named) for (row in some) chosen[row] = true
         if (conversations.any) {

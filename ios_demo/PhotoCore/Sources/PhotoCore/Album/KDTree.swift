@@ -88,7 +88,8 @@ public struct KDTree: Sendable {
     public func range(_ boxes: [Box]) -> [Int] { Array(Set(hits(boxes).map(\.row))).sorted() }
 
     private func holds(_ box: Box, _ at: Int) -> Bool {
-        (0..<3).allSatisfy { columns[$0][at] >= box.low[$0] && columns[$0][at] <= box.high[$0] }
+        for axis in 0..<3 where columns[axis][at] < box.low[axis] || columns[axis][at] > box.high[axis] { return false }
+        return true
     }
 
     /// The rows of the k nearest points and their distances, nearest first, ties in order of row.

@@ -15,23 +15,27 @@ public struct Word: Sendable {
 public struct WordScores: Sendable {
     public let words: [Word]
     public let photos: Int
+    private let sums: [Float]
+    private let shares: [Float]
 
-    public init(words: [Word], photos: Int) { (self.words, self.photos) = (words, photos) }
+    public init(words: [Word], photos: Int) {
+        let whole = words.reduce(0) { $0 + $1.rarity }
+        var sums = [Float](repeating: 0, count: photos), shares = sums
+        for word in words {
+            let share = Float(word.rarity / whole)
+            for (row, score) in zip(word.rows, word.bm25) {
+                sums[row] += score
+                shares[row] += share
+            }
+        }
+        (self.words, self.photos, self.sums, self.shares) = (words, photos, sums, shares)
+    }
 
     /// By row: the sum over words; 0 for a photo that holds none.
-    public func bm25() -> [Float] {
-        var total = [Float](repeating: 0, count: photos)
-        for word in words { for (row, score) in zip(word.rows, word.bm25) { total[row] += score } }
-        return total
-    }
+    public func bm25() -> [Float] { sums }
 
     /// By row, in 0..1: the share of query words that the photo holds, weighted by rarity.
-    public func coverage() -> [Float] {
-        let whole = words.reduce(0) { $0 + $1.rarity }
-        var held = [Float](repeating: 0, count: photos)
-        for word in words { for row in word.rows { held[row] += Float(word.rarity / whole) } }
-        return held
-    }
+    public func coverage() -> [Float] { shares }
 }
 
 enum Lexical {

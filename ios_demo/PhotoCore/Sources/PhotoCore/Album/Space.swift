@@ -62,7 +62,10 @@ public struct Space: Sendable {
 
     /// The photos in any of the cubes. Empty `cubes` is the paper's "N/A": every photo.
     public func inCubes(_ cubes: [Cube]) -> CubeResult {
-        if cubes.isEmpty { return CubeResult(rows: Array(0..<count), inside: Array(0..<count)) }
+        if cubes.isEmpty {
+            let all = Array(0..<count)
+            return CubeResult(rows: all, inside: all)
+        }
         var rows = [Bool](repeating: false, count: max(count, tree.count)), inside = rows
         let places = cubes.contains { $0.border != nil } ? columns() : []
         for border in Words.unique(cubes.map(\.border)) {

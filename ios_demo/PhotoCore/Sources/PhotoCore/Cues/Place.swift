@@ -36,6 +36,7 @@ public struct Place: Sendable, Equatable {
     public var boxes: [PlaceBox] { parts.isEmpty ? [box] : parts }
 
     public func contains(_ lat: Double, _ lon: Double) -> Bool {
-        boxes.contains { $0.contains(lat, lon) } && border?.holds(Space.e7(lat), Space.e7(lon)) != false
+        // Asked of every photo, so without a list of boxes made for it.
+        (parts.isEmpty ? box.contains(lat, lon) : parts.contains { $0.contains(lat, lon) }) && border?.holds(Space.e7(lat), Space.e7(lon)) != false
     }
 }

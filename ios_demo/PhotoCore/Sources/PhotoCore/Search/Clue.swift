@@ -12,9 +12,9 @@ public struct Clue: Sendable {
     /// For each of `rows` the log likelihood ratio. 0 where the field is unknown, and for all rows if `trust`
     /// is not above the cue's share of the album.
     public func evidence(_ rows: [Int]) -> [Float] {
-        let count = known.filter { $0 }.count
+        let count = known.reduce(0) { $1 ? $0 + 1 : $0 }
         if count == 0 { return rows.map { _ in 0 } }
-        let one = Double(count + 1), base = min(Double(max(inside.filter { $0 }.count, 1)) / one, 1 - 1 / one), trust = min(self.trust, 0.98)
+        let one = Double(count + 1), base = min(Double(max(inside.reduce(0) { $1 ? $0 + 1 : $0 }, 1)) / one, 1 - 1 / one), trust = min(self.trust, 0.98)
         if trust <= base { return rows.map { _ in 0 } }
         let (fits, misses) = (Float(log(trust / base)), Float(log((1 - trust) / (1 - base))))
         return rows.map { known[$0] ? (inside[$0] ? fits : misses) : 0 }

@@ -36,6 +36,7 @@ public final class Engine {
     private let weights: RankingWeights
     private let times: [Int]
     private let positions: [(lat: Double, lon: Double)?]
+    private let every: [Int], dated: [Bool], placed: [Bool]
     private let extent: (low: Int, high: Int)?
     private let southern: Bool
     private let talk: Conversations
@@ -72,8 +73,8 @@ public final class Engine {
         (times, positions) = (try album.times(), try album.positions())
         let known = times.filter { $0 != .min }
         extent = known.min().flatMap { low in known.max().map { (low, $0) } }
-        let placed = positions.compactMap { $0 }
-        southern = placed.filter { $0.lat < 0 }.count * 2 > placed.count
+        (every, dated, placed) = (Array(0..<album.count), times.map { $0 != .min }, positions.map { $0 != nil })
+        southern = positions.filter { ($0?.lat ?? 0) < 0 }.count * 2 > placed.filter { $0 }.count
         talk = Conversations(times: times, said: try album.conversations())
         adapter = try models.queryAdapter(own: QueryAdapter.beside(album.path))
     }
@@ -85,7 +86,6 @@ public final class Engine {
         var clock = Clock(now: self.clock)
         try clock("load") { try warm(request.refinedBy) }
         let cues = try clock("cube") { try read(query, request) }
-        let every = Array(0..<album.count)
         let (rows, all, widened) = try clock("kdtree") { () throws -> ([Int], [Int], Bool) in
             let cube = try album.inCubes(cues.cubes)
             // A cue that fits no photo is misread or wrong: ranking all photos is better than showing only
@@ -231,7 +231,6 @@ public final class Engine {
     /// The query's times and places as separate clues. Looked up one by one, so that an unknown or mistaken
     /// cue does not affect the weight of the others.
     private func clues(_ cues: Cues) throws -> [Clue] {
-        let dated = times.map { $0 != .min }, placed = positions.map { $0 != nil }
         var out: [Clue] = []
         if !cues.times.isEmpty {
             let boxes = TimeCue.merged(cues.times).map { Cube(start: $0.start, end: $0.end) }
@@ -267,7 +266,7 @@ public final class Engine {
             if cube.count < rows.count { named += try album.searchVectors(channel, query, k: Engine.candidates, rows: cube).rows }
         }
         for scores in [words.bm25(), nodes.linked, nodes.related] {
-            for among in [rows, cube] { named += Engine.greatest(scores, among) }
+            for among in cube.count < rows.count ? [rows, cube] : [rows] { named += Engine.greatest(scores, among) }
         }
         var chosen = [Bool](repeating: false, count: album.count)
         for row in named { chosen[row] = true }
