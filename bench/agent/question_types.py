@@ -9,7 +9,7 @@ from gamer.runtime.questions.reader import read
 TYPES = ("visual", "when", "where", "who", "what")
 _VISUAL = re.compile(
     r"\b(colou?rs?|how many|wear(ing|s)?|breed|shapes?|patterns?|logo|expressions?|look(ed|s)? like|"
-    r"which (hand|eye|side)|(sign|poster|banner|label|shirt)s?\b.* (say|said|read))\b",
+    r"which (hand|eye|side)|(sign|poster|banner|label|shirt)s?\b[^.?]{0,80} (say|said|read))\b",
     re.IGNORECASE,
 )
 _MOMENT = re.compile(
@@ -22,6 +22,6 @@ def type_of(question: str) -> str:
     asks = read(question).asks
     if asks == "when" or _MOMENT.search(question):
         return "when"
-    if asks == "count" or _VISUAL.search(question):
-        return "visual"
-    return asks if asks in ("where", "who") else "what"
+    if asks in ("where", "who"):
+        return asks
+    return "visual" if asks == "count" or _VISUAL.search(question) else "what"

@@ -38,7 +38,7 @@ class Usage:
 
 
 def usage(done: Sequence[Done]) -> Usage:
-    """Of those that have a trace."""
+    """Of those that have a trace; calls by type of question of all."""
     traces = [one.trace for one in done if one.trace is not None]
     costs = [sum_of([*(turn.cost for turn in trace.turns), trace.cost]) for trace in traces]
     longest = max((len(trace.turns) for trace in traces), default=0)

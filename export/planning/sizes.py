@@ -123,14 +123,14 @@ def _scheme(settings: Settings, role: str, quant: str) -> Scheme:
 
 
 def _sums(scheme: Scheme, tensors: tuple[_Tensor, ...]) -> int:
-    """The columns of block sums that int4 adds (onnx/graph.py): once for each width and size of blocks."""
+    """What places the block sums that int4 adds (onnx/graph.py): once for each width and size of blocks."""
     widths = {
         (t.shape[1], scheme.group_of(name))
         for t in tensors
         for name in [t.name.removesuffix(".weight")]
         if t.kind == "matrix" and scheme.of(name) == "int4"
     }
-    return sum(width * 2 * sum_columns(width, group) * 4 for width, group in widths)
+    return sum(width // group * 2 * sum_columns(width, group) * 4 for width, group in widths)
 
 
 def _calibrated(network: nn.Module) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Grep:
-    """Find photos whose memories, and events whose summaries, hold words: by BM25, or "quoted" exactly."""
+    """Find photos whose memories, and events whose texts, hold words: by BM25, or "quoted" exactly."""
 
     words: _Words = field(metadata=about('words, or a phrase in "quotes"'))
     within: _Subset = field(default="", metadata=about(_WITHIN))

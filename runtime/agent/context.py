@@ -1,10 +1,10 @@
 """Keeps a long task's conversation within a model's context: messages in, messages out.
 
 When a conversation has used two thirds of the context, what was said is replaced by two short memories. The
-session memory holds what stays true: the question, the subsets with their sizes, and the photos seen, a line
-each. The working memory holds what the mind was doing: its last thought, which is its plan, and the last
-result. Nothing here knows how a mind asks its model: `condensed` is for messages of an unknown tokenizer,
-`fitted` for a text whose tokens can be counted.
+session memory holds what stays true: the question, the subsets with their sizes, and the photos and events
+seen, a line each. The working memory holds what the mind was doing: its last thought, which is its plan, and
+the last result. Nothing here knows how a mind asks its model: `condensed` is for messages of an unknown
+tokenizer, `fitted` for a text whose tokens can be counted.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ class Session:
         last = self.last[: max(characters // 4, 80)]
         working = ["Working on it:", f"Plan: {plan}", "Last result:", last or "none"]
         left = characters - sum(len(line) + 1 for line in [*lines, *working]) - len("Seen:\n")
-        photos: list[str] = []
+        lines_seen: list[str] = []
         for line in reversed(list(self.seen.values())):
             if len(line) + 1 > left:
                 break
             left -= len(line) + 1
-            photos.append(line)
-        seen = ["Seen:", *reversed(photos)] if photos else []
+            lines_seen.append(line)
+        seen = ["Seen:", *reversed(lines_seen)] if lines_seen else []
         return "\n".join([*lines, *seen, *working])[:characters]
 
 

@@ -108,9 +108,12 @@ class RulesMind:
                     str(not_searched(words)) if words else f"the album does not seem to have “{asked.target}”"
                 )
                 return _no(sentences.sentence(span.none or absent))
+        note = ""
         if asked.without and found.rows:
             found = yield from self._without(asked, found)
-        return self._ordered(asked, found)
+            note = found.note
+        found = self._ordered(asked, found)
+        return replace(found, note=found.note or note)
 
     def _span(self, asked: Question) -> Span:
         """Of the target, which has lost the "from" that makes a place of "Orlando"."""
@@ -121,6 +124,7 @@ class RulesMind:
         return self.spans(f"{before[0]} {asked.target}")
 
     def _without(self, asked: Question, found: Result) -> Calls:
+        notes: list[str] = []
         for thing in asked.without:
             if fact := fact_without(self.toolbox.engine.facts, thing):
                 found = self._only(found, self.toolbox.lacking(fact, found.rows))
@@ -129,13 +133,11 @@ class RulesMind:
                 f"Find every photo of “{thing}”, to leave it out.", Search(thing, every=True)
             )
             if _absent(shown):
-                found = replace(
-                    found, note=f"Nothing is left out: the album does not seem to have “{thing}”."
-                )
+                notes.append(f"Nothing is left out: the album does not seem to have “{thing}”.")
                 continue
             unwanted = set(shown.rows)
             found = self._only(found, tuple(row for row in found.rows if row not in unwanted))
-        return found
+        return replace(found, note=" ".join(notes))
 
     def _only(self, found: Result, rows: tuple[int, ...]) -> Result:
         return replace(self.toolbox.result(np.array(rows, np.int64)), presence=found.presence)

@@ -39,7 +39,7 @@ from .viewers import Viewer, quoted, read_what_is_known
 
 MAX_SUBSETS = 50
 MAX_VIEW = 8_000  # characters of a viewer's answer
-EVENTS = 3  # of a search
+EVENTS = 3  # of a search, and of grep
 _ALL = "all"  # the subset that is always there
 _LIKE_WEIGHTS = {"image": 0.6, "text": 0.4}  # of a photo's likeness to examples, by channel
 RRF = 60  # of reciprocal rank fusion, where a search has both a text and examples
@@ -174,11 +174,13 @@ class Toolbox:
     ) -> tuple[Occasion, ...]:
         """The EVENTS with a photo `within` that fit a text best, by its words and, if given, its vector.
 
-        `holds`: what their name or summary must.
+        `holds`: what their name, summary or place must.
         """
         found = [event for event, _ in self.album.search_events(text, vector, len(self.album.events()))]
         if holds is not None:
-            found = [event for event in found if holds(event.name) or holds(event.summary)]
+            found = [
+                event for event in found if any(map(holds, (event.name, event.summary, event.place or "")))
+            ]
         if len(within.rows) < len(self.album):
             found = [one for one in found if any(within.mask[self.row_of(photo)] for photo in one.photos)]
         return tuple(map(Occasion.of, found[:EVENTS]))

@@ -79,7 +79,7 @@ def _holiday_words() -> frozenset[frozenset[str]]:
     """The words of each holiday's name; the first alone where a hyphen or apostrophe may be left out.
 
     A text without them names no holiday, and the pattern of all names takes long to compile ("last spring"
-    is no "spring bank holiday").
+    is no "spring festival").
     """
     words = ((flatten(name), re.findall("[a-z]+", flatten(name))) for name in tables().holidays)
     return frozenset(frozenset(found[:1] if {"'", "-"} & set(name) else found) for name, found in words)

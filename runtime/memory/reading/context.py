@@ -28,6 +28,7 @@ Act = Literal["tells", "asks", "corrects", "forgets", "deletes", "greets", "than
 MAX_HISTORY = 24  # turns that a turn may refer to
 _LONG, _SHORT = 300, 80  # characters of a question, and of small talk
 _FEW = 8  # words of what is left out, or put right
+_FEWER = 4  # words of a photo's name: "that last blurry photo"
 _REMEMBERED = 512  # turns that were read, since every turn is read after those before it
 _WH = r"(?:what|when|where|who|why|how|which)"
 _ALSO = re.compile(r"(?:and|or|(?:and )?(?:what|how) about)\b,? ?(?P<rest>[^?]{1,80})\?? ?$", re.IGNORECASE)
@@ -79,15 +80,17 @@ _DELETES = re.compile(
 _THESE = re.compile(
     r"(?:it|that|this|them|these|those|all(?: of (?:them|these|those))?)(?: (?:one|ones))?$", re.I
 )
-# "Only from 2025", "and in winter?", "just the ones with Anna", after photos
+# "Only from 2025", "and in winter?", "just the ones with Anna", after photos. Without these words or a
+# question mark it may be a statement: "In Porto Peter lives."
 _NARROWS = re.compile(
-    r"(?:(?:and|but|now|ok|okay|only|just|please),? ){0,3}(?:(?:the|those|these) )?"
-    r"(?:(?:one|photo|picture|pic)s? )?(?:(?:that (?:are|were)|taken) ){0,2}"
+    r"(?P<begin>(?:(?:and|but|now|ok|okay|only|just|please),? ){0,3}(?:(?:the|those|these) )?"
+    r"(?:(?:one|photo|picture|pic)s? )?(?:(?:that (?:are|were)|taken) ){0,2})"
     r"(?P<where>after|at|before|by|during|from|in|near|on|with|without) (?:my |the )?"
     r"(?!.*\b(?:i|we|you|he|she|they|it|is|are|was|were)\b)"
-    r"(?P<what>[\w'-]+(?: [\w'-]+){0,4}?)(?:,? please)?[.?! ]*$",
+    r"(?P<what>[\w'-]+(?: [\w'-]+){0,2}?)(?:,? please)?(?P<end>[.?! ]*)$",
     re.IGNORECASE,
 )
+_STATES = re.compile(r"[A-ZÀ-Þ0-9][\wà-ÿ'-]* (?:my |our )?[a-zà-ÿ]")  # "Peter lives", "Mondays my daughter"
 _LAST = re.compile(
     r"(?:that|this|what i (?:just )?(?:said|told you)|the last (?:one|thing|bit)|my last (?:message|"
     r"sentence)|that last (?:one|bit|thing|part))(?: (?:i said|about it|again|bit|part|one|just now|"
@@ -133,6 +136,8 @@ _KINDS = tuple(
         rf"\b(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{MONTHS})(?: \d{{4}})?|"
         rf"\b(?:{MONTHS})(?: \d{{1,2}}(?:st|nd|rd|th)?)?\b",
         r"\b\d{1,2}[:.]\d\d\b|\b\d{1,2} ?(?:am|pm)\b",
+        r"\b(?:last |this )?(?:spring|summer|autumn|fall|winter)\b",
+        r"\b(?:19|20)\d\d\b",
         r"(?<![\w.])\d(?:[\w,-]|\.(?=\w)){0,20}",
     )
 )  # fmt: skip
@@ -238,7 +243,7 @@ def resolve(text: str, context: Context) -> Resolved:
         return Resolved("shows", plain, of_shown=True)
     if context.shown and (order := _order(plain)) and all(map(_only_chooses, words_of(plain))):
         return Resolved("shows", plain, of_shown=True, order=order)
-    meant = (_NARROWS.match(plain) or _MEANT.match(plain)) if context.after_photos else None
+    meant = (_narrowed(plain) or _MEANT.match(plain)) if context.after_photos else None
     if meant and (again := _asked_again(meant, context.asked)):
         return Resolved("shows", again)
     if sees := next((one for one in sentences_of(plain) if read(one).shows or _LETS_SEE.match(one)), ""):
@@ -273,13 +278,13 @@ def _order(plain: str) -> int:
 def _of_photos(what: str, plain: str, context: Context) -> bool:
     """Whether "delete that" means photos: they are named, or were what the last turn asked for."""
     words = [word for word in words_of(what) if not word.is_mark]
-    ends = zip(words, [*words[1:], None], strict=True)
-    if any(
-        one.has("picture") and (after is None or after.key in ("of", "from", "with", "in"))
-        for one, after in ends
-    ):
+    at = next((at for at, word in enumerate(words) if word.has("picture")), _FEW)
+    ends = at + 1 == len(words) or words[min(at + 1, len(words) - 1)].key in ("of", "from", "with", "in")
+    if at < _FEWER and ends and {"i", "we", "what"}.isdisjoint(word.key for word in words[:at]):
         return True
-    return context.after_photos and bool(_THESE.match(what)) and "forget" not in plain.lower()
+    last = words[-1] if words else None
+    ones = _THESE.match(what) or (last is not None and (last.has("order") or last.key in ("one", "ones")))
+    return bool(context.after_photos and ones and "forget" not in plain.lower())
 
 
 def _only_chooses(word: Word) -> bool:
@@ -372,6 +377,16 @@ def _thing_of(question: str) -> str:
     return " ".join(keys_of(tokens_of(found["noun"]))) if found else ""
 
 
+def _narrowed(plain: str) -> re.Match[str] | None:
+    """What a turn after photos adds to what they were asked for; None if it may be a statement."""
+    found = _NARROWS.match(plain)
+    if found is None or _STATES.search(found["what"]):
+        return None
+    bare = not found["begin"] and "?" not in found["end"] and found["where"].lower() != "without"
+    certain = any(pattern.fullmatch(found["what"]) for pattern in (*_KINDS, _NAMED))
+    return None if bare and not certain else found
+
+
 def _asked_again(found: re.Match[str], asked: str) -> str:
     """The last question for photos with what is meant instead or as well; "" if the turn does not say.
 
@@ -391,7 +406,7 @@ def _asked_again(found: re.Match[str], asked: str) -> str:
     is_place = where in ("at", "from", "in")
     if is_place:
         names = [one for one in names if re.search(r"\b(?:at|from|in) $", question[: one.start()])]
-    if _NAMED.match(what) and names:
+    if _NAMED.match(what) and names and (is_place or where in ("", "of")):
         return question[: names[-1].start()] + what + question[names[-1].end() :]
     if where and where != "of":
         return f"{question} {where} {what}"

@@ -126,9 +126,10 @@ class Things:
         from gamer.index.things.extract import extract
         from gamer.index.things.grouping import agreement
 
-        told = {seen.head: seen.attributes for seen in extract(query)}
         said = [word.replace("’", "'").casefold().removesuffix("'s") for word in WORD.findall(query)]
         owner = next((at for at, word in enumerate(said) if word in words().owners), None)
+        # Of several things with a name the query's own is the first: "my bag and her green bag".
+        told = {seen.head: seen.attributes for seen in reversed(extract(query))}
         heads = [words().noun(word) for word in said[0 if owner is None else owner :]]
         known = [
             [
@@ -157,7 +158,8 @@ class Things:
         summary = summarised(thing)
         reference = self._reference(thing)
         memory = "" if reference is None else self._memory(reference)
-        confirmed = tuple(value for value, _ in summary if value in memory.casefold())
+        holds = {word.casefold() for word in WORD.findall(memory)}
+        confirmed = tuple(value for value, _ in summary if holds.issuperset(WORD.findall(value)))
         target, how = described(thing, text, confirmed or tuple(value for value, _ in summary)), "template"
         if write is not None:
             target, how = write(thing, target, memory)

@@ -51,6 +51,7 @@ class Seen(Observer):
         ("my bag", "red canvas bag"),
         ("my blue bag", "blue bag"),
         ("my green bag", None),
+        ("my red bag and her green bag", "red canvas bag"),
         ("our mug", "white mug"),
         ("the bag on a desk", "red canvas bag"),
         ("the desk with my bag", "red canvas bag"),
