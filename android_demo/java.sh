@@ -12,16 +12,16 @@ MORE=()
 # differently between versions.
 if [ -n "${GAMER_ORT:-}" ]; then
   NATIVE="$TOOLS/ort-$(echo "$GAMER_ORT" | sha256sum | cut -c1-12)"
-  # The JNI library looks for ONNX Runtime's library in its own folder, which appears whole: several may start at once.
-  if [ ! "$NATIVE/libonnxruntime4j_jni.so" -nt "$TOOLS/ort/libonnxruntime4j_jni.so" ] || [ ! -e "$NATIVE/libonnxruntime.so.1" ]; then
-    PART="$(mktemp -d "$NATIVE.XXXXXX")"
-    cp "$TOOLS/ort/libonnxruntime4j_jni.so" "$PART/"
-    ln -s "$TOOLS/ort/libnnapi_shim.so" "$PART/"
-    ln -s "$GAMER_ORT" "$PART/libonnxruntime.so"
-    ln -s "$GAMER_ORT" "$PART/libonnxruntime.so.1"
-    rm -rf "$NATIVE"
-    mv -T "$PART" "$NATIVE" 2>/dev/null || rm -rf "$PART"  # another was first
-  fi
+  (
+    command -v flock >/dev/null && flock 9  # several may start at once
+    mkdir -p "$NATIVE"
+    # The JNI library looks for ONNX Runtime's library in its own folder.
+    [ "$NATIVE/libonnxruntime4j_jni.so" -nt "$TOOLS/ort/libonnxruntime4j_jni.so" ] || cp "$TOOLS/ort/libonnxruntime4j_jni.so" "$NATIVE/"
+    [ -e "$NATIVE/libnnapi_shim.so" ] || ln -sf "$TOOLS/ort/libnnapi_shim.so" "$NATIVE/"
+    for NAME in libonnxruntime.so libonnxruntime.so.1; do
+      [ "$(readlink "$NATIVE/$NAME")" = "$GAMER_ORT" ] || ln -sfn "$GAMER_ORT" "$NATIVE/$NAME"
+    done
+  ) 9>"$NATIVE.lock"
   FILE="$(basename "$(readlink -f "$GAMER_ORT")")"
   MORE=(-Dgamer.ort="${FILE##*.so.}")  # the library's version: the Java API returns that of the JNI library
 fi
