@@ -45,10 +45,10 @@ NOTED = "Noted."
 TOLD_OF_PHOTOS = "Told what a photo's memory says."  # the turn that is stored of such an answer
 NOT_AMONG = "There is no such photo among those that I showed."
 NO_LONGER = "These photos are no longer in the album."
+KEPT = "I delete no photos. `gamer index remove` takes one out of the album, and leaves its file."
 _REPLIES: dict[Act, str] = {
     "greets": "Hello. I keep what you tell me, and answer from that and from your photos.",
     "thanks": "You are welcome.",
-    "deletes": "I delete no photos. `gamer index remove` takes one out of the album, and leaves its file.",
 }
 _FEW = 4  # words
 # What is asked of what a photo's memory tells, rather than of photos: "why is the clock photo blurred?"
@@ -112,7 +112,7 @@ class Conversation:
         at = milliseconds(now)
         context = context_of(self._history(), OWNER)
         said = resolve(text, context)
-        if said.act == "forgets":
+        if said.act in ("forgets", "deletes"):  # the order itself is not stored
             return self._forget(said, context, now, tell)
         turn = Turn(uuid4().hex, self.name, OWNER, at, text, tuple(pictures))
         found = self._found(said, context, now)
@@ -201,12 +201,15 @@ class Conversation:
         return [*self.store.recent(self.name, MAX_HISTORY), *waiting]
 
     def _forget(self, said: Resolved, context: Context, now: datetime, tell: Tell | None) -> Exchange:
-        """Forgets what was said last, or what is known of something; the order itself is not stored."""
+        """Forgets what was said last, or what is known of something, but no photo."""
         gone = False
         try:
             if self._waiting:
                 raise AlbumBusy("turns wait")
-            found = self._to_forget(said.forgets) if said.forgets else self._last_told(context, now)
+            if said.act == "deletes":
+                found = _ToForget(KEPT)
+            else:
+                found = self._to_forget(said.forgets) if said.forgets else self._last_told(context, now)
             text, gone = found.text, bool(found.turns or found.items)
             if gone and self._erase(found, now):
                 text += " The bytes are erased as soon as no program has the album open."

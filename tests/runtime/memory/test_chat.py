@@ -377,6 +377,13 @@ def test_forgetting_keeps_what_was_corrected_by_hand_and_no_correction_hits_anot
     assert chat(talk, "What is my locker code?") == NOTHING
 
 
+def test_an_order_to_delete_a_photo_is_refused_and_not_stored(talk: Talk) -> None:
+    chat(talk, "My locker code is 4711.")
+    assert chat(talk, "Please delete that photo.").startswith("I delete no photos.")
+    assert "4711" in talk.ask("What is my locker code?")
+    assert not any("photo" in stored.turn.text for stored in talk.store.recent(talk.chat.name, 20))
+
+
 def test_an_order_to_forget_is_not_stored_and_waits_for_nobody(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
