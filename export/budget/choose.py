@@ -225,11 +225,15 @@ def within(
     """The best choice for these components together in `size` bytes.
 
     With blocks of one size only, too: matrices that differ in it share less of what a graph has once for all
-    of a size.
+    of a size. And with the same bits for all, which a search by steps may pass by.
     """
     together = [matrix for s in searched for matrix in options[s.role]]
     smallest = search.curve(together)[0]
     tried = [_one_size(settings, searched, together, blocks, size) for blocks in ("", *choices.BLOCKS)]
+    tried += [
+        _uniform(settings, searched, together, quant, size)
+        for quant in dict.fromkeys(o.quant for o in together[0])
+    ]
     best = min((p for p in tried if p is not None), key=lambda p: p.loss, default=smallest)
     return _divided(best.choice, searched)
 
@@ -258,6 +262,24 @@ def _one_size(
             return replace(point, choice=_back(point, numbers))
         room -= excess
     return None
+
+
+def _uniform(
+    settings: Settings,
+    searched: tuple[Searched, ...],
+    options: list[tuple[search.Option, ...]],
+    quant: str,
+    size: int,
+) -> search.Point | None:
+    """All matrices in `quant`; None if one cannot be, or they do not fit into `size` bytes."""
+    numbers = [[n for n, option in enumerate(matrix) if option.quant == quant] for matrix in options]
+    if not all(numbers):
+        return None
+    choice = tuple(own[0] for own in numbers)
+    if _whole(settings, searched, choice) > size:
+        return None
+    chosen = [matrix[n] for matrix, n in zip(options, choice, strict=True)]
+    return search.Point(choice, sum(o.bytes for o in chosen), sum(o.loss for o in chosen))
 
 
 def _numbers(matrix: Sequence[search.Option], blocks: str) -> list[int]:
