@@ -6,7 +6,7 @@ The result is the settings with the choice as --keep, which the export follows a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from torch import nn
@@ -229,30 +229,28 @@ def within(
     """
     together = [matrix for s in searched for matrix in options[s.role]]
     smallest = search.curve(together)[0]
-    tried = [_one_size(settings, searched, together, blocks, size) for blocks in ("", *choices.BLOCKS)]
-    tried += [
-        _uniform(settings, searched, together, quant, size)
-        for quant in dict.fromkeys(o.quant for o in together[0])
-    ]
+    every = dict.fromkeys(option.quant for matrix in together for option in matrix)
+    alike = ([q for q in every if "/" not in q or q.endswith(blocks)] for blocks in choices.BLOCKS)
+    alone = ([quant] for quant in every)
+    tried = [_among(settings, searched, together, quants, size) for quants in (every, *alike, *alone)]
     best = min((p for p in tried if p is not None), key=lambda p: p.loss, default=smallest)
     return _divided(best.choice, searched)
 
 
-def _one_size(
+def _among(
     settings: Settings,
     searched: tuple[Searched, ...],
     options: list[tuple[search.Option, ...]],
-    blocks: str,
+    quants: Collection[str],
     size: int,
 ) -> search.Point | None:
-    """The best choice with blocks of the size `blocks` ("" for any); None if none fits into `size` bytes."""
-    numbers = [_numbers(matrix, blocks) for matrix in options]
+    """The best choice of these quantizations; None if a matrix has none of them, or none fits into `size`."""
+    numbers = [[n for n, option in enumerate(matrix) if option.quant in quants] for matrix in options]
     if not all(numbers):
         return None
     some = [[matrix[n] for n in own] for matrix, own in zip(options, numbers, strict=True)]
-    points, room = search.curve(some), float(size - sum(s.least for s in searched))
-    if blocks:  # `least` is of other blocks, so that the room is found from what the smallest takes
-        room = size - _whole(settings, searched, _back(points[0], numbers)) + points[0].bytes
+    points = search.curve(some)
+    room = size - _whole(settings, searched, _back(points[0], numbers)) + points[0].bytes
     for _ in range(8):  # what matrices share, such as ONNX's sums of blocks, counts only in the whole
         point = search.under(some, points, room)
         if point is None:
@@ -262,28 +260,6 @@ def _one_size(
             return replace(point, choice=_back(point, numbers))
         room -= excess
     return None
-
-
-def _uniform(
-    settings: Settings,
-    searched: tuple[Searched, ...],
-    options: list[tuple[search.Option, ...]],
-    quant: str,
-    size: int,
-) -> search.Point | None:
-    """All matrices in `quant`; None if one cannot be, or they do not fit into `size` bytes."""
-    numbers = [[n for n, option in enumerate(matrix) if option.quant == quant] for matrix in options]
-    if not all(numbers):
-        return None
-    choice = tuple(own[0] for own in numbers)
-    if _whole(settings, searched, choice) > size:
-        return None
-    chosen = [matrix[n] for matrix, n in zip(options, choice, strict=True)]
-    return search.Point(choice, sum(o.bytes for o in chosen), sum(o.loss for o in chosen))
-
-
-def _numbers(matrix: Sequence[search.Option], blocks: str) -> list[int]:
-    return [n for n, o in enumerate(matrix) if not blocks or "/" not in o.quant or o.quant.endswith(blocks)]
 
 
 def _back(point: search.Point, numbers: list[list[int]]) -> tuple[int, ...]:

@@ -278,10 +278,11 @@ def _order(plain: str) -> int:
 def _of_photos(what: str, plain: str, context: Context) -> bool:
     """Whether "delete that" means photos: they are named, or were what the last turn asked for."""
     words = [word for word in words_of(what) if not word.is_mark]
-    at = next((at for at, word in enumerate(words) if word.has("picture")), _FEW)
-    ends = at + 1 == len(words) or words[min(at + 1, len(words) - 1)].key in ("of", "from", "with", "in")
-    if at < _FEWER and ends and {"i", "we", "what"}.isdisjoint(word.key for word in words[:at]):
-        return True
+    at = next((n for n, word in enumerate(words[:_FEWER]) if word.has("picture")), None)
+    if at is not None:
+        ends = at + 1 == len(words) or words[at + 1].key in ("of", "from", "with", "in")
+        if ends and {"i", "we", "what"}.isdisjoint(word.key for word in words[:at]):
+            return True
     last = words[-1] if words else None
     ones = _THESE.match(what) or (last is not None and (last.has("order") or last.key in ("one", "ones")))
     return bool(context.after_photos and ones and "forget" not in plain.lower())
