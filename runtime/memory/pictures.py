@@ -94,7 +94,9 @@ class Pictures:
         end: loop.End = "sentence" if read(question).asks == "count" else "set"
         outcome = loop.run(minds.mind("rules", toolbox, now), toolbox, question, end)
         steps = (f"{step.thought} [{name_of(step.call)}]" for step in outcome.steps if step.call is not None)
-        photos = self._engine.album.photos(outcome.answer.rows[:LISTED])
+        rows = outcome.answer.rows
+        counted = end == "sentence" and len(rows) > LISTED  # any twelve of them say nothing
+        photos = self._engine.album.photos([] if counted else rows[:LISTED])
         return Answered(outcome.answer.sentence, tuple(photo.id for photo in photos), tuple(steps))
 
     def holds(self, photo: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -185,6 +185,11 @@ def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
     head = _HEAD.search(text)
     rest = frozenset(told.difference(map(stem, names)))
     return Sought(wanted, forms, rest, bool(_DENIES.search(question)), stem(head[1]) if head else kind)
+
+
+def of_shown(asked: Sought) -> Sought:
+    """The question without what is done with things that a photo shows: of "drink coffee" the coffee."""
+    return replace(asked, words=asked.words.difference(map(stem, _kind("shown"))) or asked.words)
 
 
 def _says_it(words: Sequence[str], names: Collection[str]) -> bool:

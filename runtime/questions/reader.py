@@ -77,8 +77,14 @@ def _begins_with_pictures(words: Words) -> bool:
 
 def _is_about_pictures(words: Words, request: Request) -> bool:
     at = index_of(words, "picture", "pictured")
-    asked = request.asked or request.is_question
-    return at >= 0 and (asked or (at == 0 and len(words) > 1 and words[1].has("preposition")))
+    if at < 0 or request.asked or request.is_question:
+        return at >= 0
+    before, after = words[:at], words[at + 1 :]
+    if not after or not all(word.has("all", "article", "definite") for word in before):
+        return False
+    # "The photos of our wedding" is asked for, "the photos of our wedding were lost" is told.
+    named = after[0].has("preposition", "after", "before", "made") and index_of(after, "aux") < 0
+    return named or (not before and after[0].has("preposition"))
 
 
 def _related(question: Question, request: Request, split: Split) -> Question:

@@ -128,6 +128,8 @@ def test_somebody_elses_home_is_theirs(store: MemoryStore) -> None:
     ("asked", "answer"),
     [
         ("Where did Marta lose her hat?", "Rome, Italy, by a photo."),
+        ("Where did I see a hat?", "Rome, Italy, by a photo."),
+        ("Where did I buy a hat?", NOTHING),
         ("What time is my flight?", "In a photo of 18 April 2026 is written: “Departure 14:35”"),
         ("What time is my train?", NOTHING),
     ],

@@ -110,6 +110,9 @@ def of(*lines: str) -> Context:
         ("", "Thanks! Where do I live?", "asks", "Thanks! Where do I live?"),
         ("", "what do I do for a living", "asks", "what do I do for a living"),
         ("", "What a day.", "tells", "What a day."),
+        ("", "photos after 2020", "shows", "photos after 2020"),
+        ("", "my pictures taken in Rome", "shows", "my pictures taken in Rome"),
+        ("", "The photos of our wedding were lost.", "tells", "The photos of our wedding were lost."),
     ],
 )
 def test_a_turn_is_read_after_what_was_said_before(before: str, said: str, act: str, whole: str) -> None:
