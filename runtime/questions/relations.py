@@ -54,7 +54,8 @@ def split_of(request: Request, is_time: IsTime) -> Split | None:
         anchors = [text_of(split.anchor)]
         if split.relation in ("", "between"):
             anchors.append(text_of(split.other))
-        if all(anchors) and not any(is_time(anchor) for anchor in anchors):
+        bound = f"{split.relation} {anchors[0]}"  # "after May": a month, though "May" alone may be a name
+        if all(anchors) and not any(map(is_time, (*anchors, bound))):
             return split
     return _told(request, is_time) if request.sentence else None
 

@@ -198,6 +198,22 @@ def test_words_that_only_look_like_times_are_not_read_as_times(query: str) -> No
     assert cues.rest == query
 
 
+@pytest.mark.parametrize(
+    ("query", "interval"),
+    [
+        ("photos after 1984", (1985, None)),
+        ("photos before 1984", (None, 1984)),
+        ("dogs until 1984", (None, 1985)),
+    ],
+)
+def test_a_year_that_the_album_does_not_reach_bounds_what_is_asked_for(
+    query: str, interval: tuple[int | None, int | None]
+) -> None:
+    (cue,) = parse(query, NOW, None, EXTENT).times
+    first, last = (None if year is None else ms(year, 1, 1) for year in interval)
+    assert (cue.kind, cue.start, cue.end) == ("open", first, None if last is None else last - 1)
+
+
 def test_each_time_has_the_kind_that_was_read() -> None:
     def kinds(query: str) -> list[str]:
         return [t.kind for t in parse(query, NOW, None).times]

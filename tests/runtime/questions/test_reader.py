@@ -326,6 +326,11 @@ SENTENCE = (
 WORDS = re.findall(r"\S+", SENTENCE)
 
 
+def test_a_word_that_is_a_time_after_since_alone_is_no_anchor() -> None:
+    assert read_question("my photos since May", lambda phrase: phrase == "after May").relation == ""
+    assert read_question("my photos since May", lambda phrase: phrase == "June").anchor == "May"
+
+
 @given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)))
 def test_any_text_is_read(text: str) -> None:
     """Without an error; a relation has its anchor, and "between" both; no number is out of range."""
