@@ -1,4 +1,4 @@
-"""The user's cache: verdicts of self-checks, where weights lie, exported checkpoints. It may be lost."""
+"""The user's cache: verdicts of self-checks, vectors of class names, where weights lie, checkpoints. It may be lost."""
 
 from __future__ import annotations
 

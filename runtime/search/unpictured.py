@@ -8,14 +8,19 @@ every word.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from gamer.index import FloatArray
 from gamer.index.entities.words import query_terms
+from gamer.index.replacing import replacing
 
+from .. import cache
 from ..models.models import Models
 from .remarks import Remark
 
@@ -30,7 +35,8 @@ _NAMES: WeakKeyDictionary[Models, FloatArray] = WeakKeyDictionary()
 def unpictured(text: str, models: Models) -> tuple[str, ...]:
     """The words of an English query without its cues, if pictures can be searched for none of them; else ().
 
-    The first call for a word that no class's name holds encodes the names: about a second.
+    The first call for a word that no class's name holds encodes the names, in a second or more, and keeps
+    their vectors in the user's cache.
     """
     terms = query_terms(text)
     if not models.labels or not terms or _names_a_class(terms, models):
@@ -52,5 +58,32 @@ def _names_a_class(terms: Iterable[str], models: Models) -> bool:
 def _names(models: Models) -> FloatArray:
     """float32 [classes, D]: the vectors of the classes' names, computed once."""
     if models not in _NAMES:
-        _NAMES[models] = np.asarray(models.text.encode(list(models.labels)), np.float32)
+        path = _kept(models)
+        names = _read(path, len(models.labels))
+        if names is None:
+            names = models.text.encode(list(models.labels))
+            with (
+                suppress(OSError),
+                replacing(path, shared=True, folders=True) as aside,
+                aside.open("wb") as file,
+            ):
+                np.save(file, names, allow_pickle=False)
+        _NAMES[models] = names
     return _NAMES[models]
+
+
+def _read(path: Path, classes: int) -> FloatArray | None:
+    """What was kept; None if it is missing, or damaged."""
+    with suppress(OSError, ValueError, EOFError):
+        kept = np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+        if kept.dtype == np.float32 and kept.ndim == 2 and len(kept) == classes and np.isfinite(kept).all():
+            return kept
+    return None
+
+
+def _kept(models: Models) -> Path:
+    """The file in the user's cache; its name is a hash over the tower, its engine, and the names."""
+    manifest = models.manifest
+    tower = manifest.artifact("text_tower", models.backend).sha256
+    parts = (tower, manifest.text_prompts, *models.labels)
+    return cache.folder() / "names" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.npy"

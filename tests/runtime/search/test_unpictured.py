@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,6 +11,14 @@ import pytest
 
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.unpictured import unpictured
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache for each test."""
+    monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "names"
+
 
 PLANE = {"seashore, coast": (1.0, 0.0), "beach": (0.8, 0.6), "zebra": (0.0, 1.0), "lamp": (-1.0, 0.0)}
 
@@ -20,7 +29,9 @@ def _models(labels: tuple[str, ...]) -> Models:
     def encode(texts: list[str]) -> Any:
         return np.array([PLANE.get(text, (-0.6, -0.8)) for text in texts], np.float32)
 
-    return cast(Models, _Hashed(labels=labels, text=SimpleNamespace(encode=encode)))
+    manifest = SimpleNamespace(text_prompts=None, artifact=lambda *_: SimpleNamespace(sha256="5e"))
+    text = SimpleNamespace(encode=encode)
+    return cast(Models, _Hashed(labels=labels, text=text, manifest=manifest, backend="onnx"))
 
 
 class _Hashed(SimpleNamespace):
@@ -47,3 +58,19 @@ def test_a_word_is_known_by_a_name_of_a_class_or_by_one_that_is_like_it(
 
 def test_an_encoder_without_classes_knows_every_word() -> None:
     assert unpictured("giraffe", _models(())) == ()
+
+
+def test_the_names_are_encoded_once_and_again_where_what_was_kept_is_damaged(kept: Path) -> None:
+    labels = ("seashore, coast", "zebra")
+    assert unpictured("beach", _models(labels)) == ()
+    (file,) = kept.iterdir()
+    np.save(file, np.array([[-0.6, -0.8], [0.0, 1.0]], np.float32))
+    assert unpictured("beach", _models(labels)) == ()  # by the second; the vectors are those of the file
+    assert unpictured("giraffe", _models(labels)) == ()
+    for damaged in (b"", b"\x93NUMPY", file.read_bytes()[:-4]):
+        file.write_bytes(damaged)
+        assert unpictured("giraffe", _models(labels)) == ("giraffe",)
+    np.save(file, np.full((2, 2), np.nan, np.float32))
+    assert unpictured("giraffe", _models(labels)) == ("giraffe",)
+    assert unpictured("giraffe", _models(("zebra",))) == ("giraffe",)
+    assert len(list(kept.iterdir())) == 2
