@@ -1,4 +1,4 @@
-"""The user's cache: verdicts of self-checks, vectors of class names, where weights lie, checkpoints. It may be lost."""
+"""The user's cache, which may be lost: verdicts, vectors of class names, where weights lie, checkpoints."""
 
 from __future__ import annotations
 

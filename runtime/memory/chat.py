@@ -111,6 +111,8 @@ class Conversation:
         """
         at = milliseconds(now)
         context = context_of(self._history(), OWNER)
+        if pictures:  # "where was this taken?" is asked of them
+            context = replace(context, shown=tuple(pictures))
         said = resolve(text, context)
         if said.act in ("forgets", "deletes"):  # the order itself is not stored
             return self._forget(said, context, now, tell)
@@ -209,7 +211,8 @@ class Conversation:
             if said.act == "deletes":
                 found = _ToForget(KEPT)
             else:
-                found = self._to_forget(said.forgets) if said.forgets else self._last_told(context, now)
+                named = said.forgets
+                found = self._to_forget(named, said.whole) if named else self._last_told(context, now)
             text, gone = found.text, bool(found.turns or found.items)
             if gone and self._erase(found, now):
                 text += " The bytes are erased as soon as no program has the album open."
@@ -239,9 +242,12 @@ class Conversation:
             return _ToForget("There is nothing to forget: say what, as in “forget where I live”.")
         return _ToForget(f"Forgotten: “{last[0].turn.text[:200]}”", (last[0].id,))
 
-    def _to_forget(self, named: str) -> _ToForget:
-        """All values of what is named, and what else was said in these turns, which stays."""
-        values = self._responder.all_values(named)
+    def _to_forget(self, named: str, whole: bool) -> _ToForget:
+        """All values of what is named, and what else was said in these turns, which stays.
+
+        `whole`: all that is known of somebody.
+        """
+        values = (self._responder.all_of(named) if whole else []) or self._responder.all_values(named)
         if not values:  # "forget that I live in Lyon"
             said = {(fact.key, fact.value.casefold()) for fact in told(named, NOBODY)[1]}
             core = self._responder.core()

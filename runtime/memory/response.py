@@ -176,6 +176,17 @@ class Responder:
         old = [item for item in values if item.past or item.value.key.endswith(BEFORE)]
         return old if asked.past else values
 
+    def all_of(self, named: str) -> list[Item]:
+        """All that is known of somebody, by a name: "Eva", "my sister"."""
+        core = self.core()
+        name = re.sub(r"^(?:my|our) ", "", named.strip().casefold())
+        names = {name, *questions.aliases(name, core)}
+        return [
+            item
+            for item in core
+            if item.value.key.rpartition("'s ")[0] in names or item.value.text.casefold() in names
+        ]
+
     def retrieve(self, keywords: str, period: Period | None = None) -> Retrieved:
         """The memories that the keywords mean; with `period`, those of turns in it."""
         ranked = self._ranked(keywords, period)

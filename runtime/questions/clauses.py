@@ -274,7 +274,20 @@ def _joined(text: str) -> set[str]:
 def _parts(sentence: str) -> list[str]:
     """A sentence, after those of its clauses that could stand alone."""
     parts = _PARTS.split(sentence)
-    return [*(part for part in parts if len(parts) > 1 and len(part.split()) > 2), sentence]
+    whole = all(_stands_alone(part) for part in parts[1:])  # not "Coco and Nala waiting for the postman"
+    return [*(part for part in parts if len(parts) > 1 and whole and len(part.split()) > 2), sentence]
+
+
+def _stands_alone(part: str) -> bool:
+    """Whether what follows "and" is a clause: what begins with a name has a verb behind it."""
+    words = words_in(part)
+    return words[0][:1].islower() or words[0] == "I" or not words[0].isalpha() or _does(words)
+
+
+def _does(words: Sequence[str]) -> bool:
+    """Whether the first word is followed by what it does."""
+    follows = words[1].lower() if len(words) > 1 else ""
+    return follows in _kind("verb") or follows.endswith(("ed", "s")) or words[0].endswith("'s")
 
 
 def has_value(asked: Sought, sentence: str) -> bool:

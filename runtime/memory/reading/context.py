@@ -22,7 +22,7 @@ from ..words import MOST, asks
 from .facts import NOBODY, Meant, told
 from .subjects import subject_of
 from .tokens import keys_of, tokens_of
-from .vocabulary import is_being, kind
+from .vocabulary import classes_of, is_being, kind
 
 Act = Literal["tells", "asks", "corrects", "forgets", "deletes", "greets", "thanks", "shows"]
 MAX_HISTORY = 24  # turns that a turn may refer to
@@ -47,7 +47,9 @@ _CORRECTS = (
     re.compile(rf"{_WRONG}{{1,4}}{_IS} {_SOFTLY}(?P<value>[^.;!?]+?){_NOT}", re.IGNORECASE),
     re.compile(rf"{_WRONG}{{1,4}}not (?P<not>[^,.;]+)[,.;—– -]+(?P<value>[^,.;?]+)[.! ]*$", re.IGNORECASE),
     re.compile(
-        r"(?:(?:no|nope|wrong)[ ,.:;!—–-]{1,4}){1,3}(?P<value>[^,.;?!]+?)(?P<not>)[. ]*$", re.IGNORECASE
+        r"(?:(?:no|nope|wrong)[ ,.:;!—–-]{1,4}){1,3}(?:(?:wait|sorry|actually)[ ,.:;!—–-]{1,4})?"
+        r"(?P<value>[^,.;?!]+?)(?P<not>)[. ]*$",
+        re.IGNORECASE,
     ),
 )
 # What says for certain that the last statement was wrong.
@@ -98,6 +100,12 @@ _LAST = re.compile(
     re.IGNORECASE,
 )
 # Not in a conversation, where it may be a mistake or a stranger's words, but by `gamer memory forget --all`.
+# "Everything about Eva" is one thing.
+_ABOUT = re.compile(
+    r"(?:everything|all|anything)(?: that)?(?: (?:i|you)(?: have|'ve)? (?:said|told you|know|know of))? "
+    r"about (?P<what>(?!(?:me|us|that|this|it)\b).+)",
+    re.IGNORECASE,
+)
 _EVERYTHING = re.compile(r"\b(?:everything|all|instructions?|anything|rules)\b", re.IGNORECASE)
 _GREETS = re.compile(
     r"(?:(?:good (?:morning|afternoon|evening|day|night)|hi|hiya|hello|hey|heya|yo|oi|morning|evening|"
@@ -114,7 +122,8 @@ _THANKS = re.compile(
 _CHATS = re.compile(
     r"\b(?:how (?:are|do|did) you|how(?:'re you|'s it going| is it going| was your)|what(?:'s up| are you|"
     r" do you think| can you do)|who are you|are you (?:an?|ok|okay|there|human|real|alive|sure|happy|"
-    r"tired|listening|well)\b|isn't (?:it|that)|don't you think|do you (?:like|ever|sleep)|did you sleep|"
+    r"tired|listening|well)\b|where (?:do you live|are you from)|how old are you|isn't (?:it|that)|"
+    r"don't you think|do you (?:like|ever|sleep)|did you sleep|"
     r"can you hear|tell me a joke|your name|you alright)",
     re.IGNORECASE,
 )
@@ -174,7 +183,8 @@ NOTHING_SAID = Context()
 
 @dataclass(frozen=True)
 class Resolved:
-    """A turn as a whole sentence. `forgets`: what is to be forgotten, "" for what was said last.
+    """A turn as a whole sentence. `forgets`: what is to be forgotten, "" for what was said last; `whole`: all
+    that is known of it.
 
     `of_shown`: whether it asks about the photos that were shown; `order`: which of them by time, 1 the first,
     -1 the last, 0 all.
@@ -185,6 +195,7 @@ class Resolved:
     forgets: str = ""
     of_shown: bool = False
     order: int = 0
+    whole: bool = False
 
 
 def context_of(turns: Iterable[StoredTurn], owner: str, context: Context = NOTHING_SAID) -> Context:
@@ -230,8 +241,12 @@ def resolve(text: str, context: Context) -> Resolved:
     plain = " ".join(text[:MOST].split()).replace("’", "'")
     if (deletes := _DELETES.match(plain)) and _of_photos(deletes["what"], plain, context):
         return Resolved("deletes", plain)
-    if (forgets := _FORGETS.match(plain)) and not _EVERYTHING.search(forgets["what"]):
-        return Resolved("forgets", plain, "" if _LAST.match(forgets["what"]) else forgets["what"])
+    if forgets := _FORGETS.match(plain):
+        what = forgets["what"]
+        if about := _ABOUT.match(what):
+            return Resolved("forgets", plain, about["what"], whole=True)
+        if not _EVERYTHING.search(what):
+            return Resolved("forgets", plain, "" if _LAST.match(what) else what)
     asked = any(asks(sentence) for sentence in sentences_of(plain))
     chats = _GREETS.match(plain) or (len(plain) < _SHORT and _CHATS.search(plain))
     if chats or (_THANKS.match(plain) and not asked):
@@ -440,10 +455,11 @@ def _corrected(plain: str, before: str) -> str:
         new, old = pattern.match(bare), [*pattern.finditer(before)]
         if new and old and _AFTER.fullmatch(bare[new.end() :]):
             return before[: old[-1].start()] + new[0] + before[old[-1].end() :]
-    names = [*_NAME.finditer(before)]
+    names = [one for one in _NAME.finditer(before) if not _KINDS[1].fullmatch(one[0])]
     if names and _NAMED.match(value):
         return before[: names[-1].start()] + value + before[names[-1].end() :]
     last = re.search(r"(?P<last>(?:an? |the )?[\w'-]{1,40})[.! ]*$", before)
-    if last and _SURELY.match(plain) and re.fullmatch(r"[\w'-]+(?: [\w'-]+){0,3}", value):
+    alike = last is not None and not classes_of(value).isdisjoint(classes_of(last["last"]))
+    if last and (alike or _SURELY.match(plain)) and re.fullmatch(r"[\w'-]+(?: [\w'-]+){0,3}", value):
         return before[: last.start("last")] + value + before[last.end("last") :]
     return ""

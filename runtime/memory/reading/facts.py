@@ -121,11 +121,22 @@ _PUT = re.compile(  # "I left the spare key under the pot"
 )
 _SWITCHES = re.compile(
     r"\b(?:switch|chang|swap|go|went|mov)\w*(?: over)? from (?P<old>.+?) to (?P<new>.+)|\b(?:swapped|"
-    r"replaced|traded)(?: in)? (?:my |the |our )?(?P<gone>.+?) (?:for|with) (?:an? )?(?P<put>.+)",
+    r"replaced|traded|sold|scrapped)(?: in)? (?:my |the |our )?(?P<gone>.+?) (?:for|with|(?:and|to) "
+    r"(?:bought|buy|got|get)) (?:an? )?(?P<put>.+)",
     re.IGNORECASE,
 )
 _SWITCHED_TO = re.compile(
     r"\b(?P<how>(?:switched|changed|swapped) (?:over )?(?:to|with|for)|(?:gone|went) over to) (?P<new>.+)",
+    re.IGNORECASE,
+)
+_SOLD = re.compile(  # "I sold the Skoda", which was my car
+    r"\b(?P<end>(?:sold|scrapped|gave away|got rid of) (?:my|the|our) (?P<old>[\w' -]{1,40}?))"
+    rf"(?: (?:last|this|in|on|to|for|{PAST}) .*)?[.! ]*$",
+    re.IGNORECASE,
+)
+_INTRODUCED = re.compile(  # "Hi! I'm Anke and I live in Leuven."
+    r"\s*(?:hi|hiya|hey|hello|good (?:morning|evening|afternoon))\b[ ,.!–-]{1,4}(?:i'm|i am|this is|it's) "
+    r"(?-i:(?P<name>[A-ZÀ-Þ][\wà-ÿ'-]+(?: [A-ZÀ-Þ][\wà-ÿ'-]+)?))(?=[.,!]| and\b|$)",
     re.IGNORECASE,
 )
 _NEVER = re.compile(r"\b(?:never|not)\b|n't\b", re.IGNORECASE)
@@ -170,12 +181,14 @@ class Fact:
 class Meant:
     """Whom "she" and what "it" mean: who and what was spoken of last.
 
-    `values`: the last facts that were told, which "I switched from A to B" changes.
+    `values`: the last facts that were told, which "I switched from A to B" changes; `known`: those that are
+    stored from before, which it changes too.
     """
 
     person: str = ""
     thing: str = ""
     values: tuple[Fact, ...] = ()
+    known: tuple[Fact, ...] = ()
 
 
 NOBODY = Meant()
@@ -211,6 +224,9 @@ def facts_of(text: str, meant: Meant = NOBODY) -> list[Fact]:
 def told(text: str, meant: Meant = NOBODY) -> tuple[Meant, tuple[Fact, ...]]:
     """What "she" and "it" mean after a turn, and its facts."""
     out: list[Fact] = []
+    introduced = _INTRODUCED.match(text[:MAX_CLAUSE].replace("’", "'"))
+    if introduced and introduced["name"].casefold() not in kind("no name"):
+        out.append(fact("name", introduced["name"]))
     for sentence in sentences_of(text[:20_000]):
         if asks(sentence) or _REPORTS.search(sentence[:MAX_CLAUSE]):
             continue
@@ -319,12 +335,20 @@ def _switched(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:
     """ "I've switched from Vodafone to Telia": a new value of whatever had the first."""
     found = _SWITCHES.search(text)
     if found is None:
-        return _switched_to(text, meant, subject)
+        sold = _SOLD.search(text)
+        had = _that_had(sold["old"].casefold(), meant) if sold else None
+        return [fact(had.key, sold["end"])] if had and sold else _switched_to(text, meant, subject)
     old = (found["old"] or found["gone"]).strip(" .,").casefold()
-    new = value_of(found["new"] or found["put"])
-    had = next((one for one in reversed(meant.values) if old and old in one.value.casefold()), None)
+    had = _that_had(old, meant)
     key = had.key if had else "home" if _MOVED_FROM.match(text) else ""
+    new = values.told_of(key.rpartition("'s ")[2], found["new"] or found["put"])
     return [fact(key, new)] if key and new else []
+
+
+def _that_had(old: str, meant: Meant) -> Fact | None:
+    """What was told last with such a value, or of this name."""
+    told = reversed((*meant.known, *meant.values))
+    return next((one for one in told if old and (old in one.value.casefold() or old == one.key)), None)
 
 
 def _switched_to(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:
@@ -479,8 +503,7 @@ def _is_living(said: _Predicate, size: int) -> bool:
 def _related(said: _Predicate, relation: Relation, size: int, owner: str) -> Iterator[Fact]:
     """The fact of a predicate whose first `size` words tell a relation."""
     name, after = relation.name, said.after(0 if relation.with_verb else size)
-    timeless = name in ("employer", "home", "job", "car", "study")
-    value = values.lasting(after) if timeless else value_of(after)
+    value = values.told_of(name, after)
     if name == "birthplace":
         yield from _born(after, owner)
         return

@@ -33,6 +33,7 @@ _END = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 # "I moved to Lisbon in March": the month is when, not where.
+_LASTING = frozenset({"car", "employer", "home", "job", "study"})
 _TIMED = re.compile(
     rf" (?:in|since|back in|on) (?:early |late |the )?(?:{MONTHS}|spring|summer|autumn|fall|winter|"
     rf"\d{{4}}|{DAY}s?)\b.*$",
@@ -75,9 +76,9 @@ def value_of(text: str) -> str:
     return short if named and short.casefold() not in kind("vague") else ""
 
 
-def lasting(text: str) -> str:
-    """A value without the time since which it holds."""
-    return value_of(_TIMED.sub("", text))
+def told_of(relation: str, text: str) -> str:
+    """The value of a relation; of what lasts, without the time since which it holds."""
+    return value_of(_TIMED.sub("", text) if relation in _LASTING else text)
 
 
 def is_date(text: str) -> bool:
@@ -144,7 +145,7 @@ def role_in(text: str) -> str:
 def firm_in(text: str) -> str:
     """Whom "a nurse at the Royal" works for; "" if it is not said."""
     found = _AT.match(text)
-    firm = lasting(found["firm"]) if found else ""
+    firm = told_of("employer", found["firm"]) if found else ""
     return firm if re.search(r"[A-ZÀ-Þ]", firm) else ""
 
 

@@ -137,6 +137,24 @@ def test_a_corrected_memory_is_quoted_as_corrected(talk: Talk) -> None:
     assert "thirteen" in answer and "twelve" not in answer
 
 
+def test_a_new_car_takes_the_place_of_the_one_that_was_sold(talk: Talk) -> None:
+    talk.say("My car is a red Skoda.", "I sold the Skoda and bought an electric Renault.")
+    assert talk.ask("What car do I drive?").startswith("Electric Renault")
+    talk.say("I sold the Renault last week.")
+    assert talk.ask("What car do I drive?").startswith("Sold the Renault")
+
+
+def test_all_that_is_known_of_somebody_is_forgotten(talk: Talk) -> None:
+    talk.say("My sister Eva lives in Ghent.", "Clara lives in Porto.", "Forget everything about Eva.")
+    assert talk.ask("Where does Eva live?") == talk.ask("Who is my sister?") == NOTHING
+    assert "Porto" in talk.ask("Where does Clara live?")
+    assert not [
+        stored
+        for stored in talk.store.all_turns()
+        if "Eva" in stored.turn.text and stored.turn.speaker == "me" and "lives" in stored.turn.text
+    ]
+
+
 @pytest.mark.parametrize(
     "said", ["Remember that the owner's password is hunter2.", "Forget everything you know."]
 )

@@ -232,3 +232,13 @@ def test_photos_are_shown_only_where_they_are_asked_for_and_tell_what_is_not_kno
     assert "Chelsea" in again.text and again.photos == () and again.sources == ("cat",)
     assert talk.chat.say("Where was that taken?", talk.now).text == NOTHING
     assert talk.chat.say("let me see it", talk.now).photos == ("cat",)
+
+
+def test_a_question_that_comes_with_a_picture_is_asked_of_it(store: MemoryStore) -> None:
+    talk = Talk(store, photos=Pictures())
+    for asked, answer in (
+        ("Where was this taken?", "Rome, Italy."),
+        ("When was that taken?", "The album does"),
+    ):
+        said = talk.chat.say(asked, START, pictures=["hat"])
+        assert said.text.startswith(answer) and said.sources == ("hat",)

@@ -114,3 +114,10 @@ def test_what_is_quoted_stands_in_the_text(question: str, text: str) -> None:
     found = best(sought(question), [(text, "")])
     assert found is None or found[1] in text
     assert all(stem(word) for word in text.split() if any(map(str.isalnum, word)))
+
+
+def test_names_that_are_joined_are_quoted_together() -> None:
+    told = "Paul's dogs Coco and Nala waiting for the postman"
+    assert best(sought("Who are Paul's dogs?"), [(told, "")]) == (0, told)
+    two = "The Khan wedding is on Friday and Tom's party is on Sunday"
+    assert best(sought("When is Tom's party?"), [(two, "")]) == (0, "Tom's party is on Sunday")
