@@ -48,9 +48,10 @@ class FoundTimes:
 
 
 _JOIN = re.compile(r"\s*(?:(?:,\s*)?(?:to|until|till|til|through|thru|and|up to)\b|-)\s*")
-_OPEN = re.compile(r"\b(since|after|before|until|till|prior to|by|from)\s+(?:the\s+)?$")
+_OPEN = re.compile(r"\b(since|after|before|until|till|prior to|by|from|(?:old|new)er than)\s+(?:the\s+)?$")
+_MEANS = {"prior to": "before", "older than": "before", "newer than": "after"}
 _ONWARD = re.compile(r"\s+(?:onwards?|on|until now|to now|up to now|until today|and later)\b")
-_LEAD = re.compile(r"^(?:from|since|after|before|until|till|by)\s+")
+_LEAD = re.compile(r"^(?:from|since|after|before|until|till|by|(?:old|new)er than)\s+")
 _BETWEEN = re.compile(r"\bbetween\s+(?:the\s+)?$")
 _FROM = re.compile(r"\bfrom\s+$")
 _THIS = re.compile(r"\bthis\b")
@@ -243,7 +244,7 @@ def _with_bounds(
         return _Read(
             (outer.start() if outer else a, b + onward.end()), _bounded(spans[:1], "since", ctx), "open", keep
         )
-    word = "before" if word == "prior to" else word
+    word = _MEANS.get(word, word)
     if not word or word == "from" or word == "by" or not spans:
         return _Read((a, b), spans, atom.kind, keep)
     a = outer.start() if outer and not inner else a
