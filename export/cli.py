@@ -63,6 +63,14 @@ def _old_dtype(context: click.Context, _: click.Parameter, value: str | None) ->
         context.meta[_DTYPE] = value
 
 
+def _for(context: click.Context, _: click.Parameter, purpose: str | None) -> str | None:
+    """What --for npu says of --quant and --targets, where neither the command nor its file does."""
+    if purpose is not None:
+        given = dict(context.default_map or {})
+        context.default_map = {"quant": STATIC[0], "targets": "onnx,coreml"} | given
+    return purpose
+
+
 def table(manifest: mf.Manifest) -> Table:
     """A table of components and targets with sizes and parity; it fits into 80 columns."""
     title = f"{manifest.recipe}, {manifest.quant}"
@@ -143,7 +151,9 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     if not isinstance(config, dict) or any(str(key) not in names for key in config):
         known = ", ".join(sorted(names))
         raise click.BadParameter(f"{path}: must be a mapping of options, with keys among: {known}")
-    context.default_map = {names[str(key)]: value for key, value in config.items()}
+    context.default_map = dict(context.default_map or {}) | {
+        names[str(key)]: value for key, value in config.items()
+    }
     return path
 
 
@@ -188,7 +198,9 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     "purpose",
     type=click.Choice(("npu",)),
     default=None,
-    help="npu: --targets onnx --quant a8w8 (or the a16w8 that you give): QDQ graphs of fixed shapes.",
+    is_eager=True,
+    callback=_for,
+    help="npu: --quant a8w8 --targets onnx,coreml where you give no others: calibrated activations.",
 )
 @click.option(
     "--dtype", hidden=True, expose_value=False, type=click.Choice(("fp32", "fp16")), callback=_old_dtype
@@ -402,8 +414,8 @@ def export(
         raise click.BadParameter(
             f"{recipe!r} must be one of the recipes: {', '.join(RECIPES)}", param_hint="RECIPE"
         )
-    if purpose is not None:
-        quant, targets = _for_npu(quant, targets)
+    if purpose is not None and quant not in STATIC:
+        raise click.BadParameter(f"{quant!r} is not for NPUs: {' or '.join(STATIC)}", param_hint="--quant")
     try:
         chosen_targets = write.parse_targets(targets)
     except ExportError as error:
@@ -459,16 +471,6 @@ def export(
             phone_memory.fits(phone, manifest.artifacts, manifest.language, settings.kv_cache),
             ERR if as_json else Screen(),
         )
-
-
-def _for_npu(quant: str, targets: str) -> tuple[str, str]:
-    """What --for npu makes of --quant and --targets, where they are not given."""
-    given = click.get_current_context().get_parameter_source
-    if given("quant") is ParameterSource.DEFAULT:
-        quant = STATIC[0]
-    elif quant not in STATIC:
-        raise click.BadParameter(f"{quant!r} is not for NPUs: {' or '.join(STATIC)}", param_hint="--quant")
-    return quant, "onnx" if given("targets") is ParameterSource.DEFAULT else targets
 
 
 def export_with_bar(

@@ -172,7 +172,8 @@ class Settings:
             if target == "executorch" and self.executorch_backend != "xnnpack"
             else target
         )
-        return self.chosen.quant_of(role, rules, self.quant, self.weights_rules)
+        used = self.chosen.quant_of(role, rules, self.quant, self.weights_rules)
+        return "int8" if used in STATIC and target == "executorch" else used
 
     @property
     def weights_rules(self) -> WeightsRules:
