@@ -263,7 +263,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     type=click.Choice(KV_CACHES),
     default=KV_CACHES[0],
     show_default=True,
-    help="Keys and values of the ONNX decoder; int8: a quarter of the memory, scales by channel.",
+    help="Keys and values of the ONNX decoder; fp16: half the memory; int8: a quarter, scales by channel.",
 )
 @click.option(
     "--adapter",
@@ -452,14 +452,14 @@ def export(
         )
         if languages.strip() == "installed":
             ERR.print(found(settings.languages), highlight=False, soft_wrap=True)
+        phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         budgets: tuple[mf.Budget, ...] = ()
         if limits.given:
             if click.get_current_context().get_parameter_source("quant") is not ParameterSource.DEFAULT:
                 raise ExportError(
                     f"--quant {quant}: --max-size and --min-parity choose the bits: leave it out"
                 )
-            settings, budgets = _choose_bits(settings, chosen_targets, limits, jobs)
-        phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
+            settings, budgets = _choose_bits(settings, chosen_targets, limits, jobs, phone)
         if dry_run:
             _print_plan(settings, chosen_targets, phone, as_json)
             return
@@ -508,7 +508,11 @@ def export_with_bar(
 
 
 def _choose_bits(
-    settings: Settings, targets: tuple[str, ...], limits: Limits, jobs: int
+    settings: Settings,
+    targets: tuple[str, ...],
+    limits: Limits,
+    jobs: int,
+    phone: devices.Profile | None,
 ) -> tuple[Settings, tuple[mf.Budget, ...]]:
     """Searches for the bits within the limits, and prints what they were chosen from, and the choice."""
     from .budget import keeping
@@ -524,18 +528,29 @@ def _choose_bits(
 
         settings, budgets = choose(settings, targets, limits, jobs, tell)
     for budget in budgets:
-        ERR.print(_curve(budget))
+        ERR.print(curve(budget, phone))
     ERR.print(f"the same bits again: --keep {keeping.text(settings.keep)}", highlight=False, soft_wrap=True)
     return settings, budgets
 
 
-def _curve(budget: mf.Budget) -> Table:
-    """The Pareto curve of a component, its choice and uniform bits, by bytes."""
-    out = _narrow(f"{budget.role} for {budget.target}: bits by matrix", "quantization", "MB", "1 - cosine")
+def curve(budget: mf.Budget, phone: devices.Profile | None) -> Table:
+    """The Pareto curve of a component, its choice and uniform bits, by bytes.
+
+    Of a decoder for `phone`, also the least milliseconds of a token, which reads all weights once.
+    """
+    timed = phone if budget.role == "llm_decoder" else None
+    title, columns = (
+        f"{budget.role} for {budget.target}: bits by matrix",
+        ["quantization", "MB", "1 - cosine"],
+    )
+    out = _narrow(title, *columns, *(["ms/token ≥"] if timed else []))
     points = sorted((*budget.curve[::4], *budget.uniform, budget.chosen), key=lambda p: (p.bytes, -p.loss))
     for p in points:
         name = "chosen, simulated" if p is budget.chosen else p.quant or "by matrix"
-        out.add_row(name, f"{p.bytes / 1e6:.1f}", f"{p.loss:.2g}")
+        least = [f"{p.bytes / timed.bandwidth_gbs / 1e6:.2f}"] if timed else []
+        out.add_row(name, f"{p.bytes / 1e6:.1f}", f"{p.loss:.2g}", *least)
+    if timed:
+        out.caption = f"≥: predicted, all weights at the {timed.bandwidth_gbs:g} GB/s of a {timed.name}"
     return out
 
 
