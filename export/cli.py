@@ -63,6 +63,14 @@ def _old_dtype(context: click.Context, _: click.Parameter, value: str | None) ->
         context.meta[_DTYPE] = value
 
 
+def _for(context: click.Context, _: click.Parameter, purpose: str | None) -> str | None:
+    """What --for npu says of --quant and --targets, where neither the command nor its file does."""
+    if purpose is not None:
+        given = dict(context.default_map or {})
+        context.default_map = {"quant": STATIC[0], "targets": "onnx,coreml"} | given
+    return purpose
+
+
 def table(manifest: mf.Manifest) -> Table:
     """A table of components and targets with sizes and parity; it fits into 80 columns."""
     title = f"{manifest.recipe}, {manifest.quant}"
@@ -143,7 +151,9 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     if not isinstance(config, dict) or any(str(key) not in names for key in config):
         known = ", ".join(sorted(names))
         raise click.BadParameter(f"{path}: must be a mapping of options, with keys among: {known}")
-    context.default_map = {names[str(key)]: value for key, value in config.items()}
+    context.default_map = dict(context.default_map or {}) | {
+        names[str(key)]: value for key, value in config.items()
+    }
     return path
 
 
@@ -188,7 +198,9 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     "purpose",
     type=click.Choice(("npu",)),
     default=None,
-    help="npu: --targets onnx --quant a8w8 (or the a16w8 that you give): QDQ graphs of fixed shapes.",
+    is_eager=True,
+    callback=_for,
+    help="npu: --quant a8w8 --targets onnx,coreml where you give no others: calibrated activations.",
 )
 @click.option(
     "--dtype", hidden=True, expose_value=False, type=click.Choice(("fp32", "fp16")), callback=_old_dtype
@@ -251,7 +263,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     type=click.Choice(KV_CACHES),
     default=KV_CACHES[0],
     show_default=True,
-    help="Keys and values of the ONNX decoder; int8: a quarter of the memory, scales by channel.",
+    help="Keys and values of the ONNX decoder; fp16: half the memory; int8: a quarter, scales by channel.",
 )
 @click.option(
     "--adapter",
@@ -402,8 +414,8 @@ def export(
         raise click.BadParameter(
             f"{recipe!r} must be one of the recipes: {', '.join(RECIPES)}", param_hint="RECIPE"
         )
-    if purpose is not None:
-        quant, targets = _for_npu(quant, targets)
+    if purpose is not None and quant not in STATIC:
+        raise click.BadParameter(f"{quant!r} is not for NPUs: {' or '.join(STATIC)}", param_hint="--quant")
     try:
         chosen_targets = write.parse_targets(targets)
     except ExportError as error:
@@ -440,14 +452,14 @@ def export(
         )
         if languages.strip() == "installed":
             ERR.print(found(settings.languages), highlight=False, soft_wrap=True)
+        phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         budgets: tuple[mf.Budget, ...] = ()
         if limits.given:
             if click.get_current_context().get_parameter_source("quant") is not ParameterSource.DEFAULT:
                 raise ExportError(
                     f"--quant {quant}: --max-size and --min-parity choose the bits: leave it out"
                 )
-            settings, budgets = _choose_bits(settings, chosen_targets, limits, jobs)
-        phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
+            settings, budgets = _choose_bits(settings, chosen_targets, limits, jobs, phone)
         if dry_run:
             _print_plan(settings, chosen_targets, phone, as_json)
             return
@@ -459,16 +471,6 @@ def export(
             phone_memory.fits(phone, manifest.artifacts, manifest.language, settings.kv_cache),
             ERR if as_json else Screen(),
         )
-
-
-def _for_npu(quant: str, targets: str) -> tuple[str, str]:
-    """What --for npu makes of --quant and --targets, where they are not given."""
-    given = click.get_current_context().get_parameter_source
-    if given("quant") is ParameterSource.DEFAULT:
-        quant = STATIC[0]
-    elif quant not in STATIC:
-        raise click.BadParameter(f"{quant!r} is not for NPUs: {' or '.join(STATIC)}", param_hint="--quant")
-    return quant, "onnx" if given("targets") is ParameterSource.DEFAULT else targets
 
 
 def export_with_bar(
@@ -506,7 +508,11 @@ def export_with_bar(
 
 
 def _choose_bits(
-    settings: Settings, targets: tuple[str, ...], limits: Limits, jobs: int
+    settings: Settings,
+    targets: tuple[str, ...],
+    limits: Limits,
+    jobs: int,
+    phone: devices.Profile | None,
 ) -> tuple[Settings, tuple[mf.Budget, ...]]:
     """Searches for the bits within the limits, and prints what they were chosen from, and the choice."""
     from .budget import keeping
@@ -522,18 +528,29 @@ def _choose_bits(
 
         settings, budgets = choose(settings, targets, limits, jobs, tell)
     for budget in budgets:
-        ERR.print(_curve(budget))
+        ERR.print(curve(budget, phone))
     ERR.print(f"the same bits again: --keep {keeping.text(settings.keep)}", highlight=False, soft_wrap=True)
     return settings, budgets
 
 
-def _curve(budget: mf.Budget) -> Table:
-    """The Pareto curve of a component, its choice and uniform bits, by bytes."""
-    out = _narrow(f"{budget.role} for {budget.target}: bits by matrix", "quantization", "MB", "1 - cosine")
+def curve(budget: mf.Budget, phone: devices.Profile | None) -> Table:
+    """The Pareto curve of a component, its choice and uniform bits, by bytes.
+
+    Of a decoder for `phone`, also the least milliseconds of a token, which reads all weights once.
+    """
+    timed = phone if budget.role == "llm_decoder" else None
+    title, columns = (
+        f"{budget.role} for {budget.target}: bits by matrix",
+        ["quantization", "MB", "1 - cosine"],
+    )
+    out = _narrow(title, *columns, *(["ms/token ≥"] if timed else []))
     points = sorted((*budget.curve[::4], *budget.uniform, budget.chosen), key=lambda p: (p.bytes, -p.loss))
     for p in points:
         name = "chosen, simulated" if p is budget.chosen else p.quant or "by matrix"
-        out.add_row(name, f"{p.bytes / 1e6:.1f}", f"{p.loss:.2g}")
+        least = [f"{p.bytes / timed.bandwidth_gbs / 1e6:.2f}"] if timed else []
+        out.add_row(name, f"{p.bytes / 1e6:.1f}", f"{p.loss:.2g}", *least)
+    if timed:
+        out.caption = f"≥: predicted, all weights at the {timed.bandwidth_gbs:g} GB/s of a {timed.name}"
     return out
 
 

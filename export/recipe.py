@@ -122,10 +122,15 @@ _INSTEAD: dict[str, dict[str, dict[str, str]]] = {
         "pal6": {"*": "int8"},
         "pal4": {"llm_decoder": "8da4w", "llm_encoder": "8da4w", "*": "int8"},
         CALIBRATED: {"llm_decoder": "8da4w", "*": "int8"},
-        **{key: {"*": "int8"} for key in STATIC},
     },
-    "coreml": {"int4": _IN_INT8, "pal4": _IN_INT8, CALIBRATED: _IN_CALIBRATED}
-    | {key: {"*": "int8"} for key in STATIC},
+    # Core ML has no activations of 16 bits but fp16, which those of int8 are.
+    "coreml": {
+        "int4": _IN_INT8,
+        "pal4": _IN_INT8,
+        CALIBRATED: _IN_CALIBRATED,
+        "a8w8": _LLM_IN_INT8 | {"text_tower": "int8"},
+        "a16w8": {"*": "int8"},
+    },
     # ExecuTorch's Vulkan backend has fp16, whose range is too narrow for a language model's norms, and 4-bit
     # weights for matrix products.
     "vulkan": {

@@ -39,7 +39,7 @@ ONNX_FORMATS = ("onnx", "ort")
 DEPLOYMENT_TARGETS = ("iOS17", "iOS18")
 COREML_CACHES = ("tensors", "state")
 COREML_LAYOUTS = ("rows", "ane")
-KV_CACHES = ("fp32", "int8")
+KV_CACHES = ("fp32", "fp16", "int8")
 LAYOUTS = {mf.GENAI: "onnx", mf.RUNNER: "executorch"}  # layout → the target that it is a copy of
 _ADAPTER = re.compile(r"[A-Za-z0-9][\w-]{0,63}", re.ASCII)
 EXECUTORCH_BACKENDS = ("xnnpack", "coreml", "vulkan")
@@ -114,7 +114,7 @@ class Settings:
         if self.coreml_layout not in COREML_LAYOUTS:
             raise ExportError(f"Core ML layout {self.coreml_layout!r}: choose {' or '.join(COREML_LAYOUTS)}")
         if self.kv_cache not in KV_CACHES:
-            raise ExportError(f"KV cache {self.kv_cache!r}: choose {' or '.join(KV_CACHES)}")
+            raise ExportError(f"KV cache {self.kv_cache!r}: choose one of: {', '.join(KV_CACHES)}")
         if self.onnx_format not in ONNX_FORMATS:
             raise ExportError(f"ONNX format {self.onnx_format!r}: choose one of: {', '.join(ONNX_FORMATS)}")
         if self.deployment_target not in DEPLOYMENT_TARGETS:
@@ -172,7 +172,8 @@ class Settings:
             if target == "executorch" and self.executorch_backend != "xnnpack"
             else target
         )
-        return self.chosen.quant_of(role, rules, self.quant, self.weights_rules)
+        used = self.chosen.quant_of(role, rules, self.quant, self.weights_rules)
+        return "int8" if used in STATIC and target == "executorch" else used
 
     @property
     def weights_rules(self) -> WeightsRules:

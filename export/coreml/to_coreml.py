@@ -5,9 +5,10 @@ The conversion runs on any platform; mil/ evaluates the packages.
 A decoder's cache is passed as inputs and outputs, or (TargetOptions.cache) kept in states of the program,
 which are fp16, as states in iOS 18 are, and are not copied by a call.
 
-Only weights are quantized. int8: linear and symmetric per output channel. int4: in blocks of --group-size
-inputs (block_weights.py). pal6 and pal4: palettes, one for each group of 16 output channels. A weight that a
-scheme cannot take (too small, or not divisible into blocks) stays fp16.
+Weights are quantized. int8: linear and symmetric per output channel. a8w8: so, and activations have 8 bits,
+too (activations.py). int4: in blocks of --group-size inputs (block_weights.py). pal6 and pal4: palettes, one
+for each group of 16 output channels. A weight that a scheme cannot take (too small, or not divisible into
+blocks) stays fp16.
 
 All quantizations but fp32 compute in fp16, except for the operations between a square and the root of its
 mean. The mean of squares in a norm overflows fp16 from an activation of 256 on, which every language model
@@ -34,8 +35,9 @@ from ..errors import ExportError
 from ..networks.channels_first import channels_first
 from ..quantize.palette import palette
 from ..quantize.quantization_policy import QuantizationPolicy
+from ..recipe import STATIC
 from ..target_options import DEFAULT, TargetOptions
-from . import block_weights
+from . import activations, block_weights
 from .stateful import stateful
 
 SUFFIX = ".mlpackage"
@@ -52,9 +54,10 @@ def write(
     path: Path,
     options: TargetOptions = DEFAULT,
 ) -> Specs:
-    """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4 | pal6 | pal4).
+    """Writes `item` to `path` in `quant` (fp32 | fp16 | int8 | int4 | pal6 | pal4 | a8w8).
 
-    Returns the tensor specs of the file's inputs and outputs. Raises ExportError.
+    `samples`: inputs that calibrate activations. Returns the tensor specs of the file's inputs and outputs.
+    Raises ExportError.
     """
     logging.getLogger("coremltools").setLevel(logging.ERROR)
     import coremltools as ct
@@ -78,13 +81,15 @@ def write(
             inputs,
             outputs,
         )
+        model.save(str(path))
+        if quant in STATIC:
+            activations.quantize(model, samples, path).save(str(path))
     except ExportError:
         raise
     except Exception as error:
         raise ExportError(
             f"{item.role}: Core ML cannot convert it ({(str(error) or repr(error)).splitlines()[0][:200]})"
         ) from error
-    model.save(str(path))
     description = model.get_spec().description
     return tuple(_spec(f) for f in description.input), tuple(_spec(f) for f in description.output)
 
@@ -200,7 +205,7 @@ def _palette_config(bits: int) -> Any:
 # quantization → (the converter's pass, its configuration by group size); the others leave the weights in the
 # type they compute in
 PASSES: dict[str, tuple[str, Callable[[int], Any]]] = {
-    "int8": ("compression::linear_quantize_weights", lambda group: _int8_config()),
+    **dict.fromkeys(("int8", "a8w8"), ("compression::linear_quantize_weights", lambda group: _int8_config())),
     "int4": (block_weights.PASS, _int4_config),
     "pal6": ("compression::palettize_weights", lambda group: _palette_config(6)),
     "pal4": ("compression::palettize_weights", lambda group: _palette_config(4)),

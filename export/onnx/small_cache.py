@@ -1,8 +1,9 @@
-"""Gives a written ONNX decoder a KV cache in 8 bits: a quarter of the memory, and of the bytes a token reads.
+"""Gives a written ONNX decoder a KV cache in 16 or 8 bits: half or a quarter of the memory.
 
-Each channel of a head has a scale: the greatest size of its values while the decoder itself reads a text.
-Rotation mixes two channels of a key by an angle that grows with the position, so both get the greatest length
-of the pair, which no position changes.
+fp16: attention's kernel for half floats, between casts of what a token brings. int8: each channel of a head
+has a scale: the greatest size of its values while the decoder itself reads a text. Rotation mixes two
+channels of a key by an angle that grows with the position, so both get the greatest length of the pair, which
+no position changes.
 """
 
 from __future__ import annotations
@@ -23,13 +24,35 @@ from ..components.export_module import Specs
 from ..quantize import calibrated
 from ..settings import Settings
 
+_CACHES = ("past_", "present_")
 _LEAST = 1e-6  # of a channel that is always zero
 
 
 def write(
     settings: Settings, path: Path, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]
 ) -> Specs:
-    """Rewrites the decoder at `path` and returns its tensor specs, in which the caches are int8."""
+    """Rewrites the decoder at `path` and returns its tensor specs, whose caches are of settings.kv_cache."""
+    import onnx
+
+    file = path / "model.onnx" if path.is_dir() else path
+    scales = _scales(settings, path, inputs, outputs) if settings.kv_cache == "int8" else None
+    model = onnx.load(str(file), load_external_data=False)
+    if scales is None:
+        _halve(model.graph)
+    else:
+        _round(model.graph, scales)
+    kind = "float16" if scales is None else "int8"
+    for value in (*model.graph.input, *model.graph.output):
+        if value.name.startswith(_CACHES):
+            value.type.tensor_type.elem_type = onnx.TensorProto.DataType.Value(kind.upper())
+    onnx.save(model, str(file))
+    return _small(inputs, kind), _small(outputs, kind)
+
+
+def _scales(
+    settings: Settings, path: Path, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]
+) -> FloatArray:
+    """The scales [layers, 2, KV, Dh] of 8-bit codes, of what the decoder at `path` keeps of a text."""
     language = components.language(settings)
     assert language is not None
     draft = Artifact("llm_decoder", "onnx", "", "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0)
@@ -39,9 +62,7 @@ def write(
         decoder.reset()
         decoder.forward(piece[0].numpy())
         peaks = np.maximum(peaks, _peaks(decoder.keep(), language))
-    del decoder
-    _rewrite(path / "model.onnx" if path.is_dir() else path, peaks / np.float32(127))
-    return _small(inputs), _small(outputs)
+    return np.asarray(peaks / np.float32(127), np.float32)
 
 
 def _peaks(cache: FloatArray, language: Language) -> FloatArray:
@@ -53,16 +74,11 @@ def _peaks(cache: FloatArray, language: Language) -> FloatArray:
     return np.asarray(sizes.max(axis=3), np.float32)
 
 
-def _rewrite(file: Path, scales: FloatArray) -> None:
-    """Makes the caches of the graph in `file` int8, by scales [layers, 2, KV, Dh]."""
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
+def _round(graph: Any, scales: FloatArray) -> None:
+    """Makes the attention of a graph keep int8 codes, by scales [layers, 2, KV, Dh]."""
+    from onnx import helper, numpy_helper
 
-    model = onnx.load(str(file), load_external_data=False)
-    graph = model.graph
-    for node in graph.node:
-        if node.op_type != "GroupQueryAttention":
-            continue
+    for node in _attentions(graph):
         layer = int(node.input[3].rpartition(".")[2])
         names = [f"{kind}_scale.{layer}" for kind in "kv"]
         node.input.extend([""] * (12 - len(node.input)) + names)
@@ -71,13 +87,34 @@ def _rewrite(file: Path, scales: FloatArray) -> None:
         node.attribute.append(helper.make_attribute("kv_cache_bit_width", 8))
         rows = scales[layer][:, None, :, None]  # [2, 1, KV, 1, Dh]
         graph.initializer.extend(numpy_helper.from_array(r, n) for r, n in zip(rows, names, strict=True))
-    for value in (*graph.input, *graph.output):
-        if value.name.startswith(("past_", "present_")):
-            value.type.tensor_type.elem_type = TensorProto.INT8
-    onnx.save(model, str(file))
 
 
-def _small(specs: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
-    return tuple(
-        replace(spec, dtype="int8") if spec.name.startswith(("past_", "present_")) else spec for spec in specs
-    )
+def _halve(graph: Any) -> None:
+    """Makes the attention of a graph one of half floats, with casts of what is no cache around it."""
+    from onnx import TensorProto, helper
+
+    nodes, cast = list(graph.node), dict[str, str]()
+    attentions = {id(node) for node in _attentions(graph)}
+    del graph.node[:]
+    for node in nodes:
+        if id(node) not in attentions:
+            graph.node.append(node)
+            continue
+        for n in (0, 1, 2, 7, 8):  # queries, keys, values; the tables of rotation
+            name = node.input[n] if n < len(node.input) else ""
+            if name and name not in cast:
+                cast[name] = f"{name}.half"
+                graph.node.append(helper.make_node("Cast", [name], [cast[name]], to=TensorProto.FLOAT16))
+            if name:
+                node.input[n] = cast[name]
+        whole, node.output[0] = node.output[0], f"{node.output[0]}.half"
+        graph.node.append(node)
+        graph.node.append(helper.make_node("Cast", [node.output[0]], [whole], to=TensorProto.FLOAT))
+
+
+def _attentions(graph: Any) -> list[Any]:
+    return [node for node in graph.node if node.op_type == "GroupQueryAttention"]
+
+
+def _small(specs: tuple[TensorSpec, ...], kind: str) -> tuple[TensorSpec, ...]:
+    return tuple(replace(spec, dtype=kind) if spec.name.startswith(_CACHES) else spec for spec in specs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from gamer.runtime.models.language.decoder import StepDecoder, cross_inputs
 from ..components import fixtures
 from ..components.export_module import ExportModule
 from ..errors import ExportError
-from ..networks.channels_first import encoders
+from ..networks.channels_first import channels_first
 from ..recipe import LLM_ROLES, Threshold
 from ..settings import Settings
 from .reference import cosines, crosses, language_of, prose_of, read
@@ -103,10 +103,9 @@ def compare(
         raise ExportError(
             f"{artifact.role} for {artifact.target}: layers are compared for {', '.join(TARGETS)}"
         )
-    if artifact.target == "coreml" and settings.coreml_layout == "ane" and encoders(item.module):
-        raise ExportError(
-            f"{artifact.role} for coreml: with --coreml-layout ane its layers are not laid out as torch's are"
-        )
+    if artifact.target == "coreml" and settings.coreml_layout == "ane":
+        # Equal outputs, with the values between laid out as the program's.
+        item = replace(item, module=channels_first(item.module))
     watched, modules = Watched(item), [name for name, _ in item.module.named_modules() if name]
     side: OnnxValues | ProgramValues
     language = artifact.role in LLM_ROLES

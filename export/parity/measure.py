@@ -293,7 +293,7 @@ def _decoder(
     got, logits = trace(decoder, embeds)
     similarity = cosines(got, want)
     outputs, kept = {"logits": cosines(logits, wanted)}, decoder.keep()
-    if kept.dtype == np.float32:  # the codes of a smaller cache are no values
+    if kept.dtype != np.int8:  # the codes of a smaller cache are no values
         caches = np.stack([reference_decoder.keep(), kept]).astype(np.float32)
         outputs |= {
             name: cosines(caches[1, :, n], caches[0, :, n]) for n, name in enumerate(("keys", "values"))

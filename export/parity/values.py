@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,14 @@ from ..recipe import LLM_ROLES
 from .reference import TorchSession
 
 Values = dict[str, Array]
+_ROUNDING = ("quantizelinear", "dequantizelinear", "quantize", "dequantize")
 Makers = dict[str, tuple[str, tuple[str, ...]]]
 _SCOPED = re.compile(r"/(.+)/[^/]+_output_\d+")
 # Operators that say nothing of the layer that they are in.
 _ASIDE = (
     "add", "cast", "concat", "constant", "div", "expand", "expand_dims", "gather", "identity", "mul",
-    "quantizelinear", "reshape", "shape", "slice", "slice_by_index", "split", "squeeze", "sub", "transpose",
-    "unsqueeze",
+    "reshape", "shape", "slice", "slice_by_index", "split", "squeeze", "sub", "transpose", "unsqueeze",
+    *_ROUNDING,
 )  # fmt: skip
 
 
@@ -47,6 +49,18 @@ class Graph:
 
     makers: Makers
     values: dict[str, str]
+
+    @cached_property
+    def read(self) -> dict[str, str]:
+        """Module → the value compared as its output: where it is quantized, what those behind it get."""
+        after = {
+            taken: name
+            for name, (op, all_taken) in self.makers.items()
+            if op.lower() in _ROUNDING
+            for taken in all_taken
+        }
+        codes = {path: after.get(value, "") for path, value in self.values.items()}
+        return {path: after.get(codes[path], value) for path, value in self.values.items()}
 
     def operator(self, module: str) -> str:
         """The operator that does the module's work: its last one that does more than move or add numbers."""
@@ -121,7 +135,7 @@ class OnnxValues:
         self.graph = Graph(makers, named(makers, modules))
         self.artifact, self._outputs = artifact, [t.name for t in artifact.outputs]
         model.graph.output.extend(
-            onnx.ValueInfoProto(name=name) for name in self.graph.values.values() if name not in self._outputs
+            onnx.ValueInfoProto(name=name) for name in set(self.graph.read.values()) - set(self._outputs)
         )
         options = session_options(threads=2)
         options.add_session_config_entry(
@@ -133,8 +147,8 @@ class OnnxValues:
 
     def run(self, inputs: Values) -> Values:
         """The values by module, and the outputs by name."""
-        names = [*self.graph.values.values(), *self._outputs]
-        keys = [*self.graph.values, *self._outputs]
+        names = [*self.graph.read.values(), *self._outputs]
+        keys = [*self.graph.read, *self._outputs]
         return dict(zip(keys, self._native.run(names, inputs), strict=True))
 
 
@@ -193,7 +207,7 @@ class ProgramValues:
         self._kinds = {i.name: i.type.dtype.held for i in program.inputs}
 
     def run(self, inputs: Values) -> Values:
-        paths = {value: path for path, value in self.graph.values.items()}
+        paths = {value: path for path, value in self.graph.read.items()}
         seen: dict[str, Array] = {}
 
         def keep(name: str, value: torch.Tensor) -> None:

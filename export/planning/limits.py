@@ -47,9 +47,7 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
         _ane(settings, targets)
     if settings.quant in STATIC:
         _static(settings, targets)
-    if settings.calibrate and not any(
-        settings.quant_of("image_tower", t) in ("int8", *STATIC) for t in _calibrated(settings, targets)
-    ):
+    if settings.calibrate and not _calibrated(settings, targets):
         raise ExportError(
             "--calibrate: no image tower becomes int8 for ONNX or ExecuTorch here: leave it out, or choose "
             "--quant int8"
@@ -102,15 +100,18 @@ def _opens(opset: int) -> bool:
 
 
 def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
-    """The targets whose int8 image tower has calibrated activations.
+    """The targets whose image tower has calibrated activations.
 
     ExecuTorch with the Core ML backend is not one of them: it quantizes weights only.
     """
     weights_alone = ("executorch",) if settings.executorch_backend == "coreml" else ()
+    int8 = [t for t in calibration.TARGETS if t not in weights_alone]
     return tuple(
         t
-        for t in calibration.TARGETS
-        if t in targets and t not in weights_alone and "image" in settings.chosen.parts()
+        for t in targets
+        if "image" in settings.chosen.parts()
+        for quant in [settings.quant_of("image_tower", t)]
+        if quant in STATIC or (quant == "int8" and t in int8)
     )
 
 
@@ -168,7 +169,7 @@ def _static(settings: Settings, targets: tuple[str, ...]) -> None:
             else "the faces' networks stay in fp32"
         )
         if "onnx" not in targets:
-            why = f"{', '.join(targets)} has no calibrated activations of its kind: add onnx to --targets"
+            why = f"{' and '.join(targets)} has no such activations for these parts: add onnx to --targets"
         raise ExportError(f"{option}, for NPUs: nothing here gets it: {why}")
 
 

@@ -50,7 +50,7 @@ class Fit:
 
 def cache_bytes(language: Language, target: str = "", kv_cache: str = KV_CACHES[0]) -> int:
     """The bytes of a decoder's keys and values; `kv_cache`: the type of the ONNX decoder's."""
-    number_bytes = 4 if target != "onnx" or kv_cache == KV_CACHES[0] else 1
+    number_bytes = {"fp16": 2, "int8": 1}.get(kv_cache, 4) if target == "onnx" else 4
     return 2 * language.layers * language.kv_heads * language.head_dim * language.max_seq * number_bytes
 
 

@@ -29,14 +29,18 @@ def _why(settings: Settings, role: str, target: str, used: str) -> str:
     rules = settings.weights_rules
     if role in rules.instead.get(target, {}).get(settings.quant, {}):
         return rules.why
-    if settings.quant in STATIC and target == "onnx" and role not in FACE_ROLES:
+    if settings.quant in STATIC and target != "executorch" and role not in FACE_ROLES:
+        if target == "coreml" and settings.quant != "a8w8":
+            return "Core ML has 8 bits or fp16 for activations, which are fp16 with it"
         if role == "text_tower":
             return "its activations have outliers, for which 8 bits are too few"
-        return "a cache that grows has no fixed shape, so that it stays on the CPU"
+        return (
+            "a language model is for the CPU there"
+            if target == "coreml"
+            else ("a cache that grows has no fixed shape, so that it stays on the CPU")
+        )
     if settings.quant == CALIBRATED and target != "executorch":
         return "decoders are calibrated"
-    if settings.quant in STATIC and target == "coreml":
-        return "there it is for weights alone"
     if target == "executorch" and settings.executorch_backend != "xnnpack":
         return f"its {settings.executorch_backend} backend computes no closer"
     if target == "executorch":

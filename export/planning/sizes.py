@@ -203,7 +203,7 @@ def _coreml_one(tensor: _Tensor, policy: QuantizationPolicy) -> float:
         chosen = "int8"
     if numbers <= UNCOMPRESSED or chosen in ("fp32", "fp16"):
         return numbers * _plain(quant if quant == "fp32" else "fp16")  # what it computes in
-    if chosen == "int8":
+    if chosen in ("int8", *STATIC):
         return numbers + tensor.shape[0] * 2
     if chosen == "int4":
         return numbers / 2 + numbers / policy.group_of(tensor.name) * 2.5

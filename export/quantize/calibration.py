@@ -29,7 +29,7 @@ from ..errors import ExportError
 from ..recipe import STATIC
 from ..settings import Settings
 
-TARGETS = ("onnx", "executorch")  # Core ML's int8 quantizes weights only
+TARGETS = ("onnx", "executorch")  # those whose int8 has them: Core ML's is of weights only
 SUFFIXES = (".jpg", ".jpeg", ".png")
 LEAST, MOST, LISTED = 4, 64, 50_000
 CAPTIONS = (

@@ -18,6 +18,7 @@ from gamer.export import cli
 from gamer.export.components import components
 from gamer.export.errors import ExportError
 from gamer.export.parity import layers, measure
+from gamer.export.parity.values import Graph, Makers
 from gamer.export.recipe import Threshold
 from gamer.export.settings import Settings
 from gamer.runtime.bundle.manifest import Artifact, Manifest
@@ -109,6 +110,46 @@ def test_a_core_ml_program_is_matched_by_the_parameters_that_its_operations_take
     rows = {row.name: row for row in _compared(tmp_path / "out", settings, manifest.artifacts[0]).rows}
     assert {f"layers.{n}.{name}" for n in (0, 1) for name in ("up", "down", "attention.query")} <= set(rows)
     assert rows["layers.0.up"].operator == "linear" and 0.99 < rows["layers.1.norm"].cosine < 1
+
+
+def test_graphs_for_npus_and_programs_with_channels_first_are_matched_too(
+    export: Export, tmp_path: Path
+) -> None:
+    pytest.importorskip("coremltools", reason="needs the export extra")
+    source, out = str(tiny.clip(tmp_path / "model")), tmp_path / "out"
+    settings = Settings("towers", "a8w8", sources=(("image", source),), parts=("image",), coreml_layout="ane")
+    manifest = export(settings, out, ("onnx", "coreml"))
+    kinds = {"onnx": ("Gemm", "LayerNormalization"), "coreml": ("conv", "layer_norm")}
+    for artifact in manifest.artifacts:
+        rows = {row.name: row for row in _compared(out, settings, artifact).rows}
+        for name in ("qkv", "out", "mlp.up", "mlp.down"):
+            assert rows[f"encoder.layers.1.{name}"].operator == kinds[artifact.target][0]
+        assert rows["post_norm"].operator == kinds[artifact.target][1]
+        assert min(row.cosine for row in rows.values()) > 0.99
+    artifact = next(a for a in manifest.artifacts if a.target == "onnx")
+    path = out / artifact.path
+    model = onnx.load(str(path))
+    makers = {name: node for node in model.graph.node for name in node.output}
+    product = next(n for n in model.graph.node if "layers.1/mlp/down" in n.name and n.op_type == "Gemm")
+    name = makers[product.input[1]].input[0]
+    codes = next(t for t in model.graph.initializer if t.name == name)
+    codes.CopyFrom(numpy_helper.from_array(-np.maximum(numpy_helper.to_array(codes), -127), name))
+    onnx.save(model, str(path))
+    spoiled = _compared(out, settings, artifact)
+    assert spoiled.most is not None and spoiled.most.name == "encoder.layers.1.mlp.down"
+    assert spoiled.most.operator == "Gemm" and spoiled.most.cosine < 0
+
+
+def test_a_value_is_read_as_those_behind_it_get_it() -> None:
+    makers: Makers = {
+        "x": ("MatMul", ("given", "weight")),
+        "codes": ("QuantizeLinear", ("x", "scale")),
+        "rounded": ("DequantizeLinear", ("codes", "scale")),
+        "y": ("Relu", ("rounded",)),
+    }
+    graph = Graph(makers, {"product": "x", "act": "y"})
+    assert graph.read == {"product": "rounded", "act": "y"}
+    assert graph.operator("act") == "Relu" and graph.before("act") == ("product",)
 
 
 def test_every_output_has_a_figure(export: Export, tmp_path: Path) -> None:

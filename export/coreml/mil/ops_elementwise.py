@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .arguments import Arguments, Function, floats, same_kind
+from .arguments import Arguments, Function, axis_of, floats, same_kind
 from .dtypes import cast_dtype
 
 Binary = Callable[[Tensor, Tensor], Tensor]
@@ -84,6 +84,30 @@ def _cast(a: Arguments) -> Tensor:
     return x.double().trunc().clamp(info.min, info.max).to(to.held)
 
 
+def _along(a: Arguments, name: str) -> Tensor:
+    """A scale or zero point: a number, or one for each index of the axis."""
+    value, rank = a.wide(name).float(), a.tensor("input").dim()
+    if not value.dim():
+        return value
+    axis = axis_of(a.int_("axis"), rank)
+    return value.reshape([-1 if n == axis else 1 for n in range(rank)])
+
+
+def _quantize(a: Arguments) -> Tensor:
+    """clip(round(input / scale) + zero point) in uint8 or int8."""
+    kind = cast_dtype(a.text("output_dtype"))
+    codes = (floats(a.wide("input")) / _along(a, "scale")).round()
+    codes = codes + _along(a, "zero_point") if a.has("zero_point") else codes
+    low = -(1 << kind.bits - 1) if kind.signed else 0
+    return codes.clamp(low, low + (1 << kind.bits) - 1).to(kind.held)
+
+
+def _dequantize(a: Arguments) -> Tensor:
+    codes = a.tensor("input").float()
+    codes = codes - _along(a, "zero_point") if a.has("zero_point") else codes
+    return codes * _along(a, "scale")
+
+
 def _select(a: Arguments) -> Tensor:
     x, y, cond = a.wide("a"), a.wide("b"), a.tensor("cond")
     same_kind(x, y)
@@ -157,5 +181,7 @@ OPS: dict[str, tuple[Function, str]] = {
     "gelu": (_gelu, "x mode"),
     "prelu": (_prelu, "x alpha"),
     "cast": (_cast, "x dtype"),
+    "quantize": (_quantize, "input scale zero_point axis output_dtype"),
+    "dequantize": (_dequantize, "input scale zero_point axis"),
     "select": (_select, "cond a b"),
 }

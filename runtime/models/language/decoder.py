@@ -109,7 +109,7 @@ def _check_room(language: Language, past: int, tokens: int) -> None:
 
 
 def cache_type(artifact: Artifact) -> str:
-    """The type of a decoder's keys and values: "float32", or "int8" (the codes of --kv-cache int8)."""
+    """The type of a decoder's keys and values: "float32", or by --kv-cache "float16" or "int8" (codes)."""
     return next((t.dtype for t in artifact.inputs if t.name == "past_key.0"), "float32")
 
 

@@ -21,7 +21,7 @@ from ...bundle.manifest import Language
 from ...errors import RuntimeFailure
 
 PAST = "past_"
-# Keys and values [layers, 2, KV, T, Dh], in the decoder's type: float32, or the codes of int8.
+# Keys and values [layers, 2, KV, T, Dh], in the decoder's type: float32, float16, or the codes of int8.
 CacheArray = NDArray[Any]
 NO_TOKEN = -1  # what a slot holds that was computed from a soft prompt, or from embeddings without ids
 

@@ -20,12 +20,12 @@ from gamer.export.budget import choices, choose, search, sensitivity
 from gamer.export.budget.measuring import states_and_logits
 from gamer.export.budget.simulation import simulated
 from gamer.export.bundle import limits, workers
-from gamer.export.cli import export
+from gamer.export.cli import curve, export
 from gamer.export.components import components, fixtures
 from gamer.export.components.components import reference
 from gamer.export.onnx import to_onnx
 from gamer.export.parity import reference as parity
-from gamer.export.planning import networks, sizes
+from gamer.export.planning import devices, networks, sizes
 from gamer.export.settings import Settings
 from gamer.export.target_options import TargetOptions
 from gamer.runtime.backends import open_session
@@ -222,3 +222,17 @@ def test_a_choice_never_loses_to_uniform_bits_of_as_many_bytes(tmp_path: Path) -
     assert size(chosen) <= size(uniform)
     lost = (sum(o[n].loss for o, n in zip(options, c, strict=True)) for c in (chosen, uniform))
     assert next(lost) <= next(lost)
+
+
+def test_the_curve_of_a_decoder_has_the_least_milliseconds_of_a_token_on_the_phone() -> None:
+    (phone,) = devices.choose(devices.load(), ["Pixel 6"])
+    points = tuple(mf.BudgetPoint(n, 0.1) for n in (51_200_000, 102_400_000))
+    chosen = mf.BudgetPoint(76_800_000, 0.05)
+
+    def cells(role: str, on: devices.Profile | None) -> list[list[str]]:
+        table = curve(mf.Budget(role, "onnx", points[:1], points[1:], chosen), on)
+        return [[str(cell) for cell in column.cells] for column in table.columns]
+
+    # 51.2 GB a second
+    assert cells("llm_decoder", phone)[3] == ["1.00", "1.50", "2.00"]
+    assert len(cells("llm_decoder", None)) == len(cells("text_tower", phone)) == 3

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 from gamer.export.coreml.mil.interpreter import OPS, Interpreter
 
 RNG = np.random.default_rng(11)
+STEPS = np.array([0.5, 0.125, 0.01], np.float32)
 KINDS = {"float32": types.fp32, "int32": types.int32}
 
 
@@ -243,6 +244,24 @@ CASES: list[Case] = [
         "truncates",
     ),
     Case("cast", lambda x: mb.cast(x=x, dtype="fp32"), lambda x: x.float(), (integers(-9, 9, 5),)),
+    Case(
+        "quantize",
+        lambda x: mb.cast(
+            x=mb.quantize(input=x, scale=np.float32(0.25), zero_point=np.uint8(7), output_dtype="uint8"),
+            dtype="int32",
+        ),
+        lambda x: (torch.round(x / 0.25) + 7).clamp(0, 255).int(),
+        (np.array([-3, -1.7, -0.375, 0, 0.125, 0.375, 9.1, 61.9, 62, 70], np.float32),),
+    ),
+    Case(
+        "dequantize",
+        lambda x: mb.dequantize(
+            input=mb.quantize(input=x, scale=STEPS, output_dtype="int8", axis=-1), scale=STEPS, axis=-1
+        ),
+        lambda x: torch.round(x / torch.from_numpy(STEPS)).clamp(-128, 127) * torch.from_numpy(STEPS),
+        (normal(2, 4, 3) * 9,),
+        "by channel",
+    ),
     Case(
         "select",
         lambda c, a, b: mb.select(cond=mb.cast(x=c, dtype="bool"), a=a, b=b),

@@ -64,6 +64,7 @@ def ours(bundle: Path, ids: list[int], slots: int) -> list[int]:
     [
         ("qwen2", "int4", "fp32"),
         ("qwen2", "int8", "int8"),
+        ("qwen2", "int8", "fp16"),
         ("gemma3", "int8", "fp32"),
         ("gpt2", "fp32", "fp32"),
     ],
