@@ -68,8 +68,19 @@ class RulesMind:
         led = Result()
         if asked.other and not asked.relation:
             return (yield from self._earlier(asked))
-        if asked.relation or (asked.order and not asked.occasion):
+        span = self._span(asked)
+        days = span.only and sentences.asks_for_days(asked)  # "how many days was I in Italy"
+        by_facts = days or (span.only and asked.asks in ("when", "where", "who"))
+        if asked.relation or (asked.order and not asked.occasion) or by_facts:
             led = yield from self._found(asked)
+        if by_facts and not led.rows:
+            return replace(NOTHING, sentence=led.note or NOTHING.sentence)
+        if by_facts and asked.asks == "where" and not asked.order:
+            return sentences.places(self.toolbox, led)
+        if by_facts:
+            whole = days or (asked.asks == "when" and not asked.order)
+            told = sentences.days if whole else partial(sentences.answer, nearest=led)
+            return told(self.toolbox, asked, led)
         nearest = yield from _do(
             "Read the memories nearest to the question.", Search(asked.text[:MAX_READ], k=sentences.EVIDENCE)
         )

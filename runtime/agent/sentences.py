@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from ..cues.calendar_days import DAY_MS
 from ..questions import clauses, quotations
 from ..questions.dates import said
-from ..questions.grouped import SHOWN, counted, line
+from ..questions.grouped import SHOWN, UNKNOWN, counted, line
 from ..questions.question import Question
 from ..questions.quotations import Quotation, Told
 from ..search.answer import photos
@@ -22,6 +22,7 @@ EVIDENCE = 10  # photos that are read for an answer
 LED = 3  # of these, photos that the question's relation to an anchor leads to
 _CLOCK = re.compile(r"\bwhat time\b", re.IGNORECASE)
 PRINTED = 2_000  # characters of a text in a picture that are read
+_DAYS = re.compile(r"\s*(?:on )?how many days\b", re.IGNORECASE)
 _WAS = re.compile(r"\b(?:was|were|did|had|last|first)\b", re.IGNORECASE)
 COMMON = 1.0  # rarity of a word that too many memories have to be looked up
 
@@ -73,11 +74,34 @@ def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -
     evidence = tuple(item.row for item in items)
     facts = {"when": _when, "where": _where, "who": _who}.get(question.asks)
     fact = facts(toolbox, question, items) if facts else ""
-    doubts = bool(nearest.note)  # the search doubts that the album holds it
+    doubts = bool(nearest.note) and not led.items  # the search doubts that the album holds it
     said = Quotation(fact, not doubts) if fact else _quoted(toolbox, items, question.text, doubts)
     if not said.answers:
         return Answer(evidence, f"The album does not seem to say. Nearest: {said.text}", found=False)
     return Answer(evidence, said.text)
+
+
+def asks_for_days(question: Question) -> bool:
+    return question.asks == "fact" and _DAYS.match(question.text) is not None
+
+
+def days(toolbox: Toolbox, question: Question, found: Result) -> Answer:
+    """On how many days photos were taken, and when."""
+    known = sorted({*toolbox.groups("day", found.rows)} - {UNKNOWN})
+    if not known:
+        return Answer(found.rows, "The album does not know when.", found=False)
+    first, last = said_date(known[0]), said_date(known[-1])
+    if len(known) > 1:
+        return Answer(found.rows, f"Photos of {len(known)} days, from {first} to {last}")
+    return Answer(found.rows, first if question.asks == "when" else f"Photos of 1 day, {first}")
+
+
+def places(toolbox: Toolbox, found: Result) -> Answer:
+    """Where photos were taken, the places with the most of them first."""
+    counts = Counter(one_line(name, 80) for name in toolbox.groups("place", found.rows) if name != UNKNOWN)
+    if not counts:
+        return Answer(found.rows, "The album does not know where.", found=False)
+    return Answer(found.rows, "; ".join(name for name, _ in counts.most_common(SHOWN)))
 
 
 def around(taken: str, days: int) -> tuple[str, str]:

@@ -187,6 +187,8 @@ def test_what_is_not_in_the_album_is_said_to_be_left_in(engine: Engine) -> None:
         ("how many photos a month in 2025?", "2025-01: 1, 2025-06: 9, 2025-12: 1"),
         ("how many photos of a brown dog per day", "2025-06-01: 2, 2025-06-03: 1"),
         ("how many photos are from June 2025?", "9"),
+        ("where was I in June 2025?", "The album does not know where."),
+        ("where was I in May 2020?", "None of May 2020."),
     ],
 )
 def test_numbers_are_told_by_day_month_and_year(engine: Engine, question: str, sentence: str) -> None:
