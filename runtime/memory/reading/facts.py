@@ -134,6 +134,9 @@ _SOLD = re.compile(  # "I sold the Skoda", which was my car
     rf"(?: (?:last|this|in|on|to|for|{PAST}) .*)?[.! ]*$",
     re.IGNORECASE,
 )
+_HAS_NOW = re.compile(  # "… I've a wee Dacia now"
+    r"\b(?:i|we)(?:'ve| have)(?: got)? an? (?P<new>[\w' -]{1,60}?) (?:now|instead)[.! ]*$", re.IGNORECASE
+)
 _INTRODUCED = re.compile(  # "Hi! I'm Anke and I live in Leuven."
     r"\s*(?:hi|hiya|hey|hello|good (?:morning|evening|afternoon))\b[ ,.!–-]{1,4}(?:i'm|i am|this is|it's) "
     r"(?-i:(?P<name>[A-ZÀ-Þ][\wà-ÿ'-]+(?: [A-ZÀ-Þ][\wà-ÿ'-]+)?))(?=[.,!]| and\b|$)",
@@ -337,6 +340,9 @@ def _switched(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:
     if found is None:
         sold = _SOLD.search(text)
         had = _that_had(sold["old"].casefold(), meant) if sold else None
+        has, last = _HAS_NOW.search(text), meant.values[-1:]
+        if has and last and _SOLD.match(last[0].value):
+            return [fact(last[0].key, has["new"])]
         return [fact(had.key, sold["end"])] if had and sold else _switched_to(text, meant, subject)
     old = (found["old"] or found["gone"]).strip(" .,").casefold()
     had = _that_had(old, meant)
