@@ -48,10 +48,18 @@ class FoundTimes:
 
 
 _JOIN = re.compile(r"\s*(?:(?:,\s*)?(?:to|until|till|til|through|thru|and|up to)\b|-)\s*")
-_OPEN = re.compile(r"\b(since|after|before|until|till|prior to|by|from|(?:old|new)er than)\s+(?:the\s+)?$")
-_MEANS = {"prior to": "before", "older than": "before", "newer than": "after"}
+_OPEN = re.compile(
+    r"\b(since|after|before|until|till|prior to|by|from|(?:no )?(?:old|new)er than)\s+(?:the\s+)?$"
+)
+_MEANS = {
+    "prior to": "before",
+    "older than": "before",
+    "newer than": "after",
+    "no older than": "since",
+    "no newer than": "until",
+}
 _ONWARD = re.compile(r"\s+(?:onwards?|on|until now|to now|up to now|until today|and later)\b")
-_LEAD = re.compile(r"^(?:from|since|after|before|until|till|by|(?:old|new)er than)\s+")
+_LEAD = re.compile(r"^(?:from|since|after|before|until|till|by|(?:no )?(?:old|new)er than)\s+")
 _BETWEEN = re.compile(r"\bbetween\s+(?:the\s+)?$")
 _FROM = re.compile(r"\bfrom\s+$")
 _THIS = re.compile(r"\bthis\b")
@@ -244,14 +252,13 @@ def _with_bounds(
         return _Read(
             (outer.start() if outer else a, b + onward.end()), _bounded(spans[:1], "since", ctx), "open", keep
         )
+    compares = word.endswith("than")
     word = _MEANS.get(word, word)
     if not word or word == "from" or word == "by" or not spans:
         return _Read((a, b), spans, atom.kind, keep)
     a = outer.start() if outer and not inner else a
-    if atom.yearly and word in (
-        "before",
-        "after",
-    ):  # "after Christmas" without a year: the two weeks after it
+    if atom.yearly and not compares and word in ("before", "after"):
+        # "after Christmas" without a year: the two weeks after it
         exact = _every_year(atom.exact, ctx) if atom.exact else spans
         return _Read((a, b), tuple(_next_to(s, word) for s in exact), "yearly", keep)
     return _Read((a, b), _bounded(spans[-1:] if atom.yearly else spans, word, ctx), "open", keep)

@@ -383,7 +383,7 @@ def _of_shown(asked: clauses.Sought, told: Sequence[Told]) -> str:
 
 def _fact_of(asked: clauses.Sought, told: Sequence[Told], around: Sequence[str]) -> Reply | None:
     """ "When was I in Beijing?", "where did she lose it?": by the photo that has all that is named."""
-    asked = clauses.of_shown(asked)
+    asked = clauses.without_deed(asked)
     if asked.wanted not in ("place", "time") or not (asked.names or asked.words):
         return None
     for one, near in zip(told, around, strict=True):

@@ -32,7 +32,6 @@ OWNER = "me"
 _BATCH = 64
 MAX_TEXT = 480  # characters of a semantic memory and of a summary
 _LEAST_TOPIC, _MOST_TOPIC = 4, 12  # turns
-_KNOWN = 200  # facts from before, which "I sold the Skoda" may end
 _MOST_SESSION = 400  # turns; a conversation without a pause is cut into sessions of so many
 _WRONG_CLOCK_MS = 366 * 86_400_000  # what is dated later than this from now was dated by a wrong clock
 
@@ -102,7 +101,7 @@ class Updater:
     def _facts(self, turns: Sequence[StoredTurn], decider: Decider) -> list[NewItem]:
         out, contexts = list[NewItem](), dict[str, Context]()
         current = self._store.items("core", past=False) if turns else []
-        known = tuple(Fact(item.value.key, item.value.text) for item in current[-_KNOWN:])
+        cars = [item.value for item in current if item.value.key == "car"]
         for stored in turns:
             chat = stored.turn.chat
             if chat not in contexts:
@@ -112,6 +111,7 @@ class Updater:
                 said = resolve(stored.turn.text, contexts[chat])
                 if said.act != "forgets":
                     text = said.text if said.act in ("corrects", "asks") else stored.turn.text
+                    known = tuple(Fact(one.key, one.text) for one in cars if one.at <= stored.turn.at)
                     drawn = decider.facts(text, replace(contexts[chat].meant, known=known))
                     out += [_item(fact, stored) for fact in drawn if fact.firm or not self._knows(fact, out)]
             contexts[chat] = context_of([stored], self._owner, contexts[chat])

@@ -58,8 +58,8 @@ _BEGINS = re.compile(
     r"(?:what|where|who|when|how)'?s (?!up\b)\w|"
     rf"(?:which|what|whose|how) (?:[\w'-]+ ){{1,3}}(?:am|are|did|do|does|has|have|is|was|were|"
     rf"will) {_WHO}\b|(?:am|are|did|do|does|has|have|is|was|were) {_WHO} |"
-    r"(?:remind me|tell me|i forgot|i forget|do you know|do you remember) (?:about\b|of\b|the\b|my\b|our\b|"
-    r"what|where|who|when|why|how|which))",
+    r"(?:remind me|tell me|i forgot|i forget|do you know|do you remember) (?:of\b|the\b|my\b|our\b|what|"
+    r"where|who|when|why|how|which)|(?:remind me|tell me|do you know|do you remember) about\b)",
     re.IGNORECASE,
 )
 

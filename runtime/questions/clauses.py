@@ -187,9 +187,10 @@ def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
     return Sought(wanted, forms, rest, bool(_DENIES.search(question)), stem(head[1]) if head else kind)
 
 
-def of_shown(asked: Sought) -> Sought:
+def without_deed(asked: Sought) -> Sought:
     """The question without what is done with things that a photo shows: of "drink coffee" the coffee."""
-    return replace(asked, words=asked.words.difference(map(stem, _kind("shown"))) or asked.words)
+    left = asked.words.difference(map(stem, _kind("shown")))
+    return replace(asked, words=left) if left or asked.names else asked
 
 
 def _says_it(words: Sequence[str], names: Collection[str]) -> bool:
@@ -281,7 +282,7 @@ def _parts(sentence: str) -> list[str]:
 def _stands_alone(part: str) -> bool:
     """Whether what follows "and" is a clause: what begins with a name has a verb behind it."""
     words = words_in(part)
-    return words[0][:1].islower() or words[0] == "I" or not words[0].isalpha() or _does(words)
+    return not words or words[0][:1].islower() or words[0] == "I" or not words[0].isalpha() or _does(words)
 
 
 def _does(words: Sequence[str]) -> bool:

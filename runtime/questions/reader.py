@@ -82,9 +82,9 @@ def _is_about_pictures(words: Words, request: Request) -> bool:
     before, after = words[:at], words[at + 1 :]
     if not after or not all(word.has("all", "article", "definite") for word in before):
         return False
-    # "The photos of our wedding" is asked for, "the photos of our wedding were lost" is told.
-    named = after[0].has("preposition", "after", "before", "made") and index_of(after, "aux") < 0
-    return named or (not before and after[0].has("preposition"))
+    # "My photos taken in Rome" are asked for, "my photos taken in Rome were lost" is told.
+    dated = after[0].has("after", "before", "made") and index_of(after, "aux") < 0
+    return dated or (not before and after[0].has("preposition"))
 
 
 def _related(question: Question, request: Request, split: Split) -> Question:

@@ -59,31 +59,27 @@ def _names(models: Models) -> FloatArray:
     """float32 [classes, D]: the vectors of the classes' names, computed once."""
     if models not in _NAMES:
         path = _kept(models)
-        names = _read(path, len(models.labels))
+        names = _read(path, len(models.labels), models.manifest.dim)
         if names is None:
             names = models.text.encode(list(models.labels))
-            with (
-                suppress(OSError),
-                replacing(path, shared=True, folders=True) as aside,
-                aside.open("wb") as file,
-            ):
-                np.save(file, names, allow_pickle=False)
+            with suppress(OSError), replacing(path, shared=True, folders=True) as aside:
+                aside.write_bytes(names.astype("<f4").tobytes())
         _NAMES[models] = names
     return _NAMES[models]
 
 
-def _read(path: Path, classes: int) -> FloatArray | None:
-    """What was kept; None if it is missing, or damaged."""
-    with suppress(OSError, ValueError, EOFError):
-        kept = np.array(np.load(path, mmap_mode="r", allow_pickle=False))
-        if kept.dtype == np.float32 and kept.ndim == 2 and len(kept) == classes and np.isfinite(kept).all():
-            return kept
+def _read(path: Path, classes: int, width: int) -> FloatArray | None:
+    """What was kept, float32 [classes, width] as bytes; None if it is missing, or damaged."""
+    with suppress(OSError):
+        if path.stat().st_size == 4 * classes * width:
+            kept = np.frombuffer(path.read_bytes(), "<f4").reshape(classes, width)
+            return kept if np.isfinite(kept).all() else None
     return None
 
 
 def _kept(models: Models) -> Path:
-    """The file in the user's cache; its name is a hash over the tower, its engine, and the names."""
+    """The file in the user's cache; its name is a hash over the tower and the names."""
     manifest = models.manifest
     tower = manifest.artifact("text_tower", models.backend).sha256
     parts = (tower, manifest.text_prompts, *models.labels)
-    return cache.folder() / "names" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.npy"
+    return cache.folder() / "names" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.f32"

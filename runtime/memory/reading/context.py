@@ -47,7 +47,7 @@ _CORRECTS = (
     re.compile(rf"{_WRONG}{{1,4}}{_IS} {_SOFTLY}(?P<value>[^.;!?]+?){_NOT}", re.IGNORECASE),
     re.compile(rf"{_WRONG}{{1,4}}not (?P<not>[^,.;]+)[,.;—– -]+(?P<value>[^,.;?]+)[.! ]*$", re.IGNORECASE),
     re.compile(
-        r"(?:(?:no|nope|wrong)[ ,.:;!—–-]{1,4}){1,3}(?:(?:wait|sorry|actually)[ ,.:;!—–-]{1,4})?"
+        r"(?:(?:no|nope|wrong)[ ,.:;!—–-]{1,4}){1,3}(?:(?:wait|actually)[ ,.:;!—–-]{1,4})?"
         r"(?P<value>[^,.;?!]+?)(?P<not>)[. ]*$",
         re.IGNORECASE,
     ),
@@ -99,13 +99,13 @@ _LAST = re.compile(
     r"last bit))?(?:,? (?!(?:i|i'm|my|we|our)\b).{0,30})?$",  # "that I live in Lyon" names what
     re.IGNORECASE,
 )
-# Not in a conversation, where it may be a mistake or a stranger's words, but by `gamer memory forget --all`.
 # "Everything about Eva" is one thing.
 _ABOUT = re.compile(
     r"(?:everything|all|anything)(?: that)?(?: (?:i|you)(?: have|'ve)? (?:said|told you|know|know of))? "
     r"about (?P<what>(?!(?:me|us|that|this|it)\b).+)",
     re.IGNORECASE,
 )
+# Not in a conversation, where it may be a mistake or a stranger's words, but by `gamer memory forget --all`.
 _EVERYTHING = re.compile(r"\b(?:everything|all|instructions?|anything|rules)\b", re.IGNORECASE)
 _GREETS = re.compile(
     r"(?:(?:good (?:morning|afternoon|evening|day|night)|hi|hiya|hello|hey|heya|yo|oi|morning|evening|"
@@ -122,8 +122,9 @@ _THANKS = re.compile(
 _CHATS = re.compile(
     r"\b(?:how (?:are|do|did) you|how(?:'re you|'s it going| is it going| was your)|what(?:'s up| are you|"
     r" do you think| can you do)|who are you|are you (?:an?|ok|okay|there|human|real|alive|sure|happy|"
-    r"tired|listening|well)\b|where (?:do you live|are you from)|how old are you|isn't (?:it|that)|"
-    r"don't you think|do you (?:like|ever|sleep)|did you sleep|"
+    r"tired|listening|well)\b|isn't (?:it|that)|don't you think|"
+    r"\A(?:so |and |hey,? )?(?:where (?:do you live|are you from)|how old are you)[?!. ]*\Z|"
+    r"do you (?:like|ever|sleep)|did you sleep|"
     r"can you hear|tell me a joke|your name|you alright)",
     re.IGNORECASE,
 )
@@ -459,7 +460,9 @@ def _corrected(plain: str, before: str) -> str:
     if names and _NAMED.match(value):
         return before[: names[-1].start()] + value + before[names[-1].end() :]
     last = re.search(r"(?P<last>(?:an? |the )?[\w'-]{1,40})[.! ]*$", before)
-    alike = last is not None and not classes_of(value).isdisjoint(classes_of(last["last"]))
+    parted = re.match(r"\w+(?: (?:wait|actually)\b|[,.;:!—–-])", plain)  # not "no coffee today"
+    things = all(classes_of(word) for word in value.split())
+    alike = last and parted and things and not classes_of(value).isdisjoint(classes_of(last["last"]))
     if last and (alike or _SURELY.match(plain)) and re.fullmatch(r"[\w'-]+(?: [\w'-]+){0,3}", value):
         return before[: last.start("last")] + value + before[last.end("last") :]
     return ""

@@ -121,25 +121,23 @@ _PUT = re.compile(  # "I left the spare key under the pot"
 )
 _SWITCHES = re.compile(
     r"\b(?:switch|chang|swap|go|went|mov)\w*(?: over)? from (?P<old>.+?) to (?P<new>.+)|\b(?:swapped|"
-    r"replaced|traded|sold|scrapped)(?: in)? (?:my |the |our )?(?P<gone>.+?) (?:for|with|(?:and|to) "
-    r"(?:bought|buy|got|get)) (?:an? )?(?P<put>.+)",
+    r"replaced|traded)(?: in)? (?:my |the |our )?(?P<gone>.+?) (?:for|with) (?:an? )?(?P<put>.+)",
     re.IGNORECASE,
 )
 _SWITCHED_TO = re.compile(
     r"\b(?P<how>(?:switched|changed|swapped) (?:over )?(?:to|with|for)|(?:gone|went) over to) (?P<new>.+)",
     re.IGNORECASE,
 )
-_SOLD = re.compile(  # "I sold the Skoda", which was my car
-    r"\b(?P<end>(?:sold|scrapped|gave away|got rid of) (?:my|the|our) (?P<old>[\w' -]{1,40}?))"
-    rf"(?: (?:last|this|in|on|to|for|{PAST}) .*)?[.! ]*$",
+_SOLD = re.compile(  # "I sold the Skoda and bought a Renault", of what was said to be one's car
+    r"(?:(?:i|we)(?:'ve| have)? (?:(?:just|finally|recently|now|also) )?)?"
+    r"(?P<end>(?:sold|scrapped|gave away|got rid of) (?:my|the|our) (?P<old>[\w'-]+(?: [\w'-]+)??))"
+    r"(?:,? (?:and|then)(?: i)?(?: then)? bought an? (?P<new>[\w' -]{1,60})|"
+    r"(?:,? (?:yesterday|today|(?:last|this|in|on|to|for|two|three|a) .*))?)[.! ]*$",
     re.IGNORECASE,
 )
-_HAS_NOW = re.compile(  # "… I've a wee Dacia now"
-    r"\b(?:i|we)(?:'ve| have)(?: got)? an? (?P<new>[\w' -]{1,60}?) (?:now|instead)[.! ]*$", re.IGNORECASE
-)
 _INTRODUCED = re.compile(  # "Hi! I'm Anke and I live in Leuven."
-    r"\s*(?:hi|hiya|hey|hello|good (?:morning|evening|afternoon))\b[ ,.!–-]{1,4}(?:i'm|i am|this is|it's) "
-    r"(?-i:(?P<name>[A-ZÀ-Þ][\wà-ÿ'-]+(?: [A-ZÀ-Þ][\wà-ÿ'-]+)?))(?=[.,!]| and\b|$)",
+    r"\s*(?:hi|hiya|hey|hello|good (?:morning|evening|afternoon))\b[ ,.!–-]{1,4}(?:i'm|i am) "
+    r"(?-i:(?P<name>[A-ZÀ-Þ][a-zà-ÿ'-]+(?<!an)(?<!ish)(?<!ese)(?<!ch)))(?=[.,!]| and (?:i|my)\b|$)",
     re.IGNORECASE,
 )
 _NEVER = re.compile(r"\b(?:never|not)\b|n't\b", re.IGNORECASE)
@@ -185,7 +183,7 @@ class Meant:
     """Whom "she" and what "it" mean: who and what was spoken of last.
 
     `values`: the last facts that were told, which "I switched from A to B" changes; `known`: those that are
-    stored from before, which it changes too.
+    stored from before, of which a car may have been sold.
     """
 
     person: str = ""
@@ -228,8 +226,8 @@ def told(text: str, meant: Meant = NOBODY) -> tuple[Meant, tuple[Fact, ...]]:
     """What "she" and "it" mean after a turn, and its facts."""
     out: list[Fact] = []
     introduced = _INTRODUCED.match(text[:MAX_CLAUSE].replace("’", "'"))
-    if introduced and introduced["name"].casefold() not in kind("no name"):
-        out.append(fact("name", introduced["name"]))
+    if introduced and not _is_word(introduced["name"].casefold()):  # what was said to be the name stays
+        out.append(replace(fact("name", introduced["name"]), firm=False))
     for sentence in sentences_of(text[:20_000]):
         if asks(sentence) or _REPORTS.search(sentence[:MAX_CLAUSE]):
             continue
@@ -338,23 +336,31 @@ def _switched(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:
     """ "I've switched from Vodafone to Telia": a new value of whatever had the first."""
     found = _SWITCHES.search(text)
     if found is None:
-        sold = _SOLD.search(text)
-        had = _that_had(sold["old"].casefold(), meant) if sold else None
-        has, last = _HAS_NOW.search(text), meant.values[-1:]
-        if has and last and _SOLD.match(last[0].value):
-            return [fact(last[0].key, has["new"])]
-        return [fact(had.key, sold["end"])] if had and sold else _switched_to(text, meant, subject)
+        return _sold(text, meant) or _switched_to(text, meant, subject)
     old = (found["old"] or found["gone"]).strip(" .,").casefold()
-    had = _that_had(old, meant)
+    had = next((one for one in reversed(meant.values) if old and old in one.value.casefold()), None)
     key = had.key if had else "home" if _MOVED_FROM.match(text) else ""
     new = values.told_of(key.rpartition("'s ")[2], found["new"] or found["put"])
     return [fact(key, new)] if key and new else []
 
 
-def _that_had(old: str, meant: Meant) -> Fact | None:
-    """What was told last with such a value, or of this name."""
-    told = reversed((*meant.known, *meant.values))
-    return next((one for one in told if old and (old in one.value.casefold() or old == one.key)), None)
+def _sold(text: str, meant: Meant) -> list[Fact]:
+    """ "I sold the Skoda": what becomes of one's car."""
+    found = _SOLD.match(text)
+    told = (one for one in reversed((*meant.known, *meant.values)) if one.key == "car")
+    had = next(told, None) if found else None
+    if found is None or had is None:
+        return []
+    old = found["old"].casefold()
+    if old != "car" and not re.search(rf"\b{re.escape(old)}\b", had.value.casefold()):
+        return []
+    return [fact("car", values.told_of("car", found["new"] or "") or found["end"])]
+
+
+def _is_word(name: str) -> bool:
+    """Whether what stands for a name says how somebody is, or who: "fine", "Mum"."""
+    known = kind("no name") | kind("kin") | kind("adverb") | kind("place preposition") | kind("diet")
+    return name in known or name.split("-")[0] in kind("number")
 
 
 def _switched_to(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:

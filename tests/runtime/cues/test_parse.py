@@ -204,6 +204,9 @@ def test_words_that_only_look_like_times_are_not_read_as_times(query: str) -> No
         ("photos after 1984", (1985, None)),
         ("photos before 1984", (None, 1984)),
         ("dogs until 1984", (None, 1985)),
+        ("photos older than 1984", (None, 1984)),
+        ("photos no older than 1984", (1984, 2026)),
+        ("photos no newer than 1984", (None, 1985)),
     ],
 )
 def test_a_year_that_the_album_does_not_reach_bounds_what_is_asked_for(
@@ -211,7 +214,21 @@ def test_a_year_that_the_album_does_not_reach_bounds_what_is_asked_for(
 ) -> None:
     (cue,) = parse(query, NOW, None, EXTENT).times
     first, last = (None if year is None else ms(year, 1, 1) for year in interval)
-    assert (cue.kind, cue.start, cue.end) == ("open", first, None if last is None else last - 1)
+    end = int(NOW.replace(tzinfo=UTC).timestamp() * 1000) if interval[1] == 2026 else last and last - 1
+    assert (cue.kind, cue.start, cue.end) == ("open", first, end)
+
+
+def test_what_lies_between_christmas_and_new_year_is_of_the_old_year() -> None:
+    for name in ("New Year", "the New Year", "New Year's"):
+        (cue,) = parse(f"between Christmas and {name} 2011", NOW, None, EXTENT).times
+        assert (cue.start, cue.end) == (ms(2011, 12, 25), ms(2012, 1, 2) - 1)
+    (eve,) = parse("between Christmas and New Year's Eve 2011", NOW, None, EXTENT).times
+    assert eve.end == ms(2012, 1, 1) - 1
+
+
+def test_older_and_newer_than_a_month_are_of_the_latest_one() -> None:
+    assert [cue.kind for cue in parse("newer than May", NOW, None, EXTENT).times] == ["open"]
+    assert [cue.end for cue in parse("older than May", NOW, None, EXTENT).times] != [None]
 
 
 def test_each_time_has_the_kind_that_was_read() -> None:

@@ -140,10 +140,11 @@ def test_a_corrected_memory_is_quoted_as_corrected(talk: Talk) -> None:
 def test_a_new_car_takes_the_place_of_the_one_that_was_sold(talk: Talk) -> None:
     talk.say("My car is a red Skoda.", "I sold the Skoda and bought an electric Renault.")
     assert talk.ask("What car do I drive?").startswith("Electric Renault")
-    talk.say("Sold the Renault, I've a wee Dacia now.")
-    assert talk.ask("What car do I drive?").startswith("Wee Dacia")
-    talk.say("I sold the Dacia last week.")
-    assert talk.ask("What car do I drive?").startswith("Sold the Dacia")
+    for other in ("I sold the bike for 200 euros.", "Bob sold the Renault.", "I never sold the Renault."):
+        talk.say(other)
+        assert talk.ask("What car do I drive?").startswith("Electric Renault")
+    talk.say("I sold the Renault last week.")
+    assert talk.ask("What car do I drive?").startswith("Sold the Renault")
 
 
 def test_all_that_is_known_of_somebody_is_forgotten(talk: Talk) -> None:

@@ -182,11 +182,12 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
         if (onward != null && spans.isNotEmpty() && word in setOf("from", "since", "") && flat.substring(b).trim().take(3) != "on ") {
             return Read(Span(outer?.start() ?: a, b + onward.end()), bounded(spans.take(1), "since", ctx), "open", keep)
         }
+        val compares = word.endsWith("than")
         word = MEANS[word] ?: word
         if (word.isEmpty() || word == "from" || word == "by" || spans.isEmpty()) return Read(Span(a, b), spans, atom.kind, keep)
         if (outer != null && inner == null) a = outer.start()
         // "after Christmas" or "before Christmas" without a year: the two weeks after or before it.
-        if (atom.yearly != null && (word == "before" || word == "after")) {
+        if (atom.yearly != null && !compares && (word == "before" || word == "after")) {
             val exact = if (atom.exact != null) everyYear(atom.exact, ctx) else spans
             return Read(Span(a, b), exact.map { nextTo(it, word) }, "yearly", keep)
         }
@@ -199,10 +200,12 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
     companion object {
         val DEICTIC = setOf("today", "relative", "weekday")
         private val JOIN = Pattern.compile("\\s*(?:(?:,\\s*)?(?:to|until|till|til|through|thru|and|up to)\\b|-)\\s*")
-        private val OPEN = Pattern.compile("\\b(since|after|before|until|till|prior to|by|from|(?:old|new)er than)\\s+(?:the\\s+)?$")
-        private val MEANS = mapOf("prior to" to "before", "older than" to "before", "newer than" to "after")
+        private val OPEN = Pattern.compile("\\b(since|after|before|until|till|prior to|by|from|(?:no )?(?:old|new)er than)\\s+(?:the\\s+)?$")
+        private val MEANS = mapOf(
+            "prior to" to "before", "older than" to "before", "newer than" to "after", "no older than" to "since", "no newer than" to "until",
+        )
         private val ONWARD = Pattern.compile("\\s+(?:onwards?|on|until now|to now|up to now|until today|and later)\\b")
-        private val LEAD = Pattern.compile("^(?:from|since|after|before|until|till|by|(?:old|new)er than)\\s+")
+        private val LEAD = Pattern.compile("^(?:from|since|after|before|until|till|by|(?:no )?(?:old|new)er than)\\s+")
         private val BETWEEN = Pattern.compile("\\bbetween\\s+(?:the\\s+)?$")
         private val FROM = Pattern.compile("\\bfrom\\s+$")
         private val THIS = Pattern.compile("\\bthis\\b")

@@ -7,10 +7,12 @@ struct TimeReader: Sendable {
     private let reported: Pattern
 
     private static let join = Pattern(#"\s*(?:(?:,\s*)?(?:to|until|till|til|through|thru|and|up to)\b|-)\s*"#)
-    private static let open = Pattern(#"\b(since|after|before|until|till|prior to|by|from|(?:old|new)er than)\s+(?:the\s+)?$"#)
+    private static let open = Pattern(#"\b(since|after|before|until|till|prior to|by|from|(?:no )?(?:old|new)er than)\s+(?:the\s+)?$"#)
     private static let onward = Pattern(#"\s+(?:onwards?|on|until now|to now|up to now|until today|and later)\b"#)
-    private static let means = ["prior to": "before", "older than": "before", "newer than": "after"]
-    private static let lead = Pattern(#"^(?:from|since|after|before|until|till|by|(?:old|new)er than)\s+"#)
+    private static let means = [
+        "prior to": "before", "older than": "before", "newer than": "after", "no older than": "since", "no newer than": "until",
+    ]
+    private static let lead = Pattern(#"^(?:from|since|after|before|until|till|by|(?:no )?(?:old|new)er than)\s+"#)
     private static let between = Pattern(#"\bbetween\s+(?:the\s+)?$"#)
     private static let from = Pattern(#"\bfrom\s+$"#)
     private static let this = Pattern(#"\bthis\b"#)
@@ -118,11 +120,12 @@ struct TimeReader: Sendable {
         if let onward = TimeReader.onward.match(rest), !spans.isEmpty, ["from", "since", ""].contains(word), rest.stripped().slice(0, 3) != "on ".scalars {
             return Read(span: (outer?.start ?? a)..<(b + onward.end), spans: bounds(Array(spans.prefix(1)), "since", ctx), kind: "open", keep: keep)
         }
+        let compares = word.hasSuffix("than")
         word = TimeReader.means[word] ?? word
         if ["", "from", "by"].contains(word) || spans.isEmpty { return Read(span: a..<b, spans: spans, kind: atom.kind, keep: keep) }
         if let outer, inner == nil { a = outer.start }
         // "after Christmas" or "before Christmas" without a year: the two weeks after or before it.
-        if atom.isYearly && (word == "before" || word == "after") {
+        if atom.isYearly && !compares && (word == "before" || word == "after") {
             let exact = atom.exact != nil ? everyYear(atom.exactly, ctx) : spans
             return Read(span: a..<b, spans: exact.map { nextTo($0, word) }, kind: "yearly", keep: keep)
         }
