@@ -18,14 +18,20 @@ ROOT = Path(__file__).resolve().parents[1]
 ANDROID = ROOT / "android_demo" / "app" / "src" / "main"
 IOS = ROOT / "ios_demo" / "App"
 _NAMES = {"app_name"}  # not translated: Android falls back to its file without a language
-_OF_PAGE = {"say_searching": "searching", "similar": "similar", "undated": "undated"}
+_OF_PAGE = {
+    "say_favourites": "remark.favourites",
+    "say_searching": "searching",
+    "say_without": "remark.without",
+    "similar": "similar",
+    "undated": "undated",
+}
 _PLACE = re.compile(r"\{(\w+)\}")
 _NUMBERS = {"n", "all", "percent"}
 _SHOWN = re.compile(
     r"(?:\b(?:Text|Button|Label|NavigationLink|LabeledContent|ProgressView|Picker|Stepper|ShareLink|navigationTitle"
     r"|accessibilityLabel)\(|prompt: )\"((?:[^\"\\]|\\\((?:[^()]|\([^()]*\))*\))*)\""
 )
-_INTEGER = re.compile(r"\\\((?:Int\((?:[^()]|\([^()]*\))*\)|rounds|minutes|hours|report\.\w+)\)")
+_INTEGER = re.compile(r"\\\((?:Int\((?:[^()]|\([^()]*\))*\)|rounds|minutes|hours|photos|report\.\w+)\)")
 _PRIVACY = "app.photos.why"  # iOS asks for the photos with it
 
 

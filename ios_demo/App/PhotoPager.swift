@@ -28,7 +28,7 @@ struct PhotoPager: View {
             if let image {
                 ShareLink(item: Image(uiImage: image), preview: SharePreview("GAMER", image: Image(uiImage: image)))
             }
-            if let hit { Button("Why?") { isExplaining = true }.sheet(isPresented: $isExplaining) { HitView(hit: hit.hit, likely: hit.likely) } }
+            if let hit { Button("Why?") { isExplaining = true }.sheet(isPresented: $isExplaining) { HitView(hit: hit) } }
             NavigationLink("Similar photos") { ShelfView(scope: .like(shown)).navigationTitle("Similar photos") }
         }
         .task(id: shown) {
@@ -39,9 +39,7 @@ struct PhotoPager: View {
         }
     }
 
-    private var hit: (hit: Hit, likely: Double)? {
-        answer.flatMap { answer in zip(answer.hits, answer.likely).first { $0.0.photo.id == shown }.map { (hit: $0.0, likely: $0.1) } }
-    }
+    private var hit: Hit? { answer?.hits.first { $0.photo.id == shown } }
 }
 
 /// One photo that can be zoomed and moved; a grey square if it is not on this phone.

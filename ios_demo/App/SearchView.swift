@@ -101,9 +101,26 @@ struct SearchView: View {
         case .running: ProgressView("Searching…")
         case .failed(let message): Text(message).foregroundStyle(.red)
         case .ended:
-            if let answer = session.answer, answer.isDoubtful {
-                Text("Probably not in this album (\(Int(answer.presence * 100)) %); the nearest:")
+            if let answer = session.answer {
+                ForEach(answer.remarks.indices, id: \.self) { RemarkView(remark: answer.remarks[$0]) }
+                if answer.isDoubtful, !answer.hits.isEmpty {
+                    Text("Probably not in this album (\(Int(answer.presence * 100)) %); the nearest:")
+                }
             }
+        }
+    }
+}
+
+/// What a search left out, or looked for alone.
+struct RemarkView: View {
+    let remark: Remark
+    private var photos: Int { remark.n }
+
+    var body: some View {
+        switch remark.code {
+        case .favourites: Text("favourites only: \(photos)")
+        case .without: Text("without “\(remark.text.string)”: \(photos) left out")
+        case .searched: EmptyView()
         }
     }
 }
@@ -187,11 +204,10 @@ struct CheckView: View {
 /// Why a photo was found.
 struct HitView: View {
     let hit: Hit
-    let likely: Double
 
     var body: some View {
         List {
-            LabeledContent("Likely", value: "\(Int(likely * 100)) %")
+            LabeledContent("Likely", value: "\(Int(hit.probability * 100)) %")
             if let memory = hit.memory { LabeledContent("Memory", value: memory) }
             if let clip = hit.clip { LabeledContent("A video, not played here", value: "\(Int(clip.second)) s") }
             ForEach(hit.parts.filter { $0.value != 0 }, id: \.name) { part in

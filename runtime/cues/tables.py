@@ -1,4 +1,4 @@
-"""The cue reader's words and rules, read from `cue_rules.json`, which the Kotlin and Swift readers share.
+"""The words and rules of the readers of cues and questions, from `cue_rules.json`, which the apps read too.
 
 Patterns use the syntax that ECMAScript, Java and ICU have in common; `pattern` converts it to Python's.
 <<name>> in a pattern stands for a macro, or for the words of a table, longest first.
@@ -108,6 +108,18 @@ class Language:
 
 
 @dataclass(frozen=True)
+class QuestionWords:
+    """The words by which questions are read (questions/words.py).
+
+    `words`: language → role → word → its reading: a number, a unit, or the plain form of another spelling; ""
+    without one. `lists`: name → words that the reader's rules name.
+    """
+
+    words: Mapping[str, Mapping[str, Mapping[str, str]]]
+    lists: Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True)
 class CueTables:
     """The content of `cue_rules.json`, typed.
 
@@ -136,6 +148,7 @@ class CueTables:
     trust: Mapping[str, float]
     english: frozenset[str]
     languages: tuple[Language, ...]
+    questions: QuestionWords
 
     @cached_property
     def clear_months(self) -> frozenset[str]:
@@ -270,6 +283,10 @@ def _typed(raw: Mapping[str, Any]) -> CueTables:
         trust=raw["trust"],
         english=english,
         languages=tuple(_language(one, languages["digits"]) for one in languages["known"]),
+        questions=QuestionWords(
+            words=raw["questions"]["words"],
+            lists={name: frozenset(words) for name, words in raw["questions"]["lists"].items()},
+        ),
     )
 
 

@@ -5,27 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from .words import Word, Words, index_of, text_of
+from .words import Word, Words, index_of, listed, text_of
 
 _MOST_WORDS = 4  # of a thing that is left out
-_ENDS = frozenset({"during", "last", "near", "this", "when", "while", "that", "which", "who"})
-_DETERMINERS = frozenset(
-    ("a", "an", "any", "anything", "everything", "her", "his", "my", "of", "our", "showing", "the", "their")
-    + ("these", "those", "with")
-)
-_HAVING = frozenset({"got", "has", "have", "show", "shows", "that"})  # "any that have got Tom in them"
-_ANYBODY = frozenset({"anybody", "anyone", "body", "humans", "one", "person", "persons"})
-_SHOWN = frozenset({"are", "has", "have", "is", "show", "shows", "was", "were"})
-_TIME_OR_PLACE = frozenset(("after", "at", "before", "during", "from", "in", "on", "taken", "those"))
-_LINKS = frozenset({"and", "or", "nor"})
-_GIVEN = frozenset({"gave", "give", "given", "got", "have", "marked", "put", "with"})
-# Adjectives that stand behind their noun, and what is none before them: "los favoritos", "i miei preferiti".
-_FAVOURITE = frozenset({"favoris", "favoritas", "favoritos", "preferite", "preferiti", "préférées"})
-_NO_NOUNS = frozenset(
-    ("as", "das", "de", "dei", "delle", "des", "dos", "gli", "i", "las", "le", "les", "los", "meus", "mie")
-    + ("miei", "mostra", "mostrar", "nossas", "nossos", "nostre", "nostri", "nuestras", "nuestros", "os")
-    + ("solo", "sólo", "só", "suas", "sus", "tutte", "tutti", "ver", "voir")
-)
 IsCue = Callable[[str], bool]
 
 
@@ -39,19 +21,19 @@ def leave_out(words: Words, is_cue: IsCue) -> tuple[list[Word], tuple[str, ...]]
     at = 0
     while at < len(left):
         first = _marker(left, at)
-        listed, end = _things(left, first) if first else ([], at)
-        phrases = [text_of(thing) for thing in listed]
-        cues = [_is_time_or_place(thing, is_cue) for thing in listed]
+        named, end = _things(left, first) if first else ([], at)
+        phrases = [text_of(thing) for thing in named]
+        cues = [_is_time_or_place(thing, is_cue) for thing in named]
         begin = at - 1 if at and left[at - 1].text == "," else at
         rest = [*left[:begin], *left[end:]]
-        if not listed or all(cues) or not any(not word.is_mark for word in rest):
+        if not named or all(cues) or not any(not word.is_mark for word in rest):
             at += 1
             continue
         stays = [
-            word for thing, cue in zip(listed, cues, strict=True) if cue for word in _negated(left[at], thing)
+            word for thing, cue in zip(named, cues, strict=True) if cue for word in _negated(left[at], thing)
         ]
         things += [
-            p if p.lower() not in _ANYBODY else "people"
+            p if p.lower() not in listed("anybody") else "people"
             for p, cue in zip(phrases, cues, strict=True)
             if not cue
         ]
@@ -61,7 +43,7 @@ def leave_out(words: Words, is_cue: IsCue) -> tuple[list[Word], tuple[str, ...]]
 
 
 def _is_time_or_place(thing: Words, is_cue: IsCue) -> bool:
-    return thing[0].key in _TIME_OR_PLACE or is_cue(text_of(thing))
+    return thing[0].key in listed("time_or_place") or is_cue(text_of(thing))
 
 
 def _negated(at: Word, thing: Words) -> list[Word]:
@@ -96,7 +78,7 @@ def _no_after(words: Words, at: int) -> int:
     for no in range(at + 2, min(at + 4, len(words))):
         if words[no - 1].key in ("aren't", "arent", "isn't", "isnt", "don't", "doesn't"):
             return no if words[no].key in ("showing", "wearing", "show", "have", "any") else no - 1
-        if words[no].key == "no" and words[no - 1].key in _SHOWN:
+        if words[no].key == "no" and words[no - 1].key in listed("shown"):
             return no
     return 0
 
@@ -123,7 +105,7 @@ def _things(words: Words, at: int) -> tuple[list[list[Word]], int]:
     more = end
     comma = more < len(words) and words[more].text == ","
     more += comma
-    linked = more < len(words) and words[more].key in _LINKS
+    linked = more < len(words) and words[more].key in listed("links")
     more += linked
     if more < len(words) and words[more].key == "also":
         more += 1
@@ -141,8 +123,8 @@ def _things(words: Words, at: int) -> tuple[list[list[Word]], int]:
 def _thing(words: Words, at: int) -> tuple[list[Word], int]:
     begin = at
     while at < len(words) and (
-        words[at].key in _DETERMINERS
-        or (at > begin and words[at].key in _HAVING)
+        words[at].key in listed("determiners")
+        or (at > begin and words[at].key in listed("having"))
         or (words[at].has("one") and _goes_on(words, at))
     ):
         at += 1
@@ -160,8 +142,8 @@ def _goes_on(words: Words, at: int) -> bool:
 def _ends_a_thing(word: Word) -> bool:
     return (
         word.is_mark
-        or word.key in _ENDS
-        or word.key in _LINKS
+        or word.key in listed("ends")
+        or word.key in listed("links")
         or word.key in ("but", "no", "not", "please", "thank you", "thanks")
         or word.has("without", "after", "before")
         or word.key in ("in", "at", "on", "from", "by", "with")
@@ -205,8 +187,8 @@ def take_favourites(words: Words) -> tuple[list[Word], bool]:
 
 def _follows_a_noun(words: Words, at: int) -> bool:
     """ "Mis libros favoritos": not the photos that are marked."""
-    before = words[at - 1] if at and words[at].text.lower() in _FAVOURITE else None
-    if before is None or before.is_mark or before.key in _NO_NOUNS:
+    before = words[at - 1] if at and words[at].text.lower() in listed("favourite_adjectives") else None
+    if before is None or before.is_mark or before.key in listed("no_nouns"):
         return False
     return not before.has("all", "article", "link", "only", "picture", "preposition", "request", "without")
 
@@ -225,7 +207,7 @@ def _take_heart(words: Words) -> tuple[list[Word], bool]:
         if words[first].key in ("that", "which", "i"):
             break
     keys = {word.key for word in words[first:at]} if at >= 0 else set()
-    if not keys & _GIVEN or not keys & {"i", "we", "marked"}:
+    if not keys & listed("given") or not keys & {"i", "we", "marked"}:
         return list(words), False
     if first and words[first - 1].key in ("that", "which"):
         first -= 1

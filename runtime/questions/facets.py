@@ -12,7 +12,7 @@ from typing import Literal
 
 from .words import Word, Words, text_of, words_of
 
-# medium: "video", "screenshot" or "receipt"; fact: what is known of a photo (the role "fact" of en.txt);
+# medium: "video", "screenshot" or "receipt"; fact: what is known of a photo (the role "fact");
 # alone: the name of somebody whose face alone is there; together: the names of people whose faces are there.
 Kind = Literal["medium", "orientation", "camera", "fact", "alone", "together"]
 _TIED = frozenset({"at", "from", "in", "of", "with"})  # "video of the cat"; "the video shop" is a shop

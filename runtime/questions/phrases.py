@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from .request import Request, said_length
-from .words import Word, Words, index_of, split_at, trimmed
+from .words import Word, Words, index_of, listed, split_at, trimmed
 
-# Roles of words that say nothing of what photos show, at a phrase's ends.
-EDGES = (
-    "all", "article", "aux", "courtesy", "exactly", "filler", "generic", "howmany", "link", "modal", "more",
-    "occasion", "one", "only", "picture", "preposition", "request", "seen", "self", "them", "when", "where",
-    "which", "who",
-)  # fmt: skip
 _VERB_FORMS = ("verb", "aux")
 _NO_SUBJECTS = ("article", "definite", "preposition", "order")
 
@@ -20,8 +14,9 @@ def stripped(words: Words, verbs: bool = False) -> list[Word]:
 
     `verbs`: whether the verbs at the ends stay, as in "who came to tea".
     """
-    edges = tuple(role for role in EDGES if not (verbs and role in ("seen", "generic")))
-    runs = [run for run in split_at(words, lambda word: word.text == ",") if trimmed(run, *EDGES)]
+    every = listed("edges")  # roles of words that say nothing of what photos show
+    edges = tuple(role for role in every if not (verbs and role in ("seen", "generic")))
+    runs = [run for run in split_at(words, lambda word: word.text == ",") if trimmed(run, *every)]
     rest = [word for run in runs for word in run]
     while rest and (rest[0].is_mark or rest[0].has(*edges) or said_length(rest)):
         rest = rest[said_length(rest) or 1 :]
@@ -91,4 +86,4 @@ def is_about_photos(head: Words, request: Request) -> bool:
 def asks_for_more(head: Words, request: Request) -> bool:
     """Whether something is asked for beside the anchor."""
     several = is_plural(head, request) or index_of(head, "more", "order") >= 0
-    return several or bool(trimmed(head, *EDGES))
+    return several or bool(trimmed(head, *listed("edges")))

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .words import Word, Words, text_of
+from .words import Word, Words, listed, text_of
 
-_OWNERS = frozenset({"my", "our", "the", "these", "those"})
-_HAVING = frozenset({"have", "own", "take", "taken", "shoot", "photograph", "see", "seen", "meet", "met"})
 _WAYS = frozenset({"before", "after"})
-_UNCOUNTED = frozenset({"people", "times"})
 
 
 @dataclass(frozen=True)
@@ -45,13 +42,13 @@ def _counted(words: Words) -> list[Word]:
         rest = rest[1:]
     for at in range(1, len(rest) - 1):
         if rest[at].has("aux") and rest[at + 1].key in ("i", "we", "there"):
-            having = at + 2 < len(rest) and rest[at + 2].key in _HAVING
+            having = at + 2 < len(rest) and rest[at + 2].key in listed("having_taken")
             rest = [*rest[:at], *rest[at + (3 if having else 2) :]]
             break
-    if len(rest) > 2 and rest[0].key == "of" and rest[1].key in _OWNERS:
+    if len(rest) > 2 and rest[0].key == "of" and rest[1].key in listed("owners"):
         rest = rest[2:]
     fact = any(word.has("aux") or word.key in ("came", "went", "cost", "should") for word in rest)
-    return [] if not rest or fact or rest[0].has("duration") or rest[0].key in _UNCOUNTED else rest
+    return [] if not rest or fact or rest[0].has("duration") or rest[0].key in listed("uncounted") else rest
 
 
 def _soon(words: Words) -> str:

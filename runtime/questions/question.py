@@ -27,11 +27,11 @@ class Question:
     units of time from the anchor's to the one asked for ("the day after" is 1). `side`: earlier or later
     than the anchor within its unit. `each`: what their number is asked for by; `most`: whether only of
     that with the most of them. `without`: what the photos must not show. `favourites`: only photos that
-    the person marked. `pictures`: whether photos are asked for by name, not what was said;
-    `about_photos`: whether the text asks about photos at all; `shows`: whether it asks to be shown
-    something. `query`: the text that a search takes, without what `without`, `favourites`, `facets` and a
-    count say. `counts`: whether the number of photos of `query` is asked for. `soon`: `query` with "after
-    the wedding" as "in the week after the wedding", or "".
+    the person marked. `bare`: whether it says nothing else of what photos show. `pictures`: whether photos
+    are asked for by name, not what was said; `about_photos`: whether the text asks about photos at all;
+    `shows`: whether it asks to be shown something. `query`: the text that a search takes, without what
+    `without`, `favourites`, `facets` and a count say. `counts`: whether the number of photos of `query` is
+    asked for. `soon`: `query` with "after the wedding" as "in the week after the wedding", or "".
     """
 
     text: str
@@ -51,6 +51,7 @@ class Question:
     side: Side = ""
     without: tuple[str, ...] = ()
     favourites: bool = False
+    bare: bool = False
     facets: tuple[Facet, ...] = ()
     each: Group = ""
     most: bool = False

@@ -17,7 +17,7 @@ from .query import query_of, said
 from .question import Asks, Question
 from .relations import IsTime, Split, split_of
 from .request import Request, request_of, said_length
-from .words import Word, Words, index_of, text_of, words_of
+from .words import Word, Words, index_of, listed, text_of, trimmed, words_of
 
 MAX_READ = 1_000  # characters of a question that are read
 
@@ -51,6 +51,7 @@ def read(
         exhaustive=any(word.key in ("all", "every", "everything") for word in words),
         without=things,
         favourites=favourites,
+        bare=not trimmed(words, *listed("edges")),
         facets=facets,
         each=each,
         most=most,

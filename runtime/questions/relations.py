@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .phrases import (
-    EDGES,
     asks_for_more,
     is_about_photos,
     is_clause,
@@ -21,7 +20,7 @@ from .phrases import (
 )
 from .question import Relation, Side
 from .request import Request, said_length
-from .words import Word, Words, index_of, text_of, trimmed
+from .words import Word, Words, index_of, listed, text_of, trimmed
 
 IsTime = Callable[[str], bool]
 _DATES = frozenset({"last", "next", "tomorrow", "yesterday"})
@@ -221,7 +220,7 @@ def _between(request: Request) -> Split | None:
     wanted = (
         is_plural(head, request) or request.did or request.asks == "count" or index_of(head, "order") >= 0
     )
-    wanted = wanted or (is_about_photos(head, request) and not trimmed(head, *EDGES))
+    wanted = wanted or (is_about_photos(head, request) and not trimmed(head, *listed("edges")))
     spoken = trimmed(words[:at], "preposition")
     set_off = at > 1 and any(word.is_mark for word in words[at - 2 : at])
     definite = anchor[0].has("definite") and is_definite(other) and (request.asked or set_off or not spoken)
@@ -283,7 +282,7 @@ def _around(request: Request) -> Split | None:
     if side and (request.story or unit_at >= 0):  # "earlier that day, before I fell"
         of = head[unit_at].values["unit"] if unit_at >= 0 else "day"
         return Split([word for word in head if not word.has("unit")], anchor, unit=of, side=side)
-    if not tail and not trimmed(head, *EDGES) and index_of(head, "all") >= 0:
+    if not tail and not trimmed(head, *listed("edges")) and index_of(head, "all") >= 0:
         anchor, head = _shown_with(anchor, head)
     return Split(head, anchor, "after" if words[at].has("after") else "before", unit=unit, exact=exact)
 

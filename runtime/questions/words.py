@@ -1,7 +1,7 @@
-"""The words of a text with their roles in a question, from the vocabulary in en.txt.
+"""The words of a text with their roles in a question, from the vocabulary of cue_rules.json ("questions").
 
-Words of other languages (de.txt and others) are other spellings of English ones: "ohne" is "without". Only
-words are there that say one English word wherever they stand.
+Words of other languages are other spellings of English ones: "ohne" is "without". Only words are there that
+say one English word wherever they stand.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ..cues.tables import tables
+
 _TOKEN = re.compile(r"[^\W_]+(?:['’/.-][^\W_]+)*|[^\s¿¡]")
 _CONTRACTED = re.compile(r"['’](?:s|d|re|ve)$")
 _QUOTES = frozenset("\"'“”‘’")  # what stands between two of them is quoted, not said
 # German nouns behind which "nach der" says where to, or what for; "Ausflug" is more often followed by a time.
 _GOAL = re.compile(r"(?:wege?|reisen?|(?<![sp])flug|flüge|fahrt(?:en)?|suchen?|fragen?)$")
-_WISHES = ("without", "howmany", "favourite", "way")
-_ENGLISH_TOO = frozenset({"avant", "salvo", "sans", "sin"})  # words of a wish that English has as well
 _LONGEST = 4  # words of a phrase of the vocabulary
 _CLOSING = ",.;:?!)"
 _MARKS = "!\"'()*,-./:;?[]‘’“”–—…"
@@ -59,7 +59,7 @@ Words = Sequence[Word]
 
 @cache
 def sections(file: Path) -> Mapping[str, Mapping[str, str]]:
-    """A file of vocabulary: role → its words, each with its reading, "" without one."""
+    """A file of words: role → its words, each with its reading, "" without one."""
     out: dict[str, dict[str, str]] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -70,12 +70,18 @@ def sections(file: Path) -> Mapping[str, Mapping[str, str]]:
     return out
 
 
+def listed(name: str) -> frozenset[str]:
+    """A list of words that the reader's rules name, shared with the readers of the apps."""
+    return tables().questions.lists[name]
+
+
 class _Vocabulary:
     """English words with their roles, and those of another language as spellings of them."""
 
-    def __init__(self, *files: Path) -> None:
+    def __init__(self, *languages: str) -> None:
         self._roles: dict[str, dict[str, str]] = {}
-        for role, words in ((role, words) for file in files for role, words in sections(file).items()):
+        known = tables().questions.words
+        for role, words in (pair for language in languages for pair in known.get(language, {}).items()):
             for word, reading in words.items():
                 self._roles.setdefault(word, {})[role] = reading
 
@@ -95,8 +101,7 @@ class _Vocabulary:
 
 @cache
 def _vocabulary(language: str) -> _Vocabulary:
-    files = [Path(__file__).with_name(f"{name}.txt") for name in ("en", language)]
-    return _Vocabulary(*dict.fromkeys(file for file in files if file.is_file()))
+    return _Vocabulary(*dict.fromkeys(("en", language)))
 
 
 def words_of(source: str, language: str = "") -> list[Word]:
@@ -153,9 +158,9 @@ def language_of_wishes(text: str, languages: Iterable[str]) -> str:
 
 def _wishes(source: str, language: str) -> int:
     english = _vocabulary("")
-    said = [word for word in words_of(source, language) if word.has(*_WISHES)]
+    said = [word for word in words_of(source, language) if word.has(*listed("wishes"))]
     written = [word.text.lower() for word in said]
-    return sum(text not in _ENGLISH_TOO and not english.values(text) for text in written)
+    return sum(text not in listed("english_too") and not english.values(text) for text in written)
 
 
 def text_of(words: Words) -> str:

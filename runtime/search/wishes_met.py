@@ -82,8 +82,7 @@ def means_marks(engine: Engine, question: Question) -> bool:
     """Whether "my favourite photos" are those that are marked; without any, a favourite is only a word."""
     if len(engine.facts.favourites):
         return True
-    told = engine.album.words("favourite").bm25.any()
-    return not told and refine.says_nothing(refine.fast(question.target or "photos"))
+    return question.bare and not engine.album.words("favourite").bm25.any()
 
 
 class _Search:

@@ -7,6 +7,7 @@ are written when needed, since no bundle is committed.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gamer.index import Album, AlbumWriter
 from gamer.runtime.cues.quoted import cues_by_llm
 from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
@@ -62,6 +64,19 @@ GLOSSED = (
     "храм в Пекине",
     "the temple and the cat",
 )
+FOUND = (
+    "my cat but no sofa",
+    "photos without a cat",
+    "my favourite photos without a motorcycle",
+    "my favourite pictures of the horse",
+    "photos without a date",
+    "pictures where there is no text",
+    "a rocket, but not in 2024",
+    "the garden without coffee or a cat",
+    "Blume im Garten, aber keine Katze",
+    "meine Lieblingsfotos",
+    "цветок без кошки",
+)
 FUSED, PAPER = ("fused", "fast"), ("paper", "off")  # mode, refined_by
 ASKED = (
     "show me photos where my dog Rex swims in the lake",
@@ -90,7 +105,9 @@ def of_bundle(bundle: Path, album: Path, stage: Path) -> list[Suite]:
         for n, query in enumerate(QUERIES)
         for mode, refined_by in ((FUSED, PAPER) if n < 4 else (FUSED,))
     ]
+    found: list[Given] = [glossed[0] | {"query": query, "wishes": True} for query in FOUND]
     shared = {"bundle": str(bundle)}
+    foreign = gloss_suites.staged(bundle, stage)
     return [
         *(_tokens(bundle, name) for name in ("text_tokenizer.json", "llm_tokenizer.json")),
         Suite("embed_text", tuple(texts), shared, TOLERANCE),
@@ -98,7 +115,8 @@ def of_bundle(bundle: Path, album: Path, stage: Path) -> list[Suite]:
         Suite("dpe", tuple(routed), shared, 5 * TOLERANCE),
         Suite("llm", tuple(_written(models)), shared),
         _searches("search", bundle, album, asked),
-        _searches("search_glossed", gloss_suites.staged(bundle, stage), album, glossed),
+        _searches("search_glossed", foreign, album, glossed),
+        _searches("search_found", foreign, _marked(album, stage / "marked.gamer"), found),
     ]
 
 
@@ -144,6 +162,16 @@ def _searches(name: str, bundle: Path, album: Path, asked: Sequence[Given]) -> S
             for n, given in enumerate(asked)
         ]
     return Suite(name, tuple(cases), {"bundle": str(bundle), "album": str(album)}, 5 * TOLERANCE)
+
+
+def _marked(album: Path, to: Path) -> Path:
+    """A copy of the album in which every third photo is a favourite."""
+    shutil.copyfile(album, to)
+    with Album.open(to) as opened:
+        marked = opened.ids()[2::3]
+    with AlbumWriter.extend(to) as writer:
+        writer.mark_favourites(marked, True)
+    return to
 
 
 def _steady(engine: Engine, given: Given) -> int:
@@ -236,7 +264,7 @@ def _search(engine: Engine, given: Given) -> Answer:
         refined_by=given["refined_by"],
         mode=given["mode"],
         now=datetime.fromisoformat(given["now"]),
-        options=SearchOptions(gloss=given.get("gloss", True)),
+        options=SearchOptions(gloss=given.get("gloss", True), wishes=given.get("wishes", False)),
     )
 
 

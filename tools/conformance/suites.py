@@ -13,6 +13,7 @@ from tools.conformance import (
     graph_suites,
     model_suites,
     pixel_suites,
+    question_suites,
     ranking_suites,
     token_suites,
     tree_suites,
@@ -30,6 +31,7 @@ ANSWERS: dict[str, Opening] = {
     "hnsw": graph_suites.hnsw,
     "cues": cue_suites.cues,
     "glosses": gloss_suites.glosses,
+    "questions": question_suites.questions,
     "album": album_suites.album,
     "lexical": album_suites.lexical,
     "ranking": ranking_suites.ranking,
@@ -42,6 +44,7 @@ ANSWERS: dict[str, Opening] = {
     "llm": model_suites.llm,
     "search": model_suites.search,
     "search_glossed": model_suites.search,
+    "search_found": model_suites.search,
 }
 # A committed suite → the same with inputs that other code has got since it was written.
 RENEWED: dict[str, Callable[[Suite], Suite]] = {

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gamer.runtime.cues import tables
 from gamer.runtime.questions import words
 from gamer.runtime.questions.words import language_of_wishes, text_of, words_of
 
+RULES = Path(tables.__file__).with_name("cue_rules.json")
+
 
 def _roles(language: str) -> dict[str, list[str]]:
-    """Role → its lines in the vocabulary of a language."""
+    """Role → its words in the vocabulary of a language, each with its reading, in their order."""
     roles: dict[str, list[str]] = {}
-    text = Path(words.__file__).with_name(f"{language}.txt").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line.startswith("["):
-            assert line.strip("[]") not in roles, f"{line} stands twice"
-            role = roles.setdefault(line.strip("[]"), [])
-        elif line and not line.startswith("#"):
-            role.append(line)
+    for role, pairs in _pairs()["questions"]["words"][language].items():
+        assert len(pairs) == len({word for word, _ in pairs}), f"{role} has a word twice"
+        roles[role] = [f"{word} = {reading}" if reading else word for word, reading in pairs]
     return roles
+
+
+@cache
+def _pairs() -> Any:
+    """cue_rules.json with the words of each role as pairs, which shows one that stands twice."""
+
+    def pairs(members: list[tuple[str, Any]]) -> Any:
+        is_role = bool(members) and all(isinstance(value, str) for _, value in members)
+        names = [name for name, _ in members]
+        assert is_role or len(names) == len(set(names)), names
+        return members if is_role else dict(members)
+
+    return json.loads(RULES.read_text(encoding="utf-8"), object_pairs_hook=pairs)
 
 
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr", "it", "nl", "pt", "ru"])
@@ -67,9 +81,11 @@ def test_words_of_another_language_say_words_of_the_english_vocabulary(language:
 @cache
 def _read_words() -> set[str]:
     """The words of the English vocabulary, and those that the reader's code names."""
-    folder = Path(words.__file__).parent
-    files = [folder / "en.txt", *folder.glob("*.py")]
-    return {word for file in files for word in re.findall(r"[\w'-]+", file.read_text(encoding="utf-8"))}
+    english = {word for words in tables.tables().questions.words["en"].values() for word in words}
+    lists = {word for words in tables.tables().questions.lists.values() for word in words}
+    code = "\n".join(file.read_text(encoding="utf-8") for file in Path(words.__file__).parent.glob("*.py"))
+    said = "\n".join([code, *english, *lists])
+    return set(re.findall(r"[\w'-]+", said))
 
 
 def test_a_word_of_another_language_is_one_in_a_query_of_that_language_alone() -> None:

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from gamer.bench.chrome import Page
 from gamer.index import Album, AlbumMeta, AlbumWriter, Encoded, Memory, Photo
 from gamer.index.fields import FIELDS
-from gamer.runtime.questions.words import sections
+from gamer.runtime.cues.tables import tables
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.remarks import ENGLISH
 from gamer.runtime.serve import words
@@ -111,7 +111,7 @@ def test_the_page_has_words_for_all_that_a_search_remarks_on() -> None:
     codes = ENGLISH.keys() - {"line"}
     assert {code for code in codes if not any(f"{key}.".startswith(f"{code}.") for key in said)} == set()
     assert all(any(f"{key}.".startswith(f"{code}.") for code in codes) for key in said)
-    facts = set(sections(ROOT / "runtime" / "questions" / "en.txt")["fact"].values())
+    facts = set(tables().questions.words["en"]["fact"].values())
     assert {f"facet.fact.{fact}" for fact in facts} <= said
 
 

@@ -30,6 +30,7 @@ import gamer.screen.Pressed
 import gamer.screen.Screen
 import gamer.screen.Situation
 import gamer.search.Kept
+import gamer.search.Remark
 import java.io.File
 import java.nio.file.Files
 import kotlin.concurrent.thread
@@ -381,6 +382,13 @@ class PhoneTest {
         assertEquals("Searching…", screen.also { it.searching() }.headline(ready).text)
         screen.ended(3, screen.answer(5, 0.9))
         assertEquals("5 found\nIndexing: 9 of 12 photos", screen.headline(ready.copy(report = IndexReport(9, 12), isIndexing = true)).text)
+    }
+
+    @Test
+    fun `an answer tells what was left out`() {
+        val remarks = listOf(Remark("favourites", n = 3), Remark("searched", "dog", 2), Remark("without", "dog", 1))
+        assertEquals("favourites only: 3; without “dog”: 1 left out\n2 found", Screen("/phone").answer(2, 0.9, remarks))
+        assertEquals("favourites only: 0\n0 found", Screen("/phone").answer(0, 0.0, listOf(Remark("favourites"))))
     }
 
     @Test

@@ -38,6 +38,23 @@ enum CueSuite {
         }
     }
 
+    /// Suite `questions`: what a query leaves out, whether it asks for favourites, and the text that a search takes.
+    static func questions(_ suite: Suite) throws -> Replayed {
+        let reader = QuestionReader(try CueTables(rules(suite)))
+        return { one in
+            let given = one.given, text = try given.text("text").scalars
+            if try given.text("op") == "language" {
+                return .object(["language": .string(reader.languageOfWishes(text, try given.strings("languages")))])
+            }
+            let excluded = (given["excluded"]?.array ?? []).compactMap { $0.string?.scalars }
+            let read = reader.read(text, language: given["language"]?.string ?? "", hasFavourites: given["marked"]?.bool ?? true) { excluded.contains($0) }
+            return .object([
+                "query": .string(read.query.string), "without": .strings(read.without.map(\.string)), "favourites": .bool(read.favourites),
+                "bare": .bool(read.isBare), "pictures": .bool(read.pictures), "facts": .strings(read.without.map(reader.fact)),
+            ])
+        }
+    }
+
     private static func parse(_ suite: Suite, _ given: JSON, _ reader: CueReader, _ gazetteer: Gazetteer) throws -> JSON {
         guard let now = WallClock(try given.text("now")) else { throw Failure.value("no day") }
         let extent = given["extent"]?.array.flatMap { list in list[0].int.flatMap { low in list[1].int.map { (low: low, high: $0) } } }

@@ -67,7 +67,7 @@ enum ModelSuites {
             var request = SearchRequest(try one.given.text("query"), now: now)
             (request.k, request.mode, request.refinedBy) = (try one.given.whole("k"), try one.given.text("mode"), try one.given.text("refined_by"))
             request.gloss = one.given["gloss"]?.bool ?? true
-            return told(try engine.search(request))
+            return told(one.given["wishes"]?.bool == true ? try engine.find(request) : try engine.search(request))
         }
     }
 

@@ -25,13 +25,14 @@ public enum Replay {
         case "manifest": return try BundleSuites.manifest(suite)
         case "prefix": return try BundleSuites.prefix(suite)
         case "cues": return try CueSuite.ready(suite)
+        case "questions": return try CueSuite.questions(suite)
         case "glosses": return try GlossSuite.ready(suite)
         case "errors": return try ModelSuites.errors(suite)
         case "embed_text": return try ModelSuites.text(suite)
         case "embed_image": return try ModelSuites.image(suite)
         case "dpe": return try ModelSuites.dpe(suite)
         case "llm": return try ModelSuites.llm(suite)
-        case "search", "search_glossed": return try ModelSuites.search(suite)
+        case "search", "search_glossed", "search_found": return try ModelSuites.search(suite)
         default: return nil
         }
     }

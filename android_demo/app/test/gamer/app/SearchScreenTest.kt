@@ -31,6 +31,10 @@ class SearchScreenTest : AppTest() {
         assertEquals("cat.jpg", name(grid, 0))
         assertEquals("coffee.jpg", name(search("a cup of coffee"), 0))
         assertEquals("rocket.jpg", name(search("a rocket"), 0))
+        assertEquals(0, search("photos without a date").adapter.count) // each has that of its file
+        assertContains(phone.said(), "without “date”: 6 left out")
+        assertEquals(0, search("my favourites").adapter.count)
+        assertContains(phone.said(), "favourites only: 0\n0 found")
         assertEquals("1", android.system.Os.SET["ORT_DISABLE_TELEMETRY"])
     }
 

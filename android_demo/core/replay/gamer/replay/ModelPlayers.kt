@@ -8,6 +8,7 @@ import gamer.models.Models
 import gamer.models.OrtBackend
 import gamer.search.Answer
 import gamer.search.Engine
+import gamer.search.SearchOptions
 import java.io.File
 import java.time.LocalDateTime
 import org.json.JSONObject
@@ -53,7 +54,7 @@ class ModelPlayer(private val suite: Suite) : Player {
     }
 }
 
-/** Suites `search` and `search_glossed`: complete searches. */
+/** Suites `search`, `search_glossed` and `search_found`: complete searches. */
 class SearchPlayer(suite: Suite) : Player {
     private val engine = Engine.open(
         File(suite.shared.getString("bundle")), File(suite.shared.getString("album")), File(System.getProperty("gamer.rules")).readText(), OrtBackend, JdbcDatabase,
@@ -62,7 +63,10 @@ class SearchPlayer(suite: Suite) : Player {
     override fun play(case: Case): Any? {
         val g = case.given
         val now = LocalDateTime.parse(g.getString("now"))
-        return told(engine.search(g.getString("query"), g.getInt("k"), g.getString("refined_by"), g.getString("mode"), now, g.optBoolean("gloss", true)))
+        val (query, k, refinedBy) = Triple(g.getString("query"), g.getInt("k"), g.getString("refined_by"))
+        val gloss = g.optBoolean("gloss", true)
+        if (g.optBoolean("wishes")) return told(engine.find(query, k, refinedBy, g.getString("mode"), now, gloss))
+        return told(engine.search(query, k, refinedBy, g.getString("mode"), now, SearchOptions(gloss = gloss)))
     }
 
     private fun told(answer: Answer): JSONObject {

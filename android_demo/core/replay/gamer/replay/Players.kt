@@ -9,10 +9,13 @@ import gamer.album.Space
 import gamer.album.VectorSet
 import gamer.album.VectorSearch
 import gamer.bundle.Preprocessing
+import gamer.cues.CueTables
 import gamer.image.Pixels
 import gamer.image.Prepare
 import gamer.indexing.Entities
 import gamer.models.Routing
+import gamer.questions.QuestionReader
+import gamer.questions.Vocabulary
 import gamer.tokens.Tokenizer
 import java.io.File
 import java.util.Base64
@@ -32,13 +35,14 @@ object Players {
         "album" -> AlbumPlayer(suite.folder)
         "lexical" -> LexicalPlayer(suite.folder)
         "cues" -> CuePlayer(suite)
+        "questions" -> questions()
         "glosses" -> GlossPlayer(suite)
         "ranking" -> Player { RankingPlayer.play(it.given) }
         "manifest" -> ManifestPlayer(suite.folder)
         "prefix" -> PrefixPlayer(suite)
         "errors" -> Player { ErrorPlayer.play(it.given, suite.folder) }
         "embed_text", "embed_image", "dpe", "llm" -> ModelPlayer(suite)
-        "search", "search_glossed" -> SearchPlayer(suite)
+        "search", "search_glossed", "search_found" -> SearchPlayer(suite)
         else -> null
     }
 
@@ -60,6 +64,20 @@ object Players {
     private fun routing(given: JSONObject): Any {
         val route = Routing.choose(given.floats("weights"), given.getDouble("rho"))
         return json("experts" to list(route.experts), "shares" to list(route.weights))
+    }
+
+    private fun questions(): Player {
+        val reader = QuestionReader(Vocabulary(CueTables.read(File(System.getProperty("gamer.rules")).readText()).questions))
+        return Player { case ->
+            val g = case.given
+            if (g.getString("op") == "language") return@Player json("language" to reader.vocabulary.languageOfWishes(g.getString("text"), g.texts("languages")))
+            val excluded = if (g.has("excluded")) g.texts("excluded") else emptyList()
+            val read = reader.read(g.getString("text"), g.optString("language"), g.optBoolean("marked", true)) { it in excluded }
+            json(
+                "query" to read.query, "without" to list(read.without), "favourites" to read.favourites, "bare" to read.isBare, "pictures" to read.pictures,
+                "facts" to list(read.without.map(reader::factOf)),
+            )
+        }
     }
 
     private fun kdtree(suite: Suite): Player {

@@ -217,6 +217,17 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     /** By row: whether a photo has a file, and is not only something that was said. */
     fun pictured(): BooleanArray = load { Rows.mask(db.query("SELECT row FROM photos WHERE path IS NOT NULL").map { it[0].asInt() }.toIntArray(), size) }
 
+    /** The row and the text of every memory of a [source]. */
+    fun memoriesOf(source: String): List<Pair<Int, String>> =
+        load { db.query("SELECT photo, text FROM memories WHERE source = ? ORDER BY photo, id", source).map { it[0].asInt() to it[1].asText() } }
+
+    /** By row: whether the optional [table] of a field has that [name] for the photo. */
+    fun detailed(table: String, name: String): BooleanArray = load {
+        val isThere = db.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).firstOrNull() != null
+        val rows = if (isThere) db.query("SELECT row FROM photos WHERE id IN (SELECT photo FROM $table WHERE name = ?)", name).map { it[0].asInt() } else emptyList()
+        Rows.mask(rows.toIntArray(), size)
+    }
+
     /** The stored preferences. Merged entities are replaced by their root. */
     fun preferences(): Preferences = preferences
 

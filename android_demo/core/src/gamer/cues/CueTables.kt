@@ -77,6 +77,12 @@ class Language(
 )
 
 /**
+ * The words by which questions are read (gamer.questions). [words]: language → role → word → its reading, "" without one. [lists]:
+ * name → words that the reader's rules name.
+ */
+class QuestionWords(val words: Map<String, Map<String, Map<String, String>>>, val lists: Map<String, Set<String>>)
+
+/**
  * The content of `runtime/cues/cue_rules.json`, typed: the words and rules of the cue reader, which the
  * Python, Kotlin and Swift readers share. Months are 1..12, weekdays 0 (Monday)..6, hours 0..24 (above 24: of
  * the next day).
@@ -119,6 +125,15 @@ class CueTables private constructor(raw: JSONObject) {
     val languages: List<Language> = raw.getJSONObject("languages").let { all ->
         val digits = strings(all.getJSONObject("digits"))
         objects(all.getJSONArray("known")).map { language(it, digits) }
+    }
+
+    val questions: QuestionWords = raw.getJSONObject("questions").let { q ->
+        fun <T> each(of: JSONObject, read: (String) -> T): Map<String, T> = Fields.names(of).associateWith(read)
+        val (words, lists) = q.getJSONObject("words") to q.getJSONObject("lists")
+        QuestionWords(
+            each(words) { code -> words.getJSONObject(code).let { roles -> each(roles) { strings(roles.getJSONObject(it)) } } },
+            each(lists) { words(lists.getJSONArray(it)) },
+        )
     }
 
     /** Month names that are not also another word or name: "may" and "jan" are missing. */

@@ -33,14 +33,20 @@ class Reading(val text: String, val language: String, val pieces: List<Piece>) {
 class Reader(tables: List<GlossTable>, private val english: Ranks, private val told: (String) -> String?) {
     private val tables = tables.associateByTo(LinkedHashMap()) { it.language }
 
-    /** The reading of a query; null for an English one, and where nothing of it can be read. */
-    fun read(text: String, names: Names): Reading? {
+    /** The languages of the tables, by their codes. */
+    val languages: Set<String> get() = tables.keys
+
+    /**
+     * The reading of a query; null for an English one, and where nothing of it can be read. [language]: the code of the one that it is
+     * probably in; "" if the reader of cues shall say.
+     */
+    fun read(text: String, names: Names, language: String = ""): Reading? {
         val words = spans(text)
         if (words.isEmpty() || tables.isEmpty() && PyText.isAscii(text)) return null
         val said = words.map { (a, b) -> folded(text.substring(a, b)) }
         val lookups = tables.values.filter { !it.header.spaceless }.associateTo(LinkedHashMap()) { table -> table.language to { word: String -> known(table, word) } }
         val asked = said.mapIndexed { at, word -> Said(word, word in names, at > 0 && isCapital(text, words[at])) }
-        val code = Guess.language(asked, lookups, english, told(text))
+        val code = Guess.language(asked, lookups, english, language.ifEmpty { told(text) })
         val spaceless = tables.values.firstOrNull { it.header.spaceless }
         val table = tables[code ?: ""] ?: spaceless?.takeIf { IDEOGRAPHS.matcher(text).find() }
         if (table == null && said.all { latinScript(it) }) return null

@@ -1,6 +1,7 @@
 package gamer.screen
 
 import gamer.indexing.IndexReport
+import gamer.search.Remark
 
 /** The photos that the user lets the app see; [CHOSEN]: some that the user chose. */
 enum class Access { ALL, CHOSEN, NONE }
@@ -102,8 +103,19 @@ class Screen(private val folder: String, private val words: Words = English) {
 
     private fun left(now: Situation): String? = pace.left(now.time, now.report.done, now.report.total)?.let { ", ${Pace.said(it, words)}" }
 
-    /** The message of an answer. [here]: the probability that the album holds what is meant. */
-    fun answer(count: Int, here: Double): String = if (here < 0.5) words.say(Say.DOUBTFUL, (here * 100).toInt()) else words.say(Say.FOUND, count)
+    /** The message of an answer. [here]: the probability that the album holds what is meant; [remarks]: as of the answer. */
+    fun answer(count: Int, here: Double, remarks: List<Remark> = emptyList()): String {
+        val notes = remarks.mapNotNull { remark ->
+            when (remark.code) {
+                "favourites" -> words.say(Say.FAVOURITES, remark.n)
+                "without" -> words.say(Say.WITHOUT, remark.text, remark.n)
+                else -> null
+            }
+        }
+        val isNone = count == 0 && notes.isNotEmpty() // "the nearest" would follow
+        val head = if (here < 0.5 && !isNone) words.say(Say.DOUBTFUL, (here * 100).toInt()) else words.say(Say.FOUND, count)
+        return if (notes.isEmpty()) head else "${notes.joinToString("; ")}\n$head"
+    }
 
     /** What a phone does not index, for the person who looks for it in vain. */
     val leftOut: String get() = words.say(Say.NOT_INDEXED)

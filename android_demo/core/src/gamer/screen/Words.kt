@@ -7,6 +7,8 @@ enum class Say(val english: String) {
     SEARCHING("Searching…"),
     FOUND("%1\$d found"),
     DOUBTFUL("Probably not in this album (%1\$d %%); the nearest:"),
+    FAVOURITES("favourites only: %1\$d"),
+    WITHOUT("without “%1\$s”: %2\$d left out"),
     UNPACKING("Unpacking the model, and checking it…"),
     NO_MODEL("No model yet. Choose the file that `gamer pack` wrote; or push a bundle:\nadb push out/pocket/. %1\$s/bundle/"),
     NO_ACCESS("No photo may be seen yet. Photos never leave this phone."),

@@ -10,6 +10,7 @@ import gamer.cues.Calendar.Companion.EPOCH
 import gamer.cues.Calendar.Companion.msOf
 import gamer.cues.Days
 import gamer.cues.Interval
+import gamer.glosses.Glossed
 
 /**
  * Looks up an event in an album. By words: the days of the photos whose memories hold every content word of
@@ -18,6 +19,17 @@ import gamer.cues.Interval
  */
 class AlbumEvents(private val album: Album, private val encode: (String) -> FloatArray) {
     fun find(phrase: String): List<Interval> = byWords(phrase).ifEmpty { byVector(phrase) }
+
+    /**
+     * As [find], of a phrase in another language by its own words, then by those of its glosses in their order, at most
+     * [MOST_WORDINGS] of them. [glossed]: null for an English phrase.
+     */
+    fun find(phrase: String, glossed: Glossed?): List<Interval> {
+        if (glossed == null) return find(phrase)
+        val wordings = glossed.forms.fold(listOf("")) { all, forms -> all.flatMap { said -> forms.map { "$said $it".trim() } }.take(MOST_WORDINGS) }
+        val found = (listOf(phrase, glossed.text) + wordings).asSequence().map(::byWords).firstOrNull { it.isNotEmpty() }
+        return found ?: find(glossed.text)
+    }
 
     private fun byWords(phrase: String): List<Interval> {
         val wanted = stems(phrase)
@@ -59,6 +71,7 @@ class AlbumEvents(private val album: Album, private val encode: (String) -> Floa
     }
 
     private companion object {
+        const val MOST_WORDINGS = 24
         const val CANDIDATES = 40
         const val SURE_COSINE = 0.55f
         const val SURE_MARGIN = 0.05f

@@ -2,6 +2,7 @@ package gamer.search
 
 import gamer.album.Cube
 import gamer.album.EntityMatch
+import gamer.common.PyText
 
 /** Of a hit that is a clip, in seconds from its file's begin. [second]: where what is meant is seen best. */
 class ClipMoment(val start: Double, val end: Double, val second: Double)
@@ -11,7 +12,7 @@ class ClipMoment(val start: Double, val end: Double, val second: Double)
  * comparable within one answer only; [parts] are its summands by name. [probability]: that the photo is one
  * of those meant. [clip]: null for a photo.
  */
-class Hit(
+data class Hit(
     val row: Int,
     val id: String,
     val path: String?,
@@ -33,7 +34,7 @@ class Hit(
  * opening what this query was the first to need. [widened]: no photo of known time and place fits the cues,
  * so all were ranked.
  */
-class Trace(
+data class Trace(
     val query: String,
     val cues: List<String>,
     val cubeLines: List<String>,
@@ -53,10 +54,26 @@ class Trace(
 )
 
 /**
- * The hits, best first, and the trace. [presence]: the probability that the album holds what is meant at all;
- * tell the user when it is low.
+ * What a search remarks on besides its cues (runtime/search/remarks.py). [code]: "favourites", "without" or "searched". [text]: words
+ * of the query. [n]: how many photos, of "searched" searches.
  */
-class Answer(val hits: List<Hit>, val trace: Trace, val presence: Double) {
+data class Remark(val code: String, val text: String = "", val n: Int = 0) {
+    /** Whether it says that the album has no photo of a kind that is asked for. */
+    val isLacking: Boolean get() = n == 0 && code == "favourites"
+
+    /** As the trace has it. */
+    override fun toString(): String = when (code) {
+        "favourites" -> "favourites only: ${if (isLacking) "none in this album" else n}"
+        "without" -> "without ${PyText.repr(text)}: $n left out"
+        else -> "searched $n times for all that show ${PyText.repr(text)}"
+    }
+}
+
+/**
+ * The hits, best first, and the trace. [presence]: the probability that the album holds what is meant at all;
+ * tell the user when it is low. [remarks]: what the query asked for besides resemblance, of [Engine.find].
+ */
+class Answer(val hits: List<Hit>, val trace: Trace, val presence: Double, val remarks: List<Remark> = emptyList()) {
     /** Whether the album more likely does not hold what is meant. */
     val isDoubtful: Boolean get() = presence < 0.5
 }

@@ -31,8 +31,17 @@ import gamer.models.Models
 import gamer.models.QueryAdapter
 import gamer.models.askedChannels
 import gamer.models.queryVector
+import gamer.questions.QuestionReader
+import gamer.questions.Vocabulary
 import java.io.File
 import java.time.LocalDateTime
+
+/**
+ * How one search differs from the default. [within]: by row, whether a photo may be found. [isAdapted]: whether the query adapter
+ * reads the query, if there is one. [gloss]: whether words of other languages are read as English ones, by the bundle's tables.
+ * [language]: of a query that is a part of a longer one, the code of that one's language.
+ */
+class SearchOptions(val within: BooleanArray? = null, val isAdapted: Boolean = true, val gloss: Boolean = true, val language: String = "")
 
 /**
  * Searches an album with the models of a bundle (paper section 3.2). Mode "fused" ranks by the features of
@@ -40,20 +49,21 @@ import java.time.LocalDateTime
  * Searches run one at a time.
  */
 class Engine(val models: Models, val album: Album, private val rules: CueTables) : AutoCloseable {
-    private val ranking: Ranking = models.manifest.ranking ?: Ranking()
+    internal val ranking: Ranking = models.manifest.ranking ?: Ranking()
     private val reader: CueReader by lazy { CueReader(rules, models.gazetteer) }
     private val every = IntArray(album.size) { it }
     private val times = LongArray(album.size) { album.time(it) }
     private val latitudes = DoubleArray(album.size) { album.latitude(it) }
     private val longitudes = DoubleArray(album.size) { album.longitude(it) }
-    private val dated = BooleanArray(album.size) { times[it] != Space.LOWEST }
-    private val placed = BooleanArray(album.size) { !latitudes[it].isNaN() }
+    internal val dated = BooleanArray(album.size) { times[it] != Space.LOWEST }
+    internal val placed = BooleanArray(album.size) { !latitudes[it].isNaN() }
     private val extent: LongRange?
     private val isSouthern: Boolean
     private val home: Cube? by lazy { Home.learn(latitudes, longitudes, times) }
     private val conversations: Conversations by lazy { Conversations(times, album.conversations) }
     private val names: List<String> by lazy { album.entityNames(NAMES) }
     private val glosses: Reader? by lazy { Bundled.reader(models, reader::languageOf) }
+    internal val questions: QuestionReader by lazy { QuestionReader(Vocabulary(rules.questions)) }
     private val nameWords: Names by lazy { Names(album.listedEntities()) }
     private val adapter: QueryAdapter? by lazy { models.queryAdapter(QueryAdapter.beside(album.path)) }
     private val refinements = HashMap<String, Pair<String, String>>()
@@ -70,10 +80,25 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
 
     /**
      * The [k] photos (default: the bundle's K) that match [query] best, with the trace. [now]: the user's
-     * wall-clock time, from which "last spring" is counted. [gloss]: whether words of other languages are read as
-     * English ones, by the bundle's tables.
+     * wall-clock time, from which "last spring" is counted.
      */
     fun search(
+        query: String,
+        k: Int = models.manifest.thresholds.k,
+        refinedBy: String = "fast",
+        mode: String = "fused",
+        now: LocalDateTime = LocalDateTime.now(),
+        options: SearchOptions = SearchOptions(),
+    ): Answer = synchronized(this) {
+        Request.check(query, k, refinedBy, mode)
+        Search(query, k, refinedBy, mode, now, options).run()
+    }
+
+    /**
+     * As [search], with the query read as a person means it: what is left out ("without people"), and favourites. Each hit's
+     * probability is judged by itself. [gloss]: as of [SearchOptions].
+     */
+    fun find(
         query: String,
         k: Int = models.manifest.thresholds.k,
         refinedBy: String = "fast",
@@ -82,8 +107,23 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         gloss: Boolean = true,
     ): Answer = synchronized(this) {
         Request.check(query, k, refinedBy, mode)
-        Search(query, k, refinedBy, mode, now, gloss).run()
+        Find(this, query, k, refinedBy, mode, now, gloss).answer()
     }
+
+    /** The times and places that a text names, by rules alone. */
+    internal fun cues(text: String, now: LocalDateTime): Cues = reader.parse(text, situation(now))
+
+    /** The code of the language by whose table of glosses a query is read; "" for an English one. */
+    internal fun languageOf(text: String): String {
+        val tables = glosses ?: return ""
+        val wished = questions.vocabulary.languageOfWishes(PyText.head(text, QuestionReader.MAX_READ), tables.languages)
+        val reading = tables.read(text, nameWords, wished) ?: return if (' ' in PyText.strip(text)) "" else wished
+        return wished.ifEmpty { reading.language }
+    }
+
+    private fun situation(now: LocalDateTime) = Situation(
+        TimeContext(now, extent, isSouthern), { place -> every.count { place.contains(latitudes[it], longitudes[it]) } }, { home },
+    )
 
     override fun close() {
         album.close()
@@ -97,7 +137,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         private val refinedBy: String,
         private val mode: String,
         private val now: LocalDateTime,
-        private val gloss: Boolean,
+        private val options: SearchOptions,
     ) {
         private val milliseconds = LinkedHashMap<String, Double>()
         private val left = LinkedHashMap<String, Int>()
@@ -113,7 +153,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             timed("load") { warm(refinedBy) }
             val cues = timed("cube") { understood() }
             var (rows, allRows, widened) = timed("kdtree") { inside(cues) }
-            val (refined, vectors) = timed("refine") { refine(cues).let { it to encoded(it.text) } }
+            val (refined, vectors) = timed("refine") { refine(cues).let { it to encoded(it.text, options.isAdapted) } }
             val delta = models.manifest.thresholds.paperDelta?.takeIf { mode == "paper" } ?: album.meta.delta
             val (matches, nodes) = timed("graph") { album.matchEntities(vectors.plain, rows, delta).let { it to Nodes(it, delta) } }
             val reached = Rows.keep(rows) { nodes.linked[it] > 0 || nodes.related[it] > 0 }
@@ -163,14 +203,15 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         }
 
         private fun understood(): Cues {
-            val situation = Situation(TimeContext(now, extent, isSouthern), { place -> every.count { place.contains(latitudes[it], longitudes[it]) } }, { home })
+            val situation = situation(now)
             var named = reader.parse(query, situation)
             val saidNothing = named.times.isEmpty() && named.places.isEmpty() && !named.isNegated && named.anchors.isEmpty()
             if (refinedBy == "llm" && saidNothing && HINT.found(query) != null && "cues" in models.manifest.prompts) {
                 CueQuotes.read(models, query)?.let { named = reader.withQuotes(named, it.time, it.place, situation) }
             }
             val events = AlbumEvents(album, models.text::encodeQuery)
-            return reader.resolve(named, events::find)
+            val language = if (options.gloss) options.language else ""
+            return reader.resolve(named) { events.find(it, if (language.isEmpty()) null else glossed(it, language)) }
         }
 
         private fun inside(cues: Cues): Triple<IntArray, IntArray, Boolean> {
@@ -179,15 +220,17 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             // the few that have no date.
             val widened = cues.cubes.isNotEmpty() && cube.inside.isEmpty()
             val gone = negated(cues)
-            val rows = Rows.without(if (widened) every else cube.rows, gone)
+            val allowed = options.within
+            fun left(rows: IntArray) = Rows.without(if (allowed == null) rows else Rows.keep(rows) { allowed[it] }, gone)
+            val rows = left(if (widened) every else cube.rows)
             left["album"] = album.size
             left["cube"] = rows.size
-            return Triple(rows, Rows.without(every, gone), widened)
+            return Triple(rows, left(every), widened)
         }
 
         private fun refine(cues: Cues): Refined {
             val (text, how) = rewritten(cues)
-            val glossed = if (gloss) glossed(text) else null
+            val glossed = if (options.gloss) glossed(text, options.language) else null
             return Refined(if (glossed == null) text else if (how == "off") glossed.text else Refine.fast(glossed.text), how, glossed)
         }
 
@@ -202,7 +245,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     private class Refined(val text: String, val how: String, val glossed: Glossed?)
 
     /** A query in another language than English in English words; null for an English one. */
-    private fun glossed(text: String): Glossed? = glosses?.read(text, nameWords)?.let { Choice.chosen(it, album::holds) }
+    private fun glossed(text: String, language: String = ""): Glossed? = glosses?.read(text, nameWords, language)?.let { Choice.chosen(it, album::holds) }
 
     /** Opens what a search needs, once, so that no layer's time includes opening a file. */
     private fun warm(refinedBy: String) {
@@ -243,9 +286,9 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
         }
     }
 
-    private fun encoded(text: String): QueryVectors {
+    private fun encoded(text: String, isAdapted: Boolean): QueryVectors {
         val plain = models.text.encodeQuery(text)
-        return QueryVectors(plain, adapter?.let { models.text.encodeQuery(text, it) } ?: blended(text, plain), projected(plain))
+        return QueryVectors(plain, adapter?.takeIf { isAdapted }?.let { models.text.encodeQuery(text, it) } ?: blended(text, plain), projected(plain))
     }
 
     private fun blended(text: String, plain: FloatArray): FloatArray {

@@ -226,6 +226,23 @@ public final class Album: @unchecked Sendable {
         return out
     }
 
+    /// The row and the text of every memory of a source.
+    public func memories(of source: String) throws -> [(row: Int, text: String)] {
+        let found = try load { try $0.rows("SELECT photo, text FROM memories WHERE source = ? ORDER BY photo, id", [.text(source)]) }
+        try load { _ in try Loader.within(found.map { $0[0].integer ?? -1 }, count, "memories") }
+        return found.map { ($0[0].integer ?? 0, $0[1].text ?? "") }
+    }
+
+    /// The rows of the photos for which the optional table of a field has this name.
+    public func rows(of name: String, in table: String) throws -> [Int] {
+        try load { db in
+            guard try OptionalTables.isThere(db, table) else { return [] }
+            let found = try db.rows("SELECT row FROM photos WHERE id IN (SELECT photo FROM \(table) WHERE name = ?)", [.text(name)]).map { $0[0].integer ?? -1 }
+            try Loader.within(found, count, "photos")
+            return found
+        }
+    }
+
     // Feedback
 
     /// The stored preferences. Merged entities are replaced by their root.

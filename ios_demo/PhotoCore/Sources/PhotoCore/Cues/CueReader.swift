@@ -4,7 +4,7 @@ public struct CueReader: Sendable {
     static let maxQuery = 2_000
     private static let maxCubes = 40
 
-    private let tables: CueTables
+    let tables: CueTables
     private let times: TimeReader
     private let recurring: RecurringReader
     private let anchors: AnchorReader

@@ -55,6 +55,7 @@ public struct CueTables: Sendable {
     /// Words by which a query is known as English.
     let english: Set<Text>
     let languages: [Language]
+    let questions: QuestionWords
     let expander: CueExpander
 
     /// Parses a rules file. Raises Failure.runtime if it is not one of this version.
@@ -104,6 +105,7 @@ public struct CueTables: Sendable {
                 pattern: try expander.compiled(rule["pattern"]?.string ?? ""))
         }
         places = try PlaceWords(raw["places"] ?? .null)
+        questions = QuestionWords(raw["questions"] ?? .null)
         let foreign = raw["languages"]
         english = Set(words(foreign?["english"])).union(months.keys).union(weekdays.keys).union(seasons.keys).union(numbers.keys)
         let digits = Dictionary((foreign?["digits"]?.members ?? []).map { ($0.name, $0.value.string ?? "") }, uniquingKeysWith: { $1 })

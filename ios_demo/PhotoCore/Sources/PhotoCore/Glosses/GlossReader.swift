@@ -38,7 +38,7 @@ public final class GlossReader {
     static let surelyEnglish = 2.0  // nats by which a word of a foreign query is likelier English
     private static let word = Pattern(#"[^\W\d_]+"#)
 
-    private let tables: [GlossTable]
+    let tables: [GlossTable]
     private let english: [Text: Int]
     private let told: (Text) -> String?
 
@@ -56,8 +56,9 @@ public final class GlossReader {
             ? nil : GlossReader(try names.map { try GlossTable(try models.data($0)) }, vocabulary: try models.text().vocabulary(), told: told)
     }
 
-    /// The reading of a query; nil for an English one, and where nothing of it can be read.
-    public func read(_ text: Text, _ names: NameWords) throws -> GlossReading? {
+    /// The reading of a query; nil for an English one, and where nothing of it can be read. `language`: the code of the one that it
+    /// is probably in; "" if the reader of cues shall say.
+    public func read(_ text: Text, _ names: NameWords, language: String = "") throws -> GlossReading? {
         let words = GlossReader.spans(text)
         if words.isEmpty || tables.isEmpty && text.allSatisfy(\.isASCII) { return nil }
         let said = words.map { GlossTable.folded(Text(text[$0])) }
@@ -65,7 +66,7 @@ public final class GlossReader {
             SaidWord(word: word, isName: names.contains(word), isCapital: at > 0 && text[words[at].lowerBound].isUpper)
         }
         let codes = tables.filter { !$0.header.isSpaceless }.map(\.language)
-        let code = try GlossGuess.language(asked, codes, english, told: told(text)) { code, word in
+        let code = try GlossGuess.language(asked, codes, english, told: language.isEmpty ? told(text) : language) { code, word in
             try known(tables.first { $0.language == code }!, word)
         }
         var table = tables.first { $0.language == code }

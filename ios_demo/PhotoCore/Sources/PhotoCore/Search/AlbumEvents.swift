@@ -6,10 +6,24 @@ struct AlbumEvents {
 
     // Days; what happened more often is a habit, from which no time can be counted.
     private static let maxEvents = 5
+    private static let mostWordings = 24
 
     func find(_ phrase: String) throws -> [Interval] {
         let found = try byWords(phrase.scalars)
         return found.isEmpty ? try byVector(phrase) : found
+    }
+
+    /// As `find`, of a phrase in another language by its own words, then by those of its glosses in their order, at most
+    /// `mostWordings` of them. `glossed`: nil for an English phrase.
+    func find(_ phrase: String, _ glossed: Glossed?) throws -> [Interval] {
+        guard let glossed else { return try find(phrase) }
+        var wordings: [[Text]] = [[]]
+        for forms in glossed.forms { wordings = Array(wordings.flatMap { said in forms.map { said + [$0] } }.prefix(AlbumEvents.mostWordings)) }
+        for text in [phrase.scalars, glossed.text] + wordings.map({ Text.join($0, " ") }) {
+            let found = try byWords(text)
+            if !found.isEmpty { return found }
+        }
+        return try find(glossed.text.string)
     }
 
     /// The days of the photos whose memories hold every content word of the phrase, if there are at most

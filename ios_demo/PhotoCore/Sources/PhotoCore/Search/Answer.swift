@@ -12,7 +12,7 @@ public struct Hit: Sendable {
     public let row: Int
     public let photo: Photo
     public let score: Double
-    public let probability: Double
+    public internal(set) var probability: Double
     public let parts: [(name: String, value: Double)]
     public let memory: String?
     public let matched: [String]
@@ -25,8 +25,8 @@ public struct Hit: Sendable {
 public struct Trace: Sendable {
     public static let layers = ["cube", "kdtree", "refine", "graph", "vectors"]
 
-    public let query: String
-    public let cues: [String]
+    public internal(set) var query: String
+    public internal(set) var cues: [String]
     public let cubeLines: [String]
     public let cubes: [Cube]
     public let refined: String
@@ -43,12 +43,35 @@ public struct Trace: Sendable {
     public let models: String
 }
 
+/// What a search remarks on besides its cues (runtime/search/remarks.py). `text`: words of the query. `n`: how many photos, of
+/// `searched` searches.
+public struct Remark: Sendable, Equatable {
+    public enum Code: String, Sendable { case favourites, without, searched }
+
+    public let code: Code
+    public var text = Text()
+    public var n = 0
+
+    /// Whether it says that the album has no photo of a kind that is asked for.
+    public var isLacking: Bool { n == 0 && code == .favourites }
+
+    /// As the trace has it.
+    var line: String {
+        switch code {
+        case .favourites: "favourites only: \(isLacking ? "none in this album" : "\(n)")"
+        case .without: "without \(text.quoted): \(n) left out"
+        case .searched: "searched \(n) times for all that show \(text.quoted)"
+        }
+    }
+}
+
 /// The hits, best first, and the trace. `presence`: the probability that the album holds what is meant at
-/// all; tell the user when it is low.
+/// all; tell the user when it is low. `remarks`: what the query asked for besides resemblance, of `Engine.find`.
 public struct Answer: Sendable {
     public let hits: [Hit]
     public let trace: Trace
     public let presence: Double
+    public var remarks: [Remark] = []
 
     public var isDoubtful: Bool { presence < 0.5 }
 }

@@ -20,6 +20,6 @@ public enum Confidence {
 }
 
 extension Answer {
-    /// For each hit the probability to be shown.
-    public var likely: [Double] { Confidence.judged(hits.map(\.score), hits.map(\.probability), presence: presence) }
+    /// For each hit the probability by itself.
+    var likely: [Double] { Confidence.judged(hits.map(\.score), hits.map(\.probability), presence: presence) }
 }

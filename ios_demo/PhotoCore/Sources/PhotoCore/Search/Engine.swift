@@ -9,6 +9,12 @@ public struct SearchRequest: Sendable {
     public var mode = "fused"
     public var now: WallClock
     public var gloss = true
+    /// By row, whether a photo may be found; nil for all.
+    var within: [Bool]?
+    /// Whether the query adapter reads the query, if there is one.
+    var isAdapted = true
+    /// Of a query that is a part of a longer one, the code of that one's language.
+    var language = ""
 
     public init(_ query: String, now: WallClock) { (self.query, self.now) = (query, now) }
 
@@ -32,11 +38,13 @@ public struct SearchRequest: Sendable {
 public final class Engine {
     public let models: Models
     public let album: Album
+    let questions: QuestionReader
+    let weights: RankingWeights
     private let reader: CueReader
-    private let weights: RankingWeights
     private let times: [Int]
     private let positions: [(lat: Double, lon: Double)?]
-    private let every: [Int], dated: [Bool], placed: [Bool]
+    let dated: [Bool], placed: [Bool]
+    private let every: [Int]
     private let extent: (low: Int, high: Int)?
     private let southern: Bool
     private let talk: Conversations
@@ -69,6 +77,7 @@ public final class Engine {
                 "\(album.path): its vectors are \(theirs)'s, the bundle has \(ours): run `gamer index update \(album.path) -b \(models.bundle)`, or index anew on the phone")
         }
         reader = try CueReader(rules: rules)
+        questions = QuestionReader(reader.tables)
         weights = models.manifest.ranking ?? RankingWeights()
         (times, positions) = (try album.times(), try album.positions())
         let known = times.filter { $0 != .min }
@@ -91,13 +100,15 @@ public final class Engine {
             // A cue that fits no photo is misread or wrong: ranking all photos is better than showing only
             // the few that have no date.
             let widened = !cues.cubes.isEmpty && cube.inside.isEmpty, gone = try negated(cues), rows = widened ? every : cube.rows
-            return gone.isEmpty ? (rows, every, widened) : (rows.filter { !isAmong(gone, $0) }, every.filter { !isAmong(gone, $0) }, widened)
+            if gone.isEmpty && request.within == nil { return (rows, every, widened) }
+            func isLeft(_ row: Int) -> Bool { request.within?[row] != false && !isAmong(gone, row) }
+            return (rows.filter(isLeft), every.filter(isLeft), widened)
         }
         var left = [("album", album.count), ("cube", rows.count)]
         let (refined, how, glossed, vectors) = try clock("refine") { () throws -> (Text, String, Glossed?, QueryVectors) in
-            let (text, how) = try refine(query, cues, request.refinedBy), glossed = request.gloss ? try self.glossed(text) : nil
+            let (text, how) = try refine(query, cues, request.refinedBy), glossed = request.gloss ? try self.glossed(text, request.language) : nil
             let refined = glossed.map { how == "off" ? $0.text : Refine.fast($0.text) } ?? text
-            return (refined, how, glossed, try encode(refined))
+            return (refined, how, glossed, try encode(refined, isAdapted: request.isAdapted))
         }
         let delta = (request.mode == "paper" ? models.manifest.thresholds.paperDelta : nil) ?? album.meta.delta
         var ranked = rows
@@ -147,6 +158,14 @@ public final class Engine {
         return Answer(hits: hits, trace: trace, presence: rounded(here, 4))
     }
 
+    /// As `search`, with the query read as a person means it: what is left out ("without people"), and favourites. Each hit's
+    /// probability is judged by itself.
+    public func find(_ request: SearchRequest) throws -> Answer {
+        try request.check(k: request.k ?? models.manifest.thresholds.k)
+        var find = try Find(self, request)
+        return try find.answer()
+    }
+
     /// Opens what a search needs, once, so that no layer's time includes opening a file.
     private func warm(_ refinedBy: String) throws {
         if refinedBy == "llm" { _ = try models.languageModel() }
@@ -167,8 +186,7 @@ public final class Engine {
 
     private func read(_ query: Text, _ request: SearchRequest) throws -> Cues {
         let gazetteer = try models.gazetteer.get()
-        var cues = try reader.parse(
-            query, now: request.now, gazetteer: gazetteer, extent: extent, near: near, home: { [self] in home }, southern: southern)
+        var cues = try self.cues(query, request.now)
         let unread = cues.times.isEmpty && cues.places.isEmpty && !cues.hasNegated && cues.anchors.isEmpty
         if request.refinedBy == "llm", unread, Engine.hint.search(query) != nil, models.manifest.prompts["cues"] != nil,
             let said = try QuotedCues.ask(models, query)
@@ -178,7 +196,22 @@ public final class Engine {
                 southern: southern)
         }
         let events = AlbumEvents(album: album) { [models] in try models.text().encodeQuery($0) }
-        return try reader.resolve(cues, events.find)
+        let language = request.gloss ? request.language : ""
+        return try reader.resolve(cues) { try events.find($0, language.isEmpty ? nil : glossed($0.scalars, language)) }
+    }
+
+    /// The times and places that a text names, by rules alone.
+    func cues(_ text: Text, _ now: WallClock) throws -> Cues {
+        try reader.parse(
+            text, now: now, gazetteer: try models.gazetteer.get(), extent: extent, near: near, home: { [self] in home }, southern: southern)
+    }
+
+    /// The code of the language by whose table of glosses a query is read; "" for an English one.
+    func language(of text: Text) throws -> String {
+        guard let tables = try glosses.get() else { return "" }
+        let wished = questions.languageOfWishes(text.slice(0, QuestionReader.mostRead), tables.tables.map(\.language))
+        guard let reading = try tables.read(text, try nameWords.get(), language: wished) else { return text.stripped().contains(" ") ? "" : wished }
+        return wished.isEmpty ? reading.language : wished
     }
 
     /// The number of the album's photos in a place.
@@ -205,16 +238,16 @@ public final class Engine {
     }
 
     /// A query in another language than English in English words; nil for an English one.
-    private func glossed(_ text: Text) throws -> Glossed? {
-        guard let reader = try glosses.get(), let reading = try reader.read(text, try nameWords.get()) else { return nil }
+    private func glossed(_ text: Text, _ language: String = "") throws -> Glossed? {
+        guard let reader = try glosses.get(), let reading = try reader.read(text, try nameWords.get(), language: language) else { return nil }
         return try GlossChoice.chosen(reading, album.holds)
     }
 
     /// The query's vectors: as the query adapter reads it, else with a sentence that contains the query. Memories
     /// are sentences, so a sentence embeds nearer to them than a bare title does.
-    private func encode(_ text: Text) throws -> QueryVectors {
+    private func encode(_ text: Text, isAdapted: Bool) throws -> QueryVectors {
         let encoder = try models.text(), plain = try encoder.encodeQuery(text.string)
-        if let adapter { return QueryVectors(plain: plain, aligned: try encoder.encodeQuery(text.string, adapter), projected: try projected(plain)) }
+        if isAdapted, let adapter { return QueryVectors(plain: plain, aligned: try encoder.encodeQuery(text.string, adapter), projected: try projected(plain)) }
         let sentence = try encoder.encodeQuery("This photo shows \(text.strippedEnd { " .?!".unicodeScalars.contains($0) }.string).")
         let share = Float(1.0 / 3.0), rest = Float(1 - 1.0 / 3.0)
         return QueryVectors(plain: plain, aligned: zip(plain, sentence).map { rest * $0 + share * $1 }, projected: try projected(plain))

@@ -13,6 +13,8 @@ class AppWords(private val context: Context) : Words {
             Say.SEARCHING to R.string.say_searching,
             Say.FOUND to R.string.say_found,
             Say.DOUBTFUL to R.string.say_doubtful,
+            Say.FAVOURITES to R.string.say_favourites,
+            Say.WITHOUT to R.string.say_without,
             Say.UNPACKING to R.string.say_unpacking,
             Say.NO_MODEL to R.string.say_no_model,
             Say.NO_ACCESS to R.string.say_no_access,

@@ -19,7 +19,6 @@ import gamer.models.Backend
 import gamer.models.ByUnits
 import gamer.models.Models
 import gamer.search.Answer
-import gamer.search.Confidence
 import gamer.search.Engine
 import gamer.search.Hit
 import gamer.search.WarmEngine
@@ -85,8 +84,8 @@ object Cores {
 /** Runs searches, by this runner. Not thread-safe. */
 class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner) : AutoCloseable {
     fun search(query: String): Found {
-        val answer = warm.get().search(query, SHOWN)
-        return Found(answer.hits.zip(Confidence.of(answer), ::shown), answer.presence, trace(answer))
+        val answer = warm.get().find(query, SHOWN)
+        return Found(answer.hits.map(::shown), answer.presence, answer.remarks, trace(answer))
     }
 
     /** Lets go of the album, until the next search. */
@@ -94,10 +93,10 @@ class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner)
 
     override fun close() = warm.close()
 
-    private fun shown(hit: Hit, likely: Double): FoundPhoto {
+    private fun shown(hit: Hit): FoundPhoto {
         val why = hit.parts.filterValues { it != 0.0 }.map { "${it.key} %+.2f".format(Locale.ROOT, it.value) } + hit.matched.map { "node $it" } +
             listOfNotNull(hit.clip?.let { "a video, which this app does not play: at %.0f s".format(Locale.ROOT, it.second) })
-        return FoundPhoto(hit.id, hit.path, hit.memory, "likely %.0f %%\n%s".format(Locale.ROOT, likely * 100, why.joinToString(", ")))
+        return FoundPhoto(hit.id, hit.path, hit.memory, "likely %.0f %%\n%s".format(Locale.ROOT, hit.probability * 100, why.joinToString(", ")))
     }
 
     private fun trace(answer: Answer): List<String> {

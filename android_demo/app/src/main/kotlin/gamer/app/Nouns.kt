@@ -1,9 +1,11 @@
 package gamer.app
 
+import gamer.search.Remark
+
 /** [said]: why it was found, or when it was taken. */
 class FoundPhoto(val id: String, val path: String?, val memory: String?, val said: String)
 
 /**
- * [here]: the probability that the album holds what is meant at all. [trace]: one paragraph for each layer.
+ * [here]: the probability that the album holds what is meant at all. [remarks]: what else the query asked for. [trace]: one paragraph for each layer.
  */
-class Found(val photos: List<FoundPhoto>, val here: Double, val trace: List<String>)
+class Found(val photos: List<FoundPhoto>, val here: Double, val remarks: List<Remark>, val trace: List<String>)

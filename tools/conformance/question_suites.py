@@ -1,0 +1,37 @@
+"""Suite `questions`: what a query leaves out, favourites, and the text that a search takes."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from gamer.runtime.questions.facets import fact_of
+from gamer.runtime.questions.reader import read
+from gamer.runtime.questions.words import language_of_wishes
+from tools.conformance.fixture import Answers, Given
+
+
+def questions(shared: Given, folder: Path, stack: ExitStack) -> Answers:
+    del shared, folder, stack
+    return {
+        "read": _read,
+        "language": lambda given: {"language": language_of_wishes(given["text"], given["languages"])},
+    }
+
+
+def _read(given: Given) -> Given:
+    """`excluded`: phrases that are times or places. `marked`: whether a photo of the album is a favourite."""
+    question = read(
+        given["text"],
+        is_cue=lambda phrase: phrase in given.get("excluded", ()),
+        has_favourites=given.get("marked", True),
+        language=given.get("language", ""),
+    )
+    return {
+        "query": question.query,
+        "without": list(question.without),
+        "favourites": question.favourites,
+        "bare": question.bare,
+        "pictures": question.pictures,
+        "facts": [fact_of(phrase) for phrase in question.without],
+    }
