@@ -116,7 +116,9 @@ class RulesMind:
                 engine = self.toolbox.engine
                 words = () if engine.is_glossed(asked.target) else unpictured(asked.target, engine.models)
                 absent = (
-                    str(not_searched(words)) if words else f"the album does not seem to have “{asked.target}”"
+                    str(not_searched(words, engine.models))
+                    if words
+                    else f"the album does not seem to have “{asked.target}”"
                 )
                 return _no(sentences.sentence(span.none or absent))
         note = ""

@@ -21,8 +21,17 @@ class Bundled:
     @cached_property
     def reader(self) -> Reader | None:
         """Raises BundleError for a damaged table."""
-        names = [file.name for file in self._models.manifest.files if file.name.startswith(BEGINNING)]
+        names = _tables(self._models)
         if not names:
             return None
         tables = [GlossTable(self._models.data(name)) for name in names]
         return Reader(tables, ranks(self._models.text.words))
+
+
+def has_tables(models: Models) -> bool:
+    """Whether a bundle reads other languages than English by glosses."""
+    return bool(_tables(models))
+
+
+def _tables(models: Models) -> list[str]:
+    return [file.name for file in models.manifest.files if file.name.startswith(BEGINNING)]

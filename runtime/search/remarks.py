@@ -26,6 +26,8 @@ ENGLISH = {
     "spelt": "spelt {text!r}",
     "time": "time {text!r}",
     "unpictured": "pictures cannot be searched for {text} with this model; memories were",
+    "unpictured.foreign": "pictures cannot be searched for {text} with this model; memories were; words of "
+    "other languages than English need a bundle with dictionaries (docs/languages.md)",
     "without": "without {text!r}: {n} left out",
 }
 

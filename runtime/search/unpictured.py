@@ -21,6 +21,7 @@ from gamer.index.entities.words import query_terms
 from gamer.index.replacing import replacing
 
 from .. import cache
+from ..glosses.bundled import has_tables
 from ..models.models import Models
 from .remarks import Remark
 
@@ -45,9 +46,12 @@ def unpictured(text: str, models: Models) -> tuple[str, ...]:
     return tuple(terms) if (best < KNOWN).all() else ()
 
 
-def not_searched(words: tuple[str, ...]) -> Remark:
-    """What to say of such words."""
-    return Remark("unpictured", " ".join(word[:MAX_SAID] for word in words[:4]))
+def not_searched(words: tuple[str, ...], models: Models) -> Remark:
+    """What to say of such words; of several that may be no English ones, that other languages need tables."""
+    unknown = sum(word not in models.text.words for word in words)  # so is "giraffe"
+    foreign = unknown >= max(2, len(words) / 2) and not has_tables(models)
+    said = " ".join(word[:MAX_SAID] for word in words[:4])
+    return Remark("unpictured.foreign" if foreign else "unpictured", said)
 
 
 def _names_a_class(terms: Iterable[str], models: Models) -> bool:

@@ -174,7 +174,7 @@ class _Search:
         words = unpictured(refined, self._engine.models)
         if not words:
             return answer, count
-        return _noted(answer, not_searched(words)), count or None
+        return _noted(answer, not_searched(words, self._engine.models)), count or None
 
     def _by_facts(self, text: str, answer: Answer, options: SearchOptions) -> Answer:
         """`answer`, certain where a time or place alone is asked for, doubtful where no photo fits it."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gamer.runtime.models.models import Models
-from gamer.runtime.search.unpictured import unpictured
+from gamer.runtime.search.unpictured import not_searched, unpictured
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +79,25 @@ def test_the_names_are_encoded_once_and_again_where_what_was_kept_is_damaged(kep
         assert unpictured("giraffe", _models(labels)) == ("giraffe",)
     assert unpictured("giraffe", _models(("zebra",))) == ("giraffe",)
     assert len(list(kept.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "files", "code"),
+    [
+        (("schwarzer", "hund"), (), "unpictured.foreign"),
+        (("schwarzer", "hund", "dog", "windmill"), (), "unpictured.foreign"),
+        (("schwarzer", "dog"), (), "unpictured"),
+        (("giraffe",), (), "unpictured"),
+        (("windmill",), (), "unpictured"),
+        (("schwarzer", "hund"), ("glosses-de.sqlite",), "unpictured"),
+    ],
+)
+def test_words_that_may_be_no_english_ones_are_said_to_need_dictionaries(
+    words: tuple[str, ...], files: tuple[str, ...], code: str
+) -> None:
+    manifest = SimpleNamespace(files=[SimpleNamespace(name=name) for name in files])
+    text = SimpleNamespace(words={"dog": 1, "windmill": 2})
+    models = cast(Models, SimpleNamespace(manifest=manifest, text=text))
+    remark = not_searched(words, models)
+    assert (remark.code, remark.text) == (code, " ".join(words))
+    assert ("dictionaries" in str(remark)) is (code == "unpictured.foreign")
