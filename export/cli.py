@@ -456,9 +456,8 @@ def export(
         budgets: tuple[mf.Budget, ...] = ()
         if limits.given:
             if click.get_current_context().get_parameter_source("quant") is not ParameterSource.DEFAULT:
-                raise ExportError(
-                    f"--quant {quant}: --max-size and --min-parity choose the bits: leave it out"
-                )
+                named = f"--quant {quant}" if purpose is None else f"--for {purpose}"
+                raise ExportError(f"{named}: --max-size and --min-parity choose the bits: leave it out")
             settings, budgets = _choose_bits(settings, chosen_targets, limits, jobs, phone)
         if dry_run:
             _print_plan(settings, chosen_targets, phone, as_json)

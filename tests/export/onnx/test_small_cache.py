@@ -44,8 +44,8 @@ def test_a_bundle_with_a_small_cache_passes_parity_and_answers(
     assert manifest.settings["kv_cache"] == kind
     assert artifact.parity.minimum is not None and artifact.parity.minimum > 0.99
     assert artifact.parity.outputs is not None
-    assert artifact.parity.outputs.get("keys", 0.0) > {"fp16": 0.99, "int8": -1.0}[kind]
     assert ("keys" in artifact.parity.outputs) == (kind == "fp16")
+    assert kind == "int8" or artifact.parity.outputs["keys"] > 0.99
     model = Models.open(tmp_path / "out", threads=1).language_model
     plain = model.generate(Request((5, 6, 7, 8), 6, plain=True)).ids
     assert model.generate(Request((5, 6, 7, 8), 6)).ids == plain
