@@ -352,7 +352,7 @@ def _sold(text: str, meant: Meant) -> list[Fact]:
     if found is None or had is None:
         return []
     old = found["old"].casefold()
-    if old != "car" and not re.search(rf"\b{re.escape(old)}\b", had.value.casefold()):
+    if old != "car" and f" {old} " not in f" {had.value.casefold()} ":
         return []
     return [fact("car", values.told_of("car", found["new"] or "") or found["end"])]
 
