@@ -538,11 +538,8 @@ def curve(budget: mf.Budget, phone: devices.Profile | None) -> Table:
     Of a decoder for `phone`, also the least milliseconds of a token, which reads all weights once.
     """
     timed = phone if budget.role == "llm_decoder" else None
-    title, columns = (
-        f"{budget.role} for {budget.target}: bits by matrix",
-        ["quantization", "MB", "1 - cosine"],
-    )
-    out = _narrow(title, *columns, *(["ms/token ≥"] if timed else []))
+    columns = ["quantization", "MB", "1 - cosine", *(["ms/token ≥"] if timed else [])]
+    out = _narrow(f"{budget.role} for {budget.target}: bits by matrix", *columns)
     points = sorted((*budget.curve[::4], *budget.uniform, budget.chosen), key=lambda p: (p.bytes, -p.loss))
     for p in points:
         name = "chosen, simulated" if p is budget.chosen else p.quant or "by matrix"

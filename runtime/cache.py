@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from contextlib import suppress
@@ -20,7 +21,15 @@ def folder() -> Path:
     return user_cache_path("gamer")
 
 
+def file_of(kind: str, parts: tuple[object, ...], ending: str) -> Path:
+    """The file in the folder `kind` for what `parts` say; its name is a hash over them."""
+    return folder() / kind / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}{ending}"
+
+
 def keep(path: Path, value: Any) -> None:
-    """Writes a JSON value to a temporary file and renames it. Does nothing if the cache is not writable."""
+    """Writes bytes, or a JSON value, to a temporary file and renames it.
+
+    Does nothing if the cache is not writable.
+    """
     with suppress(OSError), replacing(path, shared=True, folders=True) as aside:
-        aside.write_text(json.dumps(value), encoding="utf-8")
+        aside.write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())

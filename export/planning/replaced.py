@@ -34,11 +34,9 @@ def _why(settings: Settings, role: str, target: str, used: str) -> str:
             return "Core ML has 8 bits or fp16 for activations, which are fp16 with it"
         if role == "text_tower":
             return "its activations have outliers, for which 8 bits are too few"
-        return (
-            "a language model is for the CPU there"
-            if target == "coreml"
-            else ("a cache that grows has no fixed shape, so that it stays on the CPU")
-        )
+        if target == "coreml":
+            return "a language model is for the CPU there"
+        return "a cache that grows has no fixed shape, so that it stays on the CPU"
     if settings.quant == CALIBRATED and target != "executorch":
         return "decoders are calibrated"
     if target == "executorch" and settings.executorch_backend != "xnnpack":

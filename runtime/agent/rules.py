@@ -68,23 +68,26 @@ class RulesMind:
         led = Result()
         if asked.other and not asked.relation:
             return (yield from self._earlier(asked))
-        span = self._span(asked)
-        days = span.only and sentences.asks_for_days(asked)  # "how many days was I in Italy"
-        by_facts = days or (span.only and asked.asks in ("when", "where", "who"))
-        if asked.relation or (asked.order and not asked.occasion) or by_facts:
+        by_facts = asked.asks in ("when", "where", "who") or sentences.asks_for_days(asked)
+        if by_facts and self._span(asked).only:
+            return (yield from self._told(asked))
+        if asked.relation or (asked.order and not asked.occasion):
             led = yield from self._found(asked)
-        if by_facts and not led.rows:
-            return replace(NOTHING, sentence=led.note or NOTHING.sentence)
-        if by_facts and asked.asks == "where" and not asked.order:
-            return sentences.places(self.toolbox, led)
-        if by_facts:
-            whole = days or (asked.asks == "when" and not asked.order)
-            told = sentences.days if whole else partial(sentences.answer, nearest=led)
-            return told(self.toolbox, asked, led)
         nearest = yield from _do(
             "Read the memories nearest to the question.", Search(asked.text[:MAX_READ], k=sentences.EVIDENCE)
         )
         return sentences.answer(self.toolbox, asked, led, nearest)
+
+    def _told(self, asked: Question) -> Generator[Act, Observation, Answer]:
+        """Of a question that names only when or where, what all photos of it say: "when was I in Italy"."""
+        found = yield from self._found(asked)
+        if not found.rows:
+            return replace(NOTHING, sentence=found.note or NOTHING.sentence)
+        if not asked.order and asked.asks == "where":
+            return sentences.places(self.toolbox, found)
+        if sentences.asks_for_days(asked) or (asked.asks == "when" and not asked.order):
+            return sentences.days(self.toolbox, asked, found)
+        return sentences.answer(self.toolbox, asked, found, found)
 
     def _earlier(self, asked: Question) -> Generator[Act, Observation, Answer]:
         """Which of two things was first."""

@@ -100,8 +100,8 @@ class Updater:
 
     def _facts(self, turns: Sequence[StoredTurn], decider: Decider) -> list[NewItem]:
         out, contexts = list[NewItem](), dict[str, Context]()
-        current = self._store.items("core", past=False) if turns else []
-        cars = [item.value for item in current if item.value.key == "car"]
+        told = self._store.values_of("core", "car") if turns else []
+        cars = [item.value for item in told if not item.past]
         for stored in turns:
             chat = stored.turn.chat
             if chat not in contexts:

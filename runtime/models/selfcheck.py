@@ -10,7 +10,6 @@ reported.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -214,7 +213,7 @@ def golden_array(bundle: Path, file: mf.DataFile) -> Array:
 def _verdict_path(artifact: mf.Artifact, golden: dict[str, mf.DataFile], kernels: str) -> Path:
     """The file of a verdict in the user's cache; its name is a hash over artifact, fixtures and kernels."""
     parts = (artifact.sha256, *sorted(f.sha256 for f in golden.values()), kernels)
-    return cache.folder() / "selfcheck" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.json"
+    return cache.file_of("selfcheck", parts, ".json")
 
 
 @dataclass(frozen=True)

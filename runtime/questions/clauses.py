@@ -282,13 +282,19 @@ def _parts(sentence: str) -> list[str]:
 def _stands_alone(part: str) -> bool:
     """Whether what follows "and" is a clause: what begins with a name has a verb behind it."""
     words = words_in(part)
-    return not words or words[0][:1].islower() or words[0] == "I" or not words[0].isalpha() or _does(words)
+    return (
+        not words
+        or words[0][:1].islower()
+        or words[0] == "I"
+        or not words[0].isalpha()
+        or _does(words, ("ed", "s"))
+    )
 
 
-def _does(words: Sequence[str]) -> bool:
-    """Whether the first word is followed by what it does."""
+def _does(words: Sequence[str], endings: tuple[str, ...]) -> bool:
+    """Whether the first word is followed by what it does: by a verb, or a word with such an ending."""
     follows = words[1].lower() if len(words) > 1 else ""
-    return follows in _kind("verb") or follows.endswith(("ed", "s")) or words[0].endswith("'s")
+    return follows in _kind("verb") or follows.endswith(endings) or words[0].endswith("'s")
 
 
 def has_value(asked: Sought, sentence: str) -> bool:
@@ -311,9 +317,7 @@ def _is_new_name(words: Sequence[str], at: int, asked: Sought) -> bool:
         return False
     if at:
         return words[at][:1].isupper() or bare in _kind("kin")
-    follows = words[1].lower() if len(words) > 1 else ""
-    does = follows in _kind("verb") or follows.endswith("ed") or words[0].endswith("'s")
-    return words[0][:1].isupper() and does
+    return words[0][:1].isupper() and _does(words, ("ed",))
 
 
 def _has(stems: set[str], forms: frozenset[str]) -> bool:

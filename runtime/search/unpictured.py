@@ -8,7 +8,6 @@ every word.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,6 @@ import numpy as np
 
 from gamer.index import FloatArray
 from gamer.index.entities.words import query_terms
-from gamer.index.replacing import replacing
 
 from .. import cache
 from ..glosses.bundled import has_tables
@@ -66,8 +64,7 @@ def _names(models: Models) -> FloatArray:
         names = _read(path, len(models.labels), models.manifest.dim)
         if names is None:
             names = models.text.encode(list(models.labels))
-            with suppress(OSError), replacing(path, shared=True, folders=True) as aside:
-                aside.write_bytes(names.astype("<f4").tobytes())
+            cache.keep(path, names.astype("<f4").tobytes())
         _NAMES[models] = names
     return _NAMES[models]
 
@@ -82,8 +79,7 @@ def _read(path: Path, classes: int, width: int) -> FloatArray | None:
 
 
 def _kept(models: Models) -> Path:
-    """The file in the user's cache; its name is a hash over the tower and the names."""
+    """The file in the user's cache, for this tower and these names."""
     manifest = models.manifest
     tower = manifest.artifact("text_tower", models.backend).sha256
-    parts = (tower, manifest.text_prompts, *models.labels)
-    return cache.folder() / "names" / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.f32"
+    return cache.file_of("names", (tower, manifest.text_prompts, *models.labels), ".f32")
