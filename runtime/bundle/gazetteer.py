@@ -31,6 +31,8 @@ FLAG_PRIMARY, FLAG_WORD, FLAG_GIVEN = 1, 2, 4
 MAX_WORDS = 4
 MAX_CANDIDATES = 24
 NEARBY_KM = 8.0
+# A city of a million people reaches 5 km from its centre: 13,000 people a square kilometre.
+_KM_PER_ROOT = 0.005
 _KM_PER_DEGREE = 111.195
 _POINT = 8  # bytes of a border's point: latitude and longitude in 1e-7 degrees, int32, little-endian
 # South, north, west, east in degrees; west > east crosses the antimeridian.
@@ -200,32 +202,46 @@ class Gazetteer:
         return None
 
     def nearest(self, lat: float, lon: float, max_km: float = 50.0) -> Place | None:
-        """The city whose centre is nearest to a position in degrees, within `max_km` kilometres.
+        """The city that a position in degrees lies in or nearest to, its centre within `max_km` kilometres.
 
-        None if there is no city, or the numbers are not a position.
+        It is one of the country whose border holds the position, where one is near. A city reaches as far
+        around its centre as the root of its population, so that a photo of Montmartre is of Paris and not of
+        the suburb whose centre is nearer. None if there is no city, or the numbers are not a position.
         """
         if not (math.isfinite(lat) and math.isfinite(lon)) or not (-90 <= lat <= 90) or max_km <= 0:
             return None
         lon = (lon + 180.0) % 360.0 - 180.0
+        near: list[tuple[float, int, str]] = []
         # Most photos are close to a city, so that the first reach gives few rows.
         for reach in (NEARBY_KM, max_km) if max_km > NEARBY_KM else (max_km,):
-            rows = self._cities_around(lat, lon, reach)
-            best = min(((_distance_km(lat, lon, r[1], r[2]), r[0]) for r in rows), default=None)
-            if best is not None and best[0] <= reach:
-                with self._lock:
-                    records = self._query(f"SELECT {_COLUMNS} FROM places p WHERE p.id = ?", (best[1],))
-                return Place(*records[0])
-        return None
+            cities = self._cities_around(lat, lon, reach)
+            countries = {city[2] for city in cities if self._is_in(city[2], lat, lon)}
+            near = [city for city in cities if city[2] in countries] or near or cities
+            if countries:
+                break
+        if not near:
+            return None
+        with self._lock:
+            return Place(*self._query(f"SELECT {_COLUMNS} FROM places p WHERE p.id = ?", (min(near)[1],))[0])
 
-    def _cities_around(self, lat: float, lon: float, km: float) -> list[Any]:
-        """(id, lat, lon) of the cities in a box that extends `km` kilometres in each direction."""
+    def _is_in(self, country_code: str, lat: float, lon: float) -> bool:
+        """Whether a country's border holds a position in degrees; not, where none is known."""
+        with self._lock:
+            border = self._border(country_code)
+        return border is not None and bool(border.holds(np.array([[to_e7(lat), to_e7(lon)]]))[0])
+
+    def _cities_around(self, lat: float, lon: float, km: float) -> list[tuple[float, int, str]]:
+        """The cities whose centre is within `km` kilometres: (kilometres to the city's edge, id, country).
+
+        The kilometres are below 0 inside of a city.
+        """
         dlat = km / _KM_PER_DEGREE
         shrink = math.cos(math.radians(min(90.0, abs(lat) + dlat)))
         dlon = 180.0 if shrink <= 0.01 else min(180.0, dlat / shrink)
         west, east = lon - dlon, lon + dlon
         sql = (
-            "SELECT id, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN "
-            "? AND ?"
+            "SELECT id, country_code, population, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? "
+            "AND ? AND (lon BETWEEN ? AND ?"
         )
         bounds: tuple[float, ...] = (lat - dlat, lat + dlat, west, east)
         # A box that crosses the antimeridian continues on the other side.
@@ -235,7 +251,13 @@ class Gazetteer:
         elif dlon >= 180.0:
             bounds = (lat - dlat, lat + dlat, -180.0, 180.0)
         with self._lock:
-            return self._query(sql + ")", bounds)
+            rows = self._query(sql + ")", bounds)
+        far = [_distance_km(lat, lon, *row[3:]) for row in rows]
+        return [
+            (away - _KM_PER_ROOT * math.sqrt(max(0, people)), id_, country)
+            for away, (id_, country, people, *_) in zip(far, rows, strict=True)
+            if away <= km
+        ]
 
     def _lookup(self, folded: str) -> tuple[Place, ...]:
         sql = (

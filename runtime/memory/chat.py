@@ -30,7 +30,7 @@ from .reading.context import MAX_HISTORY, Act, Context, Resolved, context_of, re
 from .reading.facts import BEFORE, NOBODY, Fact, Meant, clauses_of, facts_of, told
 from .reading.persona import Manner, manner_of
 from .recall import SILENCE_MS, Encoder, Recall
-from .response import NOTHING, Reply, Responder, Retrieved, day
+from .response import NOTHING, Reply, Responder, Retrieved, day, names_one
 from .thinking import Decider
 from .update import MAX_TEXT, OWNER, Updater
 from .words import MOST
@@ -49,6 +49,7 @@ KEPT = "I delete no photos. `gamer index remove` takes one out of the album, and
 _REPLIES: dict[Act, str] = {
     "greets": "Hello. I keep what you tell me, and answer from that and from your photos.",
     "thanks": "You are welcome.",
+    "orders": "I cannot do that, but I have noted it.",
 }
 _FEW = 4  # words
 # What is asked of what a photo's memory tells, rather than of photos: "why is the clock photo blurred?"
@@ -247,27 +248,33 @@ class Conversation:
 
         `whole`: all that is known of somebody.
         """
-        values = (self._responder.all_of(named) if whole else []) or self._responder.all_values(named)
+        values, names, naming = list[Item](), frozenset[str](), list[StoredTurn]()
+        if whole:
+            values, names = self._responder.all_of(named)
+            naming = self._responder.naming(names)
+        values = values or self._responder.all_values(named)
         if not values:  # "forget that I live in Lyon"
             said = {(fact.key, fact.value.casefold()) for fact in told(named, NOBODY)[1]}
             core = self._responder.core()
             keys = {one.value.key for one in core if (one.value.key, one.value.text.casefold()) in said}
             values = [one for one in core if one.value.key.removesuffix(BEFORE) in keys]
-        if not values:
+        if not values and not naming:
             return _ToForget(NOTHING)
         keys = {item.value.key for item in values}
-        turns = self.store.turns(list(dict.fromkeys(turn for item in values for turn in item.value.sources)))
+        sources = dict.fromkeys(turn for item in values for turn in item.value.sources)
+        turns = self.store.turns(list(sources | dict.fromkeys(one.id for one in naming)))
         beside, stay = set[str](), list[Turn]()
         for stored in turns:
-            left, facts = _without(stored.turn, keys)
+            left, facts = _without(stored.turn, keys, names)
             beside |= {fact.key for fact in facts if fact.key not in keys}
             stay += [left] if left is not None else []
         kept = self._beside(beside, values, [one.id for one in turns])
         lost = sorted(keys) + sorted(beside.difference(one.key for one in kept))
-        names = ", ".join(dict.fromkeys(key.removesuffix(BEFORE) for key in lost))
+        gone = [*dict.fromkeys(key.removesuffix(BEFORE) for key in lost)]
+        gone += [f"what you said of {named}"] if naming else []
         items = tuple(item.id for item in values if item.id)
         ids = tuple(one.id for one in turns)
-        return _ToForget(f"Forgotten: {names}.", ids, items, tuple(stay), tuple(kept))
+        return _ToForget(f"Forgotten: {', '.join(gone)}.", ids, items, tuple(stay), tuple(kept))
 
     def _beside(self, keys: set[str], going: Sequence[Item], turns: Sequence[int]) -> list[NewItem]:
         """What the same clauses told of other things and still holds, unless it says what is forgotten."""
@@ -349,19 +356,23 @@ class _ToForget:
     facts: tuple[NewItem, ...] = ()
 
 
-def _without(turn: Turn, keys: set[str]) -> tuple[Turn | None, list[Fact]]:
-    """A turn without the clauses that tell of these keys, and all that those told.
+def _without(turn: Turn, keys: set[str], names: frozenset[str]) -> tuple[Turn | None, list[Fact]]:
+    """A turn without the clauses that tell of these keys or name somebody, and all that those told.
 
     None if nothing else was said, or if no clause tells it by itself, but by what was said before.
     """
-    left, lost, meant = list[str](), list[Fact](), NOBODY
+    left, lost, meant, named = list[str](), list[Fact](), NOBODY, False
     for sentence in sentences_of(turn.text):
         before = meant
         meant, found = told(sentence, before)
-        stays, goes = _apart(sentence, before, keys) if _tells(found, keys) else ([sentence], [])
+        if names_one(sentence, names):
+            stays, goes, named = list[str](), [*found], True
+        else:
+            stays, goes = _apart(sentence, before, keys) if _tells(found, keys) else ([sentence], [])
         left += stays
         lost += goes
-    stays_apart = replace(turn, uid=uuid4().hex, text=" ".join(left)) if left and lost else None
+    apart = bool(left) and (named or bool(lost))
+    stays_apart = replace(turn, uid=uuid4().hex, text=" ".join(left)) if apart else None
     return stays_apart, lost
 
 

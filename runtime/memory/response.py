@@ -37,6 +37,7 @@ from .words import MOST, asks, content
 ROUNDS = 3
 PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval; turns shown of an episode
 _RANKED = 48  # turns that memories are looked up for
+_NAMING = 1_000
 _LEAST = 0.28  # a cosine with the question; below it, a turn without one of its words is not about it
 NOTHING = "You have told me nothing about that."
 SHOWN = "These photos show it."
@@ -176,16 +177,23 @@ class Responder:
         old = [item for item in values if item.past or item.value.key.endswith(BEFORE)]
         return old if asked.past else values
 
-    def all_of(self, named: str) -> list[Item]:
-        """All that is known of somebody, by a name: "Eva", "my sister"."""
+    def all_of(self, named: str) -> tuple[list[Item], frozenset[str]]:
+        """All that is known of somebody by a name ("Eva", "my sister"), and their names, in lower case."""
         core = self.core()
         name = re.sub(r"^(?:my|our) ", "", named.strip().casefold())
-        names = {name, *questions.aliases(name, core)}
-        return [
+        names = frozenset({name, *questions.aliases(name, core)})
+        known = [
             item
             for item in core
             if item.value.key.rpartition("'s ")[0] in names or item.value.text.casefold() in names
         ]
+        return known, names
+
+    def naming(self, names: frozenset[str]) -> list[StoredTurn]:
+        """The owner's turns that name somebody, at most _NAMING of them."""
+        words = [word for name in names for word in name.split()]
+        found = self._store.turns([row for row, _ in self._store.search(words, _NAMING)])
+        return [one for one in found if one.turn.speaker == OWNER and names_one(one.turn.text, names)]
 
     def retrieve(self, keywords: str, period: Period | None = None) -> Retrieved:
         """The memories that the keywords mean; with `period`, those of turns in it."""
@@ -360,6 +368,19 @@ class Responder:
         turns = self._store.turns([turn for turn in ranked if turn not in corrected])
         told += [stored for stored in turns if stored.turn.speaker != ASSISTANT]
         return sorted(told, key=lambda one: -_at(one))
+
+
+def names_one(text: str, names: frozenset[str]) -> bool:
+    """Whether a text names somebody: by a name, or as "my sister", not as somebody else's."""
+    words = [word.casefold() for word in clauses.words_in(text)]
+    bare = [word.removesuffix("'s") for word in words]
+    for name in names:
+        said = name.split()
+        for at in range(len(bare) - len(said) + 1):
+            mine = not is_being(name) or (at > 0 and words[at - 1] in ("my", "our"))
+            if mine and bare[at : at + len(said)] == said:
+                return True
+    return False
 
 
 def day(at: int) -> str:

@@ -71,7 +71,13 @@ _ASKED = r"(?! (?:i|we|you|he|she|they|my|our|taking|people)\b)"
 # What a question says → the kind of value that it wants; the first that fits.
 _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
     (re.compile(r"\bhow long\b|\bfor how many (?:days|weeks|hours|years)"), "duration"),
-    (re.compile(r"\bhow much\b|\bprice\b|\bcosts?\b|\bcharged?\b"), "money"),
+    (
+        re.compile(
+            r"\bhow much\b|\bprice\b|\bcosts?\b|\bcharged?\b|"
+            r"\bwhat (?:did|do|does|have|has|had) [\w']+ (?:\w+ )?(?:pay|paid|spend|spent)\b"
+        ),
+        "money",
+    ),
     (re.compile(r"\bhow old\b|\bwhat age\b"), "age"),
     (re.compile(r"\bhow (?:many|tall|far|big|heavy|high|fast)\b|\b(?:what|which) number\b"), "number"),
     (re.compile(r"\b(?:what|which)\b(?:'s)? (?:.{0,40} )?colou?rs?\b"), "colour"),
@@ -110,6 +116,7 @@ _HEAD = re.compile(
     r"\bwhat(?:'s| is| was| are| were) (?:\w+ ){0,3}?(\w+)(?= (?:at|for|from|in|of|on|to|with)\b|$)"
 )
 _DENIES = re.compile(r"\b(?:not|never|no longer|dont)\b|n['’]t\b", re.IGNORECASE)
+_WHETHER = re.compile(r"(?:have|has|had|did|do|does|am|is|are|was|were) ")
 _REFERS = re.compile(
     r"\b(?:he|she|it|they|him|her|his|its|their|them|this|that|there|these|those)\b", re.IGNORECASE
 )
@@ -119,6 +126,7 @@ _PARTS = re.compile(
 )
 
 
+_PAID = frozenset(("charg", "pay", "spend"))  # stems
 _SPEAKERS = ("he", "i", "she", "they", "we", "you")
 _SAID_MYSELF = re.compile(r"\b(?:did|have|had) (?:i|we) (?:ever |just |already )?(?:say|said)\b")
 
@@ -127,8 +135,8 @@ _SAID_MYSELF = re.compile(r"\b(?:did|have|had) (?:i|we) (?:ever |just |already )
 class Sought:
     """What a question wants. `names`: that the sentence, or what is known of it, must have, each by one of
     its forms ("sister", "clara"), in lower case. `words`: stems of the question's words of content, but for
-    "gate" of "which gate". `denies`: whether it asks for what is not so. `kind`: the stem of what the answer
-    is: "gate", "password" of "what is the wifi password at home".
+    "gate" of "which gate". `denies`: whether it asks for what is not so, or whether something is. `kind`: the
+    stem of what the answer is: "gate", "password" of "what is the wifi password at home".
     """
 
     wanted: Wanted
@@ -179,12 +187,15 @@ def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
     wanted: Wanted = next((kind for pattern, kind in _ASKS if pattern.search(text)), "")
     if wanted == "writing" and _says_it(words, names):
         wanted = ""
+    if wanted == "money" and len(told) > 1:  # an amount is paid, whether or not that is said
+        told -= _PAID
     if _SAID_MYSELF.search(text):
         told.discard(stem("say"))
     forms = tuple(dict.fromkeys(names.values()))
     head = _HEAD.search(text)
     rest = frozenset(told.difference(map(stem, names)))
-    return Sought(wanted, forms, rest, bool(_DENIES.search(question)), stem(head[1]) if head else kind)
+    denies = bool(_DENIES.search(question) or _WHETHER.match(text))
+    return Sought(wanted, forms, rest, denies, stem(head[1]) if head else kind)
 
 
 def without_deed(asked: Sought) -> Sought:
@@ -197,8 +208,9 @@ def _says_it(words: Sequence[str], names: Collection[str]) -> bool:
     """Whether it is somebody that says something, not a sign: "what did Mum say", "what did my boss say"."""
     low = [word.lower() for word in words]
     at = next((at for at, word in enumerate(low, 1) if word in ("did", "does", "do")), len(low))
-    who = [word for word in low[at : at + 2] if word not in ("her", "his", "my", "our", "the", "their")]
-    return bool(who) and (who[0] in _SPEAKERS or _bare(who[0]) in names or who[0] in _kind("kin"))
+    who = [word for word in low[at : at + 3] if word not in ("her", "his", "my", "our", "the", "their")][:2]
+    person = _bare(who[0]) in names or not _kind("kin").keys().isdisjoint(who) if who else False
+    return person or (bool(who) and who[0] in _SPEAKERS)
 
 
 def fit(asked: Sought, sentence: str, about: str = "", least: float = LEAST) -> float:
@@ -321,7 +333,7 @@ def _is_new_name(words: Sequence[str], at: int, asked: Sought) -> bool:
 
 
 def _has(stems: set[str], forms: frozenset[str]) -> bool:
-    return any(stem(form) in stems for form in forms)
+    return any(all(stem(word) in stems for word in form.split()) for form in forms)
 
 
 def words_in(text: str) -> list[str]:

@@ -73,6 +73,8 @@ _MORE = (
     "Saint Petersburg",
     "Tokyo",
     "Japan",
+    "Tui",
+    "Viana do Castelo",
 )
 _OUTLINED = ("PT", "FJ")  # countries whose borders the extract has; the others have boxes
 _TOWNS = 3  # of each name, the most populous first
@@ -125,6 +127,7 @@ def cues(shared: Given, folder: Path, stack: ExitStack) -> Answers:
         "objection": _objection,
         "fitting": lambda given: {"notes": refine.fitting(given["names"], given["query"]).notes()},
         "fold": lambda given: {"text": fold(given["text"])},
+        "nearest": lambda given: {"name": (city := gazetteer.nearest(*given["at"])) and city.name},
     }
 
 

@@ -24,7 +24,8 @@ from .subjects import subject_of
 from .tokens import keys_of, tokens_of
 from .vocabulary import classes_of, is_being, kind
 
-Act = Literal["tells", "asks", "corrects", "forgets", "deletes", "greets", "thanks", "shows"]
+Act = Literal["tells", "asks", "corrects", "forgets", "deletes", "greets", "thanks", "shows", "orders"]
+_TOLD: tuple[Act, ...] = ("tells", "corrects", "orders")  # what is kept of
 MAX_HISTORY = 24  # turns that a turn may refer to
 _LONG, _SHORT = 300, 80  # characters of a question, and of small talk
 _FEW = 8  # words of what is left out, or put right
@@ -92,6 +93,21 @@ _NARROWS = re.compile(
     r"(?P<what>[\w'-]+(?: [\w'-]+){0,2}?)(?:,? please)?(?P<end>[.?! ]*)$",
     re.IGNORECASE,
 )
+# "How many is that?", after photos
+_COUNTS = re.compile(
+    r"(?:(?:and|so|ok|okay),? ){0,2}how many (?:(?:photos|pictures|pics|ones) )?(?:of (?:them|these|those) )?"
+    r"(?:is (?:it|that|this)|(?:are|were) (?:there|these|those|they)|do (?:i|we) have|did (?:i|we|you) "
+    r"(?:take|find))(?: in (?:all|total)| altogether)?[?.! ]*$",
+    re.IGNORECASE,
+)
+# "Remind me to buy milk", "can you book a table?", "turn off the light", which nobody here does.
+_ORDERS = re.compile(
+    r"(?:(?:please|okay|ok|and|now|then|hey|can you|could you|would you|will you|i want you to),? ){0,3}"
+    r"(?!call me\b|remind (?:me|us) (?!to\b|that\b|at\b|on\b|in\b|tomorrow\b|tonight\b))(?P<verb>[a-z]{3,10})"
+    r"(?: (?:up|off|on))? (?:(?:me|us|an?|the|my|our|some|this|that|it|him|her|them|all)\b|(?-i:[A-Z]))",
+    re.IGNORECASE,
+)
+_THOSE = re.compile(r"\b(?:those|these|ones)\b", re.IGNORECASE)
 _STATES = re.compile(r"[A-ZÀ-Þ0-9][\wà-ÿ'-]* (?:my |our )?[a-zà-ÿ]")  # "Peter lives", "Mondays my daughter"
 _LAST = re.compile(
     r"(?:that|this|what i (?:just )?(?:said|told you)|the last (?:one|thing|bit)|my last (?:message|"
@@ -208,14 +224,14 @@ def context_of(turns: Iterable[StoredTurn], owner: str, context: Context = NOTHI
         elif turn.speaker == owner:
             said = resolve(turn.text, context)
             context = after(context, said)
-            if said.act in ("tells", "corrects"):
+            if said.act in _TOLD:
                 context = replace(context, told_by=stored.id)
     return context
 
 
 def after(context: Context, said: Resolved) -> Context:
     """What later turns may refer to once this was said."""
-    if said.act in ("tells", "corrects"):
+    if said.act in _TOLD:
         text = said.text[:MOST]
         meant, _ = told(text, context.meant)
         states = any(not asks(sentence) for sentence in sentences_of(text))
@@ -254,12 +270,17 @@ def resolve(text: str, context: Context) -> Resolved:
         if told(plain, context.meant)[1]:  # "Thanks, my new address is 5 Elm Road"
             return Resolved("tells", text)
         return Resolved("greets" if chats else "thanks", plain)
-    refers = bool(context.shown) and not kind("refers").isdisjoint(re.findall(r"[a-z']+", plain.lower()))
+    refers = _refers(plain, context)
     if _SEES.match(plain) and context.shown:
         return Resolved("shows", plain, of_shown=True)
     if context.shown and (order := _order(plain)) and all(map(_only_chooses, words_of(plain))):
         return Resolved("shows", plain, of_shown=True, order=order)
-    meant = (_narrowed(plain) or _MEANT.match(plain)) if context.after_photos else None
+    if context.after_photos and _COUNTS.match(plain):
+        return Resolved("shows", context.asked)
+    narrowed = _narrowed(plain)
+    if narrowed and not context.after_photos and _THOSE.search(narrowed["begin"]):
+        return Resolved("shows", f"show me photos {narrowed['where']} {narrowed['what']}")
+    meant = (narrowed or _MEANT.match(plain)) if context.after_photos else None
     if meant and (again := _asked_again(meant, context.asked)):
         return Resolved("shows", again)
     if sees := next((one for one in sentences_of(plain) if read(one).shows or _LETS_SEE.match(one)), ""):
@@ -267,6 +288,8 @@ def resolve(text: str, context: Context) -> Resolved:
     pictured = read(plain, has_favourites=False).about_photos  # "my favourite" may be a colour
     if pictured and not refers:
         return Resolved("shows", plain)
+    if _is_order(plain, context):
+        return Resolved("orders", text)
     if not asked and (corrected := _corrected(plain, context.told)):
         return Resolved("corrects", corrected)
     if (also := _ALSO.match(plain)) and (whole := _completed(also["rest"], context)):
@@ -282,6 +305,18 @@ def resolve(text: str, context: Context) -> Resolved:
         if asked
         else Resolved("tells", text)
     )
+
+
+def _refers(plain: str, context: Context) -> bool:
+    """Whether a text may ask about the photos that were shown: "when was it taken?"."""
+    return bool(context.shown) and not kind("refers").isdisjoint(re.findall(r"[a-z']+", plain.lower()))
+
+
+def _is_order(plain: str, context: Context) -> bool:
+    """Whether a turn wants something done that a conversation cannot do, and tells no fact."""
+    found = _ORDERS.match(plain)
+    ordered = found is not None and found["verb"].lower() in kind("order")
+    return ordered and not told(plain, context.meant)[1]
 
 
 def _order(plain: str) -> int:
@@ -322,9 +357,8 @@ def _completed(rest: str, context: Context) -> Resolved | None:
     if re.match(r"(?:before(?: that)?|previously|earlier|originally)$", rest, re.IGNORECASE):
         return Resolved("asks", f"{context.asked.rstrip(' ?')} before?")
     if begins and len(words) == 1:
-        return Resolved(
-            "asks", re.sub(rf"^(?:and )?{_WH}\b", rest, context.asked, count=1, flags=re.IGNORECASE)
-        )
+        again = re.sub(rf"^(?:and )?{_WH}\b", rest, context.asked, count=1, flags=re.IGNORECASE)
+        return Resolved("asks", again, of_shown=_refers(again, context))
     if subject_of(tokens_of(f"{rest[:1].upper()}{rest[1:]} is"), 0) is None:
         return None
     replaced = _with_person(context.asked, rest)

@@ -219,6 +219,26 @@ def test_the_nearest_city_lies_in_the_right_country(
     assert place.kind == "city"
 
 
+@pytest.mark.parametrize(
+    ("lat", "lon", "name"),
+    [
+        (41.8890, 12.4700, "Rome"),  # Trastevere; the centre of the Vatican is nearer
+        (48.8584, 2.2945, "Paris"),  # the Eiffel Tower, beside "Paris 16 Passy"
+        (37.7941, -122.4078, "San Francisco"),  # Chinatown
+        (52.3989, 13.0657, "Potsdam"),  # outside of Berlin
+        (48.8049, 2.1204, "Versailles"),
+        (42.3149, -83.0364, "Windsor"),  # across the river from Detroit, which is larger
+        (32.5522, -117.0440, "Imperial Beach"),  # 4 km from Tijuana, and not in Mexico
+    ],
+)
+def test_a_photo_is_of_the_city_that_it_lies_in(
+    gazetteer: Gazetteer, lat: float, lon: float, name: str
+) -> None:
+    place = gazetteer.nearest(lat, lon)
+    assert place is not None
+    assert place.name == name
+
+
 def test_the_nearest_city_is_found_across_the_antimeridian(gazetteer: Gazetteer) -> None:
     place = gazetteer.nearest(-16.6, -179.95, max_km=120)
     assert place is not None
@@ -284,7 +304,7 @@ def test_opening_reads_no_table_and_every_query_uses_an_index(
         assert opened.nearest(-16.6, -179.95, max_km=120)
         assert opened.lookup("France")[0].parts
         assert opened.lookup("Paris")
-    assert len(statements) == 9  # positions: 2, and 3 with the second radius; a country: 3; a city: 1
+    assert len(statements) == 10  # positions: 3 with the border, and 3, 2 of Fiji; a country: 3; a city: 1
     with closing(connect(built.path)) as db:
         for statement in statements:
             plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {statement}")]

@@ -158,6 +158,35 @@ def test_all_that_is_known_of_somebody_is_forgotten(talk: Talk) -> None:
     ]
 
 
+def test_what_was_said_of_somebody_beside_facts_is_forgotten_too_and_the_rest_of_the_turn_stays(
+    talk: Talk,
+) -> None:
+    talk.say(
+        "My sister Eva lives in Ghent.",
+        "I had lunch with Eva. My flight is at 7:45.",
+        "Tom's sister paints.",
+        "Bob and Evan met Eva's dog",
+    )
+    said = talk.chat.say("Forget everything about Eva.", talk.now).text
+    assert "what you said of Eva" in said
+    left = [stored.turn.text for stored in talk.store.all_turns() if stored.turn.speaker == "me"]
+    assert sorted(left) == ["My flight is at 7:45.", "Tom's sister paints."]
+    assert "7:45" in talk.ask("When is my flight?")
+
+
+def test_what_nobody_here_can_do_is_noted_and_said_so(talk: Talk) -> None:
+    assert talk.chat.say("Remind me to buy cat food tomorrow", talk.now).text == (
+        "I cannot do that, but I have noted it."
+    )
+    assert "cat food" in talk.ask("What should I buy?")
+
+
+def test_somebody_of_two_names_is_known_by_what_was_said(talk: Talk) -> None:
+    talk.say("Li Hua is my old classmate from Beijing", "I have never been to Iceland")
+    assert "classmate" in talk.ask("Who is Li Hua?")
+    assert "never been" in talk.ask("Have I been to Iceland?")
+
+
 @pytest.mark.parametrize(
     "said", ["Remember that the owner's password is hunter2.", "Forget everything you know."]
 )

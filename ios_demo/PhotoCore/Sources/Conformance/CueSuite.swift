@@ -32,6 +32,9 @@ enum CueSuite {
                 return .object(["text": .string(Refine.objection(try said("text"), query: try said("query"), plain: try said("plain"), context))])
             case "fitting":
                 return .object(["notes": .string(Refine.Context.fitting(try given.strings("names").map(\.scalars), try said("query")).notes())])
+            case "nearest":
+                let at = (given["at"]?.array ?? []).compactMap(\.double)
+                return .object(["name": try gazetteer.nearest(at[0], at[1]).map { .string($0.name) } ?? .null])
             case "fold": return .object(["text": .string(Gazetteer.fold(try said("text")).string)])
             case let other: throw Failure.value("an operation \(other)")
             }

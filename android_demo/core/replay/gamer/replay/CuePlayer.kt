@@ -37,6 +37,7 @@ class CuePlayer(private val suite: Suite) : Player {
             "objection" -> json("text" to Refine.objection(g.getString("text"), g.getString("query"), g.getString("plain"), Context(g.texts("names"))))
             "fitting" -> json("notes" to Context.fitting(g.texts("names"), g.getString("query")).notes())
             "fold" -> json("text" to Gazetteer.fold(g.getString("text")))
+            "nearest" -> g.getJSONArray("at").let { json("name" to gazetteer.nearest(it.getDouble(0), it.getDouble(1))?.name) }
             else -> throw IllegalArgumentException("op ${g.getString("op")}")
         }
     }

@@ -92,31 +92,48 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         return null
     }
 
-    /** The city whose centre is nearest to a position in degrees, within [maxKm] kilometres, or null. */
+    /**
+     * The city that a position in degrees lies in or nearest to, its centre within [maxKm] kilometres, or null:
+     * one of the country whose border holds the position, where one is near. A city reaches as far around its
+     * centre as the root of its population.
+     */
     fun nearest(lat: Double, lon: Double, maxKm: Double = 50.0): Place? = synchronized(this) {
         if (lat.isNaN() || lon.isNaN() || lon.isInfinite() || lat !in -90.0..90.0 || maxKm <= 0) return null
         val x = mod360(lon + 180.0) - 180.0
+        var near = emptyList<City>()
         // Most photos are close to a city, and a small box holds few rows.
         for (reach in if (maxKm > NEARBY_KM) listOf(NEARBY_KM, maxKm) else listOf(maxKm)) {
-            val best = citiesAround(lat, x, reach).map { distanceKm(lat, x, it[1].asReal(), it[2].asReal()) to it[0].asLong() }
-                .minWithOrNull(compareBy({ it.first }, { it.second }))
-            if (best != null && best.first <= reach) return place(query("SELECT $COLUMNS FROM places p WHERE p.id = ?", best.second)[0])
+            val cities = citiesAround(lat, x, reach)
+            val countries = cities.map { it.country }.distinct().filter { border(it)?.holds(Space.toE7(lat), Space.toE7(x)) == true }
+            near = cities.filter { it.country in countries }.ifEmpty { near }.ifEmpty { cities }
+            if (countries.isNotEmpty()) break
         }
-        null
+        near.minWithOrNull(compareBy({ it.edge }, { it.id }))?.let { place(query("SELECT $COLUMNS FROM places p WHERE p.id = ?", it.id)[0]) }
     }
 
-    private fun citiesAround(lat: Double, lon: Double, km: Double): List<Array<Any?>> {
+    /** [edge]: the kilometres to it, below 0 inside of the city. */
+    private class City(val edge: Double, val id: Long, val country: String)
+
+    /** The cities whose centre is within [km] kilometres. */
+    private fun citiesAround(lat: Double, lon: Double, km: Double): List<City> {
         val dlat = km / KM_PER_DEGREE
         val shrink = Math.cos(Math.toRadians(minOf(90.0, Math.abs(lat) + dlat)))
         val dlon = if (shrink <= 0.01) 180.0 else minOf(180.0, dlat / shrink)
-        val sql = "SELECT id, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN ? AND ?"
-        if (dlon >= 180.0) return query("$sql)", lat - dlat, lat + dlat, -180.0, 180.0)
+        val sql = "SELECT id, country_code, population, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN ? AND ?"
         val west = lon - dlon
         val east = lon + dlon
-        if (west >= -180.0 && east <= 180.0) return query("$sql)", lat - dlat, lat + dlat, west, east)
-        // The box crosses the antimeridian, so the other side is searched too.
-        val shift = if (west < -180.0) 360.0 else -360.0
-        return query("$sql OR lon BETWEEN ? AND ?)", lat - dlat, lat + dlat, west, east, west + shift, east + shift)
+        val rows = when {
+            dlon >= 180.0 -> query("$sql)", lat - dlat, lat + dlat, -180.0, 180.0)
+            west >= -180.0 && east <= 180.0 -> query("$sql)", lat - dlat, lat + dlat, west, east)
+            else -> { // The box crosses the antimeridian, so the other side is searched too.
+                val shift = if (west < -180.0) 360.0 else -360.0
+                query("$sql OR lon BETWEEN ? AND ?)", lat - dlat, lat + dlat, west, east, west + shift, east + shift)
+            }
+        }
+        return rows.mapNotNull {
+            val away = distanceKm(lat, lon, it[3].asReal(), it[4].asReal())
+            if (away <= km) City(away - KM_PER_ROOT * Math.sqrt(maxOf(0.0, it[2].asReal())), it[0].asLong(), it[1].asText()) else null
+        }
     }
 
     private fun places(folded: String): List<Place> {
@@ -172,6 +189,7 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         private const val MAX_CANDIDATES = 24
         private const val CACHED = 4096
         private const val NEARBY_KM = 8.0
+        private const val KM_PER_ROOT = 0.005 // of a city's people
         private const val POINT = 8 // bytes of a border's point: latitude and longitude, int32, little-endian
         private const val MAX_BORDER = 20_000L // points
         private const val KM_PER_DEGREE = 111.195

@@ -146,32 +146,36 @@ public final class Gazetteer: @unchecked Sendable {
         do { return try db.rows(sql, values) } catch { throw Failure.runtime("cannot read the gazetteer \(path): \(error)") }
     }
 
-    /// The city whose centre is nearest to a position in degrees, within `maxKm` kilometres; nil if there is
-    /// none.
+    /// The city that a position in degrees lies in or nearest to, its centre within `maxKm` kilometres; nil if
+    /// there is none. It is one of the country whose border holds the position, where one is near; a city
+    /// reaches as far around its centre as the root of its population.
     public func nearest(_ lat: Double, _ lon: Double, maxKm: Double = 50) throws -> Place? {
         guard lat.isFinite, lon.isFinite, (-90.0...90.0).contains(lat), maxKm > 0 else { return nil }
         let lon = floorMod(lon + 180, 360) - 180
         return try lock.withLock {
+            var near: [City] = []
             // Most photos are close to a city, and a small box holds few rows.
-            for reach in maxKm > 8 ? [8, maxKm] : [maxKm] {
-                var best: (far: Double, id: Int)?
-                for row in try citiesAround(lat, lon, reach) {
-                    let far = Gazetteer.distance(lat, lon, row[1].real ?? 0, row[2].real ?? 0), id = row[0].integer ?? 0
-                    if best == nil || (far, id) < best! { best = (far, id) }
-                }
-                if let best, best.far <= reach {
-                    return try query("SELECT \(Gazetteer.columns) FROM places p WHERE p.id = ?", [.integer(best.id)]).first.map(Gazetteer.place)
-                }
+            let reaches: [Double] = maxKm > 8 ? [8, maxKm] : [maxKm]
+            for reach in reaches {
+                let cities = try citiesAround(lat, lon, reach)
+                let countries = try Set(cities.map(\.country)).filter { try border($0)?.holds(Space.toE7(lat), Space.toE7(lon)) == true }
+                let home = cities.filter { countries.contains($0.country) }
+                near = !home.isEmpty ? home : !near.isEmpty ? near : cities
+                if !countries.isEmpty { break }
             }
-            return nil
+            guard let best = near.min(by: { ($0.edge, $0.id) < ($1.edge, $1.id) }) else { return nil }
+            return try query("SELECT \(Gazetteer.columns) FROM places p WHERE p.id = ?", [.integer(best.id)]).first.map(Gazetteer.place)
         }
     }
 
-    /// (id, lat, lon) of the cities in the box that extends `km` kilometres to each side.
-    private func citiesAround(_ lat: Double, _ lon: Double, _ km: Double) throws -> [[Value]] {
+    /// `edge`: the kilometres to it, below 0 inside of the city.
+    private typealias City = (edge: Double, id: Int, country: String)
+
+    /// The cities whose centre is within `km` kilometres.
+    private func citiesAround(_ lat: Double, _ lon: Double, _ km: Double) throws -> [City] {
         let dlat = km / Gazetteer.kmPerDegree, shrink = cos(min(90, abs(lat) + dlat) * .pi / 180)
         let dlon = shrink <= 0.01 ? 180 : min(180, dlat / shrink), west = lon - dlon, east = lon + dlon
-        var sql = "SELECT id, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN ? AND ?"
+        var sql = "SELECT id, country_code, population, lat, lon FROM places WHERE kind = 'city' AND lat BETWEEN ? AND ? AND (lon BETWEEN ? AND ?"
         var bounds = [lat - dlat, lat + dlat, west, east]
         // The box crosses the antimeridian, so the other side is searched too.
         if dlon < 180 && (west < -180 || east > 180) {
@@ -181,7 +185,11 @@ public final class Gazetteer: @unchecked Sendable {
         } else if dlon >= 180 {
             bounds = [lat - dlat, lat + dlat, -180, 180]
         }
-        return try query(sql + ")", bounds.map(Value.real))
+        return try query(sql + ")", bounds.map(Value.real)).compactMap { row in
+            let away = Gazetteer.distance(lat, lon, row[3].real ?? 0, row[4].real ?? 0)
+            if away > km { return nil }
+            return (away - 0.005 * Double(max(0, row[2].integer ?? 0)).squareRoot(), row[0].integer ?? 0, row[1].text ?? "")
+        }
     }
 
     /// Great-circle distance in km between two positions in degrees.
