@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..door.album import Album
 
 MINDS = ("rules", "llm")
+_NEAREST = 3  # photos that are listed beside "the album does not seem to say"
 
 
 @click.command()
@@ -184,5 +185,7 @@ def _print_outcome(outcome: Outcome, files: Sequence[str]) -> None:
     elif outcome.ended != "answer":
         click.echo(plain(f"gamer ask: {outcome.ended}"), err=True)
     click.echo(plain(outcome.answer.sentence))
-    for item, file in zip(outcome.photos, files, strict=True):
+    # Where nothing answers, what was read in vain is of no use to a person; --json has it.
+    shown = len(files) if outcome.answer.found or outcome.ended != "answer" else _NEAREST
+    for item, file in list(zip(outcome.photos, files, strict=True))[:shown]:
         click.echo(plain(f"  {item.taken or 'undated':19}  {shortened(item.memory or '', 90)}  {file}"))

@@ -158,7 +158,7 @@ public final class Gazetteer: @unchecked Sendable {
             let reaches: [Double] = maxKm > 8 ? [8, maxKm] : [maxKm]
             for reach in reaches {
                 let cities = try citiesAround(lat, lon, reach)
-                let countries = try Set(cities.map(\.country)).filter { try border($0)?.holds(Space.toE7(lat), Space.toE7(lon)) == true }
+                let countries = try Set(cities.map(\.country)).filter { try border($0)?.holds(Space.e7(lat), Space.e7(lon)) == true }
                 let home = cities.filter { countries.contains($0.country) }
                 near = !home.isEmpty ? home : !near.isEmpty ? near : cities
                 if !countries.isEmpty { break }
