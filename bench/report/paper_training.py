@@ -150,8 +150,8 @@ def updates(results: Sequence[Any], continued: Sequence[Any] = ()) -> Part:
         "of the query adapter, photographers that it has not seen instead of 500 users, each as often as "
         f"they have {table['queries_a_user']} titles, and only the query's side learns; of the trained "
         "channel, one photographer, whose later years in an album of their own stand for an unseen user, "
-        "others' queries or memories as searches, three quarters by time learned from, and what finds no more, or forgets, "
-        "is not installed."
+        "others' queries or memories as searches, three quarters by time learned from, and what finds no "
+        "more, or forgets, is not installed."
     )
     return Part("Table 11", "continuous learning", sheets, differs)
 

@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="needs the export extra")
 
 from gamer.bench import continued
 from gamer.bench.adapter import Person
-from gamer.bench.cli import bench
+from gamer.bench.cli.bench import bench
 from gamer.export.training.queries import Library
 from tests.bench.retrieval.data_sets import write
 
