@@ -92,7 +92,7 @@ class AdapterReport:
 
 
 @dataclass(frozen=True, eq=False)
-class _Person:
+class Person:
     dataset: str
     user: User
     library: queries.Library
@@ -105,7 +105,7 @@ def measure(run: Run[Settings]) -> AdapterReport:
     shape = query_adapter.shape(export)
     reader = queries.Reader(*components.text_reader(export))
     people = [
-        _person(folder, name, run.models, run.home, settings.queries, run.tell)
+        person_of(folder, name, run.models, run.home, settings.queries, run.tell)
         for folder in run.data
         for name in datasets.users(folder)
     ]
@@ -124,7 +124,7 @@ def measure(run: Run[Settings]) -> AdapterReport:
         return adapter
 
     def judge(
-        person: _Person,
+        person: Person,
         split: str,
         adapter: FloatArray,
         library: queries.Library,
@@ -168,9 +168,9 @@ def measure(run: Run[Settings]) -> AdapterReport:
     return AdapterReport(run.recipe, int(np.prod(shape)), learned, tuple(rows), tuple(losses))
 
 
-def _person(
+def person_of(
     folder: Path, name: str, models: Models, home: Path, most: int, tell: Callable[[str], None]
-) -> _Person:
+) -> Person:
     user = User(name, album_of(folder, name, models, home, tell), models, home)
     row_of = {photo: row for row, photo in enumerate(user.ids)}
     asked = [
@@ -179,7 +179,7 @@ def _person(
     ]
     owners, vectors = user.album.vectors("text")
     library = queries.Library(vectors, owners, len(user.ids), tuple(q for q in asked if q[1]))
-    return _Person(folder.name, user, library)
+    return Person(folder.name, user, library)
 
 
 def _split(library: queries.Library) -> tuple[queries.Library, queries.Library]:
@@ -193,7 +193,7 @@ def _split(library: queries.Library) -> tuple[queries.Library, queries.Library]:
 
 
 def _measured(
-    person: _Person,
+    person: Person,
     split: str,
     reader: queries.Reader,
     adapter: FloatArray,
@@ -217,8 +217,8 @@ def _measured(
 def _titles(
     run: Run[Settings],
     export: Export,
-    taught: Sequence[tuple[_Person, queries.Library]],
-    people: Sequence[_Person],
+    taught: Sequence[tuple[Person, queries.Library]],
+    people: Sequence[Person],
     folder: str,
 ) -> dict[str, dict[str, FloatArray]]:
     """User → photo id → vectors of the titles that one model writes for `people`; it learned from `taught`.
@@ -247,7 +247,7 @@ def _titles(
     return out
 
 
-def _key(person: _Person) -> str:
+def _key(person: Person) -> str:
     return f"{person.dataset}/{person.user.name}"
 
 

@@ -7,7 +7,7 @@ the photos searched are all of the album. The vectors are export's (fp32); this 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gamer.runtime.bundle.manifest import Ranking
 
+from .published import PAPER
 from .retrieval.datasets import read_answered
 from .study.declaration import About, Run, Work
 from .tables import Sheet
@@ -47,6 +48,15 @@ class ChannelResult:
 
 
 @dataclass(frozen=True)
+class ByRho:
+    """The same checkpoint with another ρ (Table 7). `experts`: that a photo takes, on average."""
+
+    rho: float
+    experts: float
+    trained: ChannelResult
+
+
+@dataclass(frozen=True)
 class Row:
     """One checkpoint. `settings`: those of its training, without paths.
 
@@ -65,6 +75,7 @@ class Row:
     weight: float
     weight_by_fold: tuple[float, ...]
     by_weight: dict[str, float]
+    by_rho: tuple[ByRho, ...]
     seconds: float
 
 
@@ -89,7 +100,8 @@ class Channels:
 class ChannelQuery:
     """Cosines float32 [Q, N] of queries and photos in both spaces; the first `withheld` are memories.
 
-    `names`: scores float32 [Q, N] from the classifier's names alone (Vectors.by_names).
+    `names`: scores float32 [Q, N] from the classifier's names alone (Vectors.by_names). `by_rho`: ρ →
+    (experts a photo, cosines by these).
     """
 
     labels: FloatArray
@@ -97,6 +109,7 @@ class ChannelQuery:
     names: FloatArray | None
     answers: Answers
     withheld: int
+    by_rho: Mapping[float, tuple[float, FloatArray]]
 
     def found(self, scores: FloatArray) -> ChannelResult:
         """Recall of scores float32 [Q, N]."""
@@ -126,7 +139,9 @@ def measure(run: Run[Settings]) -> Channels:
     names: ChannelResult | None = None
     for folder in checkpoints:
         begun = time.monotonic()
-        found = vectors.of_checkpoint(run.album, folder, [query for query, _ in told], run.tell)
+        found = vectors.of_checkpoint(
+            run.album, folder, [query for query, _ in told], run.tell, PAPER.table_7["rho"]
+        )
         asked = asked_of(found, [relevant for _, relevant in told])
         if rows and shown[0] != found.options.until:
             raise ExportError(f"{folder}: trained with another --until than {checkpoints[0]}")
@@ -166,7 +181,9 @@ def asked_of(found: Vectors, relevant: Sequence[Sequence[str]]) -> ChannelQuery:
     ]
     labels = found.label_queries[chosen] @ found.label_photos.T
     names = None if found.by_names is None else found.by_names[chosen]
-    return ChannelQuery(labels, found.queries[chosen] @ found.photos.T, names, answers, cut)
+    queries = found.queries[chosen]
+    by_rho = {rho: (used, queries @ photos.T) for rho, (used, photos) in found.by_rho.items()}
+    return ChannelQuery(labels, queries @ found.photos.T, names, answers, cut, by_rho)
 
 
 def row_of(name: str, found: Vectors, asked: ChannelQuery, seconds: float) -> Row:
@@ -194,6 +211,9 @@ def row_of(name: str, found: Vectors, asked: ChannelQuery, seconds: float) -> Ro
         weight,
         tuple(by_fold),
         {str(w): recall(scores[:cut], asked.answers[:cut], 5) for w, scores in fused.items()},
+        tuple(
+            ByRho(rho, round(used, 3), asked.found(scores)) for rho, (used, scores) in asked.by_rho.items()
+        ),
         round(seconds, 1),
     )
 

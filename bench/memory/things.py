@@ -2,7 +2,8 @@
 
 Each query is asked without and, where it is about a thing, with T_t from the user's own bank, from the next
 user's and from that of the farthest user of the data set, by Jaccard index (EgoMemory, section 4.3), and from
-the own bank as it was when only the first photos were there (its Table 6). The weight of the feature "thing"
+the own bank as it was when only the first photos were there (its Table 6), or with a few of each thing's
+sightings (its Figure 5). The weight of the feature "thing"
 is fitted as the other weights are, by the likelihood of what is meant, on the users that are not measured
 with it; the other weights stay. A gain that another user's bank gives too is not memory, but wording.
 """
@@ -43,7 +44,8 @@ from ..tables import Sheet, sheet
 T = TypeVar("T")
 METHODS = ("without", "own bank", "another's bank", "farthest user's bank")
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)  # of a user's photos, in order of time
-Recalls = tuple[float, ...]  # by METHODS, then by SHARES of the own bank
+SAMPLES = (1, 2, 4, 8)  # sightings kept of a thing
+Recalls = tuple[float, ...]  # by METHODS, then by SHARES and by SAMPLES of the own bank
 Looks = Mapping[str, frozenset[tuple[str, str]]]  # head noun → (attribute, value)
 FREQUENT = 100  # object types that the diversity is of
 SUBSETS = ("all", "about a thing", "my")
@@ -55,9 +57,10 @@ MOST_WEIGHT = 8.0
 class ThingQuery:
     """One query: the score of each ranked photo without the bank, and the feature "thing" with each bank.
 
-    All float32 [rows]; the features are 0 where the query is about no thing of that bank. `grown`: of the own
-    bank, by SHARES. `since`: the least share of the photos that holds all that is meant. `meant`: bool
-    [rows]; `relevant`: how many ids are, ranked or not. `owned`: whether it says "my" or another owner's cue.
+    All float32 [rows]; the features are 0 where the query is about no thing of that bank. `grown`, `sampled`:
+    of the own bank, by SHARES and by SAMPLES. `since`: the least share of the photos that holds all that is
+    meant. `meant`: bool [rows]; `relevant`: how many ids are, ranked or not. `owned`: whether it says "my" or
+    another owner's cue.
     """
 
     dataset: str
@@ -67,6 +70,7 @@ class ThingQuery:
     other: FloatArray
     far: FloatArray
     grown: tuple[FloatArray, ...]
+    sampled: tuple[FloatArray, ...]
     since: float
     meant: NDArray[np.bool_]
     relevant: int
@@ -115,6 +119,14 @@ class Growth:
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """The own bank with `samples` sightings of each thing: of all queries about a thing, macro over users."""
+
+    samples: int
+    recall5: float
+
+
+@dataclass(frozen=True)
 class ThingsQuality:
     """`things`: entries of each user's bank, of which recur `recurring`. `weights`: of the folds.
 
@@ -128,6 +140,7 @@ class ThingsQuality:
     diversity: dict[str, float]
     gains: tuple[Gain, ...]
     growth: tuple[Growth, ...] = ()
+    sampled: tuple[Sampled, ...] = ()
 
 
 def measure(run: Run[NoSettings]) -> ThingsQuality:
@@ -159,6 +172,7 @@ def measure(run: Run[NoSettings]) -> ThingsQuality:
         },
         gains=gains(asked, scored),
         growth=growth(asked, scored),
+        sampled=sampled(asked, scored),
     )
 
 
@@ -176,7 +190,7 @@ def cross_validated(
     out = []
     for one in asked:
         weight = np.float32(weight_of[one.dataset, one.user])
-        banks = (one.own, one.other, one.far, *one.grown)
+        banks = (one.own, one.other, one.far, *one.grown, *one.sampled)
         out.append((one.recall(one.base), *(one.recall(one.base + weight * bank) for bank in banks)))
     return weights, out
 
@@ -262,6 +276,16 @@ def growth(asked: Sequence[ThingQuery], scored: Sequence[Recalls]) -> tuple[Grow
     return tuple(out)
 
 
+def sampled(asked: Sequence[ThingQuery], scored: Sequence[Recalls]) -> tuple[Sampled, ...]:
+    """For each of SAMPLES; nothing where no query is about a thing."""
+    by_user: dict[tuple[str, str], list[Recalls]] = {}
+    for one, recalls in zip(asked, scored, strict=True):
+        if one.concerned:
+            by_user.setdefault((one.dataset, one.user), []).append(recalls[-len(SAMPLES) :])
+    means = stats.macro([np.array(told, np.float64).T for told in by_user.values()]) if by_user else ()
+    return tuple(Sampled(n, round(float(mean), 4)) for n, mean in zip(SAMPLES, means, strict=False))
+
+
 def _bank(path: Path) -> list[Thing]:
     """The bank of an album, which is made if an older program wrote the album."""
     with AlbumWriter.extend(path) as writer:
@@ -317,7 +341,8 @@ def _ask(user: User, folder: Path, others: Sequence[Sequence[Thing]]) -> list[Th
     place = {photo: (at + 1) / len(order) for at, photo in enumerate(order)}
     shares = [{photo for photo in order if place[photo] <= share} for share in SHARES]
     grown = [album.reading(partial(bank.things, photos=share)) for share in shares]
-    banks = [user.engine.things, *(Things(album, entries) for entries in (*others, *grown))]
+    few = [album.reading(partial(bank.things, most=n)) for n in SAMPLES]
+    banks = [user.engine.things, *(Things(album, entries) for entries in (*others, *grown, *few))]
     out, watch = list[ThingQuery](), Watch(user.engine)
     for query in datasets.queries(folder, user.name):
         options = SearchOptions(timed=False)
@@ -334,7 +359,8 @@ def _ask(user: User, folder: Path, others: Sequence[Sequence[Thing]]) -> list[Th
                 own=own,
                 other=other,
                 far=far,
-                grown=tuple(earlier),
+                grown=tuple(earlier[: len(SHARES)]),
+                sampled=tuple(earlier[len(SHARES) :]),
                 since=max(place.get(one, math.inf) for one in query.relevant),
                 meant=np.isin(rows, [row_of[one] for one in query.relevant if one in row_of]),
                 relevant=len(query.relevant),
@@ -385,6 +411,8 @@ def tables(result: ThingsQuality) -> list[Sheet | str]:
         weights,
         f"diversity: {apart or 'none'}",
         sheet("growth: the own bank of the first photos", result.growth, grown),
+        "sightings kept of a thing: "
+        + "; ".join(f"{one.samples}: {one.recall5:.4f}" for one in result.sampled),
     ]
 
 

@@ -108,7 +108,7 @@ def _learned(ablations: Sequence[Any]) -> list[Sheet]:
     return [Sheet("Refinement without training (no loss of Layer-2, no RLHF): recall", columns, rows)]
 
 
-def table7(ablations: Sequence[Any]) -> Part:
+def table7(ablations: Sequence[Any], channels: Sequence[Any]) -> Part:
     count = PAPER.settings["experts"]
     rows = [
         (
@@ -129,16 +129,33 @@ def table7(ablations: Sequence[Any]) -> Part:
         "ours, of their multiply-adds",
     )
     differs = (
-        "packaged photographs and an untrained router, which is indifferent and needs more experts for "
-        "the same ρ; no recall, since a bundle's experts are in no search until they are trained (Table 4 "
-        "has trained ones)."
+        "of the cost, packaged photographs and an untrained router, which is indifferent and needs more "
+        "experts for the same ρ; of recall, one person's photos by pixels alone, and experts that were "
+        "trained once, with ρ 0.7, where the paper trains for each ρ."
     )
     costs = tuple(
         (one.way, f"{one.macs:,.0f}" if one.macs else ABSENT, f"{one.mega_flops:,.0f}")
         for one in one_expert()
     )
     each = Sheet("One more expert", ("which", "multiply-adds, M", "FLOPs, M"), costs)
-    return Part("Table 7", "ρ of the router", (Sheet("By ρ", columns, tuple(rows)), each), differs)
+    trained = [_by_rho(result) for result in channels if result["rows"][0].get("by_rho")]
+    sheets = (Sheet("By ρ", columns, tuple(rows)), *trained, each)
+    return Part("Table 7", "ρ of the router", sheets, differs)
+
+
+def _by_rho(channels: Any) -> Sheet:
+    """Of the first checkpoint of a result of `channels`; results of before lack it."""
+    rows = [
+        (
+            f"{one['rho']:g}",
+            f"{PAPER.at(7, 'rho', one['rho'])['recall']:g}",
+            f"{one['experts']:.2f}",
+            *(percent(one["trained"]["withheld"][k]) for k in ("5", "20")),
+        )
+        for one in channels["rows"][0]["by_rho"]
+    ]
+    columns = ("ρ", "the paper, recall", "ours, experts of 3", "recall@5", "recall@20")
+    return Sheet(f"Trained experts, {channels['withheld']} memories withheld", columns, tuple(rows))
 
 
 def table10(ablations: Sequence[Any]) -> Part:

@@ -86,6 +86,14 @@ STUDIES = {
             ("bench/clips.py", "index/ingest", "runtime/models"),
         ),
         Study(
+            "continued",
+            "40 queries a user, 30 learned and 10 measured, before and after (Table 11)",
+            "continued",
+            ("bench/continued.py", "export/training/queries.py", "runtime/models", *_SEARCH),
+            data="+",
+            extra="export",
+        ),
+        Study(
             "delta",
             "mode paper at each δ (Table 6), and with the δ that the other users choose",
             "retrieval.delta",

@@ -155,7 +155,7 @@ def split(searches: Sequence[S], album: Path) -> tuple[Sequence[S], Sequence[S]]
     if len(searches) < _FEWEST:
         raise ExportError(
             f"{album}: {len(searches)} searches with a photo that was opened, {_FEWEST} are needed: gamer "
-            "index opened ALBUM --keep, then search with gamer serve"
+            "index opened ALBUM --keep, then search with gamer serve; or --queries of photos that it has"
         )
     first = int(len(searches) * SHARE)
     return searches[:first], searches[first:]

@@ -5,7 +5,7 @@ Everything is computed by fp32 torch from the album that the checkpoint was trai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from ..settings import Settings
 from . import features, pairs, start
 from .loading import load
 from .options import Options
-from .projection import Projection
+from .projection import Projection, gate
 from .sft import query_encoder
 from .update import row_of_photo
 
@@ -40,7 +40,8 @@ class Vectors:
     [Q, H], [Q, D] of the withheld memories, then of the queries that were given. `by_names`: float32 [Q, N],
     what can be had of the classifier without any training, from the names of its classes alone: the photo's
     log-probabilities, each weighed by the query's attention over the names; None without labels. `owners`:
-    the photo's row of each withheld memory. `trained_on`: memories. `options`: of the training.
+    the photo's row of each withheld memory. `trained_on`: memories. `options`: of the training. `by_rho`: ρ →
+    (the experts that a photo takes on average, `photos` with that ρ, whatever it was trained with).
     """
 
     ids: tuple[str, ...]
@@ -52,10 +53,15 @@ class Vectors:
     owners: tuple[int, ...]
     trained_on: int
     options: Options
+    by_rho: Mapping[float, tuple[float, FloatArray]]
 
 
 def of_checkpoint(
-    album: Path, folder: Path, queries: Sequence[str], say: Callable[[str], None] = lambda text: None
+    album: Path,
+    folder: Path,
+    queries: Sequence[str],
+    say: Callable[[str], None] = lambda text: None,
+    rhos: Sequence[float] = (),
 ) -> Vectors:
     """The vectors of an album by the checkpoint `folder`, which `gamer train --until` made of this album.
 
@@ -89,9 +95,10 @@ def of_checkpoint(
     asked = states.in_batches(query_encoder(settings, loaded.options, loaded.language), texts)
     by_text = asked if loaded.options.query == "text" else states.of_queries(settings, "text", texts)
     label_queries = _unit(torch.from_numpy(by_text))
+    patches, own = seen.patches[kept], loaded.model.rho
     return Vectors(
         tuple(rows),
-        _photos(loaded.model, seen.patches[kept]),
+        _photos(loaded.model, patches, own)[1],
         _by_tower(settings, tuple(data.paths[row] for row in kept)),
         _unit(loaded.model.query(torch.from_numpy(asked))),
         label_queries,
@@ -99,16 +106,20 @@ def of_checkpoint(
         tuple(owner for _, owner in withheld),
         len(data.texts),
         loaded.options,
+        {rho: _photos(loaded.model, patches, rho) for rho in rhos},
     )
 
 
-def _photos(model: Projection, patches: NDArray[np.float16]) -> FloatArray:
+def _photos(model: Projection, patches: NDArray[np.float16], rho: float) -> tuple[float, FloatArray]:
+    """(experts a photo, on average; v_I [N, H]) by the experts that `rho` chooses."""
+    model.rho = rho
     with torch.no_grad():
         parts = [
-            model(torch.from_numpy(patches[n : n + _BATCH].astype(np.float32)))[0]
+            model(torch.from_numpy(patches[n : n + _BATCH].astype(np.float32)))
             for n in range(0, len(patches), _BATCH)
         ]
-    return _unit(torch.cat(parts))
+    used = gate(torch.cat([weights for _, weights in parts]), rho) > 0
+    return used.sum(-1).float().mean().item(), _unit(torch.cat([photos for photos, _ in parts]))
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,7 @@
 """How the entities of a memory are related: (head, relation, tail), by the words that stand between them.
 
-The paper's example, "the chair at IKEA costs $119", gives chair -at→ IKEA and chair -costs→ $119. Within a
-sentence, an entity that follows a preposition or a verb describes an earlier one:
+The paper's example (Chair, 119, IKEA), as "the chair at IKEA costs $119", gives chair -at→ IKEA and chair
+-costs→ $119. Within a sentence, an entity that follows a preposition or a verb describes an earlier one:
 
 - a price describes the nearest thing, and *costs*;
 - a place directly after a place or after something that is *at* or *in* a place describes that one ("ramen

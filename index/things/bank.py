@@ -7,7 +7,7 @@ stored: it is counted over the photos' days and events as they are now.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -93,10 +93,13 @@ def grow(db: apsw.Connection, path: Path, extract: ThingExtractor, again: bool =
     return Grown(len(wanted), _count(db))
 
 
-def things(db: apsw.Connection, path: Path, photos: Container[str] | None = None) -> list[Thing]:
+def things(
+    db: apsw.Connection, path: Path, photos: Container[str] | None = None, most: int | None = None
+) -> list[Thing]:
     """The things that were not forgotten, those first that recur most. AlbumError for a damaged row.
 
-    `photos`: as these alone show them; None: as all do.
+    `photos`: as these alone show them; None: as all do. `most`: sightings of a thing, the first by the
+    photo's id, that give its attributes; all count for where it was seen.
     """
     if not THINGS.exist(db):
         return []
@@ -105,13 +108,15 @@ def things(db: apsw.Connection, path: Path, photos: Container[str] | None = None
     groups: dict[int, Group] = {}
     shown, days = defaultdict[int, set[str]](set), defaultdict[int, set[int]](set)
     events = defaultdict[int, set[int]](set)
-    owned: dict[int, int] = {}
+    owned, kept = dict[int, int](), Counter[int]()
     for thing, photo, sighting, wall, event in _rows(db, path):
         if photos is not None and photo not in photos:
             continue
         root = roots.get(thing, thing)
         group = groups.setdefault(root, Group(root, sighting.head))
-        group.add(sighting.attributes)
+        if most is None or kept[root] < most:
+            group.add(sighting.attributes)
+            kept[root] += 1
         shown[root].add(photo)
         owned[root] = owned.get(root, 0) + sighting.owned
         if wall is not None:

@@ -32,8 +32,9 @@ def made_up(good: str) -> vectors.Vectors:
     spaces = {True: EYE[list(asked)], False: wrong[list(asked)]}
     labels, trained = spaces[good == "labels"], spaces[good == "trained"]
     ids = tuple(f"p{n}" for n in range(PHOTOS))
+    by_rho = {0.4: (1.5, wrong), 0.8: (2.5, EYE)}
     return vectors.Vectors(
-        ids, EYE, EYE, trained, labels, None, tuple(range(20, PHOTOS)), 20, Options(until=1)
+        ids, EYE, EYE, trained, labels, None, tuple(range(20, PHOTOS)), 20, Options(until=1), by_rho
     )
 
 
@@ -56,6 +57,9 @@ def test_a_channel_that_finds_gets_the_weight_and_one_that_does_not_gets_none() 
     _, bad = row("labels")
     assert bad.weight == 0.0 and set(bad.weight_by_fold) == {0.0} and bad.fitted.queries["5"] == 1.0
     assert bad.trained.withheld["5"] == 0.0 and bad.by_weight["48.0"] == 0.0
+    few, many = good.by_rho
+    assert (few.rho, few.experts, few.trained.withheld["5"]) == (0.4, 1.5, 0.0)
+    assert (many.rho, many.experts, many.trained.withheld["5"]) == (0.8, 2.5, 1.0)
 
 
 def test_recall_is_the_share_of_the_answers() -> None:

@@ -4,8 +4,8 @@ The paper fine-tunes a language model to rewrite queries, by dynamic direct pref
 own reward network as the judge (Appendix C), and searches the rewritten query densely. Here no model is
 trained; instead the model is told what is known of the person. These are the NEAREST memories by cosine,
 which the bundle's model is shown with its own prompt for refinement and the same checks of its answer
-(runtime/search/stages/refine.py); a rejected answer leaves the query as it was typed. The lists of the query
-and of its rewriting are fused by reciprocal rank.
+(runtime/search/stages/refine.py: it may add words of those that share one with the query); a rejected answer
+leaves the query as it was typed. The lists of the query and of its rewriting are fused by reciprocal rank.
 
 What differs, then: no preference is learned, and there is no conversation before a query.
 """

@@ -10,8 +10,10 @@ Names and memories are untrusted data. They are stripped of everything that coul
 and the answer is checked, because a small model cannot be trusted to ignore "ignore previous instructions". A
 refinement is rejected, and the fast one used, if it drops content words of the query other than for their
 correction or translation (replacement.py), if (with such a context) it adds a word that is none of these and
-that neither the query nor a name contains, or if it is not one short line. So the most that a hostile memory
-can do is add words of the album's entity names.
+that neither the query, nor a name, nor a memory near the query contains, or if it is not one short line. A
+memory is near if it was shown and shares a content word with the query: the paper's refinement adds such a
+memory's "Seattle" and "business trip" (Table 9). So the most that a hostile memory can do is add words of the
+album's entity names, or its own to a query that is about it; a search shows names alone (`fitting`).
 """
 
 from __future__ import annotations
@@ -77,10 +79,7 @@ class Context:
     def notes(self) -> str:
         """The notes for the prompt: one line, cleaned and truncated; "" if there is nothing to quote."""
         names = ", ".join(self.known())
-        memories = "; ".join(
-            text for text in (clean(m, MAX_MEMORY) for m in self.memories[:MAX_MEMORIES]) if text
-        )
-        text = ". ".join(part for part in (names, memories) if part)
+        text = ". ".join(part for part in (names, "; ".join(self.told())) if part)
         return f"<notes>{text}</notes>\n" if text else ""
 
     def known(self) -> tuple[str, ...]:
@@ -92,6 +91,10 @@ class Context:
         return tuple(n for n in cleaned if n and len(n) <= MAX_NAME and len(n.split()) <= MAX_NAME_WORDS)[
             :MAX_NAMES
         ]
+
+    def told(self) -> tuple[str, ...]:
+        """The memories that are quoted, each cut to one line of at most MAX_MEMORY characters."""
+        return tuple(text for text in (clean(m, MAX_MEMORY) for m in self.memories[:MAX_MEMORIES]) if text)
 
 
 NOTHING = Context()
@@ -212,7 +215,8 @@ def objection(text: str, query: str, plain: str, context: Context) -> str:
     added = words - content_words(query)
     if context == NOTHING:
         return f"{text!r} adds {len(added)} words" if len(added) > MAX_ADDED else ""
-    foreign = added - content_words(" ".join(context.known()))
+    near = (memory for memory in context.told() if content_words(memory) & content_words(query))
+    foreign = added - content_words(" ".join((*context.known(), *near)))
     return (
         f"{text!r} adds {', '.join(sorted(foreign))}, which neither the query nor a name says"
         if foreign

@@ -21,6 +21,7 @@ def asked(user: str, own: list[float], other: list[float], meant: int, owned: bo
         other=np.array(other, np.float32),
         far=np.array(other, np.float32),
         grown=tuple(np.array(own, np.float32) * (share > 0.5) for share in things.SHARES),
+        sampled=tuple(np.array(own, np.float32) * (samples > 2) for samples in things.SAMPLES),
         since=0.4,
         meant=np.arange(6) == meant,
         relevant=1,
@@ -45,6 +46,8 @@ def test_a_bank_that_points_to_what_is_meant_gets_weight_and_another_does_not_he
     # What is meant is there from 0.4 of the photos on; the bank knows the thing from 0.6 on.
     found = {one.share: (one.queries, one.without, one.recall5) for one in things.growth(given, scored)}
     assert found == {0.4: (8, 0.0, 0.0)} | dict.fromkeys((0.6, 0.8, 1.0), (8, 0.0, 1.0))
+    kept = {one.samples: one.recall5 for one in things.sampled(given, scored)}
+    assert kept == {1: 0.0, 2: 0.0, 4: 1.0, 8: 1.0}
 
 
 def test_a_bank_that_misleads_gets_no_weight() -> None:
@@ -94,3 +97,4 @@ def test_a_user_is_asked_with_both_banks(tmp_path: Path) -> None:
     assert not clouds.concerned and not clouds.owned
     assert bag.since == 0.5  # "a" is the first of two photos
     assert [grown.any() for grown in bag.grown] == [False, False, True, True, True]
+    assert [few.any() for few in bag.sampled] == [True] * len(things.SAMPLES)

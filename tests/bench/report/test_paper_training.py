@@ -72,8 +72,21 @@ def test_table_11_says_what_was_found_before_and_after_and_whether_it_was_instal
 
     one = {"album": "a.gamer", "queries": "q.jsonl", "learned": 30, "measured": 10, "installed": False}
     one |= {"epochs": 5, "rate": 2e-05}
-    drawn = updates([one | {"before": skills(0.3, 0.1), "after": skills(0.29, 0.2)}])
+
+    def means(recall: float) -> dict[str, float]:
+        return {"recall": recall, "map": recall / 2}
+
+    people = [
+        {"measured": 10, "before": means(before), "by_time": means(before + 0.2), "by_user": means(0.5)}
+        for before in (0.4, 0.6)
+    ]
+    drawn = updates([one | {"before": skills(0.3, 0.1), "after": skills(0.29, 0.2)}], [{"rows": people}])
     assert drawn.sheets[0].rows[1] == ("user-based", "93.5", "94.2", "89.9", "90.3")
+    assert "2 users, 30 queries learned and 10 measured at a time, 20 in all" in drawn.sheets[1].title
     assert drawn.sheets[1].rows == (
+        ("time-based", "50.0", "70.0", "25.0", "35.0"),
+        ("user-based", "50.0", "50.0", "25.0", "25.0"),
+    )
+    assert drawn.sheets[2].rows == (
         ("a.gamer, q.jsonl", "5 × 2e-05", "30 / 10", "10.0", "20.0", "30.0", "29.0", "no"),
     )

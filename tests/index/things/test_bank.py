@@ -86,6 +86,14 @@ def test_a_bank_of_some_photos_is_the_one_that_was_before_the_others(
     assert bag.told == (("category", "bag", 2), ("color", "red", 1), ("material", "canvas", 1))
 
 
+def test_a_thing_may_be_told_by_its_first_sightings_alone(path: Path) -> None:
+    with Album.open(path) as album:
+        whole, one = (album.reading(partial(bank.things, most=most)) for most in (9, 1))
+    assert {thing.name: thing for thing in whole} == things(path)
+    (bag,) = (thing for thing in one if thing.photos == ("a", "b", "d"))
+    assert {count for _, _, count in bag.told} == {1} and bag.recurrence == 3
+
+
 def test_an_album_of_no_things_gets_no_tables(build_album: BuildAlbum) -> None:
     made = build_album([photo("a", "Ein schöner Tag am See")])
     assert grow(made) == bank.Grown(1, 0)

@@ -204,3 +204,17 @@ def test_with_names_in_sight_only_replacements_may_be_new() -> None:
 
 def test_distances_count_edits_and_exchanges() -> None:
     assert [distance("cofee", other) for other in ("coffee", "cofee", "cfoee", "tea")] == [1, 0, 1, 4]
+
+
+def test_a_memory_near_the_query_may_add_its_words() -> None:
+    """Table 9: Q̂ adds business, Seattle and trip, which a memory of the son at the airport says."""
+    query, plain = "a photo of my son at the airport last time", "my son at the airport"
+    added, trip = "my son at the airport, our Seattle business trip", "we fly to Seattle for a business trip"
+
+    def shown(*memories: str) -> str:
+        return refine.objection(added, query, plain, Context(memories=memories))
+
+    assert shown(HOSTILE, f"My son at the airport; {trip}") == ""
+    for unlike in (trip, "My son at the airport"):  # none of the query's words; none of the added ones
+        assert "adds busin, seatt, trip, which neither" in shown(unlike)
+    assert "seatt" in shown("airport" + "x" * refine.MAX_MEMORY + trip)  # what was cut was not shown

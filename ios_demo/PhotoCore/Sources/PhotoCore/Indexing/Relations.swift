@@ -18,7 +18,7 @@ struct Link {
 /// How the entities of a memory are related: (head, relation, tail), by the words that stand between them
 /// (index/entities/relations.py).
 ///
-/// The paper's example, "the chair at IKEA costs $119", gives chair -at→ IKEA and chair -costs→ $119. Within a
+/// The paper's example (Chair, 119, IKEA), as "the chair at IKEA costs $119", gives chair -at→ IKEA and chair -costs→ $119. Within a
 /// sentence, an entity that follows a preposition or a verb describes an earlier one:
 ///
 /// - a price describes the nearest thing, and *costs*;
