@@ -159,7 +159,7 @@ def test_the_search_command_opens_no_socket(bundle: Path, sample_album: Path, tm
     )
     assert "a socket was opened" in probe.stderr
     for query in QUERIES:
-        command = [*SEARCH, sample_album, query, "-b", bundle, "--explain", "--now", "2026-11-21"]
+        command = [*SEARCH, str(sample_album), query, "-b", str(bundle), "--explain", "--now", "2026-11-21"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
         assert done.returncode == 0, done.stderr
 
@@ -171,7 +171,8 @@ def test_a_search_works_in_a_kernel_namespace_without_network(bundle: Path, samp
     unshare = shutil.which("unshare")
     if unshare is None or subprocess.run([unshare, "-rn", "true"], capture_output=True).returncode:
         pytest.skip("this system gives no network namespace to a plain user")
-    command = [unshare, "-rn", *SEARCH, sample_album, QUERIES[1], "-b", bundle, "--now", "2026-11-21"]
+    asked = [str(sample_album), QUERIES[1], "-b", str(bundle), "--now", "2026-11-21"]
+    command = [unshare, "-rn", *SEARCH, *asked]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "rocket" in done.stdout, done.stderr
 
