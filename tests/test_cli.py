@@ -1,4 +1,4 @@
-"""The `gamer` command as a process: its help, exit codes 1 and 2 with a one-line message, and its JSON."""
+"""The `gamer` command: its help, exit codes 1 and 2 with a one-line message, and its JSON."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ import click
 import pytest
 
 from gamer.main import COMMANDS, SECTIONS, main
-
-
-def gamer(*args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gamer.main", *args], capture_output=True, text=True, timeout=timeout
-    )
+from tests.console import gamer
 
 
 @pytest.mark.parametrize(
@@ -55,8 +50,10 @@ def test_wrong_arguments_exit_2_with_one_line_that_points_to_the_help(args: tupl
 
 
 def test_an_unknown_command_lists_the_choices() -> None:
+    """In a process of its own, as all are started."""
     names = "export, verify, pack, unpack, train, index, search, similar, ask, generate, bench"
-    assert names in gamer("serach").stderr
+    command = [sys.executable, "-m", "gamer.main", "serach"]
+    assert names in subprocess.run(command, capture_output=True, text=True, timeout=120).stderr
 
 
 @pytest.mark.parametrize(

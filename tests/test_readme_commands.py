@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.console import gamer
 from tests.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -99,10 +100,5 @@ def test_a_command_of_the_table_does_what_it_says(
 
 @pytest.mark.slow
 def test_the_json_of_a_search_is_one_object(bundle: Path, sample_album: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "gamer", "search", str(sample_album), "my cat", "-b", str(bundle), "--json"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = gamer("search", sample_album, "my cat", "-b", bundle, "--json")
     assert json.loads(done.stdout)["hits"][0]["id"] == "chelsea"

@@ -279,11 +279,13 @@ def _licence(name: str | None, folder: Path) -> str:
 
 def _transformers_tokenizer(folder: Path, gguf_file: str | None) -> str:
     os.environ["HF_HUB_OFFLINE"] = "1"  # the files are local: no request to the hub
-    from transformers import AutoTokenizer
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     try:
-        options = {} if gguf_file is None else {"gguf_file": gguf_file}
-        backend = AutoTokenizer.from_pretrained(folder, **options).backend_tokenizer
+        if gguf_file is None:
+            backend = AutoTokenizer.from_pretrained(folder).backend_tokenizer
+        else:  # the automatic class would read the whole header for a configuration: 8 s of 10
+            backend = PreTrainedTokenizerFast.from_pretrained(folder, gguf_file=gguf_file).backend_tokenizer
     except Exception as error:
         reason = str(error).splitlines()[0][:120]
         raise ExportError(

@@ -105,8 +105,9 @@ def _static(settings: Settings, item: ExportModule) -> list[tuple[NDArray[Any], 
             return fixtures.texts(settings, item, CAPTIONS, fixed=True)
         case "dpe_query":
             return fixtures.query_states(settings)
+    photographs = _pixels(settings)  # first, since a missing folder is told at once
     tower = components.build(settings, "image_tower", "fp32").module
-    return [(components.reference(tower, pixels)[1],) for pixels in _pixels(settings)]
+    return [(components.reference(tower, pixels)[1],) for pixels in photographs]
 
 
 def chosen(folder: Path) -> list[Path]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from gamer.index.memory.store import MemoryStore
 from gamer.index.opened import MAX_BYTES, MAX_QUERY
 from gamer.index.records import TITLE
 from gamer.runtime.cli.memory import forget
+from tests.console import gamer
 from tests.index.retelling import Retelling
 
 SECRET = "Zanzibar-Quokka-4711"
@@ -130,11 +130,7 @@ def test_long_queries_are_cut_and_a_full_log_takes_no_more(tmp_path: Path) -> No
 
 def test_the_command_says_keeps_and_deletes(tmp_path: Path) -> None:
     album = tmp_path / "a.gamer"
-
-    def run(*more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "gamer.main", "index", "opened", str(album), *more]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
-
+    run = partial(gamer, "index", "opened", album)
     missing = run()
     assert missing.returncode == 1 and "no such album" in missing.stderr
     album.write_bytes(b"")

@@ -1,4 +1,4 @@
-"""`gamer doctor` run as a process: one screen for people, one JSON object for programs, and an exit code."""
+"""`gamer doctor`: one screen for people, one JSON object for programs, and an exit code."""
 
 from __future__ import annotations
 
@@ -6,25 +6,20 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from gamer.runtime.doctor import EXTRAS
+from tests.console import gamer
 from tests.paths import ROOT
 
 
 def doctor(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gamer.main", "doctor", *arguments]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "GAMER_CACHE": str(cache), "COLUMNS": "120"},
-    )
+    with mock.patch.dict(os.environ, GAMER_CACHE=str(cache), COLUMNS="120"):
+        return gamer("doctor", *arguments)
 
 
 def test_every_extra_that_adds_something_of_its_own_is_looked_for() -> None:

@@ -16,15 +16,12 @@ import pytest
 from gamer.index import Album
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
+from tests.console import gamer
 
 pytestmark = pytest.mark.slow
 
 
-def gamer(
-    *args: str, env: dict[str, str] | None = None, within: tuple[str, ...] = ()
-) -> subprocess.CompletedProcess[str]:
-    command = [*within, sys.executable, "-m", "gamer.main", *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
+SEARCH = [sys.executable, "-m", "gamer.main", "search"]
 
 
 @pytest.fixture
@@ -162,9 +159,8 @@ def test_the_search_command_opens_no_socket(bundle: Path, sample_album: Path, tm
     )
     assert "a socket was opened" in probe.stderr
     for query in QUERIES:
-        done = gamer(
-            "search", str(sample_album), query, "-b", str(bundle), "--explain", "--now", "2026-11-21", env=env
-        )
+        command = [*SEARCH, str(sample_album), query, "-b", str(bundle), "--explain", "--now", "2026-11-21"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
         assert done.returncode == 0, done.stderr
 
 
@@ -175,16 +171,9 @@ def test_a_search_works_in_a_kernel_namespace_without_network(bundle: Path, samp
     unshare = shutil.which("unshare")
     if unshare is None or subprocess.run([unshare, "-rn", "true"], capture_output=True).returncode:
         pytest.skip("this system gives no network namespace to a plain user")
-    done = gamer(
-        "search",
-        str(sample_album),
-        QUERIES[1],
-        "-b",
-        str(bundle),
-        "--now",
-        "2026-11-21",
-        within=(unshare, "-rn"),
-    )
+    asked = [str(sample_album), QUERIES[1], "-b", str(bundle), "--now", "2026-11-21"]
+    command = [unshare, "-rn", *SEARCH, *asked]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "rocket" in done.stdout, done.stderr
 
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from gamer.bench.cost import costs, counting, flop_formulas, graph
 from gamer.bench.cost.nodes import MS, GraphError
+from tests.console import gamer
 
 F = TensorProto.FLOAT
 
@@ -332,19 +331,8 @@ def test_the_bundles_graphs_have_the_multiply_adds_that_torch_counted(bundle: Pa
 
 @pytest.mark.slow
 def test_bench_flops_writes_components_operators_and_the_routing_sweep(bundle: Path, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "gamer.main",
-        "bench",
-        "flops",
-        "-b",
-        str(bundle),
-        "--output",
-        str(tmp_path / "f.json"),
-        "--operators",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    words = ("bench", "flops", "-b", bundle, "--output", tmp_path / "f.json", "--operators")
+    done = gamer(*words)
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "f.json").read_text())
     assert "{" not in done.stdout and {c["name"] for c in result["components"]} >= {
@@ -358,5 +346,5 @@ def test_bench_flops_writes_components_operators_and_the_routing_sweep(bundle: P
     sweep = [(r["experts"], r["macs"]) for r in result["routing"]]
     assert sweep == sorted(sweep) and sweep[0][0] >= 1 and sweep[-1][0] == 3
     assert "Table 1: 32.1 G" in done.stdout
-    refused = subprocess.run([*command, "--dim", "x"], capture_output=True, text=True, timeout=60)
+    refused = gamer(*words, "--dim", "x")
     assert refused.returncode == 2 and "NAME=N" in refused.stderr

@@ -5,8 +5,6 @@ fallbacks are named.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from gamer.bench.cost import counting, fallbacks, graph, ops
 from gamer.bench.cost.ceilings import Ceilings, Rate
 from gamer.bench.cost.fallbacks import ExecutedNode
 from gamer.bench.cost.nodes import Graph
+from tests.console import gamer
 
 RATES = tuple(Rate(p, 1, g) for p, g in (("fp32", 10.0), ("int8", 40.0), ("int4", 20.0)))
 HERE = Ceilings(2, RATES, 5.0, 10.0, 100.0, 1.0, 1.0, 0.0, {})
@@ -128,22 +127,8 @@ def test_each_slower_kernel_is_reported_with_its_reason(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_bench_ops_assigns_every_multiply_add_to_a_node_that_ran(bundle: Path, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "gamer.main",
-        "bench",
-        "ops",
-        "-b",
-        str(bundle),
-        "-r",
-        "1",
-        "--output",
-        str(tmp_path / "o.json"),
-    ]
-    done = subprocess.run(
-        [*command, "image_tower", "llm_decode"], capture_output=True, text=True, timeout=300
-    )
+    words = ("bench", "ops", "-b", bundle, "-r", 1, "--output", tmp_path / "o.json")
+    done = gamer(*words, "image_tower", "llm_decode")
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "o.json").read_text())
     counted = {c["role"]: c["macs"] for c in json.loads((bundle / "manifest.json").read_text())["components"]}
@@ -156,5 +141,5 @@ def test_bench_ops_assigns_every_multiply_add_to_a_node_that_ran(bundle: Path, t
     }
     assert all(n["us"] > 0 for n in image["nodes"] if n["macs"] > 1_000_000)
     assert "ExecuTorch" in done.stdout and "{" not in done.stdout
-    refused = subprocess.run([*command, "nothing"], capture_output=True, text=True, timeout=100)
+    refused = gamer(*words, "nothing")
     assert refused.returncode == 1 and "llm_decode" in refused.stderr

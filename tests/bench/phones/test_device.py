@@ -22,6 +22,7 @@ from gamer.bench.latency import imported
 from gamer.bench.phones import budget, device
 from gamer.export.planning import devices
 from gamer.runtime.errors import RuntimeFailure
+from tests.console import gamer
 
 pytest.importorskip("scipy", reason="needs the bench extra")
 RATES = tuple(
@@ -232,28 +233,9 @@ def test_bench_device_predicts_a_profiled_phone_and_shows_an_apps_measurement(
     }
     (tmp_path / "app.json").write_text(json.dumps(export))
     assert imported.read(tmp_path / "app.json").thermal is None
-    command = [
-        sys.executable,
-        "-m",
-        "gamer.main",
-        "bench",
-        "device",
-        "-b",
-        str(bundle),
-        "--device",
-        str(tmp_path / "mine.json"),
-    ]
-    command += [
-        "--budget",
-        "3s,1.5GB",
-        "--import",
-        str(tmp_path / "app.json"),
-        "--output",
-        str(tmp_path / "o.json"),
-        "-r",
-        "1",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    words = ("bench", "device", "-b", bundle, "--device", tmp_path / "mine.json", "--budget", "3s,1.5GB")
+    given = (*words, "--import", tmp_path / "app.json", "--output", tmp_path / "o.json", "-r", 1)
+    done = gamer(*given)
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "o.json").read_text())
     assert not done.stdout.rstrip().endswith("}") and "Within the budget" in done.stdout
@@ -269,7 +251,7 @@ def test_bench_device_predicts_a_profiled_phone_and_shows_an_apps_measurement(
     assert {c["device"] for c in result["choices"]} == {"My phone"} and all(
         o["cpu_ms"] > 0 and o["memory_mb"] > 0 for o in result["outlooks"]
     )
-    refused = subprocess.run([*command, "--device", "Nokia"], capture_output=True, text=True, timeout=60)
+    refused = gamer(*given, "--device", "Nokia")
     assert (
         refused.returncode == 1
         and "My phone" in refused.stderr

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -22,26 +21,8 @@ from gamer.export.bundle import workers, write
 from gamer.export.errors import ExportError
 from gamer.export.progress import bar
 from gamer.export.settings import Settings
-
-SLOW = 60.0  # seconds; no test waits that long
-
-
-def job(task: tuple[str, str]) -> str:
-    what, where = task
-    Path(where).mkdir(exist_ok=True)
-    if what == "slow":
-        Path(where, f"slow-{os.getpid()}").touch()
-        time.sleep(SLOW)
-    elif what == "fails":
-        while not list(Path(where).glob("slow-*")):
-            time.sleep(0.01)
-        raise ExportError("cosine 0.5 is below 0.9")
-    elif what == "odd":
-        raise RuntimeError("first line\nsecond line")
-    elif what == "dies":
-        os.kill(os.getpid(), signal.SIGKILL)
-    print("chatter", flush=True)
-    return f"{what} by {os.getpid()}"
+from tests.export.bundle.jobs import SLOW, job
+from tests.paths import ROOT
 
 
 def test_results_come_with_their_tasks_and_printed_text_goes_to_the_log(tmp_path: Path) -> None:
@@ -79,13 +60,11 @@ def test_a_failure_is_raised_and_ends_the_other_workers(tmp_path: Path, task: st
 
 @pytest.mark.slow
 def test_a_killed_parent_leaves_no_worker(tmp_path: Path) -> None:
-    here = Path(__file__)
     code = f"""
 import sys
-sys.path.insert(0, {str(here.parent)!r})
-from {here.stem} import job
+sys.path.insert(0, {str(ROOT)!r})
+from tests.export.bundle.jobs import job
 from gamer.export.bundle import workers
-from gamer.export.cli import bar
 if __name__ == "__main__":
     list(workers.run(job, [("slow", {str(tmp_path)!r})], 2, {str(tmp_path / "log")!r}))
 """

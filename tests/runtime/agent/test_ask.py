@@ -15,6 +15,7 @@ import pytest
 
 from gamer.index import image_id
 from gamer.runtime.models.models import Models
+from tests.console import gamer
 
 from .fake_endpoint import FINAL, says, serving, silent
 from .pictures import GREY, album_of_pictures, colours
@@ -48,12 +49,6 @@ def started(*arguments: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "gamer", *map(str, arguments)]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=default_sigint
-    )
-
-
-def gamer(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gamer", *map(str, arguments)], capture_output=True, text=True, timeout=120
     )
 
 

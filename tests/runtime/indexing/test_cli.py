@@ -1,4 +1,4 @@
-"""`gamer index build | add | update` run as processes, with the real models and real files."""
+"""`gamer index build | add | update` with the real models and real files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tests.console import gamer
+
 pytestmark = pytest.mark.slow
-
-
-def gamer(*args: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gamer.main", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 def picture(path: Path, shade: int) -> None:
