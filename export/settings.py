@@ -63,7 +63,7 @@ class Settings:
     whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that replace
     the installed ones (glosses/sources.py). `layout`: of LAYOUTS, for copies of the language model that
     other runtimes open (onnx/genai.py, executorch/runner.py). `kv_cache`: the type of the ONNX
-    decoder's keys and values. `adapters`: (name, PEFT's directory) pairs, of the ONNX decoder.
+    decoder's keys and values. `adapters`: (name, PEFT's directory) pairs; see `adapts`.
     `coreml_layout`: of the transformers of Core ML's towers, "rows" [B, S, W] or "ane"
     (networks/channels_first.py).
     """
@@ -174,6 +174,10 @@ class Settings:
         )
         used = self.chosen.quant_of(role, rules, self.quant, self.weights_rules)
         return "int8" if used in STATIC and target == "executorch" else used
+
+    def adapts(self, target: str) -> bool:
+        """Whether a decoder for `target` can be switched to adapters: ONNX's, and Core ML's with states."""
+        return target == "onnx" or (target == "coreml" and self.coreml_cache == "state")
 
     @property
     def weights_rules(self) -> WeightsRules:

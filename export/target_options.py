@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from torch import nn
+
 from gamer.runtime.bundle.manifest import Preprocessing
 
 from .quantize.block_codes import Blocks4
@@ -21,7 +23,8 @@ class TargetOptions:
     cache, "tensors" or "state". `layout`: of Core ML's transformers, "rows" or "ane". `opset`: the ONNX
     operator set. `ios`: the oldest system that Core ML programs run on. `backend`: the ExecuTorch
     backend. `given`: codes of matrices, by their path in the module, which the writer takes instead of
-    its own (quantize/calibrated.py). `adapters`: whether an ONNX decoder takes adapters.
+    its own (quantize/calibrated.py). `adapters`: the changes of a decoder's layers by name, which an ONNX
+    decoder takes as inputs and a Core ML decoder has functions with.
     """
 
     keep: tuple[tuple[str, str], ...] = ()
@@ -33,7 +36,7 @@ class TargetOptions:
     ios: str = "iOS18"
     backend: str = "xnnpack"
     given: Mapping[str, Blocks4] = field(default_factory=dict)
-    adapters: bool = False
+    adapters: Mapping[str, nn.ModuleList] = field(default_factory=dict)
 
 
 DEFAULT = TargetOptions()
@@ -53,5 +56,4 @@ def target_options(
         opset=settings.opset,
         ios=settings.deployment_target,
         backend=settings.executorch_backend,
-        adapters=bool(settings.adapters) and role == "llm_decoder",
     )

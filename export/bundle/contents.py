@@ -174,7 +174,8 @@ def _write_files(
         names += runner.write(settings, stage, artifacts, written["llm_tokenizer.json"])
     if mf.GENAI in settings.layout and language is not None:
         names += genai.write(stage, artifacts, language, written["llm_tokenizer.json"], _template(settings))
-    names += [path.relative_to(stage).as_posix() for path in adapters.write(settings, stage).values()]
+    if any(a.target == "onnx" for a in artifacts):
+        names += [path.relative_to(stage).as_posix() for path in adapters.write(settings, stage).values()]
     fixtures.write_texts(settings, stage / "fixtures")
     names += [
         f"fixtures/{p.name}" for p in sorted((stage / "fixtures").iterdir()) if p.suffix in (".json", ".npy")

@@ -433,6 +433,7 @@ def run_task(task: Task) -> ExportedArtifact:
             options = replace(
                 target_options(settings, components.preprocessing(settings), task.role, task.target),
                 given=calibrated.codes(settings, item, task.target, task.quant),
+                adapters=components.adapters(settings) if task.role == "llm_decoder" else {},
             )
             arguments = (
                 item,
@@ -463,8 +464,8 @@ def run_task(task: Task) -> ExportedArtifact:
             )
             reference = components.build(settings, task.role, "fp32")
             parity = measure.measure(settings, reference, draft, aside, threshold)
-            if settings.adapters and (task.role, task.target) == ("llm_decoder", "onnx"):
-                files = adapters.write(settings, Path(task.folder))
+            if settings.adapters and task.role == "llm_decoder" and settings.adapts(task.target):
+                files = adapters.write(settings, Path(task.folder)) if task.target == "onnx" else {}
                 parity = measure.with_adapters(settings, draft, aside, parity, threshold, files)
             placed = placement(draft, aside)
             golden.write(settings, reference, Path(task.folder) / "fixtures")

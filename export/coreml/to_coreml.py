@@ -3,7 +3,8 @@
 The conversion runs on any platform; mil/ evaluates the packages.
 
 A decoder's cache is passed as inputs and outputs, or (TargetOptions.cache) kept in states of the program,
-which are fp16, as states in iOS 18 are, and are not copied by a call.
+which are fp16, as states in iOS 18 are, and are not copied by a call. Such a program has several functions
+(stateful.py): they are converted apart, and their equal weights are stored once.
 
 Weights are quantized. int8: linear and symmetric per output channel. a8w8: so, and activations have 8 bits,
 too (activations.py). int4: in blocks of --group-size inputs (block_weights.py). pal6 and pal4: palettes, one
@@ -19,14 +20,16 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
 
+from gamer.runtime.backends.coreml_backend import MAIN
 from gamer.runtime.bundle.manifest import Language, TensorSpec
 
 from ..capabilities import writer
@@ -38,10 +41,11 @@ from ..quantize.quantization_policy import QuantizationPolicy
 from ..recipe import STATIC
 from ..target_options import DEFAULT, TargetOptions
 from . import activations, block_weights
-from .stateful import stateful
+from .stateful import functions
 
 SUFFIX = ".mlpackage"
 PALETTE_CHANNELS = 16
+LOW = ".low."  # in the path of an adapter's matrices, which are small and keep their type
 # Operations between a square and the root of its mean.
 ROOT_OPS = ("linear", "matmul", "reduce_mean", "reduce_sum", "add", "sqrt", "rsqrt")
 
@@ -60,28 +64,14 @@ def write(
     Raises ExportError.
     """
     logging.getLogger("coremltools").setLevel(logging.ERROR)
-    import coremltools as ct
-
-    if options.cache == "state" and item.role == "llm_decoder":
-        item = stateful(item)
-    if options.layout == "ane":
-        item = replace(item, module=channels_first(item.module))
-    # MIL allows no dots in names.
-    inputs = [_input(t.name, x) for t, x in zip(item.inputs, item.example, strict=True)]
-    outputs = [ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs]
     try:
-        # torch.export rather than a trace, whose graph has shape arithmetic that the converter cannot fold.
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")
-            program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
-        model = convert(
-            program,
-            QuantizationPolicy("Core ML", QUANTS, quant, options.keep, options.group, options.given),
-            options,
-            inputs,
-            outputs,
-        )
-        model.save(str(path))
+        if options.cache == "state" and item.role == "llm_decoder":
+            model = _together(functions(item, options.adapters), quant, options, path)
+        else:
+            if options.layout == "ane":
+                item = replace(item, module=channels_first(item.module))
+            model = _converted(item, quant, options)
+            model.save(str(path))
         if quant in STATIC:
             activations.quantize(model, samples, path).save(str(path))
     except ExportError:
@@ -92,6 +82,40 @@ def write(
         ) from error
     description = model.get_spec().description
     return tuple(_spec(f) for f in description.input), tuple(_spec(f) for f in description.output)
+
+
+def _together(
+    parts: Iterator[tuple[str, ExportModule]], quant: str, options: TargetOptions, path: Path
+) -> Any:
+    """Writes functions as one program to `path`, and returns the model of the first alone."""
+    from coremltools.models.utils import MultiFunctionDescriptor, save_multifunction
+
+    told, first = MultiFunctionDescriptor(), None
+    with TemporaryDirectory(dir=path.parent) as folder:
+        for name, item in parts:
+            model, alone = _converted(item, quant, options), f"{folder}/{name}{SUFFIX}"
+            model.save(alone)
+            told.add_function(alone, MAIN, name)
+            first = model if first is None else first
+        told.default_function_name = MAIN
+        save_multifunction(told, str(path))
+    return first
+
+
+def _converted(item: ExportModule, quant: str, options: TargetOptions) -> Any:
+    """coremltools' model of `item`."""
+    import coremltools as ct
+
+    # MIL allows no dots in names.
+    inputs = [_input(t.name, x) for t, x in zip(item.inputs, item.example, strict=True)]
+    outputs = [ct.TensorType(name=t.name.replace(".", "_")) for t in item.outputs]
+    # torch.export rather than a trace, whose graph has shape arithmetic that the converter cannot fold.
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        program = torch.export.export(item.module, item.example, strict=False).run_decompositions({})
+    keep = ((LOW, "fp32" if quant == "fp32" else "fp16"), *options.keep)
+    policy = QuantizationPolicy("Core ML", QUANTS, quant, keep, options.group, options.given)
+    return convert(program, policy, options, inputs, outputs)
 
 
 def convert(

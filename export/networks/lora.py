@@ -7,7 +7,9 @@ decoder, as adapters (components/peft.py, onnx/adapters.py); these may leave out
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -99,6 +101,19 @@ def attach(step: DecoderStep, changes: nn.ModuleList) -> None:
     for layer, change in zip(step.layers, changes, strict=True):
         for name, low in change.items():
             setattr(layer, name, _Adapted(getattr(layer, name), low))
+
+
+@contextlib.contextmanager
+def attached(step: DecoderStep, changes: nn.ModuleList) -> Iterator[None]:
+    """As `attach`, while the block runs."""
+    own = [dict(layer.named_children()) for layer in step.layers]
+    attach(step, changes)
+    try:
+        yield
+    finally:
+        for layer, children in zip(step.layers, own, strict=True):
+            for name in MAPS:
+                setattr(layer, name, children[name])
 
 
 def merge(step: DecoderStep, changes: nn.ModuleList) -> None:

@@ -72,19 +72,21 @@ def hidden_states(
             raise TypeError(f"layer {n} is a {type(layer).__name__}: only decoders without encoder are run")
         angles, mask = local if shape.is_local(n) else wide
         if recompute and torch.is_grad_enabled():
-            x = torch.as_tensor(checkpoint(_layer, layer, x, angles, mask, use_reentrant=False))
+            x = torch.as_tensor(checkpoint(run_layer, layer, x, angles, mask, use_reentrant=False))
         else:
-            x = _layer(layer, x, angles, mask, None if cache is None else partial(cache.extended, n))
+            x = run_layer(layer, x, angles, mask, None if cache is None else partial(cache.extended, n))
     return torch.as_tensor(step.norm(x))
 
 
-def _layer(
+def run_layer(
     layer: DecoderLayer,
     x: Tensor,
     angles: tuple[Tensor, Tensor] | None,
     mask: Tensor,
-    extended: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None,
+    extended: Callable[[Tensor, Tensor], tuple[Tensor, ...]] | None = None,
 ) -> Tensor:
+    """A layer over x [B, S, H]. `angles`: cos, sin [S, Dh/2]; `mask` [B or 1, 1, S, all] is added to scores;
+    `extended`: keys and values of all positions, given the new ones [B, KV, S, Dh]."""
     s = layer.shape
     heads = layer.qkv(layer.attention_norm(x)).unflatten(-1, (-1, s.head_dim)).transpose(1, 2)
     q, k, v = heads.split((s.heads, s.kv_heads, s.kv_heads), dim=1)

@@ -52,7 +52,7 @@ def write(
         return llm_graph.write(
             item.module,
             language,
-            Scheme(quant, options.group, options.keep, options.opset, options.given, options.adapters),
+            Scheme(quant, options.group, options.keep, options.opset, options.given, bool(options.adapters)),
             path,
         )
     if isinstance(item.module, OnnxGraph):

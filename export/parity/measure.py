@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from gamer.index.records import FloatArray
 from gamer.runtime.backends import FALLBACK, UNITS, open_session, processor, runs_here
 from gamer.runtime.backends.coreml_backend import shared
 from gamer.runtime.backends.onnx_backend import read_adapter
-from gamer.runtime.bundle.manifest import NOT_RUN, Artifact, Parity
+from gamer.runtime.bundle.manifest import NOT_RUN, WITH_ADAPTER, Artifact, Parity
 from gamer.runtime.models.language.decoder import BoundDecoder, StepDecoder, cross_inputs, open_decoder
 
 from ..components import components, fixtures
@@ -80,6 +81,8 @@ def measure(
     return replace(parities[0], executed_by="; ".join((parities[0].executed_by, *further)))
 
 
+# An adapter's name, and its matrices if they are not in the program.
+Adapter = tuple[str, dict[str, FloatArray]]
 # (name, session, kernels that the figures hold for; "" for an interpreter)
 Executor = tuple[str, Any, str]
 
@@ -180,7 +183,7 @@ def _measure(
     session: Any,
     threshold: Threshold,
     by: str,
-    adapter: Path | None = None,
+    adapter: Adapter | None = None,
 ) -> Parity:
     if item.role == "llm_decoder":
         parity = _decoder(settings, item, session, threshold, adapter)
@@ -210,22 +213,27 @@ def with_adapters(
     threshold: Threshold,
     files: dict[str, Path],
 ) -> Parity:
-    """`parity` of an ONNX decoder with the worst cosines of its adapters among its outputs.
+    """`parity` of a decoder with the worst cosines of its adapters among its outputs.
 
-    `files`: the adapters by name. Each is compared with torch's decoder that it is merged into, and must
-    reach the same figures. Raises ExportError, with the adapter's name, where it does not.
+    `files`: the ONNX decoder's adapters by name; a Core ML program has its own inside. Each is compared with
+    torch's decoder that it is merged into, and must reach the same figures. Raises ExportError, with the
+    adapter's name, where it does not.
     """
     outputs, exact = dict(parity.outputs), parity.kernels.endswith(FALLBACK["onnx"])
-    session = open_session(f"onnx:{UNITS['onnx'][exact]}", path, artifact, threads=2)
-    for name, file in files.items():
+    if artifact.target == "onnx":
+        session: Any = open_session(f"onnx:{UNITS['onnx'][exact]}", path, artifact, threads=2)
+    else:
+        _, session, _ = next(_executors(settings, artifact, path))
+    for name, changes in components.adapters(settings).items():
         item = build(settings, artifact.role, "fp32")
-        lora.merge(item.module, components.adapters(settings)[name])
+        lora.merge(item.module, changes)
+        values = read_adapter(files[name], session) if name in files else {}
         try:
-            found = _measure(settings, item, artifact, session, threshold, "", file)
+            found = _measure(settings, item, artifact, session, threshold, "", (name, values))
         except Below as error:
             ways = advice.below(settings, item, artifact, error.parity, threshold)
             raise ExportError(f"adapter {name}: {error}: not written; try {ways}") from None
-        outputs[f"logits with {name}"] = found.outputs["logits"]
+        outputs[f"{WITH_ADAPTER}{name}"] = found.outputs["logits"]
     return replace(parity, outputs=outputs)
 
 
@@ -278,12 +286,12 @@ def _encoder(settings: Settings, item: ExportModule, session: Any, threshold: Th
 
 
 def _decoder(
-    settings: Settings, item: ExportModule, session: Any, threshold: Threshold, adapter: Path | None
+    settings: Settings, item: ExportModule, session: Any, threshold: Threshold, adapter: Adapter | None
 ) -> Parity:
     language, embeds = language_of(settings), prose_of(settings, item)
     reference_decoder, decoder = StepDecoder(TorchSession(item), language), open_decoder(session, language)
-    if adapter is not None and isinstance(decoder, BoundDecoder):
-        decoder.adapt(read_adapter(adapter, session))
+    if adapter is not None and isinstance(decoder, BoundDecoder | StepDecoder):
+        decoder.adapt(*adapter)
     if language.start_id is not None:
         cross = crosses(settings, embeds)
         reference_decoder.attend(cross_inputs(reference_decoder.session, cross, language))
@@ -298,8 +306,8 @@ def _decoder(
         outputs |= {
             name: cosines(caches[1, :, n], caches[0, :, n]) for n, name in enumerate(("keys", "values"))
         }
-    if not isinstance(decoder, StepDecoder):
-        # Prefill must give the same results as token-by-token decoding. A step graph has no prefill.
+    if not isinstance(decoder, StepDecoder) or decoder.prefills:
+        # Prefill must give the same results as token-by-token decoding.
         decoder.reset()
         similarity = np.minimum(similarity, cosines(decoder.forward(embeds)[1], want))
     outputs = {"hidden": similarity, **outputs}

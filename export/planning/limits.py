@@ -58,7 +58,7 @@ def check(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]:
         raise ExportError("--quant gptq is for decoder-only language models: choose int4")
     if VISION in components.roles(settings):
         _room_for_a_picture(settings)
-    for option, target in _of_decoders(settings):
+    for option, target in _of_decoders(settings, targets):
         _decoder_alone(settings, targets, option, target)
     components.adapters(settings)
     vocabularies.check(settings)
@@ -115,12 +115,20 @@ def _calibrated(settings: Settings, targets: tuple[str, ...]) -> tuple[str, ...]
     )
 
 
-def _of_decoders(settings: Settings) -> Iterator[tuple[str, str]]:
-    """The options that were given for a decoder, and the target that each is for."""
+def _of_decoders(settings: Settings, targets: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """The options that were given for a decoder, and the target that each is for.
+
+    Raises ExportError for an adapter whose name no function of a Core ML program can have.
+    """
+    if settings.adapters and "coreml" in targets and settings.adapts("coreml"):
+        for name, _ in settings.adapters:
+            if "-" in name:
+                raise ExportError(f"--adapter {name}: a function of a Core ML program has no - in its name")
+        yield "--adapter", "coreml"
+    elif settings.adapters:
+        yield "--adapter", "onnx"
     for name in settings.layout:
         yield f"--layout {name}", LAYOUTS[name]
-    if settings.adapters:
-        yield "--adapter", "onnx"
     if settings.kv_cache != KV_CACHES[0]:
         yield f"--kv-cache {settings.kv_cache}", "onnx"
 
@@ -137,10 +145,13 @@ def _decoder_alone(settings: Settings, targets: tuple[str, ...], option: str, ta
             f"{option} is for a language model as ExecuTorch with XNNPACK: take llm into --parts and "
             "executorch into --targets, and leave --executorch-backend out"
         )
+    if target == "coreml" and "llm_decoder" in roles:
+        return
     if "llm_decoder" not in roles or "onnx" not in targets or settings.onnx_format != "onnx":
+        core_ml = ", or give coreml --coreml-cache state" if option == "--adapter" else ""
         raise ExportError(
             f"{option} is for a language model as ONNX: take llm into --parts and onnx into --targets, and "
-            "leave --onnx-format out"
+            f"leave --onnx-format out{core_ml}"
         )
 
 

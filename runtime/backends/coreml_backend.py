@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import logging
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +27,7 @@ from ..bundle.manifest import Artifact
 from ..errors import RuntimeFailure
 from . import Array
 
+MAIN = "main"  # the function that a program runs unless another is asked for
 _NUMBERED = re.compile(r"_(\d+)$")
 _POSITION, _ROTATED = ("place", "mask"), ("cos", "sin", "place", "mask")
 # A step's inputs before its caches, by the kind of its positions: learned, rotary, rotary with local layers.
@@ -39,6 +41,13 @@ class Program(Protocol):
     """Runs a package, with the names that the package has: Core ML, or an interpreter in its place."""
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]: ...
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of the package's functions, which share states and weights; `run` runs MAIN."""
+        ...
+
+    def run_function(self, name: str, inputs: dict[str, Array]) -> dict[str, Array]: ...
 
     def reset(self) -> None: ...
 
@@ -54,19 +63,28 @@ class Shared:
         self._program, self._own, self.artifact = program, artifact, shared_names(artifact)
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
-        pairs = zip(self._own.inputs, self.artifact.inputs, strict=True)
-        out = self._program.run(
-            {
-                native.name: np.ascontiguousarray(inputs[spec.name], np.dtype(native.dtype))
-                for native, spec in pairs
-            }
-        )
+        out = self._program.run(self._given(inputs))
         pairs = zip(self._own.outputs, self.artifact.outputs, strict=True)
         return {spec.name: np.asarray(out[native.name], np.dtype(native.dtype)) for native, spec in pairs}
+
+    def _given(self, inputs: dict[str, Array]) -> dict[str, Array]:
+        pairs = zip(self._own.inputs, self.artifact.inputs, strict=True)
+        return {
+            native.name: np.ascontiguousarray(inputs[spec.name], np.dtype(native.dtype))
+            for native, spec in pairs
+        }
 
 
 class SharedStates(Shared):
     """A session of a program with states, whose names are the same everywhere."""
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        return self._program.functions
+
+    def run_function(self, name: str, inputs: dict[str, Array]) -> dict[str, Array]:
+        out = self._program.run_function(name, self._given(inputs))
+        return {key: np.asarray(value) for key, value in out.items()}
 
     def reset(self) -> None:
         self._program.reset()
@@ -124,16 +142,29 @@ def _pairs(kind: str, layers: int) -> list[str]:
 
 
 class _Native:
-    """An MLModel and its states, as a `Program`."""
+    """A package as MLModels, one for each function that has run, and their states, as a `Program`.
 
-    def __init__(self, model: Any, where: str) -> None:
-        self._model, self._where = model, where
-        self._names = tuple(f.name for f in model.get_spec().description.state)
+    `load`: makes the model of a function, None for the only one of a package.
+    """
+
+    def __init__(self, load: Callable[[str | None], Any], where: str) -> None:
+        self._load, self._where, model = load, where, load(None)
+        told = model.get_spec().description
+        self._functions = {d.name: d for d in told.functions}
+        self.functions = tuple(sorted(self._functions)) or (MAIN,)
+        # Core ML loads what the package calls its default; the states are the same in every function.
+        self._models = {self._functions and told.defaultFunctionName or MAIN: model}
+        self._names = tuple(f.name for f in self._functions.get(MAIN, told).state)
         self.reset()
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
+        return self.run_function(MAIN, inputs)
+
+    def run_function(self, name: str, inputs: dict[str, Array]) -> dict[str, Array]:
         try:
-            outputs: dict[str, Array] = self._model.predict(inputs, self._state)
+            if name not in self._models:
+                self._models[name] = self._load(name)
+            outputs: dict[str, Array] = self._models[name].predict(inputs, self._state)
         except Exception as error:
             raise RuntimeFailure(
                 f"{self._where}: Core ML fails ({_first_line(error)}): try --backend coreml:cpu_only"
@@ -142,7 +173,7 @@ class _Native:
 
     def reset(self) -> None:
         """Makes new states, if the model has any."""
-        self._state: Any = self._model.make_state() if self._names else None
+        self._state: Any = self._models[MAIN].make_state() if self._names else None
 
     def states(self) -> dict[str, Array]:
         return {name: np.array(self._state.read_state(name)) for name in self._names}
@@ -164,10 +195,16 @@ def open_session(path: Path, artifact: Artifact, threads: int, units: str) -> Sh
     except ImportError as error:
         raise RuntimeFailure(f"the coreml backend needs {error.name}: {install('coreml')}") from None
     try:
-        model: Any = ct.models.MLModel(str(path), compute_units=ct.ComputeUnit[units.upper()])
-        # A package that Core ML cannot load only causes a warning until it is used.
-        model.get_compiled_model_path()
-        native = _Native(model, f"{path} on {units}")
+
+        def load(function: str | None) -> Any:
+            model = ct.models.MLModel(
+                str(path), compute_units=ct.ComputeUnit[units.upper()], function_name=function
+            )
+            # A package that Core ML cannot load only causes a warning until it is used.
+            model.get_compiled_model_path()
+            return model
+
+        native = _Native(load, f"{path} on {units}")
     except Exception as error:  # Core ML's own messages arrive as RuntimeError, coremltools' as Exception
         raise RuntimeFailure(f"{path}: Core ML refuses it ({_first_line(error)}): export again") from None
     return shared(native, artifact)

@@ -39,6 +39,7 @@ LAYOUTS = GENAI, RUNNER = "genai", "runner"
 VISION = "llm_vision"  # the component that makes soft prompts of a picture for the language model
 PICTURE_FILE = "llm_picture.json"  # the Preprocessing of its pictures; other readers leave both
 ADAPTERS, ADAPTER_SUFFIX = "adapters/", ".onnx_adapter"  # of the language model, ONNX Runtime's format
+WITH_ADAPTER = "logits with "  # before an adapter's name, in the outputs of a decoder's parity
 ADAPTER_FILE = "query.adapter"  # what it is for a query (models/query_adapter.py)
 # By such sizes a reader allocates memory.
 Width = Annotated[int, Between(1, 65_536)]
@@ -107,6 +108,12 @@ class Artifact:
     export_peak_bytes: int = 0
     contract: Contract | None = None
     placement: Placement | None = None
+
+    @property
+    def adapters(self) -> tuple[str, ...]:
+        """The names of the adapters that a decoder was measured with, which it can be switched to."""
+        names = (name for name in self.parity.outputs if name.startswith(WITH_ADAPTER))
+        return tuple(name.removeprefix(WITH_ADAPTER) for name in names)
 
 
 @dataclass(frozen=True)

@@ -256,8 +256,9 @@ class Models:
 
     @property
     def adapters(self) -> tuple[str, ...]:
-        """The names of the adapters that the language model can be switched to; ONNX alone has them."""
-        return tuple(self.manifest.adapters) if self.backend == "onnx" else ()
+        """The names of the adapters that the language model can be switched to."""
+        found = (a for a in self.manifest.artifacts if (a.role, a.target) == ("llm_decoder", self.backend))
+        return next((a.adapters for a in found), ())
 
     def check_adapter(self, name: str) -> None:
         """Raises RuntimeFailure for an adapter that the language model does not have."""
@@ -265,15 +266,20 @@ class Models:
             have = ", ".join(self.adapters) or "none"
             raise RuntimeFailure(
                 f"{self.bundle}: no adapter {name!r} for {self.backend}, but {have}: export it with "
-                f"--adapter {name[:80]}=DIR, for onnx"
+                f"--adapter {name[:80]}=DIR, for onnx, or coreml with --coreml-cache state"
             )
 
     def _adapter(self, name: str) -> dict[str, FloatArray]:
-        """The matrices of an adapter, read on first use. Raises RuntimeFailure for one that does not fit."""
+        """The matrices of an adapter, read on first use; none of one that is in the decoder's own file.
+
+        Raises RuntimeFailure for one that does not fit.
+        """
         from ..backends.onnx_backend import read_adapter
 
         if name not in self._adapters:
             self.check_adapter(name)
+            if self.backend != "onnx":
+                return {}
             path = mf.inside(self.bundle, self.manifest.adapters[name].path)
             self._adapters[name] = read_adapter(path, self.session("llm_decoder"))
         return self._adapters[name]

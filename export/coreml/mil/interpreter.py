@@ -15,6 +15,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from gamer.runtime.backends.coreml_backend import MAIN
+
 from ...errors import ExportError
 from . import compressed, ops_elementwise, ops_network, ops_reduce, ops_shape
 from .arguments import Arguments, Function, Result, unknown
@@ -51,16 +53,26 @@ class Step:
 
 
 class Interpreter:
-    """A loaded program. `run` takes and returns tensors by name; states persist between calls until `reset`.
+    """A loaded function. `run` takes and returns tensors by name; states persist between calls until `reset`.
 
-    `kept_bytes`: how many bytes of expanded constants are cached.
+    `kept_bytes`: how many bytes of expanded constants are cached. `beside`: an interpreter of another function
+    of the package, whose states are this one's, too.
     """
 
-    def __init__(self, package: Path, kept_bytes: int = KEPT_BYTES) -> None:
-        self.package, self.program = package, read(package)
-        self._memory = Memory(package / DATA, kept_bytes)
+    def __init__(
+        self,
+        package: Path,
+        kept_bytes: int = KEPT_BYTES,
+        function: str = MAIN,
+        beside: Interpreter | None = None,
+    ) -> None:
+        self.package, self.program = package, read(package, function)
+        if beside is not None and self.program.states != beside.program.states:
+            raise ExportError(f"{package}: {function} has other states than the program: export again")
+        self._memory = Memory(package / DATA, kept_bytes, {} if beside is None else beside._memory.states())
         self._steps = self._load()
-        self.reset()
+        if beside is None:
+            self.reset()
 
     def reset(self) -> None:
         """Sets all states to zero, as in a new state of Core ML."""

@@ -25,17 +25,17 @@ PREFIX = "@model_path/"
 class Memory:
     """Values by name. `data`: the package's data folder; `kept_bytes`: the bytes for expanded constants.
 
-    `live`: the inputs and results of the current run.
+    `live`: the inputs and results of the current run. `states`: may be those of another function.
     """
 
-    def __init__(self, data: Path, kept_bytes: int) -> None:
+    def __init__(self, data: Path, kept_bytes: int, states: dict[str, Tensor]) -> None:
         self._data, self._room = data, kept_bytes
         self._blobs: dict[str, Blob] = {}
         self._expand: dict[str, Callable[[], Tensor]] = {}
         self._texts: dict[str, str] = {}
         self._held: dict[str, Tensor] = {}
         self._wide: dict[str, Tensor] = {}
-        self._states: dict[str, Tensor] = {}
+        self._states = states
         self.live: dict[str, Tensor] = {}
 
     def add_constant(self, name: str, value: Tensor | Text | Stored | Callable[[], Tensor]) -> None:

@@ -17,6 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gamer.runtime.backends.coreml_backend import MAIN
+
 from ...errors import ExportError
 from .blob import unpack
 from .dtypes import DType, dtype
@@ -78,16 +80,18 @@ class Operation:
 
 @dataclass(frozen=True)
 class Program:
-    """The single function of a model. `inputs` and `states` in its order; `outputs`: names of values."""
+    """A function of a model. `inputs` and `states` in its order; `outputs`: names of values; `functions`: the
+    names of all of the model's, sorted."""
 
     inputs: tuple[Named, ...]
     states: tuple[Named, ...]
     outputs: tuple[str, ...]
     operations: tuple[Operation, ...]
+    functions: tuple[str, ...]
 
 
-def read(package: Path) -> Program:
-    """The program of an .mlpackage directory.
+def read(package: Path, function: str = MAIN) -> Program:
+    """A function of an .mlpackage directory.
 
     Raises ExportError, a single line, for a file that is damaged or that holds no supported program.
     """
@@ -107,26 +111,29 @@ def read(package: Path) -> Program:
     if model.WhichOneof("Type") != "mlProgram":
         raise ExportError(f"{path}: holds {model.WhichOneof('Type')}, not an ML program: export again")
     try:
-        return _program(model)
+        return _program(model, function)
     except (ValueError, OverflowError, UnicodeDecodeError, TypeError, RuntimeError) as error:
         raise ExportError(f"{path}: damaged ({str(error).splitlines()[0][:120]}): export again") from None
     except ExportError as error:
         raise ExportError(f"{path}: {error}") from None
 
 
-def _program(model: Any) -> Program:
+def _program(model: Any, function: str) -> Program:
     functions = model.mlProgram.functions
-    if list(functions) != ["main"]:
-        raise ExportError(f"functions {sorted(functions)}: the MIL interpreter runs one called main")
-    main = functions["main"]
+    if function not in functions:
+        raise ExportError(f"functions {sorted(functions)}, none of them called {function}: export again")
+    main = functions[function]
     if main.opset not in main.block_specializations:
         raise ExportError(f"no block for opset {main.opset!r}")
     block = main.block_specializations[main.opset]
     values = tuple(Named(v.name, _type(v.type, v.name)) for v in main.inputs)
     inputs = tuple(v for v in values if not v.type.state)
     states = tuple(v for v in values if v.type.state)
-    _check_interface(model.description, inputs, states, tuple(block.outputs))
-    return Program(inputs, states, tuple(block.outputs), tuple(_operation(o) for o in block.operations))
+    # Of a model of several functions each has a description of its own.
+    told = {d.name: d for d in model.description.functions}
+    _check_interface(told.get(function, model.description), inputs, states, tuple(block.outputs))
+    operations = tuple(_operation(o) for o in block.operations)
+    return Program(inputs, states, tuple(block.outputs), operations, tuple(sorted(functions)))
 
 
 def _check_interface(

@@ -8,7 +8,7 @@ them in states of its session instead. An encoder-decoder is either of them with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from gamer.index.records import FloatArray
 
 from ...backends import Array, Session
+from ...backends.coreml_backend import MAIN
 from ...bundle.manifest import Artifact, Language
 from ...errors import RuntimeFailure
 from ...telemetry import load_onnxruntime
-from .kv_cache import CacheArray, Held, step_cache
+from .kv_cache import PREFILL, PREFILL_TOKENS, CacheArray, Held, StateSession, step_cache
 
 
 class Decoder(Protocol):
@@ -132,10 +133,13 @@ PROBE = 3  # positions that `BoundDecoder.alike` computes at once and apart
 
 
 class StepDecoder:
-    """Runs a step graph (export/networks/decoder.py, t5.py, export/coreml/stateful.py), one token a call."""
+    """Runs a step graph (export/networks/decoder.py, t5.py, export/coreml/stateful.py), one token a call; all
+    of a prompt but its last token by the function PREFILL, if the session has one."""
 
     def __init__(self, session: Session, language: Language) -> None:
         self.session, self.language, self.held = session, language, Held()
+        self._functions = session.functions if isinstance(session, StateSession) else ()
+        self._adapter = ""  # behind a function's name
         self._cache = step_cache(session, language)
         self._cross: dict[str, FloatArray] = {}
         self._cache.reset()
@@ -144,6 +148,20 @@ class StepDecoder:
         """Clears the cache; from now on, steps attend to an encoder's keys and values too."""
         self.reset()
         self._cross = cross
+
+    @property
+    def prefills(self) -> bool:
+        """Whether a prompt is computed otherwise than token by token."""
+        return PREFILL in self._functions
+
+    def adapt(self, name: str, values: dict[str, FloatArray]) -> None:
+        """Clears the cache; from now on, the functions of an adapter run, "" for those of none."""
+        self.reset()
+        if name and f"{MAIN}_{name}" not in self._functions:
+            raise RuntimeFailure(
+                f"adapter {name!r}: the program has no such function: export the bundle again"
+            )
+        self._adapter = name and f"_{name}"
 
     @property
     def past(self) -> int:
@@ -168,39 +186,64 @@ class StepDecoder:
         self.held.add(ids, tokens, True)
 
     def forward(self, embeds: FloatArray, ids: Sequence[int] | None = None) -> tuple[FloatArray, FloatArray]:
-        steps = list(self._steps(embeds, ids))
-        return steps[-1][0], np.stack([state for _, state in steps])
+        states, steps = self._run(embeds, ids, 1)
+        return steps[-1][0], np.concatenate([states, [state for _, state in steps]])
 
     def rows(self, embeds: FloatArray, ids: Sequence[int] | None, last: int) -> FloatArray:
-        return np.stack([logits for logits, _ in self._steps(embeds, ids)][-last:])
+        return np.stack([logits for logits, _ in self._run(embeds, ids, last)[1]][-last:])
 
     def alike(self) -> bool:
         return False  # the same they are, but a call takes one token
 
-    def _steps(
-        self, embeds: FloatArray, ids: Sequence[int] | None
-    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+    def _run(
+        self, embeds: FloatArray, ids: Sequence[int] | None, last: int
+    ) -> tuple[FloatArray, list[tuple[FloatArray, FloatArray]]]:
+        """The states of tokens that were computed together, then logits and state of each of the others, of
+        which there are at least `last`."""
         _check_room(self.language, self.past, len(embeds))
-        for n, embed in enumerate(embeds):
-            yield self._step(embed[None], ids[n : n + 1] if ids is not None else None)
+        states, at = [np.zeros((0, embeds.shape[1]), np.float32)], 0
+        while self.prefills and (count := min(PREFILL_TOKENS, len(embeds) - last - at)) > 1:
+            states.append(
+                self._prefill(embeds[at : at + count], None if ids is None else ids[at : at + count])
+            )
+            at += count
+        steps = [
+            self._step(embeds[n : n + 1], ids[n : n + 1] if ids is not None else None)
+            for n in range(at, len(embeds))
+        ]
+        return np.concatenate(states), steps
+
+    def _prefill(self, embeds: FloatArray, ids: Sequence[int] | None) -> FloatArray:
+        """The states [S, H] of up to PREFILL_TOKENS tokens; the rest of the places stays free."""
+        count, padded = len(embeds), np.zeros((PREFILL_TOKENS, embeds.shape[1]), np.float32)
+        padded[:count] = embeds
+        where = self._where(PREFILL_TOKENS)
+        where["place"][:, count:] = 0.0
+        session: Any = self.session
+        out = session.run_function(PREFILL + self._adapter, {"embeds": padded, **where})
+        self.held.add(ids, count, True)
+        return np.asarray(out["hidden"][:count], np.float32)
 
     def _step(self, embed: FloatArray, ids: Sequence[int] | None) -> tuple[FloatArray, FloatArray]:
-        out = self.session.run({"embeds": embed, **self._where(), **self._cache.inputs(), **self._cross})
+        inputs = {"embeds": embed, **self._where(), **self._cache.inputs(), **self._cross}
+        session: Any = self.session
+        out = session.run_function(MAIN + self._adapter, inputs) if self._adapter else session.run(inputs)
         self._cache.take(out, self.past)
-        self.held.add(ids, 1, True)
+        self.held.add(ids, 1, not self.prefills)
         return out["logits"][0].astype(np.float32), out["hidden"][0].astype(np.float32)
 
-    def _where(self) -> dict[str, FloatArray]:
-        """The inputs that depend on the token's position, as far as the graph has them."""
+    def _where(self, count: int = 1) -> dict[str, FloatArray]:
+        """The inputs that depend on the position of `count` tokens, as far as the graph has them."""
         s, slots = self.language, np.arange(self.language.max_seq)
-        place = (slots == self.past).astype(np.float32)[:, None]
-        inputs = {"place": place, "mask": _mask(slots <= self.past)}
+        at = np.arange(self.past, self.past + count)
+        back = at[:, None] - slots
+        inputs = {"place": (back.T == 0).astype(np.float32), "mask": _mask(back >= 0)}
         if s.rope_theta:
-            cos, sin = rotary(s, np.array([self.past]))
+            cos, sin = rotary(s, at)
             inputs |= {"cos": cos[None], "sin": sin[None]}
         if s.window:
-            cos, sin = rotary(s, np.array([self.past]), local=True)
-            seen = (slots <= self.past) & (slots > self.past - s.window)
+            cos, sin = rotary(s, at, local=True)
+            seen = (back >= 0) & (back < s.window)
             inputs |= {"cos_local": cos[None], "sin_local": sin[None], "mask_local": _mask(seen)}
         if s.buckets:
             inputs["buckets"] = np.eye(s.buckets, dtype=np.float32)[
@@ -210,8 +253,8 @@ class StepDecoder:
 
 
 def _mask(seen: NDArray[np.bool_]) -> FloatArray:
-    """The additive attention mask [1, 1, T] of bool [T]: 0 where `seen`, -1e4 elsewhere."""
-    return np.where(seen, np.float32(0.0), np.float32(-1e4))[None, None]
+    """The additive attention mask [1, S, T] of bool [S, T] or [T]: 0 where `seen`, -1e4 elsewhere."""
+    return np.where(np.atleast_2d(seen), np.float32(0.0), np.float32(-1e4))[None]
 
 
 class BoundDecoder:
@@ -254,7 +297,7 @@ class BoundDecoder:
         self._cross = cross
         self._step = self._bind(self._embed, self._last, self._logits, self._hidden)
 
-    def adapt(self, values: dict[str, FloatArray]) -> None:
+    def adapt(self, name: str, values: dict[str, FloatArray]) -> None:
         """Clears the cache; from now on, the maps are changed by an adapter's matrices, or by none.
 
         They are bound like other inputs, because ONNX Runtime does not apply active adapters to a binding.

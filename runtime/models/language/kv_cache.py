@@ -21,6 +21,9 @@ from ...bundle.manifest import Language
 from ...errors import RuntimeFailure
 
 PAST = "past_"
+# Of a step with states, the function that reads as many tokens of a prompt at once, and gives no logits. An
+# adapter's functions are these with its name behind: "main_style", "prefill_style".
+PREFILL, PREFILL_TOKENS = "prefill", 32
 # Keys and values [layers, 2, KV, T, Dh], in the decoder's type: float32, float16, or the codes of int8.
 CacheArray = NDArray[Any]
 NO_TOKEN = -1  # what a slot holds that was computed from a soft prompt, or from embeddings without ids
@@ -56,7 +59,12 @@ def state_name(past: str) -> str:
 
 @runtime_checkable
 class StateSession(Session, Protocol):
-    """A session whose graph has states that persist between calls."""
+    """A session whose graph has states that persist between calls, and may have several functions."""
+
+    @property
+    def functions(self) -> tuple[str, ...]: ...
+
+    def run_function(self, name: str, inputs: dict[str, Array]) -> dict[str, Array]: ...
 
     def reset(self) -> None:
         """Sets all states to zero."""

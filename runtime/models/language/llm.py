@@ -22,7 +22,7 @@ from gamer.index.records import FloatArray
 from ...backends import Session
 from ...bundle.manifest import Language
 from ...errors import RuntimeFailure
-from .decoder import BoundDecoder, Decoder, EncoderDecoder
+from .decoder import BoundDecoder, Decoder, EncoderDecoder, StepDecoder
 from .drafts import Ahead, Drafts
 from .grammar import Constraint
 from .kv_cache import NO_TOKEN
@@ -239,12 +239,12 @@ class LanguageModel:
         """Makes the decoder compute with an adapter, "" for none; the model is not loaded again."""
         if name == self._adapted:
             return
-        if self._adapter is None or not isinstance(self.decoder, BoundDecoder):
-            raise RuntimeFailure(f"adapter {name!r}: only ONNX decoders take adapters: use --backend onnx")
+        if self._adapter is None or not isinstance(self.decoder, BoundDecoder | StepDecoder):
+            raise RuntimeFailure(f"adapter {name!r}: this model was opened without adapters, or takes none")
         values = self._adapter(name) if name else {}
         self.reuse.switch(name)
         self._adapted = None  # until it is bound: a failure leaves it unknown
-        self.decoder.adapt(values)
+        self.decoder.adapt(name, values)
         self._adapted = name
 
     def _prompt(self, request: Request, known: int = 0) -> tuple[FloatArray, list[int]]:

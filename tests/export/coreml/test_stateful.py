@@ -15,6 +15,7 @@ pytest.importorskip("coremltools", reason="needs the export extra")
 pytest.importorskip("transformers", reason="needs the export extra")
 from gamer.export.components import decoders
 from gamer.export.coreml import mil, to_coreml
+from gamer.export.coreml.mil.program import Stored, read
 from gamer.export.coreml.stateful import stateful
 from gamer.export.errors import ExportError
 from gamer.export.parity import measure, reference
@@ -24,7 +25,8 @@ from gamer.runtime.backends.coreml_backend import shared
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.language.decoder import StepDecoder, open_decoder
-from tests.export.tiny_llms import SLOTS, ids, tiny, torch_decoder, torch_session
+from gamer.runtime.models.language.kv_cache import PREFILL_TOKENS
+from tests.export.tiny_llms import SLOTS, VOCAB, ids, tiny, torch_decoder, torch_session
 
 FIRST, SECOND = ids(14), ids(11)
 
@@ -90,6 +92,57 @@ def test_the_cache_is_no_input_or_output_but_an_fp16_state_of_the_program(
     for value in program.states().values():
         assert np.abs(value[:, :3]).min(axis=(0, 2)).all()
         assert not value[:, 3:].any()
+
+
+@pytest.mark.slow
+def test_a_prompt_at_once_gives_the_states_and_the_cache_of_its_tokens_one_by_one(
+    made: tuple[Any, Language, Any, Any],
+) -> None:
+    """A prompt of more tokens than a call takes, another of fewer, and a single token behind a prompt."""
+    item, language, table, program = made
+    assert program.functions == ("main", "prefill")
+    prompt = ids(PREFILL_TOKENS + 7)
+    decoder, plain = open_decoder(program, language), torch_decoder(item, language)
+    _, want = plain.forward(table[prompt[:SLOTS]])
+    for begin in (0, 5):
+        decoder.reset()
+        if begin:
+            decoder.forward(table[prompt[:begin]])
+        logits, got = decoder.forward(table[prompt[begin:SLOTS]])
+        assert decoder.past == SLOTS and decoder.held.sure == (0 if begin else SLOTS - 1)
+        assert measure.cosines(got, want[begin:]).min() > 0.9999
+        assert measure.cosines(decoder.keep(), plain.keep()).min() > 0.9999
+        np.testing.assert_array_equal(logits.shape, item.outputs[0].shape[1:])
+    decoder.reset()
+    rows = decoder.rows(table[FIRST], None, 3)
+    decoder.reset()
+    assert rows.shape == (3, VOCAB)
+    apart = np.stack([decoder.forward(table[[token]])[0].copy() for token in FIRST])
+    assert measure.cosines(rows, apart[-3:]).min() > 0.9999
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "quant"), [("gemma3", "int4"), ("gpt2", "int8")])
+def test_functions_share_what_they_have_in_common(family: str, quant: str, tmp_path: Path) -> None:
+    """Each weight of a prompt's function is read from where the token's function reads it."""
+    _, config, weights = tiny(family, 2)
+    language, item = decoders.language(config, SLOTS), decoders.decoder(config, weights, SLOTS)
+    table = decoders.embed(config, weights, "fp32").module.get_buffer("rows").numpy()
+    opened = open_decoder(session(item, language, quant, tmp_path / "d.mlpackage"), language)
+    together, apart = opened.forward(table[FIRST])[1], measure.teacher_force(opened, table[FIRST])[0]
+    assert measure.cosines(together, apart).min() > 0.9999
+    stored = {name: _stored(tmp_path / "d.mlpackage", name) for name in ("main", "prefill")}
+    assert len(stored["prefill"]) >= 8 and stored["prefill"] < stored["main"]  # the head is the token's alone
+
+
+def _stored(package: Path, function: str) -> set[int]:
+    """Where in the file the large constants of a function begin."""
+    bound = [
+        value
+        for operation in read(package, function).operations
+        for value in (operation.value, *(b for each in operation.inputs.values() for b in each))
+    ]
+    return {b.offset for b in bound if isinstance(b, Stored) and np.prod(b.type.shape) > 1000}
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,47 @@ def test_a_quantized_base_takes_them_within_its_parity(
         "logits with all",
     }
     assert min(artifact.parity.outputs.values()) > 0.9
+
+
+def test_core_ml_has_a_function_for_each(
+    export: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through MLModel, with the MIL interpreter in place of Core ML; the base's weights are stored once."""
+    pytest.importorskip("coremltools", reason="needs the export extra")
+    from tests.runtime.backends import coreml_double
+
+    base = tiny.qwen2(tmp_path / "base")
+    some = peft(base, tmp_path / "some", SOME, size=0.1)
+    everything = peft(base, tmp_path / "all", ALL, 4, 0.1)
+    for name, adapters in (("out", {"some": some, "all": everything}), ("bare", {})):
+        given = replace(settings(base, "fp16", **adapters), coreml_cache="state")
+        export(given, tmp_path / name, ("coreml",))
+    artifact = mf.read(tmp_path / "out").artifact("llm_decoder", "coreml")
+    assert artifact.adapters == ("some", "all") and not list(tmp_path.glob("out/adapters"))
+    weights = [
+        (tmp_path / name / "coreml/llm_decoder.mlpackage/Data/com.apple.CoreML/weights/weight.bin").stat()
+        for name in ("out", "bare")
+    ]
+    numbers = sum(
+        load_file(f / "adapter_model.safetensors")[n].numel()
+        for f in (some, everything)
+        for n in load_file(f / "adapter_model.safetensors")
+    )
+    # A map that stacks q, k and v has a matrix with zeros, each of whose parts is its own.
+    assert weights[1].st_size < weights[0].st_size < weights[1].st_size + 2 * 3 * numbers
+    loaded = coreml_double.install(monkeypatch).loaded
+    model = Models.open(tmp_path / "out", backend="coreml", threads=1).language_model
+    plain = logits(model)
+    for name in ("some", "all"):
+        with torch.no_grad():
+            want = merged(base, tmp_path / name, 2.0)(torch.tensor([IDS])).logits[0].numpy()
+        got = logits(model, name)
+        np.testing.assert_allclose(got, want, rtol=0, atol=0.05)
+        assert np.abs(got - plain).max() > 0.1
+    assert np.array_equal(logits(model), plain)
+    assert [file for file, _ in loaded].count("llm_decoder.mlpackage") == 6  # each function once
+    with pytest.raises(RuntimeFailure, match="with --coreml-cache state"):
+        Chat(Models.open(tmp_path / "bare", backend="coreml"), "some")
 
 
 def test_no_cache_of_one_adapter_serves_another(made: Callable[..., tuple[Path, Path]]) -> None:
@@ -288,7 +330,7 @@ def test_what_is_no_adapter_of_this_model_is_refused_in_one_line(
     [
         ("t5", ("onnx",), "is for decoders"),
         ("gpt2", ("onnx",), "nothing in this family"),
-        ("qwen2", ("coreml",), "as ONNX"),
+        ("qwen2", ("coreml",), "as ONNX.*--coreml-cache state"),
     ],
 )
 def test_models_and_targets_without_adapters_refuse_them(

@@ -47,10 +47,10 @@ class Proxy:
     def __init__(self, path: str, units: str, function: str, hints: dict[str, str], asset: None) -> None:
         from gamer.export.coreml.mil.interpreter import Interpreter
 
-        assert (function, hints, asset) == ("", {}, None)
+        assert (hints, asset) == ({}, None)
         if self.refuses:
             raise RuntimeError(self.refuses)
-        self._interpreter, self._path = Interpreter(Path(path)), path
+        self._interpreter, self._path = Interpreter(Path(path), function=function or "main"), path
         self.loaded.append((Path(path).name, units))
 
     @staticmethod
