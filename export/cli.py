@@ -249,7 +249,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     type=click.Choice(COREML_CACHES),
     default="tensors",
     show_default=True,
-    help="state: the Core ML decoder keeps its cache.",
+    help="state: the Core ML decoder keeps its cache, and has functions for prompts and adapters.",
 )
 @click.option(
     "--coreml-layout",
@@ -263,15 +263,15 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     type=click.Choice(KV_CACHES),
     default=KV_CACHES[0],
     show_default=True,
-    help="Keys and values of the ONNX decoder; fp16: half the memory; int8: a quarter, scales by channel.",
+    help="Keys and values of the decoder; fp16 (ONNX): half the memory; int8 (ONNX, ExecuTorch): a quarter.",
 )
 @click.option(
     "--adapter",
     "adapters",
     multiple=True,
     metavar="NAME=DIR",
-    help="A LoRA adapter of the language model (PEFT's directory), kept apart: the ONNX decoder is switched "
-    "to it for an answer; repeat for more.",
+    help="A LoRA adapter of the language model (PEFT's directory), kept apart: the decoder (ONNX, or Core ML "
+    "with --coreml-cache state) is switched to it for an answer; repeat for more.",
 )
 @click.option(
     "--onnx-format",

@@ -62,8 +62,9 @@ class Settings:
     parity) pairs that override the thresholds of recipe and quantization. `languages`: the codes of those
     whose queries the bundle is to understand by glosses; `dictionaries`: (language, file) pairs that replace
     the installed ones (glosses/sources.py). `layout`: of LAYOUTS, for copies of the language model that
-    other runtimes open (onnx/genai.py, executorch/runner.py). `kv_cache`: the type of the ONNX
-    decoder's keys and values. `adapters`: (name, PEFT's directory) pairs; see `adapts`.
+    other runtimes open (onnx/genai.py, executorch/runner.py). `kv_cache`: the type of the
+    decoder's keys and values, for ONNX, and int8 for ExecuTorch, too. `adapters`: (name, PEFT's directory)
+    pairs; see `adapts`.
     `coreml_layout`: of the transformers of Core ML's towers, "rows" [B, S, W] or "ane"
     (networks/channels_first.py).
     """

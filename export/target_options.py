@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from torch import nn
 
+from gamer.index.records import FloatArray
 from gamer.runtime.bundle.manifest import Preprocessing
 
 from .quantize.block_codes import Blocks4
@@ -23,8 +24,9 @@ class TargetOptions:
     cache, "tensors" or "state". `layout`: of Core ML's transformers, "rows" or "ane". `opset`: the ONNX
     operator set. `ios`: the oldest system that Core ML programs run on. `backend`: the ExecuTorch
     backend. `given`: codes of matrices, by their path in the module, which the writer takes instead of
-    its own (quantize/calibrated.py). `adapters`: the changes of a decoder's layers by name, which an ONNX
-    decoder takes as inputs and a Core ML decoder has functions with.
+    its own (quantize/calibrated.py). `adapters`: the changes of a decoder's layers by name, which an
+    ONNX decoder takes as inputs and a Core ML decoder has functions with. `cache_scales`: of a decoder's
+    8-bit cache (quantize/cache_scales.py).
     """
 
     keep: tuple[tuple[str, str], ...] = ()
@@ -37,6 +39,7 @@ class TargetOptions:
     backend: str = "xnnpack"
     given: Mapping[str, Blocks4] = field(default_factory=dict)
     adapters: Mapping[str, nn.ModuleList] = field(default_factory=dict)
+    cache_scales: FloatArray | None = None
 
 
 DEFAULT = TargetOptions()

@@ -410,7 +410,7 @@ def run_task(task: Task) -> ExportedArtifact:
     from ..onnx import adapters, small_cache, to_ort
     from ..parity import golden, measure
     from ..placement.assigned import placement
-    from ..quantize import calibrated, calibration
+    from ..quantize import cache_scales, calibrated, calibration
     from . import peak_memory
 
     torch.set_num_threads(1)
@@ -434,6 +434,7 @@ def run_task(task: Task) -> ExportedArtifact:
                 target_options(settings, components.preprocessing(settings), task.role, task.target),
                 given=calibrated.codes(settings, item, task.target, task.quant),
                 adapters=components.adapters(settings) if task.role == "llm_decoder" else {},
+                cache_scales=cache_scales.scales(settings, item),
             )
             arguments = (
                 item,
@@ -446,7 +447,7 @@ def run_task(task: Task) -> ExportedArtifact:
             inputs, outputs = writer.write(*arguments)
             del arguments
             if settings.kv_cache != KV_CACHES[0] and (task.role, task.target) == ("llm_decoder", "onnx"):
-                inputs, outputs = small_cache.write(settings, aside, inputs, outputs)
+                inputs, outputs = small_cache.write(aside, inputs, outputs, options.cache_scales)
             # A writer may quantize its module in place to avoid a second copy, so that parity needs a fresh
             # module.
             del item

@@ -34,6 +34,7 @@ from ..quantize.fp16_emulation import Rounded, in_half
 from ..quantize.quantization_policy import QuantizationPolicy
 from ..recipe import LLM_ROLES
 from ..target_options import DEFAULT, TargetOptions
+from .small_cache import with_codes
 
 SUFFIX = ".pte"
 
@@ -51,8 +52,11 @@ def write(
     Returns the tensor specs with those shapes. Quantizes a language model's module in place. Raises
     ExportError.
     """
-    specs = item.fixed_specs()
     module = quantized(item, quant, samples, options)
+    if options.cache_scales is not None and options.backend == "xnnpack":
+        item = with_codes(item, module, options.cache_scales)
+        module = item.module
+    specs = item.fixed_specs()
     program, leftovers = lowered(item, module, quant, options)
     # A single operator outside the delegate would copy tensors out of it and back for every token.
     if leftovers and options.backend == "xnnpack" and item.role in LLM_ROLES:

@@ -37,6 +37,9 @@ class Cache:
         self._kept[layer] = (k, v)
         return k, v
 
+    def of(self, layer: int) -> tuple[Tensor, Tensor]:
+        return self._kept[layer]
+
     def shared(self, count: int) -> None:
         """Makes `count` sequences of the one that is kept, as if each had the same beginning."""
         self._kept = {

@@ -1,9 +1,7 @@
 """Gives a written ONNX decoder a KV cache in 16 or 8 bits: half or a quarter of the memory.
 
-fp16: attention's kernel for half floats, between casts of what a token brings. int8: each channel of a head
-has a scale: the greatest size of its values while the decoder itself reads a text. Rotation mixes two
-channels of a key by an angle that grows with the position, so both get the greatest length of the pair, which
-no position changes.
+fp16: attention's kernel for half floats, between casts of what a token brings. int8: codes, by a scale for
+each channel of a head (quantize/cache_scales.py).
 """
 
 from __future__ import annotations
@@ -12,30 +10,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gamer.index.records import FloatArray
-from gamer.runtime.backends import open_session
-from gamer.runtime.bundle.manifest import Artifact, Language, Parity, TensorSpec
-from gamer.runtime.models.language.decoder import open_decoder
+from gamer.runtime.bundle.manifest import TensorSpec
 
-from ..components import components
 from ..components.export_module import Specs
-from ..quantize import calibrated
-from ..settings import Settings
 
 _CACHES = ("past_", "present_")
-_LEAST = 1e-6  # of a channel that is always zero
 
 
 def write(
-    settings: Settings, path: Path, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]
+    path: Path,
+    inputs: tuple[TensorSpec, ...],
+    outputs: tuple[TensorSpec, ...],
+    scales: FloatArray | None,
 ) -> Specs:
-    """Rewrites the decoder at `path` and returns its tensor specs, whose caches are of settings.kv_cache."""
+    """Rewrites the decoder at `path`, and returns its tensor specs: with caches of codes by `scales`
+    [layers, 2, KV, Dh], or of half floats without."""
     import onnx
 
     file = path / "model.onnx" if path.is_dir() else path
-    scales = _scales(settings, path, inputs, outputs) if settings.kv_cache == "int8" else None
     model = onnx.load(str(file), load_external_data=False)
     if scales is None:
         _halve(model.graph)
@@ -47,31 +40,6 @@ def write(
             value.type.tensor_type.elem_type = onnx.TensorProto.DataType.Value(kind.upper())
     onnx.save(model, str(file))
     return _small(inputs, kind), _small(outputs, kind)
-
-
-def _scales(
-    settings: Settings, path: Path, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]
-) -> FloatArray:
-    """The scales [layers, 2, KV, Dh] of 8-bit codes, of what the decoder at `path` keeps of a text."""
-    language = components.language(settings)
-    assert language is not None
-    draft = Artifact("llm_decoder", "onnx", "", "", 0, "", inputs, outputs, Parity("", "", 0.0), 0.0)
-    decoder: Any = open_decoder(open_session("onnx", path, draft, threads=1), language)
-    peaks = np.full((language.layers, 2, language.kv_heads, language.head_dim), _LEAST, np.float32)
-    for piece in calibrated.pieces(settings, min(calibrated.LENGTH, language.max_seq)):
-        decoder.reset()
-        decoder.forward(piece[0].numpy())
-        peaks = np.maximum(peaks, _peaks(decoder.keep(), language))
-    return np.asarray(peaks / np.float32(127), np.float32)
-
-
-def _peaks(cache: FloatArray, language: Language) -> FloatArray:
-    """The greatest sizes [layers, 2, KV, Dh] over the positions of a cache [layers, 2, KV, T, Dh]."""
-    sizes = np.abs(cache)
-    if language.rope_theta:
-        halves = sizes[:, 0].reshape(*sizes[:, 0].shape[:-1], 2, -1)
-        sizes[:, 0] = np.tile(np.hypot(halves[..., 0, :], halves[..., 1, :]), 2)
-    return np.asarray(sizes.max(axis=3), np.float32)
 
 
 def _round(graph: Any, scales: FloatArray) -> None:

@@ -130,7 +130,8 @@ def _of_decoders(settings: Settings, targets: tuple[str, ...]) -> Iterator[tuple
     for name in settings.layout:
         yield f"--layout {name}", LAYOUTS[name]
     if settings.kv_cache != KV_CACHES[0]:
-        yield f"--kv-cache {settings.kv_cache}", "onnx"
+        coded = settings.kv_cache == "int8" and "onnx" not in targets and "executorch" in targets
+        yield f"--kv-cache {settings.kv_cache}", "executorch" if coded else "onnx"
 
 
 def _decoder_alone(settings: Settings, targets: tuple[str, ...], option: str, target: str) -> None:

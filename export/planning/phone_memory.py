@@ -49,15 +49,16 @@ class Fit:
 
 
 def cache_bytes(language: Language, target: str = "", kv_cache: str = KV_CACHES[0]) -> int:
-    """The bytes of a decoder's keys and values; `kv_cache`: the type of the ONNX decoder's."""
-    number_bytes = {"fp16": 2, "int8": 1}.get(kv_cache, 4) if target == "onnx" else 4
+    """The bytes of a decoder's keys and values; `kv_cache`: their type, of targets that have it."""
+    small = {"onnx": {"fp16": 2, "int8": 1}, "executorch": {"int8": 1}}
+    number_bytes = small.get(target, {}).get(kv_cache, 4)
     return 2 * language.layers * language.kv_heads * language.head_dim * language.max_seq * number_bytes
 
 
 def fits(
     phone: Profile, artifacts: Iterable[Sized], language: Language | None, kv_cache: str = KV_CACHES[0]
 ) -> tuple[Fit, ...]:
-    """A Fit for each artifact, in the same order; `kv_cache`: the type of the ONNX decoder's."""
+    """A Fit for each artifact, in the same order; `kv_cache`: as of `cache_bytes`."""
     out = []
     for artifact in artifacts:
         cache = (

@@ -152,8 +152,8 @@ class _Native:
         told = model.get_spec().description
         self._functions = {d.name: d for d in told.functions}
         self.functions = tuple(sorted(self._functions)) or (MAIN,)
-        # Core ML loads what the package calls its default; the states are the same in every function.
-        self._models = {self._functions and told.defaultFunctionName or MAIN: model}
+        # The exporter makes MAIN the default; the states are the same in every function.
+        self._models = {MAIN: model}
         self._names = tuple(f.name for f in self._functions.get(MAIN, told).state)
         self.reset()
 

@@ -257,6 +257,8 @@ class Models:
     @property
     def adapters(self) -> tuple[str, ...]:
         """The names of the adapters that the language model can be switched to."""
+        if self.backend == "onnx":
+            return tuple(self.manifest.adapters)
         found = (a for a in self.manifest.artifacts if (a.role, a.target) == ("llm_decoder", self.backend))
         return next((a.adapters for a in found), ())
 

@@ -55,8 +55,8 @@ class Step:
 class Interpreter:
     """A loaded function. `run` takes and returns tensors by name; states persist between calls until `reset`.
 
-    `kept_bytes`: how many bytes of expanded constants are cached. `beside`: an interpreter of another function
-    of the package, whose states are this one's, too.
+    `kept_bytes`: how many bytes of expanded constants are cached. `beside`: an interpreter of another
+    function of the package, whose states are this one's, too.
     """
 
     def __init__(

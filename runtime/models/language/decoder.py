@@ -18,10 +18,10 @@ from gamer.index.records import FloatArray
 
 from ...backends import Array, Session
 from ...backends.coreml_backend import MAIN
-from ...bundle.manifest import Artifact, Language
+from ...bundle.manifest import Language
 from ...errors import RuntimeFailure
 from ...telemetry import load_onnxruntime
-from .kv_cache import PREFILL, PREFILL_TOKENS, CacheArray, Held, StateSession, step_cache
+from .kv_cache import PREFILL, PREFILL_TOKENS, CacheArray, Held, StateSession, cache_type, step_cache
 
 
 class Decoder(Protocol):
@@ -109,12 +109,7 @@ def _check_room(language: Language, past: int, tokens: int) -> None:
         )
 
 
-def cache_type(artifact: Artifact) -> str:
-    """The type of a decoder's keys and values: "float32", or by --kv-cache "float16" or "int8" (codes)."""
-    return next((t.dtype for t in artifact.inputs if t.name == "past_key.0"), "float32")
-
-
-def _cached_tokens(language: Language, cache: CacheArray, kind: str = "float32") -> int:
+def _cached_tokens(language: Language, cache: CacheArray, kind: str) -> int:
     """The number of tokens in a stored cache. Raises RuntimeFailure if its shape is another decoder's."""
     want = (language.layers, 2, language.kv_heads, language.head_dim)
     if (
@@ -180,7 +175,7 @@ class StepDecoder:
         return self._cache.read(self.past)
 
     def restore(self, cache: CacheArray, ids: Sequence[int] | None = None) -> None:
-        tokens = _cached_tokens(self.language, cache)
+        tokens = _cached_tokens(self.language, cache, cache_type(self.session.artifact))
         self._cache.write(cache)
         self.held.cut(0)
         self.held.add(ids, tokens, True)

@@ -14,10 +14,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index.records import FloatArray
-
 from ...backends import Array, Session
-from ...bundle.manifest import Language
+from ...bundle.manifest import Artifact, Language
 from ...errors import RuntimeFailure
 
 PAST = "past_"
@@ -82,7 +80,7 @@ class StateSession(Session, Protocol):
 class StepCache(Protocol):
     """The keys and values of a step graph, [layers, 2, KV, T, Dh], zero from the first free slot on."""
 
-    def inputs(self) -> dict[str, FloatArray]: ...
+    def inputs(self) -> dict[str, CacheArray]: ...
 
     def take(self, out: dict[str, Array], slot: int) -> None: ...
 
@@ -90,9 +88,9 @@ class StepCache(Protocol):
 
     def cut(self, tokens: int) -> None: ...
 
-    def read(self, tokens: int) -> FloatArray: ...
+    def read(self, tokens: int) -> CacheArray: ...
 
-    def write(self, cache: FloatArray) -> None: ...
+    def write(self, cache: CacheArray) -> None: ...
 
 
 def _cache_names(language: Language) -> list[str]:
@@ -100,15 +98,15 @@ def _cache_names(language: Language) -> list[str]:
 
 
 class HostCache:
-    """The cache in this process; views of it are the graph's inputs past_k.N, past_v.N."""
+    """The cache in this process, of float32 or of codes; its views are the inputs past_k.N, past_v.N."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, kind: str) -> None:
         self._all = np.zeros(
-            (language.layers, 2, language.kv_heads, language.max_seq, language.head_dim), np.float32
+            (language.layers, 2, language.kv_heads, language.max_seq, language.head_dim), kind
         )
         self._views = {name: self._all[n // 2, n % 2] for n, name in enumerate(_cache_names(language))}
 
-    def inputs(self) -> dict[str, FloatArray]:
+    def inputs(self) -> dict[str, CacheArray]:
         return self._views
 
     def take(self, out: dict[str, Array], slot: int) -> None:
@@ -121,10 +119,10 @@ class HostCache:
     def cut(self, tokens: int) -> None:
         self._all[:, :, :, tokens:] = 0.0
 
-    def read(self, tokens: int) -> FloatArray:
+    def read(self, tokens: int) -> CacheArray:
         return self._all[:, :, :, :tokens].copy()
 
-    def write(self, cache: FloatArray) -> None:
+    def write(self, cache: CacheArray) -> None:
         self.reset()
         self._all[:, :, :, : cache.shape[3]] = cache
 
@@ -136,7 +134,7 @@ class StateCache:
         self._session, self._language = session, language
         self._names = [state_name(name) for name in _cache_names(language)]
 
-    def inputs(self) -> dict[str, FloatArray]:
+    def inputs(self) -> dict[str, CacheArray]:
         return {}
 
     def take(self, out: dict[str, Array], slot: int) -> None:
@@ -148,21 +146,30 @@ class StateCache:
     def cut(self, tokens: int) -> None:
         self.write(self.read(tokens))
 
-    def read(self, tokens: int) -> FloatArray:
+    def read(self, tokens: int) -> CacheArray:
         s, states = self._language, self._session.states()
         rows = np.stack([states[name][:, :tokens].astype(np.float32) for name in self._names])
         return rows.reshape(s.layers, 2, s.kv_heads, tokens, s.head_dim)
 
-    def write(self, cache: FloatArray) -> None:
+    def write(self, cache: CacheArray) -> None:
         s = self._language
         padded = np.zeros((s.layers, 2, s.kv_heads, s.max_seq, s.head_dim), np.float32)
         padded[:, :, :, : cache.shape[3]] = cache
         self._session.set_states({name: padded[n // 2, n % 2] for n, name in enumerate(self._names)})
 
 
+def cache_type(artifact: Artifact) -> str:
+    """The type of a decoder's keys and values: "float32", or by --kv-cache "float16" or "int8" (codes).
+
+    As the host sees them: those in a session's states are read as float32.
+    """
+    first = (f"{PAST}key.0", f"{PAST}k.0")
+    return next((t.dtype for t in artifact.inputs if t.name in first), "float32")
+
+
 def step_cache(session: Session, language: Language) -> StepCache:
     if any(spec.name.startswith(PAST) for spec in session.artifact.inputs):
-        return HostCache(language)
+        return HostCache(language, cache_type(session.artifact))
     if isinstance(session, StateSession):
         return StateCache(session, language)
     raise RuntimeFailure(

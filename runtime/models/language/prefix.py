@@ -18,7 +18,7 @@ import numpy as np
 
 from ...bundle import manifest as mf
 from ...errors import BundleError
-from .decoder import cache_type
+from .kv_cache import cache_type
 from .reuse import Prefix
 
 _PLACEHOLDER = re.compile(r"\{(query|notes)\}")

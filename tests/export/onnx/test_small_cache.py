@@ -15,14 +15,17 @@ pytest.importorskip("transformers", reason="needs the export extra")
 
 from gamer.bench import llm as bench
 from gamer.bench.stats import cross_entropy
+from gamer.export.components import components
 from gamer.export.errors import ExportError
 from gamer.export.onnx import small_cache
 from gamer.export.planning import limits
+from gamer.export.quantize import cache_scales
 from gamer.export.settings import Settings
 from gamer.index.records import FloatArray
 from gamer.runtime.backends import open_session
 from gamer.runtime.errors import RuntimeFailure
-from gamer.runtime.models.language.decoder import cache_type, open_decoder
+from gamer.runtime.models.language.decoder import open_decoder
+from gamer.runtime.models.language.kv_cache import cache_type
 from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
 from tests.export import tiny
@@ -52,11 +55,32 @@ def test_a_bundle_with_a_small_cache_passes_parity_and_answers(
         assert np.load(file).dtype == held
 
 
-def test_a_kept_cache_is_restored_and_one_of_another_type_is_refused(export: Export, tmp_path: Path) -> None:
+@pytest.mark.parametrize("family", ["qwen2", "gemma3", "gpt2"])
+def test_executorch_keeps_codes_by_the_same_scales(export: Export, tmp_path: Path, family: str) -> None:
+    """In one delegate; what the two engines keep of a text differs by a code where they round otherwise."""
+    source = tiny.TINY[family](tmp_path / family)
+    settings = Settings("llm", "fp32", sources=(("llm", str(source)),), kv_cache="int8")
+    manifest = export(settings, tmp_path / "out", ("onnx", "executorch"))
+    artifact = manifest.artifact("llm_decoder", "executorch")
+    assert artifact.parity.minimum is not None and artifact.parity.minimum > 0.999
+    assert {t.dtype for t in artifact.inputs if t.name.startswith("past_")} == {"int8"}
+    assert {t.dtype for t in artifact.outputs} == {"float32", "int8"}
+    kept = []
+    for backend in ("onnx", "executorch"):
+        model = Models.open(tmp_path / "out", backend=backend, threads=1).language_model
+        model.decoder.forward(model.embed(tuple(range(5, 25))))
+        kept.append(model.decoder.keep().astype(np.int32))
+    assert np.abs(kept[0]).max() > 100 and np.abs(kept[0] - kept[1]).max() <= 2
+
+
+@pytest.mark.parametrize("target", ["onnx", "executorch"])
+def test_a_kept_cache_is_restored_and_one_of_another_type_is_refused(
+    export: Export, tmp_path: Path, target: str
+) -> None:
     source = tiny.TINY["qwen2"](tmp_path / "qwen2")
     settings = Settings("llm", "fp32", sources=(("llm", str(source)),), kv_cache="int8")
-    export(settings, tmp_path / "out")
-    model = Models.open(tmp_path / "out", threads=1).language_model
+    export(settings, tmp_path / "out", (target,))
+    model = Models.open(tmp_path / "out", backend=target, threads=1).language_model
     rows = model.embed((5, 6, 7, 8, 9))
     whole = model.decoder.forward(rows)[0].copy()
     kept = model.decoder.keep()
@@ -99,7 +123,8 @@ def test_perplexity_with_pocket_s_model_stays_as_it_was(
     settings = Settings("pocket", parts=("llm",), kv_cache=kind)
     path = tmp_path / "llm_decoder.onnx"
     shutil.copyfile(bundle / artifact.path, path)
-    inputs, outputs = small_cache.write(settings, path, artifact.inputs, artifact.outputs)
+    scales = cache_scales.scales(settings, components.build(settings, "llm_decoder", "fp32"))
+    inputs, outputs = small_cache.write(path, artifact.inputs, artifact.outputs, scales)
     small = replace(artifact, inputs=inputs, outputs=outputs)
     rounded = open_decoder(open_session("onnx", path, small, threads=1), models.manifest.decoder())
     lost = [loss(models, rounded, part) - exact for part, exact in passages]
@@ -111,5 +136,8 @@ def test_without_a_decoder_for_onnx_an_8_bit_cache_is_refused(tmp_path: Path) ->
     settings = Settings("llm", "fp32", sources=(("llm", str(source)),), kv_cache="int8")
     with pytest.raises(ExportError, match="--kv-cache int8 is for a language model as ONNX"):
         limits.check(settings, ("coreml",))
+    half = replace(settings, kv_cache="fp16")
+    with pytest.raises(ExportError, match="--kv-cache fp16 is for a language model as ONNX"):
+        limits.check(half, ("executorch",))
     with pytest.raises(ExportError, match="choose one of: fp32, fp16, int8"):
         replace(settings, kv_cache="int3")
