@@ -73,7 +73,7 @@ def prefill(item: ExportModule) -> ExportModule:
         x.repeat_interleave(PREFILL_TOKENS, count.get(spec.name, x.dim() - 2))
         for spec, x in zip(one.inputs, one.example, strict=True)
     )
-    hidden = TensorSpec("hidden", (PREFILL_TOKENS, item.module.shape.hidden), "float32")  # type: ignore[union-attr]
+    hidden = TensorSpec("hidden", (PREFILL_TOKENS, item.module.shape.hidden), "float32")
     return replace(one, module=StatefulPrefill(item).eval(), example=example, outputs=(hidden,))
 
 

@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from gamer.runtime.backends import Array
+from gamer.runtime.backends.coreml_backend import MAIN
 from gamer.runtime.backends.onnx_backend import session_options
 from gamer.runtime.bundle.manifest import Artifact
 from gamer.runtime.telemetry import load_onnxruntime
@@ -205,6 +206,10 @@ class ProgramValues:
         }
         self.graph = Graph(makers, _by_parameters(program, item.module))
         self._kinds = {i.name: i.type.dtype.held for i in program.inputs}
+        self.functions = (MAIN,)  # whose values are kept, of however many there are
+
+    def run_function(self, name: str, inputs: Values) -> Values:
+        return self.run(inputs)
 
     def run(self, inputs: Values) -> Values:
         paths = {value: path for path, value in self.graph.read.items()}

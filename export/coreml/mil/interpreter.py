@@ -69,7 +69,8 @@ class Interpreter:
         self.package, self.program = package, read(package, function)
         if beside is not None and self.program.states != beside.program.states:
             raise ExportError(f"{package}: {function} has other states than the program: export again")
-        self._memory = Memory(package / DATA, kept_bytes, {} if beside is None else beside._memory.states())
+        states: dict[str, Tensor] = {} if beside is None else beside._memory.states()
+        self._memory: Memory = Memory(package / DATA, kept_bytes, states)
         self._steps = self._load()
         if beside is None:
             self.reset()

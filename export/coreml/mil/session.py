@@ -12,7 +12,8 @@ from gamer.runtime.backends.coreml_backend import MAIN
 from gamer.runtime.bundle.manifest import Artifact
 
 from ...errors import ExportError
-from .interpreter import KEPT_BYTES, Interpreter
+from .interpreter import Interpreter
+from .memory import KEPT_BYTES
 
 
 class MilSession:

@@ -25,7 +25,6 @@ from gamer.runtime.backends.coreml_backend import shared
 from gamer.runtime.bundle.manifest import Artifact, Language, Parity
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.language.decoder import StepDecoder, open_decoder
-from gamer.runtime.models.language.kv_cache import PREFILL_TOKENS
 from tests.export.tiny_llms import SLOTS, VOCAB, ids, tiny, torch_decoder, torch_session
 
 FIRST, SECOND = ids(14), ids(11)
@@ -98,18 +97,18 @@ def test_the_cache_is_no_input_or_output_but_an_fp16_state_of_the_program(
 def test_a_prompt_at_once_gives_the_states_and_the_cache_of_its_tokens_one_by_one(
     made: tuple[Any, Language, Any, Any],
 ) -> None:
-    """A prompt of more tokens than a call takes, another of fewer, and a single token behind a prompt."""
+    """A prompt that fills the cache, and one behind another; test_adapters.py has one of several calls."""
     item, language, table, program = made
     assert program.functions == ("main", "prefill")
-    prompt = ids(PREFILL_TOKENS + 7)
+    prompt = ids(SLOTS)
     decoder, plain = open_decoder(program, language), torch_decoder(item, language)
-    _, want = plain.forward(table[prompt[:SLOTS]])
+    _, want = plain.forward(table[prompt])
     for begin in (0, 5):
         decoder.reset()
         if begin:
             decoder.forward(table[prompt[:begin]])
-        logits, got = decoder.forward(table[prompt[begin:SLOTS]])
-        assert decoder.past == SLOTS and decoder.held.sure == (0 if begin else SLOTS - 1)
+        logits, got = decoder.forward(table[prompt[begin:]])
+        assert decoder.past == SLOTS and decoder.held.sure == (begin or SLOTS) - 1
         assert measure.cosines(got, want[begin:]).min() > 0.9999
         assert measure.cosines(decoder.keep(), plain.keep()).min() > 0.9999
         np.testing.assert_array_equal(logits.shape, item.outputs[0].shape[1:])

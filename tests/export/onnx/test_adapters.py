@@ -164,6 +164,9 @@ def test_core_ml_has_a_function_for_each(
             want = merged(base, tmp_path / name, 2.0)(torch.tensor([IDS])).logits[0].numpy()
         got = logits(model, name)
         np.testing.assert_allclose(got, want, rtol=0, atol=0.05)
+        model.decoder.reset()  # again, 32 tokens at once
+        together = model.decoder.forward(model.embed(IDS))[0]
+        np.testing.assert_allclose(together, want[-1], rtol=0, atol=0.05)
         assert np.abs(got - plain).max() > 0.1
     assert np.array_equal(logits(model), plain)
     assert [file for file, _ in loaded].count("llm_decoder.mlpackage") == 6  # each function once

@@ -85,9 +85,14 @@ def test_a_step_that_fits_no_decoder_is_refused(inputs: int, fresh: list[str]) -
 class Fixed:
     """A program without states that stores its inputs and always gives the same result."""
 
+    functions = (coreml_backend.MAIN,)
+
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         self.seen = inputs
         return {"embeds": np.ones((1, 4), np.float32)}
+
+    def run_function(self, name: str, inputs: dict[str, Array]) -> dict[str, Array]:
+        return self.run(inputs)
 
     def reset(self) -> None: ...
 
