@@ -62,7 +62,7 @@ def test_executorch_keeps_codes_by_the_same_scales(export: Export, tmp_path: Pat
     more, because ExecuTorch's attention reads the token itself as it was before it is rounded."""
     source = tiny.TINY[family](tmp_path / family)
     settings = Settings("llm", "fp32", sources=(("llm", str(source)),), kv_cache="int8")
-    # Of weights in fp32 more is wanted than random ones, whose likeliest tokens are near ties, keep with codes.
+    # Random weights' likeliest tokens are near ties: with codes fewer are equal than fp32 has to have.
     settings = replace(settings, bars=(("llm_decoder", Threshold(0.99, 0.95)),))
     manifest = export(settings, tmp_path / "out", ("onnx", "executorch"))
     artifact = manifest.artifact("llm_decoder", "executorch")
