@@ -467,7 +467,7 @@ def export(
     if phone is not None:
         _print_fits(
             phone,
-            phone_memory.fits(phone, manifest.artifacts, manifest.language, settings.kv_cache),
+            phone_memory.fits(phone, manifest.artifacts, manifest.language, settings.cache_of),
             ERR if as_json else Screen(),
         )
 
@@ -577,7 +577,7 @@ def _print_plan(
     fits = (
         ()
         if phone is None
-        else phone_memory.fits(phone, planned.artifacts, components.language(settings), settings.kv_cache)
+        else phone_memory.fits(phone, planned.artifacts, components.language(settings), settings.cache_of)
     )
     if as_json:
         click.echo(json_line(asdict(planned) | ({"fits": [asdict(f) for f in fits]} if fits else {})))

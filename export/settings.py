@@ -180,6 +180,11 @@ class Settings:
         """Whether a decoder for `target` can be switched to adapters: ONNX's, and Core ML's with states."""
         return target == "onnx" or (target == "coreml" and self.coreml_cache == "state")
 
+    def cache_of(self, target: str) -> str:
+        """The type, one of KV_CACHES, of the keys and values that a decoder for `target` takes."""
+        coded = target == "executorch" and self.kv_cache == "int8" and self.executorch_backend == "xnnpack"
+        return self.kv_cache if target == "onnx" or coded else KV_CACHES[0]
+
     @property
     def weights_rules(self) -> WeightsRules:
         """The rules of the language model's packaged weights; none for weights that the user brings."""

@@ -23,14 +23,15 @@ def predict(settings: Settings, targets: tuple[str, ...]) -> int:
     texts = sum(len(text.encode()) for text in contents.texts(settings).values())
     gazetteer = GAZETTEER if "text" in settings.chosen.parts() else 0
     faces = FACES if "faces" in settings.chosen.parts() else 0
-    own = MANIFEST + texts + gazetteer + faces + _adapters(settings)
+    own = MANIFEST + texts + gazetteer + faces + _adapters(settings, targets)
     return own + _golden(settings) + _prefixes(settings, targets)
 
 
-def _adapters(settings: Settings) -> int:
-    """The language model's adapters (onnx/adapters.py), in float32."""
+def _adapters(settings: Settings, targets: tuple[str, ...]) -> int:
+    """The language model's adapters: files of ONNX in float32, fp16 in the program of Core ML."""
     adapted = components.adapters(settings).values()
-    return sum(4 * int(p.numel()) for changes in adapted for p in changes.parameters())
+    numbers = sum(int(p.numel()) for changes in adapted for p in changes.parameters())
+    return numbers * sum(n for t, n in (("onnx", 4), ("coreml", 2)) if t in targets and settings.adapts(t))
 
 
 def _golden(settings: Settings) -> int:
@@ -63,4 +64,4 @@ def _prefixes(settings: Settings, targets: tuple[str, ...]) -> int:
     ]
     tokens = sum(n for n in counts if n + prefixes.ROOM <= language.max_seq)
     stored = replace(language, max_seq=tokens)
-    return sum(cache_bytes(stored, t, settings.kv_cache) for t in BACKENDS if t in targets and runs_here(t))
+    return sum(cache_bytes(stored, settings.cache_of(t)) for t in BACKENDS if t in targets and runs_here(t))

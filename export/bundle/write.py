@@ -434,7 +434,7 @@ def run_task(task: Task) -> ExportedArtifact:
                 target_options(settings, components.preprocessing(settings), task.role, task.target),
                 given=calibrated.codes(settings, item, task.target, task.quant),
                 adapters=components.adapters(settings) if task.role == "llm_decoder" else {},
-                cache_scales=cache_scales.scales(settings, item),
+                cache_scales=cache_scales.scales(settings, item, task.target),
             )
             arguments = (
                 item,

@@ -53,7 +53,7 @@ def write(
     ExportError.
     """
     module = quantized(item, quant, samples, options)
-    if options.cache_scales is not None and options.backend == "xnnpack":
+    if options.cache_scales is not None:
         item = with_codes(item, module, options.cache_scales)
         module = item.module
     specs = item.fixed_specs()

@@ -6,7 +6,7 @@ runtime. `gamer bench device` predicts its speed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,21 +48,26 @@ class Fit:
     fits: bool
 
 
-def cache_bytes(language: Language, target: str = "", kv_cache: str = KV_CACHES[0]) -> int:
-    """The bytes of a decoder's keys and values; `kv_cache`: their type, of targets that have it."""
-    small = {"onnx": {"fp16": 2, "int8": 1}, "executorch": {"int8": 1}}
-    number_bytes = small.get(target, {}).get(kv_cache, 4)
-    return 2 * language.layers * language.kv_heads * language.head_dim * language.max_seq * number_bytes
+_NUMBER_BYTES = {"fp32": 4, "fp16": 2, "int8": 1}  # of KV_CACHES
+
+
+def cache_bytes(language: Language, kv_cache: str = KV_CACHES[0]) -> int:
+    """The bytes of a decoder's keys and values of this type."""
+    numbers = 2 * language.layers * language.kv_heads * language.head_dim * language.max_seq
+    return numbers * _NUMBER_BYTES[kv_cache]
 
 
 def fits(
-    phone: Profile, artifacts: Iterable[Sized], language: Language | None, kv_cache: str = KV_CACHES[0]
+    phone: Profile,
+    artifacts: Iterable[Sized],
+    language: Language | None,
+    cache_of: Callable[[str], str] = lambda _: KV_CACHES[0],
 ) -> tuple[Fit, ...]:
-    """A Fit for each artifact, in the same order; `kv_cache`: as of `cache_bytes`."""
+    """A Fit for each artifact, in the same order; `cache_of`: target → the type of a decoder's cache."""
     out = []
     for artifact in artifacts:
         cache = (
-            cache_bytes(language, artifact.target, kv_cache)
+            cache_bytes(language, cache_of(artifact.target))
             if language is not None and artifact.role == "llm_decoder"
             else 0
         )

@@ -19,10 +19,10 @@ from .calibrated import LENGTH, pieces
 _LEAST = 1e-6  # of a channel that is always zero
 
 
-def scales(settings: Settings, item: ExportModule) -> FloatArray | None:
+def scales(settings: Settings, item: ExportModule, target: str) -> FloatArray | None:
     """float32 [layers, 2, KV, Dh], of keys and values; None for a component without a cache of 8 bits."""
     step = item.module
-    if settings.kv_cache != "int8" or not isinstance(step, DecoderStep):
+    if settings.cache_of(target) != "int8" or not isinstance(step, DecoderStep):
         return None
     s, half = step.shape, step.shape.head_dim // 2
     peaks = torch.full((s.layers, 2, s.kv_heads, s.head_dim), _LEAST)

@@ -141,10 +141,16 @@ def _pairs(kind: str, layers: int) -> list[str]:
     return [f"{kind}_{x}.{n}" for n in range(layers) for x in "kv"]
 
 
-class _Native:
-    """A package as MLModels, one for each function that has run, and their states, as a `Program`.
+def _adapter(function: str) -> str:
+    """The adapter of a function (kv_cache.py), "" for the model without one."""
+    return function.partition("_")[2]
 
-    `load`: makes the model of a function, None for the only one of a package.
+
+class _Native:
+    """A package as MLModels, and their states, as a `Program`.
+
+    There is one for each function of the model and of the adapter that ran last. `load`: makes the model of a
+    function, None for the only one of a package.
     """
 
     def __init__(self, load: Callable[[str | None], Any], where: str) -> None:
@@ -163,6 +169,9 @@ class _Native:
     def run_function(self, name: str, inputs: dict[str, Array]) -> dict[str, Array]:
         try:
             if name not in self._models:
+                self._models = {
+                    one: m for one, m in self._models.items() if _adapter(one) in ("", _adapter(name))
+                }
                 self._models[name] = self._load(name)
             outputs: dict[str, Array] = self._models[name].predict(inputs, self._state)
         except Exception as error:

@@ -33,6 +33,7 @@ MAX_CANDIDATES = 24
 NEARBY_KM = 8.0
 # A city of a million people reaches 5 km from its centre: 13,000 people a square kilometre.
 _KM_PER_ROOT = 0.005
+_CENTRE_KM = 1.0
 _KM_PER_DEGREE = 111.195
 _POINT = 8  # bytes of a border's point: latitude and longitude in 1e-7 degrees, int32, little-endian
 # South, north, west, east in degrees; west > east crosses the antimeridian.
@@ -204,20 +205,23 @@ class Gazetteer:
     def nearest(self, lat: float, lon: float, max_km: float = 50.0) -> Place | None:
         """The city that a position in degrees lies in or nearest to, its centre within `max_km` kilometres.
 
-        It is one of the country whose border holds the position, where one is near. A city reaches as far
-        around its centre as the root of its population, so that a photo of Montmartre is of Paris and not of
-        the suburb whose centre is nearer. None if there is no city, or the numbers are not a position.
+        It is one of the country whose border holds the position, where one is near; borders are simplified,
+        so that the country of a centre within _CENTRE_KM counts, too. A city reaches as far around its centre
+        as the root of its population, but NEARBY_KM at most, so that a photo of Montmartre is of Paris and
+        not of the suburb whose centre is nearer. None if there is no city, or the numbers are no position.
         """
         if not (math.isfinite(lat) and math.isfinite(lon)) or not (-90 <= lat <= 90) or max_km <= 0:
             return None
         lon = (lon + 180.0) % 360.0 - 180.0
-        near: list[tuple[float, int, str]] = []
+        near: list[tuple[float, int, str, float]] = []
         # Most photos are close to a city, so that the first reach gives few rows.
         for reach in (NEARBY_KM, max_km) if max_km > NEARBY_KM else (max_km,):
             cities = self._cities_around(lat, lon, reach)
-            countries = {city[2] for city in cities if self._is_in(city[2], lat, lon)}
-            near = [city for city in cities if city[2] in countries] or near or cities
-            if countries:
+            countries = {city[2] for city in cities if city[3] <= _CENTRE_KM}
+            countries |= {one for one in {city[2] for city in cities} if self._is_in(one, lat, lon)}
+            home = [city for city in cities if city[2] in countries]
+            near = home or near or cities
+            if home:
                 break
         if not near:
             return None
@@ -230,10 +234,10 @@ class Gazetteer:
             border = self._border(country_code)
         return border is not None and bool(border.holds(np.array([[to_e7(lat), to_e7(lon)]]))[0])
 
-    def _cities_around(self, lat: float, lon: float, km: float) -> list[tuple[float, int, str]]:
-        """The cities whose centre is within `km` kilometres: (kilometres to the city's edge, id, country).
+    def _cities_around(self, lat: float, lon: float, km: float) -> list[tuple[float, int, str, float]]:
+        """The cities whose centre is within `km` kilometres: (km to its edge, id, country, km to its centre).
 
-        The kilometres are below 0 inside of a city.
+        The kilometres to the edge are below 0 inside of a city.
         """
         dlat = km / _KM_PER_DEGREE
         shrink = math.cos(math.radians(min(90.0, abs(lat) + dlat)))
@@ -254,7 +258,7 @@ class Gazetteer:
             rows = self._query(sql + ")", bounds)
         far = [_distance_km(lat, lon, *row[3:]) for row in rows]
         return [
-            (away - _KM_PER_ROOT * math.sqrt(max(0, people)), id_, country)
+            (away - min(NEARBY_KM, _KM_PER_ROOT * math.sqrt(max(0, people))), id_, country, away)
             for away, (id_, country, people, *_) in zip(far, rows, strict=True)
             if away <= km
         ]

@@ -7,6 +7,7 @@ quotes, and nothing that a turn says is carried out. A model that runs elsewhere
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -52,6 +53,7 @@ _REPLIES: dict[Act, str] = {
     "orders": "I cannot do that, but I have noted it.",
 }
 _FEW = 4  # words
+_PRONOUN = re.compile(r"(?:and |but |so )?(?:he|she|they|his|her|their)\b", re.IGNORECASE)
 # What is asked of what a photo's memory tells, rather than of photos: "why is the clock photo blurred?"
 _TOLD_OF = frozenset({"reason", "money", "duration", "colour", "name", "person"})
 MAX_NEW = 96  # tokens of a worded answer
@@ -258,7 +260,8 @@ class Conversation:
             core = self._responder.core()
             keys = {one.value.key for one in core if (one.value.key, one.value.text.casefold()) in said}
             values = [one for one in core if one.value.key.removesuffix(BEFORE) in keys]
-        if not values and not naming:
+        noted = [item for item in self.store.items() if names_one(item.value.text, names)] if names else []
+        if not (values or naming or noted):
             return _ToForget(NOTHING)
         keys = {item.value.key for item in values}
         sources = dict.fromkeys(turn for item in values for turn in item.value.sources)
@@ -268,11 +271,15 @@ class Conversation:
             left, facts = _without(stored.turn, keys, names)
             beside |= {fact.key for fact in facts if fact.key not in keys}
             stay += [left] if left is not None else []
-        kept = self._beside(beside, values, [one.id for one in turns])
+        kept = [
+            one
+            for one in self._beside(beside, values, [one.id for one in turns])
+            if not names_one(f"{one.key} {one.text}", names, spelt=False)
+        ]
         lost = sorted(keys) + sorted(beside.difference(one.key for one in kept))
         gone = [*dict.fromkeys(key.removesuffix(BEFORE) for key in lost)]
-        gone += [f"what you said of {named}"] if naming else []
-        items = tuple(item.id for item in values if item.id)
+        gone += [f"what you said of {named}"] if naming or noted else []
+        items = tuple(dict.fromkeys(item.id for item in (*values, *noted) if item.id))
         ids = tuple(one.id for one in turns)
         return _ToForget(f"Forgotten: {', '.join(gone)}.", ids, items, tuple(stay), tuple(kept))
 
@@ -361,17 +368,19 @@ def _without(turn: Turn, keys: set[str], names: frozenset[str]) -> tuple[Turn | 
 
     None if nothing else was said, or if no clause tells it by itself, but by what was said before.
     """
-    left, lost, meant, named = list[str](), list[Fact](), NOBODY, False
+    left, lost, meant, named, of_them = list[str](), list[Fact](), NOBODY, False, False
     for sentence in sentences_of(turn.text):
         before = meant
         meant, found = told(sentence, before)
-        if names_one(sentence, names):
+        # "She is ill." goes with the sentence that says who.
+        of_them = names_one(sentence, names) or (of_them and _PRONOUN.match(sentence) is not None)
+        if of_them:
             stays, goes, named = list[str](), [*found], True
         else:
             stays, goes = _apart(sentence, before, keys) if _tells(found, keys) else ([sentence], [])
         left += stays
         lost += goes
-    apart = bool(left) and (named or bool(lost))
+    apart = bool(left) and (named or bool(lost)) and turn.speaker != ASSISTANT
     stays_apart = replace(turn, uid=uuid4().hex, text=" ".join(left)) if apart else None
     return stays_apart, lost
 

@@ -16,6 +16,7 @@ from datetime import UTC, date, datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from gamer.index.entities.words import STOP_WORDS
 from gamer.index.memory.records import ASSISTANT, PERSONA, Item, Kind, Named, NewItem, StoredTurn
 from gamer.index.memory.store import MemoryStore
 
@@ -28,7 +29,7 @@ from .reading import questions
 from .reading.facts import BEFORE, DATE, is_supposed
 from .reading.subjects import begin_of, subject_of
 from .reading.tokens import tokens_of
-from .reading.vocabulary import is_being
+from .reading.vocabulary import is_being, kind
 from .recall import Period, Recall
 from .thinking import Decider, RoundQuestion, Seen
 from .update import OWNER, Updater
@@ -37,7 +38,7 @@ from .words import MOST, asks, content
 ROUNDS = 3
 PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval; turns shown of an episode
 _RANKED = 48  # turns that memories are looked up for
-_NAMING = 1_000
+_NAMING = 20_000
 _LEAST = 0.28  # a cosine with the question; below it, a turn without one of its words is not about it
 NOTHING = "You have told me nothing about that."
 SHOWN = "These photos show it."
@@ -178,22 +179,28 @@ class Responder:
         return old if asked.past else values
 
     def all_of(self, named: str) -> tuple[list[Item], frozenset[str]]:
-        """All that is known of somebody by a name ("Eva", "my sister"), and their names, in lower case."""
+        """All that is known of somebody by a name ("Eva", "my sister"), and what turns call them.
+
+        The names are in lower case; none for a thing, or where they are words of any sentence (Will, May).
+        """
         core = self.core()
-        name = re.sub(r"^(?:my|our) ", "", named.strip().casefold())
+        said = re.sub(r"^(?:my|our) ", "", named.strip())
+        name = said.casefold()
         names = frozenset({name, *questions.aliases(name, core)})
         known = [
             item
             for item in core
             if item.value.key.rpartition("'s ")[0] in names or item.value.text.casefold() in names
         ]
-        return known, names
+        is_person = is_being(name) or said[:1].isupper()
+        plain = names & (STOP_WORDS | kind("date") | kind("no name"))
+        return known, names - plain if is_person else frozenset()
 
     def naming(self, names: frozenset[str]) -> list[StoredTurn]:
-        """The owner's turns that name somebody, at most _NAMING of them."""
+        """The turns that name somebody, at most _NAMING of them."""
         words = [word for name in names for word in name.split()]
         found = self._store.turns([row for row, _ in self._store.search(words, _NAMING)])
-        return [one for one in found if one.turn.speaker == OWNER and names_one(one.turn.text, names)]
+        return [one for one in found if names_one(one.turn.text, names)]
 
     def retrieve(self, keywords: str, period: Period | None = None) -> Retrieved:
         """The memories that the keywords mean; with `period`, those of turns in it."""
@@ -370,15 +377,27 @@ class Responder:
         return sorted(told, key=lambda one: -_at(one))
 
 
-def names_one(text: str, names: frozenset[str]) -> bool:
-    """Whether a text names somebody: by a name, or as "my sister", not as somebody else's."""
-    words = [word.casefold() for word in clauses.words_in(text)]
-    bare = [word.removesuffix("'s") for word in words]
+def names_one(text: str, names: frozenset[str], spelt: bool = True) -> bool:
+    """Whether a text names somebody: by a name, as "my sister" or as "Mum", not as somebody else's.
+
+    `spelt`: names have their capitals in it, as in what was said; in what was noted of it they may not.
+    """
+    words = [word.removesuffix("'s") for word in clauses.words_in(text)]
+    owners = [word.endswith("'s") for word in clauses.words_in(text)]
+    low = [word.casefold() for word in words]
     for name in names:
-        said = name.split()
-        for at in range(len(bare) - len(said) + 1):
-            mine = not is_being(name) or (at > 0 and words[at - 1] in ("my", "our"))
-            if mine and bare[at : at + len(said)] == said:
+        parts = name.split()
+        for at in range(len(words) - len(parts) + 1):
+            if low[at : at + len(parts)] != parts:
+                continue
+            before = low[at - 1] if at else ""
+            capital = all(word[:1].isupper() for word in words[at : at + len(parts)])
+            if not is_being(name):
+                if capital or not spelt:
+                    return True
+            elif before in ("my", "our") or (
+                capital and not (at and owners[at - 1]) and before not in ("a", "the")
+            ):
                 return True
     return False
 

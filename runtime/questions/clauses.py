@@ -116,7 +116,7 @@ _HEAD = re.compile(
     r"\bwhat(?:'s| is| was| are| were) (?:\w+ ){0,3}?(\w+)(?= (?:at|for|from|in|of|on|to|with)\b|$)"
 )
 _DENIES = re.compile(r"\b(?:not|never|no longer|dont)\b|n['’]t\b", re.IGNORECASE)
-_WHETHER = re.compile(r"(?:have|has|had|did|do|does|am|is|are|was|were) ")
+_WHETHER = re.compile(r"(?!do you (?:know|remember)\b)(?:have|has|had|did|do|does|am|is|are|was|were) ")
 _REFERS = re.compile(
     r"\b(?:he|she|it|they|him|her|his|its|their|them|this|that|there|these|those)\b", re.IGNORECASE
 )

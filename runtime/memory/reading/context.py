@@ -95,19 +95,20 @@ _NARROWS = re.compile(
 )
 # "How many is that?", after photos
 _COUNTS = re.compile(
-    r"(?:(?:and|so|ok|okay),? ){0,2}how many (?:(?:photos|pictures|pics|ones) )?(?:of (?:them|these|those) )?"
-    r"(?:is (?:it|that|this)|(?:are|were) (?:there|these|those|they)|do (?:i|we) have|did (?:i|we|you) "
-    r"(?:take|find))(?: in (?:all|total)| altogether)?[?.! ]*$",
+    r"(?:(?:and|so|ok|okay),? ){0,2}how many (?:(?:photos |pictures |pics )?of (?:them|these|those)\b.{0,30}|"
+    r"(?:is (?:it|that|this)|are (?:there|these|those|they)|were (?:there|they))(?: in (?:all|total)| "
+    r"altogether)?)[?.! ]*$",
     re.IGNORECASE,
 )
 # "Remind me to buy milk", "can you book a table?", "turn off the light", which nobody here does.
 _ORDERS = re.compile(
     r"(?:(?:please|okay|ok|and|now|then|hey|can you|could you|would you|will you|i want you to),? ){0,3}"
-    r"(?!call me\b|remind (?:me|us) (?!to\b|that\b|at\b|on\b|in\b|tomorrow\b|tonight\b))(?P<verb>[a-z]{3,10})"
+    r"(?!call me\b|remind (?:me|us) (?!(?:to|that|at|on|in|tomorrow|tonight)\b))(?P<verb>[a-z]{3,10})"
     r"(?: (?:up|off|on))? (?:(?:me|us|an?|the|my|our|some|this|that|it|him|her|them|all)\b|(?-i:[A-Z]))",
     re.IGNORECASE,
 )
-_THOSE = re.compile(r"\b(?:those|these|ones)\b", re.IGNORECASE)
+_NO_ORDER = re.compile(rf"\b(?:is|was|are|were|has|had|{_WH})\b|'s\b", re.IGNORECASE)
+_THOSE = re.compile(r"\b(?:only|just) .*\b(?:those|these|ones)\b", re.IGNORECASE)
 _STATES = re.compile(r"[A-ZÀ-Þ0-9][\wà-ÿ'-]* (?:my |our )?[a-zà-ÿ]")  # "Peter lives", "Mondays my daughter"
 _LAST = re.compile(
     r"(?:that|this|what i (?:just )?(?:said|told you)|the last (?:one|thing|bit)|my last (?:message|"
@@ -118,7 +119,7 @@ _LAST = re.compile(
 # "Everything about Eva" is one thing.
 _ABOUT = re.compile(
     r"(?:everything|all|anything)(?: that)?(?: (?:i|you)(?: have|'ve)? (?:said|told you|know|know of))? "
-    r"about (?P<what>(?!(?:me|us|that|this|it)\b).+)",
+    r"about (?P<what>(?!(?:me|us|you|him|her|it|them|that|this|these|those)\b).+)",
     re.IGNORECASE,
 )
 # Not in a conversation, where it may be a mistake or a stranger's words, but by `gamer memory forget --all`.
@@ -315,8 +316,12 @@ def _refers(plain: str, context: Context) -> bool:
 def _is_order(plain: str, context: Context) -> bool:
     """Whether a turn wants something done that a conversation cannot do, and tells no fact."""
     found = _ORDERS.match(plain)
-    ordered = found is not None and found["verb"].lower() in kind("order")
-    return ordered and not told(plain, context.meant)[1]
+    if found is None or found["verb"].lower() not in kind("order") or told(plain, context.meant)[1]:
+        return False
+    first, *others = sentences_of(plain)
+    # "Ring my sister gave me is in the drawer", "text me what the password is"
+    states = _NO_ORDER.search(first[found.end("verb") :]) is not None
+    return not states and not any(map(asks, others))
 
 
 def _order(plain: str) -> int:

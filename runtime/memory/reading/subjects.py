@@ -102,7 +102,9 @@ def _is_name(tokens: Sequence[Token], at: int) -> bool:
     token = tokens[at]
     if token.key in kind("called"):
         return True
-    if any(token.key in kind(name) for name in ("no name", "date", "order")):
+    if token.key in kind("no name") or token.key in kind("date"):
+        return False
+    if token.key in kind("order") and not any(one.is_name for one in tokens[at + 1 : at + 2]):
         return False
     follows = tokens[at + 1].key if at + 1 < len(tokens) else ""
     known = any(token.key in kind(name) for name in ("kin", "pet", "attribute", "thing"))

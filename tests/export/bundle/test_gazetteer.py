@@ -229,6 +229,8 @@ def test_the_nearest_city_lies_in_the_right_country(
         (48.8049, 2.1204, "Versailles"),
         (42.3149, -83.0364, "Windsor"),  # across the river from Detroit, which is larger
         (32.5522, -117.0440, "Imperial Beach"),  # 4 km from Tijuana, and not in Mexico
+        (31.7587, -106.4869, "El Paso"),  # its centre lies outside of the simplified border
+        (47.6603, 9.1758, "Konstanz"),
     ],
 )
 def test_a_photo_is_of_the_city_that_it_lies_in(
@@ -237,6 +239,15 @@ def test_a_photo_is_of_the_city_that_it_lies_in(
     place = gazetteer.nearest(lat, lon)
     assert place is not None
     assert place.name == name
+
+
+def test_the_centre_of_a_city_is_of_its_country(gazetteer: Gazetteer) -> None:
+    rows = gazetteer._query("SELECT lat, lon, country_code, name FROM places WHERE kind = 'city'", ())
+    for lat, lon, country, name in rows[::9]:
+        place = gazetteer.nearest(lat, lon)
+        assert place is not None
+        # São Lázaro is of Macau, and in China by the list.
+        assert place.country_code == country or name == "São Lázaro", (name, place.name)
 
 
 def test_the_nearest_city_is_found_across_the_antimeridian(gazetteer: Gazetteer) -> None:

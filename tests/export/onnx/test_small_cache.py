@@ -128,7 +128,7 @@ def test_perplexity_with_pocket_s_model_stays_as_it_was(
     settings = Settings("pocket", parts=("llm",), kv_cache=kind)
     path = tmp_path / "llm_decoder.onnx"
     shutil.copyfile(bundle / artifact.path, path)
-    scales = cache_scales.scales(settings, components.build(settings, "llm_decoder", "fp32"))
+    scales = cache_scales.scales(settings, components.build(settings, "llm_decoder", "fp32"), "onnx")
     inputs, outputs = small_cache.write(path, artifact.inputs, artifact.outputs, scales)
     small = replace(artifact, inputs=inputs, outputs=outputs)
     rounded = open_decoder(open_session("onnx", path, small, threads=1), models.manifest.decoder())

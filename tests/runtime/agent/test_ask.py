@@ -60,6 +60,18 @@ def test_a_person_reads_steps_and_then_the_answer_with_its_files(album: Path, bu
     assert answer == "  2025-06-01T14:00:00  two cones of strawberry ice cream  ice\n"
 
 
+def test_beside_what_the_album_does_not_say_are_three_photos_at_most(bundle: Path, tmp_path: Path) -> None:
+    stones = [photo(f"stone-{n}", f"2025-06-0{n}T09:00:00", f"grey stone number {n}") for n in range(1, 6)]
+    engine = engine_over(Models.open(bundle), tmp_path, [*PHOTOS, *stones])
+    engine.close()
+    words = ("ask", engine.album.path, "how much did the sofa cost?", "--as", "sentence", "-b", bundle)
+    said = gamer(*words).stdout
+    assert "does not seem to say" in said
+    assert len([line for line in said.splitlines() if line.startswith("  2025-")]) == 3
+    outcome = json.loads(gamer(*words, "--json").stdout.splitlines()[-1])
+    assert not outcome["found"] and len(outcome["photos"]) > 3
+
+
 def test_a_program_reads_a_line_for_each_step_and_the_outcome(album: Path, bundle: Path) -> None:
     done = gamer("ask", album, "when did grandfather play?", "-b", bundle, "--as", "sentence", "--json")
     *steps, outcome = map(json.loads, done.stdout.splitlines())

@@ -163,15 +163,38 @@ def test_what_was_said_of_somebody_beside_facts_is_forgotten_too_and_the_rest_of
 ) -> None:
     talk.say(
         "My sister Eva lives in Ghent.",
-        "I had lunch with Eva. My flight is at 7:45.",
+        "I had lunch with Eva. She has a cold. My flight is at 7:45.",
         "Tom's sister paints.",
         "Bob and Evan met Eva's dog",
+        "I like Eva's cooking. I work with Eva at Lidl.",
+        "I had tea with Ida.",
+        "No, I meant Eva.",
     )
     said = talk.chat.say("Forget everything about Eva.", talk.now).text
     assert "what you said of Eva" in said
-    left = [stored.turn.text for stored in talk.store.all_turns() if stored.turn.speaker == "me"]
+    turns = talk.store.all_turns()
+    left = [stored.turn.text for stored in turns if stored.turn.speaker == "me"]
     assert sorted(left) == ["My flight is at 7:45.", "Tom's sister paints."]
+    assert not [stored.turn.text for stored in turns if "Eva" in stored.turn.text]
+    assert not [item for item in talk.store.items() if "eva" in f"{item.value.key} {item.value.text}".lower()]
     assert "7:45" in talk.ask("When is my flight?")
+
+
+@pytest.mark.parametrize(
+    ("named", "stays"),
+    [
+        ("my phone", ["Tom's phone broke.", "Phone the plumber on 5551234."]),
+        ("Will", ["I will go to Rome on Friday.", "Anna will be 5."]),
+        ("May", ["My flight is in May.", "I may go home."]),
+        ("her", ["I met her mother."]),
+        ("my mum", ["Tom's mum bakes."]),
+    ],
+)
+def test_forgetting_somebody_leaves_what_was_said_of_others(talk: Talk, named: str, stays: list[str]) -> None:
+    talk.say("My brother Will lives in Cork.", "Mum is ill.", *stays, f"Forget everything about {named}.")
+    left = [stored.turn.text for stored in talk.store.all_turns() if stored.turn.speaker == "me"]
+    assert set(stays) <= set(left)
+    assert ("Mum is ill." in left) is (named != "my mum")
 
 
 def test_what_nobody_here_can_do_is_noted_and_said_so(talk: Talk) -> None:

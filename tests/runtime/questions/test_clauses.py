@@ -69,6 +69,11 @@ def test_the_kind_of_value_that_a_question_wants(question: str, wanted: str) -> 
         ("How much did I pay Tom?", "Tom wants 3500 euros.", None),
         ("What did the eye doctor say?", "Eye doctor: all fine.", "Eye doctor: all fine."),
         ("What does the sign say?", "The sign at the door.", None),
+        (
+            "Do you know where I parked?",
+            "I did not park at the station. I parked at the mall.",
+            "I parked at the mall.",
+        ),
         ("Have I been to Bali?", "I have never been to Bali.", "I have never been to Bali."),
         ("Which composer do I adore?", "I adore Debussy.", "I adore Debussy."),
         ("What is the price of the boat?", "", None),

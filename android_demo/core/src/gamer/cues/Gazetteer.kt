@@ -94,8 +94,8 @@ class Gazetteer private constructor(private val db: Database, private val path: 
 
     /**
      * The city that a position in degrees lies in or nearest to, its centre within [maxKm] kilometres, or null:
-     * one of the country whose border holds the position, where one is near. A city reaches as far around its
-     * centre as the root of its population.
+     * one of a country whose border holds the position, or that has a centre within [CENTRE_KM], where one is
+     * near. A city reaches as far around its centre as the root of its population, [NEARBY_KM] at most.
      */
     fun nearest(lat: Double, lon: Double, maxKm: Double = 50.0): Place? = synchronized(this) {
         if (lat.isNaN() || lon.isNaN() || lon.isInfinite() || lat !in -90.0..90.0 || maxKm <= 0) return null
@@ -104,15 +104,17 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         // Most photos are close to a city, and a small box holds few rows.
         for (reach in if (maxKm > NEARBY_KM) listOf(NEARBY_KM, maxKm) else listOf(maxKm)) {
             val cities = citiesAround(lat, x, reach)
-            val countries = cities.map { it.country }.distinct().filter { border(it)?.holds(Space.toE7(lat), Space.toE7(x)) == true }
-            near = cities.filter { it.country in countries }.ifEmpty { near }.ifEmpty { cities }
-            if (countries.isNotEmpty()) break
+            val centres = cities.filter { it.away <= CENTRE_KM }.map { it.country }
+            val countries = cities.map { it.country }.distinct().filter { it in centres || border(it)?.holds(Space.toE7(lat), Space.toE7(x)) == true }
+            val home = cities.filter { it.country in countries }
+            near = home.ifEmpty { near }.ifEmpty { cities }
+            if (home.isNotEmpty()) break
         }
         near.minWithOrNull(compareBy({ it.edge }, { it.id }))?.let { place(query("SELECT $COLUMNS FROM places p WHERE p.id = ?", it.id)[0]) }
     }
 
-    /** [edge]: the kilometres to it, below 0 inside of the city. */
-    private class City(val edge: Double, val id: Long, val country: String)
+    /** [edge], [away]: the kilometres to its edge, below 0 inside of the city, and to its centre. */
+    private class City(val edge: Double, val id: Long, val country: String, val away: Double)
 
     /** The cities whose centre is within [km] kilometres. */
     private fun citiesAround(lat: Double, lon: Double, km: Double): List<City> {
@@ -132,7 +134,8 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         }
         return rows.mapNotNull {
             val away = distanceKm(lat, lon, it[3].asReal(), it[4].asReal())
-            if (away <= km) City(away - KM_PER_ROOT * Math.sqrt(maxOf(0.0, it[2].asReal())), it[0].asLong(), it[1].asText()) else null
+            val reach = minOf(NEARBY_KM, KM_PER_ROOT * Math.sqrt(maxOf(0.0, it[2].asReal())))
+            if (away <= km) City(away - reach, it[0].asLong(), it[1].asText(), away) else null
         }
     }
 
@@ -190,6 +193,7 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         private const val CACHED = 4096
         private const val NEARBY_KM = 8.0
         private const val KM_PER_ROOT = 0.005 // of a city's people
+        private const val CENTRE_KM = 1.0
         private const val POINT = 8 // bytes of a border's point: latitude and longitude, int32, little-endian
         private const val MAX_BORDER = 20_000L // points
         private const val KM_PER_DEGREE = 111.195

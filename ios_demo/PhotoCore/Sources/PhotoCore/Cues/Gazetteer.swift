@@ -147,8 +147,9 @@ public final class Gazetteer: @unchecked Sendable {
     }
 
     /// The city that a position in degrees lies in or nearest to, its centre within `maxKm` kilometres; nil if
-    /// there is none. It is one of the country whose border holds the position, where one is near; a city
-    /// reaches as far around its centre as the root of its population.
+    /// there is none. It is one of a country whose border holds the position, or that has a centre
+    /// within 1 km, where one is near; a city reaches as far around its centre as the root of its population, 8 km
+    /// at most.
     public func nearest(_ lat: Double, _ lon: Double, maxKm: Double = 50) throws -> Place? {
         guard lat.isFinite, lon.isFinite, (-90.0...90.0).contains(lat), maxKm > 0 else { return nil }
         let lon = floorMod(lon + 180, 360) - 180
@@ -158,18 +159,21 @@ public final class Gazetteer: @unchecked Sendable {
             let reaches: [Double] = maxKm > 8 ? [8, maxKm] : [maxKm]
             for reach in reaches {
                 let cities = try citiesAround(lat, lon, reach)
-                let countries = try Set(cities.map(\.country)).filter { try border($0)?.holds(Space.e7(lat), Space.e7(lon)) == true }
+                let centres = Set(cities.filter { $0.away <= 1 }.map(\.country))
+                let countries = try Set(cities.map(\.country)).filter {
+                    try centres.contains($0) || border($0)?.holds(Space.e7(lat), Space.e7(lon)) == true
+                }
                 let home = cities.filter { countries.contains($0.country) }
                 near = !home.isEmpty ? home : !near.isEmpty ? near : cities
-                if !countries.isEmpty { break }
+                if !home.isEmpty { break }
             }
             guard let best = near.min(by: { ($0.edge, $0.id) < ($1.edge, $1.id) }) else { return nil }
             return try query("SELECT \(Gazetteer.columns) FROM places p WHERE p.id = ?", [.integer(best.id)]).first.map(Gazetteer.place)
         }
     }
 
-    /// `edge`: the kilometres to it, below 0 inside of the city.
-    private typealias City = (edge: Double, id: Int, country: String)
+    /// `edge`, `away`: the kilometres to its edge, below 0 inside of the city, and to its centre.
+    private typealias City = (edge: Double, id: Int, country: String, away: Double)
 
     /// The cities whose centre is within `km` kilometres.
     private func citiesAround(_ lat: Double, _ lon: Double, _ km: Double) throws -> [City] {
@@ -188,7 +192,8 @@ public final class Gazetteer: @unchecked Sendable {
         return try query(sql + ")", bounds.map(Value.real)).compactMap { row in
             let away = Gazetteer.distance(lat, lon, row[3].real ?? 0, row[4].real ?? 0)
             if away > km { return nil }
-            return (away - 0.005 * Double(max(0, row[2].integer ?? 0)).squareRoot(), row[0].integer ?? 0, row[1].text ?? "")
+            let reach = min(8, 0.005 * Double(max(0, row[2].integer ?? 0)).squareRoot())
+            return (away - reach, row[0].integer ?? 0, row[1].text ?? "", away)
         }
     }
 
