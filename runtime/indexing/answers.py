@@ -19,7 +19,6 @@ class Answers:
         try:
             self._db = apsw.Connection(str(path))
             self._db.set_busy_timeout(5000)
-            self._db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS answers(key TEXT PRIMARY KEY, answer TEXT NOT NULL) WITHOUT ROWID"
             )
