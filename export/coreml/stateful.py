@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gamer.runtime.backends.coreml_backend import MAIN
+from gamer.runtime.backends.coreml_backend import MAIN, function_of
 from gamer.runtime.bundle.manifest import TensorSpec
 from gamer.runtime.models.language.kv_cache import PAST, PREFILL, PREFILL_TOKENS, state_name
 
@@ -61,8 +61,8 @@ def functions(
     yield PREFILL, prefill(item)
     for name, changes in adapters.items():
         with attached(step, changes):
-            yield f"{MAIN}_{name}", stateful(item)
-            yield f"{PREFILL}_{name}", prefill(item)
+            yield function_of(MAIN, name), stateful(item)
+            yield function_of(PREFILL, name), prefill(item)
 
 
 def prefill(item: ExportModule) -> ExportModule:

@@ -1,7 +1,7 @@
 """Whether a phone can run an export: which targets its system has, and whether an app's memory is enough.
 
-A component is assumed to take the size of its artifact on disk, a decoder's cache in float32, and the
-runtime. `gamer bench device` predicts its speed.
+A component is assumed to take the size of its artifact on disk, a decoder's cache, and the runtime. `gamer
+bench device` predicts its speed.
 """
 
 from __future__ import annotations

@@ -141,8 +141,13 @@ def _pairs(kind: str, layers: int) -> list[str]:
     return [f"{kind}_{x}.{n}" for n in range(layers) for x in "kv"]
 
 
+def function_of(kind: str, adapter: str) -> str:
+    """The name of an adapter's function, such as "main_style"; "" is the model without one."""
+    return f"{kind}_{adapter}" if adapter else kind
+
+
 def _adapter(function: str) -> str:
-    """The adapter of a function (kv_cache.py), "" for the model without one."""
+    """The adapter of `function_of`."""
     return function.partition("_")[2]
 
 
@@ -156,11 +161,11 @@ class _Native:
     def __init__(self, load: Callable[[str | None], Any], where: str) -> None:
         self._load, self._where, model = load, where, load(None)
         told = model.get_spec().description
-        self._functions = {d.name: d for d in told.functions}
-        self.functions = tuple(sorted(self._functions)) or (MAIN,)
+        functions = {d.name: d for d in told.functions}
+        self.functions = tuple(sorted(functions)) or (MAIN,)
         # The exporter makes MAIN the default; the states are the same in every function.
         self._models = {MAIN: model}
-        self._names = tuple(f.name for f in self._functions.get(MAIN, told).state)
+        self._names = tuple(f.name for f in functions.get(MAIN, told).state)
         self.reset()
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:

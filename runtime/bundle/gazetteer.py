@@ -86,11 +86,15 @@ class Place:
         """Whether a position in degrees lies in one of the boxes, and inside the border."""
         return any(
             within(lat, lon, part) for part in self.parts or ((self.south, self.north, self.west, self.east),)
-        ) and (self.border is None or bool(self.border.holds(np.array([[to_e7(lat), to_e7(lon)]]))[0]))
+        ) and (self.border is None or _holds(self.border, lat, lon))
 
     def _cube(self, box: Box) -> Cube:
         south, north, west, east = box
         return Cube(south=south, north=north, west=west, east=east, border=self.border)
+
+
+def _holds(border: Border, lat: float, lon: float) -> bool:
+    return bool(border.holds(np.array([[to_e7(lat), to_e7(lon)]]))[0])
 
 
 def within(lat: float, lon: float, box: Box) -> bool:
@@ -232,7 +236,7 @@ class Gazetteer:
         """Whether a country's border holds a position in degrees; not, where none is known."""
         with self._lock:
             border = self._border(country_code)
-        return border is not None and bool(border.holds(np.array([[to_e7(lat), to_e7(lon)]]))[0])
+        return border is not None and _holds(border, lat, lon)
 
     def _cities_around(self, lat: float, lon: float, km: float) -> list[tuple[float, int, str, float]]:
         """The cities whose centre is within `km` kilometres: (km to its edge, id, country, km to its centre).

@@ -250,11 +250,9 @@ class Conversation:
 
         `whole`: all that is known of somebody.
         """
-        values, names, naming = list[Item](), frozenset[str](), list[StoredTurn]()
-        if whole:
-            values, names = self._responder.all_of(named)
-            naming = self._responder.naming(names)
-        values = values or self._responder.all_values(named)
+        known, names = self._responder.all_of(named) if whole else ([], frozenset[str]())
+        naming = self._responder.naming(names)
+        values = known or self._responder.all_values(named)
         if not values:  # "forget that I live in Lyon"
             said = {(fact.key, fact.value.casefold()) for fact in told(named, NOBODY)[1]}
             core = self._responder.core()

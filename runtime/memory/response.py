@@ -382,8 +382,8 @@ def names_one(text: str, names: frozenset[str], spelt: bool = True) -> bool:
 
     `spelt`: names have their capitals in it, as in what was said; in what was noted of it they may not.
     """
-    words = [word.removesuffix("'s") for word in clauses.words_in(text)]
-    owners = [word.endswith("'s") for word in clauses.words_in(text)]
+    said = clauses.words_in(text)
+    words, owners = [word.removesuffix("'s") for word in said], [word.endswith("'s") for word in said]
     low = [word.casefold() for word in words]
     for name in names:
         parts = name.split()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gamer.index.records import FloatArray
 
 from ...backends import Array, Session
-from ...backends.coreml_backend import MAIN
+from ...backends.coreml_backend import MAIN, function_of
 from ...bundle.manifest import Language
 from ...errors import RuntimeFailure
 from ...telemetry import load_onnxruntime
@@ -134,7 +134,7 @@ class StepDecoder:
     def __init__(self, session: Session, language: Language) -> None:
         self.session, self.language, self.held = session, language, Held()
         self._functions = session.functions if isinstance(session, StateSession) else ()
-        self._adapter = ""  # behind a function's name
+        self._adapter = ""
         self._cache = step_cache(session, language)
         self._cross: dict[str, FloatArray] = {}
         self._cache.reset()
@@ -152,11 +152,11 @@ class StepDecoder:
     def adapt(self, name: str, values: dict[str, FloatArray]) -> None:
         """Clears the cache; from now on, the functions of an adapter run, "" for those of none."""
         self.reset()
-        if name and f"{MAIN}_{name}" not in self._functions:
+        if name and function_of(MAIN, name) not in self._functions:
             raise RuntimeFailure(
                 f"adapter {name!r}: the program has no such function: export the bundle again"
             )
-        self._adapter = name and f"_{name}"
+        self._adapter = name
 
     @property
     def past(self) -> int:
@@ -215,14 +215,15 @@ class StepDecoder:
         where = self._where(PREFILL_TOKENS)
         where["place"][:, count:] = 0.0
         session: Any = self.session
-        out = session.run_function(PREFILL + self._adapter, {"embeds": padded, **where})
+        out = session.run_function(function_of(PREFILL, self._adapter), {"embeds": padded, **where})
         self.held.add(ids, count, True)
         return np.asarray(out["hidden"][:count], np.float32)
 
     def _step(self, embed: FloatArray, ids: Sequence[int] | None) -> tuple[FloatArray, FloatArray]:
         inputs = {"embeds": embed, **self._where(), **self._cache.inputs(), **self._cross}
         session: Any = self.session
-        out = session.run_function(MAIN + self._adapter, inputs) if self._adapter else session.run(inputs)
+        main = function_of(MAIN, self._adapter)
+        out = session.run_function(main, inputs) if self._adapter else session.run(inputs)
         self._cache.take(out, self.past)
         self.held.add(ids, 1, not self.prefills)
         return out["logits"][0].astype(np.float32), out["hidden"][0].astype(np.float32)

@@ -19,8 +19,7 @@ from ...bundle.manifest import Artifact, Language
 from ...errors import RuntimeFailure
 
 PAST = "past_"
-# Of a step with states, the function that reads as many tokens of a prompt at once, and gives no logits. An
-# adapter's functions are these with its name behind: "main_style", "prefill_style".
+# Of a step with states, the function that reads as many tokens of a prompt at once, and gives no logits.
 PREFILL, PREFILL_TOKENS = "prefill", 32
 # Keys and values [layers, 2, KV, T, Dh], in the decoder's type: float32, float16, or the codes of int8.
 CacheArray = NDArray[Any]
