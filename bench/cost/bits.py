@@ -1,17 +1,18 @@
-"""Bits chosen by matrix beside uniform bits in the same bytes: ONNX files of MiniLM and SmolLM2 on new text.
+"""What bits cost: files of MiniLM and of a language model beside fp32 torch, on text that is new to them.
 
-For each uniform quantization the file is written; then the bits are chosen for a file of at most its bytes,
-on the exporter's own calibration inputs. Both files are compared with fp32 torch on these inputs, and on a
-text that the choice has not seen.
+For each target, each uniform quantization and each type of a decoder's cache the file is written as an export
+writes it, and run as parity runs it. Beside a uniform file, bits are chosen by matrix for at most its bytes,
+on the exporter's own calibration inputs. The text is prose that neither the choice, nor calibrated codes, nor
+the scales of a cache have seen.
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,231 +29,277 @@ UNIFORM = ("int8", "int4/16", "int4/32", "int4/64")
 SENTENCES = 40
 PROSE = Path(__file__).parents[1] / "llm_prose.txt"
 PARTS = {"text": "text_tower", "llm": "llm_decoder"}
+TARGETS = ("onnx", "executorch", "coreml")
+CACHES = ("fp32", "fp16", "int8")
+SPARE = 64  # slots of the recipe's cache that the text leaves free
 
 
 @dataclass(frozen=True)
 class Settings:
     recipe: Annotated[str, About("the recipe whose text tower and language model are exported")] = "pocket"
-    uniform: Annotated[tuple[str, ...], About("the uniform bits to compare with", quick=("int8",))] = UNIFORM
-    parts: Annotated[tuple[str, ...], About("text, llm", choices=tuple(PARTS), quick=("text",))] = tuple(
+    weights: Annotated[tuple[str, ...], About("[PART=]SOURCE of weights, as export takes them")] = ()
+    uniform: Annotated[
+        tuple[str, ...], About("quantizations of --quant, with /SIZE in blocks of that size", quick=("int8",))
+    ] = UNIFORM
+    parts: Annotated[tuple[str, ...], About("what to write", choices=tuple(PARTS), quick=("text",))] = tuple(
         PARTS
     )
+    targets: Annotated[tuple[str, ...], About("of the language model", choices=TARGETS)] = ("onnx",)
+    caches: Annotated[tuple[str, ...], About("types of the language model's cache", choices=CACHES)] = (
+        "fp32",
+    )
+    chosen: Annotated[bool, About("also choose bits by matrix in the bytes of each uniform file")] = True
+    text: Annotated[Path, About("the text that a language model reads")] = PROSE
+    lengths: Annotated[
+        tuple[int, ...], About("tokens of it after which the perplexity is taken", least=2)
+    ] = ()
 
 
 @dataclass(frozen=True)
 class File:
-    """An ONNX file beside fp32 torch.
+    """A file beside fp32 torch; `chosen`: its bits are chosen by matrix, in the bytes of `quant`.
 
     `loss`: 1 - the mean cosine on the calibration inputs; `worst`: the least cosine there. `unseen`: the loss
-    on text that no choice has seen. `top1`, `perplexity`: a decoder's, on that text.
+    on the text. `top1`: a decoder's share of equal likeliest tokens there, and `perplexity` its perplexity
+    after each of the lengths; None and () for a text tower.
     """
 
+    component: str
+    target: str
+    quant: str
+    cache: str
+    chosen: bool
     bytes: int
     loss: float
     worst: float
     unseen: float
     top1: float | None
-    perplexity: float | None
-
-
-@dataclass(frozen=True)
-class Pair:
-    """`chosen` has at most the bytes of `uniform`; `share`: its unseen loss over that of `uniform`."""
-
-    component: str
-    quant: str
-    uniform: File
-    chosen: File
-    share: float
+    perplexity: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Bits:
-    """`perplexity_fp32`: of the decoder in fp32 on the unseen text; None without a decoder."""
+    """`lengths`: tokens; `fp32`: the perplexities of torch's decoder, () without a decoder."""
 
-    pairs: tuple[Pair, ...]
-    perplexity_fp32: float | None
+    lengths: tuple[int, ...]
+    fp32: tuple[float, ...]
+    files: tuple[File, ...]
 
 
-# (outputs on the calibration inputs and on the unseen text [n, D], logits of the unseen text [S, V] or None)
-Outputs = tuple[FloatArray, FloatArray, FloatArray | None]
+@dataclass(frozen=True)
+class Outputs:
+    """Of a component: its rows [n, D] on the calibration inputs and on the text.
+
+    Of a decoder also the likeliest token [S] after each of the text, and the nats [S - 1] of each next one.
+    """
+
+    calibration: FloatArray
+    unseen: FloatArray
+    likeliest: NDArray[np.int64]
+    nats: NDArray[np.float64]
+
+    def perplexity(self, lengths: tuple[int, ...]) -> tuple[float, ...]:
+        return tuple(round(float(np.exp(self.nats[: n - 1].mean())), 4) for n in lengths if len(self.nats))
 
 
 def measure(run: Run[Settings]) -> Bits:
     """Raises ExportError."""
-    pairs, perplexity = list[Pair](), None
+    files, fp32, lengths = list[File](), tuple[float, ...](), tuple[int, ...]()
     for part in run.settings.parts:
-        found, fp32 = _component(run, part)
-        pairs += found
-        perplexity = fp32 if fp32 is not None else perplexity
-    return Bits(tuple(pairs), perplexity)
+        component = _Component(run.settings, part)
+        if part == "llm":
+            lengths, fp32 = component.lengths, component.torch.perplexity(component.lengths)
+        files += _files(run, component)
+    return Bits(lengths, fp32, tuple(files))
 
 
-def _component(run: Run[Settings], part: str) -> tuple[list[Pair], float | None]:
-    from gamer.export.settings import Settings as Export
-
-    settings, role = Export(run.settings.recipe, parts=(part,)), PARTS[part]
-    inputs = _Inputs(settings, role)
-    want, pairs = inputs.of_torch(), list[Pair]()
-    for quant in run.settings.uniform:
-        run.tell(f"{role}: {quant} everywhere")
-        head = ("head", "int8")  # as the exporter has it in int4, too
-        uniform = _file(replace(settings, keep=(head, ("", quant))), inputs, want)
-        chosen = _in_bytes(settings, role, uniform.bytes, partial(_file, inputs=inputs, want=want), run.tell)
-        share = round(chosen.unseen / uniform.unseen, 3)
-        pairs.append(Pair(role, quant, uniform, chosen, share))
-    return pairs, None if want[2] is None else inputs.perplexity(want[2])
+def _files(run: Run[Settings], component: _Component) -> Iterator[File]:
+    asked, decodes = run.settings, component.role == "llm_decoder"
+    for target in asked.targets if decodes else ("onnx",):
+        for quant in asked.uniform:
+            for cache in asked.caches if decodes else ("fp32",):
+                run.tell(f"{component.role} for {target}: {quant} everywhere, cache {cache}")
+                settings = replace(component.settings, kv_cache=cache)
+                uniform = component.file(component.uniform(settings, quant), target, quant)
+                yield uniform
+                if asked.chosen:
+                    yield _in_bytes(component, settings, uniform, run.tell)
 
 
-def _in_bytes(settings: Any, role: str, size: int, file: Callable[[Any], File], tell: Tell) -> File:
-    """The file with chosen bits that has at most `size` bytes."""
+def _in_bytes(component: _Component, settings: Any, uniform: File, tell: Tell) -> File:
+    """The file with chosen bits that has at most the bytes of `uniform`."""
     from gamer.export.budget.choose import choose
     from gamer.export.bundle.limits import Limits
 
-    asked = size
+    asked = uniform.bytes
     while True:
-        chosen, _ = choose(settings, ("onnx",), Limits(sizes=((role, asked),)), 1, tell)
-        written = file(chosen)
-        if written.bytes <= size:
+        limits = Limits(sizes=((component.role, asked),))
+        chosen, _ = choose(settings, (uniform.target,), limits, 1, tell)
+        written = component.file(chosen, uniform.target, uniform.quant, chosen=True)
+        if written.bytes <= uniform.bytes:
             return written
-        asked -= written.bytes - size  # what the size was predicted too small
+        asked -= written.bytes - uniform.bytes  # what the size was predicted too small
 
 
-class _Inputs:
-    """The inputs of a component, and its outputs by torch and by a written file."""
+class _Component:
+    """A component, its inputs, and what torch and written files make of them."""
 
-    def __init__(self, settings: Any, role: str) -> None:
+    def __init__(self, asked: Settings, part: str) -> None:
         from gamer.export.components import components
+        from gamer.export.settings import Settings as Export
+        from gamer.export.settings import parse_sources
 
-        self.settings, self.role = settings, role
-        self.item = components.build(settings, role, "fp32")
-        self.unseen: Any = self._ids() if role == "llm_decoder" else self._sentences()
+        self.role, self.text = PARTS[part], asked.text.read_text(encoding="utf-8")
+        sources = parse_sources(asked.recipe, None, asked.weights)
+        self.settings = Export(
+            asked.recipe,
+            sources=tuple(s for s in sources if s[0] == part),
+            parts=(part,),
+            max_seq=max(asked.lengths, default=0),
+        )
+        self.lengths = asked.lengths or (self.settings.slots - SPARE,)
+        self.item = components.build(self.settings, self.role, "fp32")
 
+    def uniform(self, settings: Any, quant: str) -> Any:
+        """`settings` with `quant`, such as "int4/32", everywhere but in the head, which stays in int8."""
+        if self.role == "llm_decoder":
+            base, _, size = quant.partition("/")
+            return replace(settings, quant=base, group_size=int(size or settings.group_size))
+        return replace(settings, keep=(("head", "int8"), ("", quant)))
+
+    def file(self, settings: Any, target: str, quant: str, *, chosen: bool = False) -> File:
+        """Writes the component as `settings` say, and runs the file."""
+        from gamer.export.bundle.write import suffix, written
+        from gamer.export.components import components
+        from gamer.export.parity.measure import cosines, executors
+        from gamer.runtime.bundle.manifest import Artifact, Parity, digest
+
+        used = settings.quant_of(self.role, target)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"model{suffix(settings, target)}"
+            specs = written(settings, components.build(settings, self.role, used), target, used, path)
+            size, checksum = digest(path)
+            artifact = Artifact(self.role, target, used, "", size, checksum, *specs, Parity("", "", 0.0), 0.0)
+            _, session, _ = next(executors(settings, artifact, path))
+            got = self._outputs(session)
+        want = self.torch
+        calibration, unseen = (
+            1 - cosines(a, b) for a, b in ((got.calibration, want.calibration), (got.unseen, want.unseen))
+        )
+        return File(
+            component=self.role,
+            target=target,
+            quant=quant,
+            cache=settings.cache_of(target),
+            chosen=chosen,
+            bytes=size,
+            loss=float(f"{calibration.mean():.4g}"),
+            worst=round(1 - float(calibration.max()), 6),
+            unseen=float(f"{unseen.mean():.4g}"),
+            top1=round(float((got.likeliest == want.likeliest).mean()), 4) if len(got.likeliest) else None,
+            perplexity=got.perplexity(self.lengths),
+        )
+
+    @cached_property
+    def torch(self) -> Outputs:
+        from gamer.export.budget.measuring import states_and_logits
+        from gamer.export.components.components import reference
+
+        if self.role != "llm_decoder":
+            return self._rows(lambda x: reference(self.item.module, x)[0])
+        step: Any = self.item.module
+        calibration, text = self._embeds
+        return self._read(states_and_logits(step, calibration)[0], *states_and_logits(step, text))
+
+    def _outputs(self, session: Any) -> Outputs:
+        from gamer.export.parity.reference import language_of, trace
+        from gamer.runtime.models.language.decoder import open_decoder
+
+        if self.role == "llm_decoder":
+            decoder = open_decoder(session, language_of(self.settings))
+            calibration, text = self._embeds
+            return self._read(trace(decoder, calibration)[0], *trace(decoder, text))
+        names = [t.name for t in session.artifact.inputs]
+        return self._rows(lambda x: session.run(dict(zip(names, x, strict=True)))["embedding"])
+
+    def _rows(self, run: Callable[[Any], FloatArray]) -> Outputs:
+        rows = [np.concatenate([run(x) for x in inputs]) for inputs in self._texts]
+        return Outputs(*rows, np.zeros(0, np.int64), np.zeros(0))
+
+    def _read(self, calibration: FloatArray, states: FloatArray, logits: FloatArray) -> Outputs:
+        following = self._ids[1:]
+        nats = [
+            cross_entropy(row[None].astype(np.float64), following[n : n + 1])
+            for n, row in enumerate(logits[:-1])
+        ]
+        return Outputs(calibration, states, logits.argmax(1), np.concatenate(nats))
+
+    @cached_property
     def _ids(self) -> NDArray[np.int64]:
+        """Of the text. Raises ExportError if it is shorter than the lengths."""
         from tokenizers import Tokenizer
 
         from gamer.export.components import components
+        from gamer.export.errors import ExportError
 
         tokenizer = Tokenizer.from_str(components.llm_tokenizer(self.settings)[0])
-        return np.array(tokenizer.encode(PROSE.read_text(encoding="utf-8")).ids)[: self.settings.slots - 64]
+        ids = np.array(tokenizer.encode(self.text).ids)[: max(self.lengths)]
+        if len(ids) < max(self.lengths):
+            raise ExportError(
+                f"text: {len(ids)} tokens, and lengths asks for {max(self.lengths)}: give a longer one"
+            )
+        return ids
 
-    def _sentences(self) -> list[tuple[NDArray[Any], ...]]:
+    @cached_property
+    def _texts(self) -> tuple[list[Any], list[Any]]:
+        """A text tower's calibration inputs, and the first sentences of the prose."""
         from tokenizers import Tokenizer
 
         from gamer.export.components import components, fixtures
 
+        calibration = fixtures.samples(self.settings, self.item, False)
         tokenizer = Tokenizer.from_str(components.text_tokenizer(self.settings))
-        none = np.zeros_like(fixtures.samples(self.settings, self.item, False)[0][2])
+        none = np.zeros_like(calibration[0][2])
         texts = re.split(r"(?<=[.!?]) ", " ".join(PROSE.read_text(encoding="utf-8").split()))[:SENTENCES]
         rows = (np.array([tokenizer.encode(text).ids], np.int64) for text in texts)
-        return [(ids, np.ones_like(ids), none) for ids in rows]
+        return calibration, [(ids, np.ones_like(ids), none) for ids in rows]
 
-    def of_torch(self) -> Outputs:
-        from gamer.export.budget.measuring import states_and_logits
-        from gamer.export.components.components import reference
-
-        if self.role == "llm_decoder":
-            step: Any = self.item.module
-            (calibration, _), (unseen, logits) = (states_and_logits(step, x) for x in self._embeds())
-            return calibration, unseen, logits
-        rows = [[reference(self.item.module, x)[0] for x in inputs] for inputs in self._texts()]
-        return np.concatenate(rows[0]), np.concatenate(rows[1]), None
-
-    def of_file(self, session: Any) -> Outputs:
-        from gamer.runtime.models.language.decoder import open_decoder
-
-        if self.role == "llm_decoder":
-            decoder: Any = open_decoder(session, self._language())
-            states = []
-            for x in self._embeds():
-                decoder.reset()
-                states.append(decoder.forward(x)[1].copy())
-            decoder.reset()
-            return states[0], states[1], decoder.rows(self._embeds()[1], None, len(self.unseen))
-        names = [t.name for t in session.artifact.inputs]
-        rows = [
-            [session.run(dict(zip(names, x, strict=True)))["embedding"] for x in inputs]
-            for inputs in self._texts()
-        ]
-        return np.concatenate(rows[0]), np.concatenate(rows[1]), None
-
-    def perplexity(self, logits: FloatArray) -> float:
-        """Of the unseen text, by the logits [S, V] after each of its tokens."""
-        nats = cross_entropy(logits[:-1].astype(np.float64), self.unseen[1:])
-        return round(float(np.exp(nats.mean())), 4)
-
-    def _texts(self) -> tuple[list[Any], list[Any]]:
-        from gamer.export.components import fixtures
-
-        return fixtures.samples(self.settings, self.item, False), self.unseen
-
+    @cached_property
     def _embeds(self) -> tuple[FloatArray, FloatArray]:
+        """A decoder's calibration inputs and the text, float32 [S, H] each."""
         from gamer.export.components import components
-        from gamer.export.parity import reference as parity
+        from gamer.export.parity.reference import PROSE_TOKENS, prose
 
         table = components.build(self.settings, "llm_embed", "fp32").module.get_buffer("rows").numpy()
-        return parity.prose(self.settings, parity.PROSE_TOKENS), np.asarray(table[self.unseen])
-
-    def _language(self) -> Any:
-        from gamer.export.components import components
-
-        return components.language(self.settings)
-
-
-def _file(settings: Any, inputs: _Inputs, want: Outputs) -> File:
-    """Writes the component with the bits of `settings` and runs the file."""
-    from gamer.export.components import components
-    from gamer.export.onnx import to_onnx
-    from gamer.export.target_options import target_options
-    from gamer.runtime.backends import open_session
-    from gamer.runtime.bundle.manifest import Artifact, Parity
-
-    role, quant = inputs.role, settings.quant_of(inputs.role, "onnx")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
-        options = target_options(settings, None, role, "onnx")
-        specs = to_onnx.write(inputs.item, quant, components.language(settings), [], path, options)  # type: ignore[arg-type]
-        size = path.stat().st_size
-        artifact = Artifact(role, "onnx", quant, "", size, "", *specs, Parity("", "", 0.0), 0.0)
-        got = inputs.of_file(open_session("onnx", path, artifact, threads=1))
-    return _compared(size, got, want, inputs)
-
-
-def _compared(size: int, got: Outputs, want: Outputs, inputs: _Inputs) -> File:
-    from gamer.export.parity.measure import cosines
-
-    calibration, unseen = (1 - cosines(a, b) for a, b in zip(got[:2], want[:2], strict=True))
-    top1 = perplexity = None
-    if got[2] is not None and want[2] is not None:
-        top1 = round(float((got[2].argmax(1) == want[2].argmax(1)).mean()), 4)
-        perplexity = inputs.perplexity(got[2])
-    return File(
-        size,
-        float(f"{calibration.mean():.4g}"),
-        round(1 - float(calibration.max()), 6),
-        float(f"{unseen.mean():.4g}"),
-        top1,
-        perplexity,
-    )
+        return prose(self.settings, PROSE_TOKENS), np.asarray(table[self._ids])
 
 
 def tables(result: Bits) -> list[Sheet | str]:
-    """Uniform and chosen bits side by side, each pair on one row."""
-    columns: dict[str, Callable[[Pair], str]] = {
-        "component": lambda p: p.component,
-        "uniform": lambda p: p.quant,
-        "MB": lambda p: f"{p.uniform.bytes / 1e6:.2f} / {p.chosen.bytes / 1e6:.2f}",
-        "1 - cosine": lambda p: f"{p.uniform.loss:.2g} / {p.chosen.loss:.2g}",
-        "unseen": lambda p: f"{p.uniform.unseen:.2g} / {p.chosen.unseen:.2g}",
-        "of it": lambda p: f"{p.share:.2f}",
-        "worst cosine": lambda p: f"{p.uniform.worst:.5f} / {p.chosen.worst:.5f}",
-        "top-1": lambda p: "" if p.chosen.top1 is None else f"{p.uniform.top1:.3f} / {p.chosen.top1:.3f}",
-        "perplexity": lambda p: (
-            "" if p.chosen.perplexity is None else f"{p.uniform.perplexity:.3f} / {p.chosen.perplexity:.3f}"
+    """The files, those with chosen bits under the uniform ones whose bytes they have."""
+    lost = {(f.component, f.target, f.quant, f.cache): f.unseen for f in result.files if not f.chosen}
+    columns: dict[str, Callable[[File], str]] = {
+        "component": lambda f: f.component,
+        "target": lambda f: f.target,
+        "bits": lambda f: f"chosen, as {f.quant}" if f.chosen else f.quant,
+        "cache": lambda f: f.cache,
+        "MB": lambda f: f"{f.bytes / 1e6:.2f}",
+        "1 - cosine": lambda f: f"{f.loss:.2g}",
+        "unseen": lambda f: f"{f.unseen:.2g}",
+        "of uniform": lambda f: (
+            f"{f.unseen / lost[f.component, f.target, f.quant, f.cache]:.2f}" if f.chosen else ""
         ),
+        "worst cosine": lambda f: f"{f.worst:.5f}",
+        "top-1": lambda f: "" if f.top1 is None else f"{f.top1:.3f}",
     }
-    fp32 = [] if result.perplexity_fp32 is None else [f"perplexity in fp32: {result.perplexity_fp32:.3f}"]
-    return [sheet("Uniform bits / bits by matrix, in the same bytes", result.pairs, columns), *fp32]
+    columns |= {
+        f"perplexity of {length}": lambda f, at=at: f"{f.perplexity[at]:.3f}" if f.perplexity else ""  # type: ignore[misc]
+        for at, length in enumerate(result.lengths)
+    }
+    fp32 = ", ".join(f"{p:.3f}" for p in result.fp32)
+    return [
+        sheet("Files beside torch in fp32", result.files, columns),
+        *([f"perplexity of torch in fp32: {fp32}"] if fp32 else []),
+    ]
 
 
 WORK = Work(Settings, measure, tables)

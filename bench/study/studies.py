@@ -56,7 +56,7 @@ STUDIES = {
         ),
         Study(
             "bits",
-            "bits chosen by matrix beside uniform bits in the same bytes, for MiniLM and SmolLM2 on ONNX",
+            "files by bits, target and cache beside fp32, and bits chosen by matrix in the same bytes",
             "cost.bits",
             ("bench/cost/bits.py", "export/budget", "export/quantize", "export/onnx"),
             bundles="",

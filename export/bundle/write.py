@@ -18,6 +18,7 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gamer.index import AlbumError
 from gamer.index.album.writing.storage import WriterLock
@@ -34,6 +35,9 @@ from . import room, workers
 from .fingerprint import TOOLS, fingerprint
 from .limits import UNLIMITED, Limits
 from .limits import check as check_sizes
+
+if TYPE_CHECKING:
+    from ..components.export_module import ExportModule, Specs
 
 WRITERS = {
     "onnx": "onnx.to_onnx",
@@ -402,52 +406,61 @@ def _finished(task: Task) -> ExportedArtifact | None:
         return None
 
 
+def written(settings: Settings, item: ExportModule, target: str, quant: str, path: Path) -> Specs:
+    """Writes a component for a target to `path`, as an export with these settings does; returns its tensors.
+
+    The module of `item` may have other values afterwards. Raises ExportError.
+    """
+    from ..components import components
+    from ..onnx import small_cache
+    from ..quantize import cache_scales, calibrated, calibration
+
+    samples = calibration.samples(settings, item, target, quant)
+    options = replace(
+        target_options(settings, components.preprocessing(settings), item.role, target),
+        given=calibrated.codes(settings, item, target, quant),
+        adapters=components.adapters(settings) if item.role == "llm_decoder" else {},
+        cache_scales=cache_scales.scales(settings, item, target),
+    )
+    language = components.language(settings)
+    specs: Specs = _writer(settings, target).write(item, quant, language, samples, path, options)
+    if settings.kv_cache != KV_CACHES[0] and (item.role, target) == ("llm_decoder", "onnx"):
+        return small_cache.write(path, *specs, options.cache_scales)
+    return specs
+
+
+def suffix(settings: Settings, target: str) -> str:
+    """The ending of the files for a target, "" where they are folders."""
+    return str(_writer(settings, target).SUFFIX)
+
+
+def _writer(settings: Settings, target: str) -> Any:
+    name = settings.onnx_format if target == "onnx" else target
+    return import_module(f"gamer.export.{WRITERS[name]}")
+
+
 def run_task(task: Task) -> ExportedArtifact:
     """Exports one artifact, measures its parity and writes its record; runs in a worker process."""
     import torch
 
     from ..components import components
-    from ..onnx import adapters, small_cache, to_ort
+    from ..onnx import adapters, to_ort
     from ..parity import golden, measure
     from ..placement.assigned import placement
-    from ..quantize import cache_scales, calibrated, calibration
     from . import peak_memory
 
     torch.set_num_threads(1)
     peak_memory.mark()
     settings, begin = task.settings, time.perf_counter()
-    writer = import_module(
-        f"gamer.export.{WRITERS[settings.onnx_format if task.target == 'onnx' else task.target]}"
-    )
     folder = Path(task.folder) / task.target
     folder.mkdir(exist_ok=True)
-    path, aside = (
-        folder / f"{task.role}{writer.SUFFIX}",
-        folder / f"partial-{os.getpid()}-{task.role}{writer.SUFFIX}",
-    )
+    name = f"{task.role}{suffix(settings, task.target)}"
+    path, aside = folder / name, folder / f"partial-{os.getpid()}-{name}"
     item = components.build(settings, task.role, task.quant)
     component = item.describe()
-    samples = calibration.samples(settings, item, task.target, task.quant)
     try:
         with room.needed(folder):
-            options = replace(
-                target_options(settings, components.preprocessing(settings), task.role, task.target),
-                given=calibrated.codes(settings, item, task.target, task.quant),
-                adapters=components.adapters(settings) if task.role == "llm_decoder" else {},
-                cache_scales=cache_scales.scales(settings, item, task.target),
-            )
-            arguments = (
-                item,
-                task.quant,
-                components.language(settings),
-                samples,
-                aside,
-                options,
-            )
-            inputs, outputs = writer.write(*arguments)
-            del arguments
-            if settings.kv_cache != KV_CACHES[0] and (task.role, task.target) == ("llm_decoder", "onnx"):
-                inputs, outputs = small_cache.write(aside, inputs, outputs, options.cache_scales)
+            inputs, outputs = written(settings, item, task.target, task.quant, aside)
             # A writer may quantize its module in place to avoid a second copy, so that parity needs a fresh
             # module.
             del item

@@ -61,6 +61,22 @@ def hidden_states(
     of kept, which takes a third more time and a tenth of the memory; not with a cache. `cache`: holds the
     positions before `embeds`, and afterwards these too; padded sequences may only be its last.
     """
+    x, layers = layer_runs(step, embeds, lengths, cache)
+    for run in layers:
+        if recompute and torch.is_grad_enabled():
+            x = torch.as_tensor(checkpoint(run, x, use_reentrant=False))
+        else:
+            x = run(x)
+    return torch.as_tensor(step.norm(x))
+
+
+def layer_runs(
+    step: DecoderStep, embeds: Tensor, lengths: Tensor, cache: Cache | None = None
+) -> tuple[Tensor, list[Callable[[Tensor], Tensor]]]:
+    """What the first layer takes, and of each layer what computes its output [B, S, H] from its input.
+
+    Arguments as for `hidden_states`.
+    """
     shape, before = step.shape, 0 if cache is None else cache.length
     span = range(before, before + embeds.shape[1])
     x = embeds
@@ -70,15 +86,14 @@ def hidden_states(
     local = wide
     if shape.window:
         local = (_angles(shape, span, shape.rope_theta_local, x), _mask(lengths, span, shape.window, x))
+    runs = list[Callable[[Tensor], Tensor]]()
     for n, layer in enumerate(step.layers):
         if not isinstance(layer, DecoderLayer):
             raise TypeError(f"layer {n} is a {type(layer).__name__}: only decoders without encoder are run")
         angles, mask = local if shape.is_local(n) else wide
-        if recompute and torch.is_grad_enabled():
-            x = torch.as_tensor(checkpoint(run_layer, layer, x, angles, mask, use_reentrant=False))
-        else:
-            x = run_layer(layer, x, angles, mask, None if cache is None else partial(cache.extended, n))
-    return torch.as_tensor(step.norm(x))
+        extended = None if cache is None else partial(cache.extended, n)
+        runs.append(partial(run_layer, layer, angles=angles, mask=mask, extended=extended))
+    return x, runs
 
 
 def run_layer(

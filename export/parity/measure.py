@@ -67,7 +67,7 @@ def measure(
     try:
         parities = [
             _execute(settings, item, artifact, path, threshold, executor)
-            for executor in _executors(settings, artifact, path)
+            for executor in executors(settings, artifact, path)
         ]
         if not parities:
             by = _describe_unexecuted(settings, item, artifact, path, threshold)
@@ -118,7 +118,7 @@ def _execute(
         return replace(parity, kernels=f"{kernels}, {exact}")
 
 
-def _executors(settings: Settings, artifact: Artifact, path: Path) -> Iterator[Executor]:
+def executors(settings: Settings, artifact: Artifact, path: Path) -> Iterator[Executor]:
     """Everything that can execute the artifact on this platform."""
     if artifact.target == "executorch" and settings.executorch_backend != "xnnpack":
         yield from _delegated(artifact, path)
@@ -223,7 +223,7 @@ def with_adapters(
     if artifact.target == "onnx":
         session: Any = open_session(f"onnx:{UNITS['onnx'][exact]}", path, artifact, threads=2)
     else:
-        _, session, _ = next(_executors(settings, artifact, path))
+        _, session, _ = next(executors(settings, artifact, path))
     for name, changes in components.adapters(settings).items():
         item = build(settings, artifact.role, "fp32")
         lora.merge(item.module, changes)

@@ -1,5 +1,5 @@
 """Where the operations of an artifact are: as ONNX Runtime ran them, as ExecuTorch delegated them, and the
-operations of an ML program by the precision that they compute in.
+operations of an ML program by the precision that they compute in, on a Mac by the compute unit, too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gamer.runtime.backends import runs_here
 from gamer.runtime.backends.onnx_backend import session_options
 from gamer.runtime.bundle.manifest import Artifact, TensorSpec
 from gamer.runtime.bundle.placement import Operations, Placement
@@ -29,6 +30,12 @@ from .prediction import predictions
 
 ORT = ".ort"
 PORTABLE = "portable"
+# coremltools' class of a compute device → its name.
+COMPUTE_UNITS = {
+    "MLCPUComputeDevice": "CPU",
+    "MLGPUComputeDevice": "GPU",
+    "MLNeuralEngineComputeDevice": "Neural Engine",
+}
 VARYING = {"height": 256, "width": 256}  # dimensions that are run with another size than 1
 
 
@@ -130,9 +137,30 @@ def _xnnpack_name(node: Any) -> str:
 
 
 def _coreml(artifact: Artifact, path: Path) -> Placement:
-    operations = _counted(("ML program", *each) for each in _mil(path))
-    by = f"coremltools {installed('coremltools')}"
-    return Placement(by, operations, predictions(graph.of_program(path), "coreml"))
+    by, predicted = f"coremltools {installed('coremltools')}", predictions(graph.of_program(path), "coreml")
+    if runs_here("coreml"):
+        return Placement(f"Core ML's plan, {by}", _counted(_planned(path)), predicted)
+    return Placement(by, _counted(("ML program", *each) for each in _mil(path)), predicted)
+
+
+def _planned(package: Path) -> list[tuple[str, str, str]]:
+    """(compute unit, precision, operation) by Core ML's plan for this Mac, of all functions."""
+    import coremltools as ct
+    from coremltools.models.compute_plan import MLComputePlan
+
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = ct.models.utils.compile_model(str(package), str(Path(folder) / "model.mlmodelc"))
+        plan = MLComputePlan.load_from_path(compiled, ct.ComputeUnit.ALL)
+    types = {op.outputs[0].name: _mil_type(op) for op in program.read(package).operations if op.outputs}
+    rows = []
+    for function in plan.model_structure.program.functions.values():
+        for op in function.block.operations:
+            usage = plan.get_compute_device_usage_for_mlprogram_operation(op)
+            if usage is not None:  # constants have none
+                unit = type(usage.preferred_compute_device).__name__
+                kind = types.get(op.outputs[0].name, "") if op.outputs else ""
+                rows.append((COMPUTE_UNITS.get(unit, unit), kind, op.operator_name.rpartition(".")[2]))
+    return rows
 
 
 def _mil(package: Path) -> list[tuple[str, str]]:

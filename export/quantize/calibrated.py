@@ -10,10 +10,8 @@ The codes go to the target's writer (`given` of its options); the module gets th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,7 @@ from ..components import components
 from ..components.export_module import ExportModule
 from ..errors import ExportError
 from ..networks.decoder import DecoderStep
-from ..networks.sequence import hidden_states
+from ..networks.sequence import layer_runs
 from ..recipe import CALIBRATED, QUANTS
 from ..settings import Settings
 from .block_codes import Blocks4
@@ -50,15 +48,20 @@ def codes(settings: Settings, item: ExportModule, target: str, quant: str) -> di
         return _stored(settings, item, step, target, quant)
     out = dict[str, Blocks4]()
     read = pieces(settings, min(LENGTH, step.shape.positions or LENGTH))
-    feeds = [partial(hidden_states, step, x, torch.tensor([x.shape[1]])) for x in read]
+    begun = [layer_runs(step, x, torch.tensor([x.shape[1]])) for x in read]
+    states, runs = [x for x, _ in begun], [layers for _, layers in begun]
+    sizes = _in_blocks(settings, item, target, quant)
     with torch.no_grad():
-        for names in _stages(settings, item, target, quant):
-            sums = moments(step, names, feeds)
-            for name, size in names.items():
+        for n in range(len(step.layers)):
+            names = [name for name in sizes if name.startswith(f"layers.{n}.")]
+            feeds = [partial(run[n], x) for run, x in zip(runs, states, strict=True)]
+            sums = moments(step, names, feeds) if names else {}
+            for name in names:
                 linear: Any = step.get_submodule(name)
-                blocks = quantize(linear.weight.detach(), sums[name], grid(target), size)
+                blocks = quantize(linear.weight.detach(), sums[name], grid(target), sizes[name])
                 linear.weight = nn.Parameter(torch.from_numpy(blocks.dequantize()), requires_grad=False)
                 out[f"{name}.weight"] = blocks
+            states = [feed() for feed in feeds]
     return out
 
 
@@ -72,8 +75,7 @@ def _stored(
     checkpoint = components.checkpoint(settings, "llm")
     if not isinstance(checkpoint.weights, PackedWeights) or grid(target).kind == "symmetric":
         return {}
-    stages = _stages(settings, item, target, quant)
-    sizes = {f"{name}.weight": size for stage in stages for name, size in stage.items()}
+    sizes = {f"{name}.weight": size for name, size in _in_blocks(settings, item, target, quant).items()}
     found = stored_groups(step, checkpoint.config, checkpoint.weights, sizes)
     blocks = {name: Blocks4(*groups, np.zeros_like(groups.scales)) for name, groups in found.items()}
     return {n: b for n, b in blocks.items() if np.array_equal(b.dequantize(), step.get_parameter(n).numpy())}
@@ -86,8 +88,8 @@ def grid(target: str) -> Grid:
     return Grid("integer", torch.float16) if target == "coreml" else Grid("affine")
 
 
-def _stages(settings: Settings, item: ExportModule, target: str, quant: str) -> Iterator[dict[str, int]]:
-    """The matrices in 4 bits but the head, with the size of their blocks, layer by layer."""
+def _in_blocks(settings: Settings, item: ExportModule, target: str, quant: str) -> dict[str, int]:
+    """The matrices of the layers in 4 bits, with the size of their blocks."""
     keep = settings.overrides_of(item.role, target)
     policy = QuantizationPolicy(target, (*QUANTS, "8da4w"), quant, keep, settings.group_size)
     sizes = dict[str, int]()
@@ -99,14 +101,7 @@ def _stages(settings: Settings, item: ExportModule, target: str, quant: str) -> 
                     f"{name}: {part.in_features} columns must be a multiple of group size {size}: choose a "
                     "smaller --group-size, or --keep it in int8"
                 )
-    for _, names in groupby(sizes, key=_layer):
-        yield {name: sizes[name] for name in names}
-
-
-def _layer(name: str) -> str:
-    """ "layers.3.attention.query" → "layers.3"; a matrix outside the layers is a layer of its own."""
-    match = re.match(r".*?\.\d+(?=\.)", name)
-    return match.group() if match else name
+    return sizes
 
 
 def moments(

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 class Operations:
     """Operations of one kind in one place.
 
-    `where`: an execution provider of ONNX Runtime, a delegate of ExecuTorch, "portable", or "ML program".
+    `where`: an execution provider of ONNX Runtime, a delegate of ExecuTorch, "portable", "ML program", or on
+    a Mac the compute unit that Core ML plans: "CPU", "GPU" or "Neural Engine".
     `kernel`: in ONNX "quantized", "fused" (several operators in one) or "reference" (one operator as it is);
     elsewhere the type of the weights, or of the result, such as "qcint8" or "fp16". `count`: how many.
     """

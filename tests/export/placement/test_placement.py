@@ -149,3 +149,51 @@ def test_the_table_says_what_the_writers_have() -> None:
         assert set(written.since_ios18) <= set(written.quants)
     for engine in table.engines:
         assert engine.source and engine.date[:2] == "20"
+
+
+def test_on_a_mac_the_operations_stand_by_the_compute_unit_that_core_ml_plans(
+    export: Export, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan is a stand-in of coremltools' own classes: no Mac has run it."""
+    import coremltools as ct
+    from coremltools.models import compute_plan as plans
+    from coremltools.models.compute_device import MLCPUComputeDevice, MLNeuralEngineComputeDevice
+
+    from gamer.export.coreml.mil import program
+
+    manifest = export(Settings("sentence", sources=(("text", str(source)),)), tmp_path / "out", ("coreml",))
+    artifact = manifest.artifact("text_tower", "coreml")
+    package = tmp_path / "out" / artifact.path
+    operations = [
+        plans.MLModelStructureProgramOperation(
+            {}, f"ios18.{op.type}", [plans.MLModelStructureProgramNamedValueType(op.outputs[0].name, None)], [], None
+        )
+        for op in program.read(package).operations
+    ]  # fmt: skip
+    block = plans.MLModelStructureProgramBlock([], operations, [])
+
+    class Plan:
+        model_structure = plans.MLModelStructure(
+            None,
+            plans.MLModelStructureProgram({"main": plans.MLModelStructureProgramFunction([], block)}),
+            None,
+        )
+
+        def get_compute_device_usage_for_mlprogram_operation(
+            self, op: plans.MLModelStructureProgramOperation
+        ) -> plans.MLComputePlanDeviceUsage | None:
+            if op.operator_name == "ios18.const":
+                return None
+            kind = MLCPUComputeDevice if op.operator_name == "ios18.gather" else MLNeuralEngineComputeDevice
+            return plans.MLComputePlanDeviceUsage(kind.__new__(kind), [])
+
+    monkeypatch.setattr(assigned, "runs_here", lambda name: name == "coreml")
+    monkeypatch.setattr(ct.models.utils, "compile_model", lambda package, to: to)
+    monkeypatch.setattr(plans.MLComputePlan, "load_from_path", lambda path, units: Plan())
+    placed, plain = assigned.placement(artifact, package), _placed(manifest, "coreml")
+    assert placed.by.startswith("Core ML's plan, coremltools ")
+    assert {o.where for o in placed.operations if o.operator == "gather"} == {"CPU"}
+    assert {o.where for o in placed.operations if o.operator != "gather"} == {"Neural Engine"}
+    rows = sorted((o.kernel, o.operator, o.count) for o in placed.operations)
+    assert rows == sorted((o.kernel, o.operator, o.count) for o in plain.operations)
+    assert placed.predictions == plain.predictions
