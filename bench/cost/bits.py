@@ -146,6 +146,7 @@ class _Component:
 
     def __init__(self, asked: Settings, part: str) -> None:
         from gamer.export.components import components
+        from gamer.export.parity.reference import PROSE_TOKENS
         from gamer.export.settings import Settings as Export
         from gamer.export.settings import parse_sources
 
@@ -155,7 +156,7 @@ class _Component:
             asked.recipe,
             sources=tuple(s for s in sources if s[0] == part),
             parts=(part,),
-            max_seq=max(asked.lengths, default=0),
+            max_seq=max(*asked.lengths, PROSE_TOKENS) if asked.lengths else 0,
         )
         self.lengths = asked.lengths or (self.settings.slots - SPARE,)
         self.item = components.build(self.settings, self.role, "fp32")
@@ -223,8 +224,8 @@ class _Component:
         return self._rows(lambda x: session.run(dict(zip(names, x, strict=True)))["embedding"])
 
     def _rows(self, run: Callable[[Any], FloatArray]) -> Outputs:
-        rows = [np.concatenate([run(x) for x in inputs]) for inputs in self._texts]
-        return Outputs(*rows, np.zeros(0, np.int64), np.zeros(0))
+        calibration, unseen = (np.concatenate([run(x) for x in inputs]) for inputs in self._texts)
+        return Outputs(calibration, unseen, np.zeros(0, np.int64), np.zeros(0))
 
     def _read(self, calibration: FloatArray, states: FloatArray, logits: FloatArray) -> Outputs:
         following = self._ids[1:]

@@ -248,7 +248,9 @@ def _by_parameters(program: Program, module: nn.Module) -> dict[str, str]:
     for operation in program.operations:
         if operation.type == "const" or operation.type.startswith("constexpr_"):
             continue
-        for bound in (b for values in operation.inputs.values() for b in values if isinstance(b, str)):
+        # Equal constants are stored once, so that the bias of a product may have another module's name.
+        taken = [operation.inputs["weight"]] if "weight" in operation.inputs else operation.inputs.values()
+        for bound in (b for values in taken for b in values if isinstance(b, str)):
             # A step that keeps its cache is a module around the step (coreml/stateful.py).
             parts = bound.replace("p_step_", "p_", 1).split("_")
             begins = ("_".join(parts[:n]) for n in range(len(parts), 1, -1))

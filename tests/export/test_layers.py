@@ -112,6 +112,19 @@ def test_a_core_ml_program_is_matched_by_the_parameters_that_its_operations_take
     assert rows["layers.0.up"].operator == "linear" and 0.99 < rows["layers.1.norm"].cosine < 1
 
 
+def test_of_a_program_with_functions_the_one_that_takes_a_token_is_matched(
+    export: Export, tmp_path: Path
+) -> None:
+    pytest.importorskip("coremltools", reason="needs the export extra")
+    source, out = str(tiny.qwen2(tmp_path / "model")), tmp_path / "out"
+    settings = Settings("llm", "int8", sources=(("llm", source),), coreml_cache="state")
+    manifest = export(settings, out, ("coreml",))
+    decoder = next(a for a in manifest.artifacts if a.role == "llm_decoder")
+    rows = {row.name: row for row in _compared(out, settings, decoder).rows}
+    assert {f"layers.{n}.{name}" for n in (0, 1) for name in ("qkv", "out", "gate_up", "down")} <= set(rows)
+    assert rows["layers.1.down"].operator == "linear" and 0.99 < rows["layers.1.down"].cosine < 1
+
+
 def test_graphs_for_npus_and_programs_with_channels_first_are_matched_too(
     export: Export, tmp_path: Path
 ) -> None:

@@ -164,12 +164,13 @@ def test_on_a_mac_the_operations_stand_by_the_compute_unit_that_core_ml_plans(
     manifest = export(Settings("sentence", sources=(("text", str(source)),)), tmp_path / "out", ("coreml",))
     artifact = manifest.artifact("text_tower", "coreml")
     package = tmp_path / "out" / artifact.path
+    named = plans.MLModelStructureProgramNamedValueType
     operations = [
         plans.MLModelStructureProgramOperation(
-            {}, f"ios18.{op.type}", [plans.MLModelStructureProgramNamedValueType(op.outputs[0].name, None)], [], None
+            {}, f"ios18.{op.type}", [named(op.outputs[0].name, None)], [], None
         )
         for op in program.read(package).operations
-    ]  # fmt: skip
+    ]
     block = plans.MLModelStructureProgramBlock([], operations, [])
 
     class Plan:
