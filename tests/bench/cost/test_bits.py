@@ -38,7 +38,10 @@ def test_a_decoder_reads_the_text_on_each_target_and_with_each_cache(tmp_path: P
     assert str(fp32).startswith("perplexity of torch in fp32: ")
 
 
-def test_bits_are_chosen_in_the_bytes_of_a_uniform_file(tmp_path: Path) -> None:
+def test_bits_are_chosen_in_the_bytes_of_a_uniform_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
     result = bits.measure(Run(_settings(tiny.qwen2(tmp_path / "model"), "fp16", lengths=(16,))))
     uniform, chosen = result.files
     assert (uniform.chosen, chosen.chosen) == (False, True) and chosen.quant == "fp16"
