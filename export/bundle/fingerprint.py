@@ -9,6 +9,7 @@ import ast
 import hashlib
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -107,6 +108,7 @@ def fingerprint(settings: Settings) -> str:
     return sha.hexdigest()
 
 
+@cache  # 3 MB, a second of reading: one process may export, plan and verify in turn
 def meaning(source: str) -> bytes:
     """The syntax tree of Python source, which has no comments and no layout, without docstrings."""
     tree = ast.parse(source)

@@ -254,22 +254,16 @@ def _useful_alternates(name: str, alternates: Iterable[str]) -> list[str]:
     for Paris) and airport codes in capitals.
     """
     useful: dict[str, str] = {}
+    own = fold(name)
     for alt in alternates:
-        folded = fold(alt)
-        if (
-            not (alt[:1].isupper() and _is_latin(alt))
-            or alt.isupper()
-            or len(folded) < 4
-            or len(folded.split()) > 4
-        ):
+        if not (alt[:1].isupper() and _is_latin(alt)) or alt.isupper():
             continue
-        if (
-            "'" in alt
-            or any(c.isdigit() for c in alt)
-            or folded in COMMON_ALTERNATES
-            or folded in GIVEN_NAMES
-            or folded == fold(name)
-        ):
+        if "'" in alt or any(c.isdigit() for c in alt):
+            continue
+        folded = fold(alt)
+        if len(folded) < 4 or len(folded.split()) > 4:
+            continue
+        if folded in COMMON_ALTERNATES or folded in GIVEN_NAMES or folded == own:
             continue
         useful.setdefault(folded, alt)
     return sorted(useful.values())
@@ -356,16 +350,16 @@ def rings_of(country: str) -> list[list[tuple[int, int]]]:
 def boxes_around(rings: Sequence[Sequence[tuple[int, int]]], gap_deg: float = 10.0) -> list[Box]:
     """The boxes of groups of rings that lie less than `gap_deg` degrees apart, each with all its points."""
     groups = [[ring] for ring in rings]
-    merged = True
-    while merged:
-        merged = False
-        boxes = [_box_of(group) for group in groups]
-        for i, j in combinations(range(len(groups)), 2):
-            if _apart(boxes[i], boxes[j]) < gap_deg:
-                groups[i] += groups.pop(j)
-                merged = True
-                break
-    return [_box_of(group) for group in groups]
+    boxes = [_box_of(group) for group in groups]
+    while near := next(
+        (pair for pair in combinations(range(len(boxes)), 2) if _apart(*(boxes[n] for n in pair)) < gap_deg),
+        None,
+    ):
+        i, j = near
+        groups[i] += groups.pop(j)
+        del boxes[j]
+        boxes[i] = _box_of(groups[i])
+    return boxes
 
 
 def _box_of(rings: Sequence[Sequence[tuple[int, int]]]) -> Box:
@@ -410,13 +404,12 @@ def _name_rows(rows: Iterable[_Row]) -> list[tuple[str, int, int]]:
         curated |= (
             {fold(a) for a in CITY_ALIASES.get((row.name, row.country), ())} if row.kind == "city" else set()
         )
+        own = fold(row.name)
         for name in (row.name, *row.aliases):
             folded = fold(name)
             if not folded:
                 continue
-            flag = (
-                FLAG_PRIMARY if folded == fold(row.name) or folded in curated or row.kind == "region" else 0
-            )
+            flag = FLAG_PRIMARY if folded == own or folded in curated or row.kind == "region" else 0
             # A country's name counts in lower case too ("in china"), unless it is an everyday word
             # ("turkey").
             is_small_city = row.kind == "city" and row.population < 500_000  # not Lima or Rome

@@ -110,13 +110,16 @@ def fold(name: str) -> str:
     """
     # Decomposed before case-folding too, since "𝑨" becomes an A only then.
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
-    stripped = "".join(
-        " " if c in "-‐‑–_" else c for c in folded if not unicodedata.combining(c) and c not in ".'’`\0"
-    )
-    return " ".join(stripped.translate(_LETTERS).split())
+    if not folded.isascii():
+        folded = "".join(c for c in folded if not unicodedata.combining(c))
+    return " ".join(folded.translate(_LETTERS).split())
 
 
-_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"})
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"}
+    | dict.fromkeys("-‐‑–_", " ")
+    | dict.fromkeys(".'’`\0")
+)
 _COLUMNS = (
     "p.id, p.name, p.kind, p.country_code, p.lat, p.lon, p.south, p.north, p.west, p.east, p.population"
 )
