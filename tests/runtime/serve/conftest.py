@@ -23,6 +23,7 @@ from gamer.bench.serving import serving
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.live import LiveAlbum
+from gamer.runtime.serve.server.guard import Guard
 from gamer.runtime.serve.server.settings import Rate, ServerSettings
 from tests.albums import album_of, built, note
 
@@ -42,10 +43,16 @@ def engine(bundle: Path, sample_album: Path) -> Iterator[Engine]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def app(engine: Engine) -> Guard:
+    """Made once: it takes longer than most requests, and keeps nothing that the album does not."""
+    return create_app(engine, ServerSettings(rate=NO_LIMIT))
+
+
 @pytest.fixture
-def client(engine: Engine) -> TestClient:
-    """Calls the application directly, without a socket."""
-    return calling(engine)
+def client(app: Guard) -> TestClient:
+    """Calls the application directly, without a socket, and without the cookies of another test."""
+    return TestClient(app, base_url=HERE, raise_server_exceptions=False)
 
 
 @pytest.fixture(scope="session")
