@@ -7,7 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,22 +17,37 @@ import pytest
 
 if TYPE_CHECKING:
     from gamer.export.bundle import write
+    from gamer.export.settings import Settings
     from gamer.runtime.bundle.manifest import Manifest
 
 Export = Callable[..., "Manifest"]
 
 
-@pytest.fixture
-def workers_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, built_gazetteer: Path) -> None:
+@contextmanager
+def _workers_here(cache: Path, built: Path) -> Iterator[None]:
     """Does the work of an export's workers in this process, with an own cache and the gazetteer there is."""
     from gamer.export.bundle import gazetteer, write
 
     def in_this_process(tasks: list[write.Task], jobs: int, report: write.Report) -> list[Any]:
         return [write._finished(task) or write.run_task(task) for task in tasks]
 
-    monkeypatch.setenv("GAMER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(write, "_run", in_this_process)
-    monkeypatch.setattr(gazetteer, "build_gazetteer", partial(shutil.copyfile, built_gazetteer))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("GAMER_CACHE", str(cache))
+        patched.setattr(write, "_run", in_this_process)
+        patched.setattr(gazetteer, "build_gazetteer", partial(shutil.copyfile, built))
+        yield
+
+
+@pytest.fixture
+def workers_here(tmp_path: Path, built_gazetteer: Path) -> Iterator[None]:
+    with _workers_here(tmp_path / "cache", built_gazetteer):
+        yield
+
+
+def _export(settings: Settings, out: Path, targets: tuple[str, ...] = ("onnx",)) -> Manifest:
+    from gamer.export.bundle import write
+
+    return write.export(settings, targets, out, 1, lambda text, artifact: None)
 
 
 @pytest.fixture
@@ -39,11 +55,19 @@ def export(workers_here: None) -> Export:
     """The exporter with its tasks in this process: a worker takes longer to start than a tiny model to
     export.
     """
-    from gamer.export.bundle import write
+    return _export
 
-    return lambda settings, out, targets=("onnx",): write.export(
-        settings, targets, out, 1, lambda text, artifact: None
-    )
+
+@pytest.fixture(scope="module")
+def shared_export(built_gazetteer: Path, tmp_path_factory: pytest.TempPathFactory) -> Export:
+    """The same for bundles that several tests of a module read."""
+    cache = tmp_path_factory.mktemp("cache")
+
+    def make(settings: Settings, out: Path, targets: tuple[str, ...] = ("onnx",)) -> Manifest:
+        with _workers_here(cache, built_gazetteer):
+            return _export(settings, out, targets)
+
+    return make
 
 
 @pytest.fixture(scope="session")

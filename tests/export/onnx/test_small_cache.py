@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from gamer.export.recipe import Threshold
 from gamer.export.settings import Settings
 from gamer.index.records import FloatArray
 from gamer.runtime.backends import open_session
+from gamer.runtime.bundle.manifest import Manifest
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.models.language.decoder import open_decoder
 from gamer.runtime.models.language.kv_cache import cache_type
@@ -56,22 +59,39 @@ def test_a_bundle_with_a_small_cache_passes_parity_and_answers(
         assert np.load(file).dtype == held
 
 
+@pytest.fixture(scope="module")
+def coded(
+    shared_export: Export, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], tuple[Path, Manifest]]:
+    """A family's bundle with an 8-bit cache for ONNX and for ExecuTorch."""
+
+    @cache
+    def make(family: str) -> tuple[Path, Manifest]:
+        folder = tmp_path_factory.mktemp(family)
+        source = tiny.TINY[family](folder / family)
+        settings = Settings("llm", "fp32", sources=(("llm", str(source)),), kv_cache="int8")
+        if family != "qwen2":
+            # Random weights' likeliest tokens are near ties: with codes fewer are equal than fp32 wants.
+            settings = replace(settings, bars=(("llm_decoder", Threshold(0.99, 0.95)),))
+        return folder / "out", shared_export(settings, folder / "out", ("onnx", "executorch"))
+
+    return make
+
+
 @pytest.mark.parametrize("family", ["qwen2", "gemma3", "gpt2"])
-def test_executorch_keeps_codes_by_the_same_scales(export: Export, tmp_path: Path, family: str) -> None:
+def test_executorch_keeps_codes_by_the_same_scales(
+    coded: Callable[[str], tuple[Path, Manifest]], family: str
+) -> None:
     """What the two engines keep in the first layer differs by a code where they round otherwise; behind it
     more, because ExecuTorch's attention reads the token itself as it was before it is rounded."""
-    source = tiny.TINY[family](tmp_path / family)
-    settings = Settings("llm", "fp32", sources=(("llm", str(source)),), kv_cache="int8")
-    # Random weights' likeliest tokens are near ties: with codes fewer are equal than fp32 has to have.
-    settings = replace(settings, bars=(("llm_decoder", Threshold(0.99, 0.95)),))
-    manifest = export(settings, tmp_path / "out", ("onnx", "executorch"))
+    out, manifest = coded(family)
     artifact = manifest.artifact("llm_decoder", "executorch")
     assert artifact.parity.minimum is not None and artifact.parity.minimum > 0.99
     assert {t.dtype for t in artifact.inputs if t.name.startswith("past_")} == {"int8"}
     assert {t.dtype for t in artifact.outputs} == {"float32", "int8"}
     kept = []
     for backend in ("onnx", "executorch"):
-        model = Models.open(tmp_path / "out", backend=backend, threads=1).language_model
+        model = Models.open(out, backend=backend, threads=1).language_model
         model.decoder.forward(model.embed(tuple(range(5, 25))))
         kept.append(model.decoder.keep().astype(np.int32))
     apart = np.abs(kept[0] - kept[1])
@@ -80,12 +100,9 @@ def test_executorch_keeps_codes_by_the_same_scales(export: Export, tmp_path: Pat
 
 @pytest.mark.parametrize("target", ["onnx", "executorch"])
 def test_a_kept_cache_is_restored_and_one_of_another_type_is_refused(
-    export: Export, tmp_path: Path, target: str
+    coded: Callable[[str], tuple[Path, Manifest]], target: str
 ) -> None:
-    source = tiny.TINY["qwen2"](tmp_path / "qwen2")
-    settings = Settings("llm", "fp32", sources=(("llm", str(source)),), kv_cache="int8")
-    export(settings, tmp_path / "out", (target,))
-    model = Models.open(tmp_path / "out", backend=target, threads=1).language_model
+    model = Models.open(coded("qwen2")[0], backend=target, threads=1).language_model
     rows = model.embed((5, 6, 7, 8, 9))
     whole = model.decoder.forward(rows)[0].copy()
     kept = model.decoder.keep()
