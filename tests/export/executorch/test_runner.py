@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +44,21 @@ print("said " + json.dumps(said))
 """
 
 
-def exported(export: Export, family: str, quant: str, folder: Path, **changed: Any) -> Path:
-    source = tiny.TINY[family](folder / family)
-    settings = Settings(
-        "llm", quant, sources=(("llm", str(source)),), layout=("runner",), max_seq=SLOTS, **changed
-    )
-    export(settings, folder / "out", ("executorch",))
-    return folder / "out"
+@pytest.fixture(scope="module")
+def exported(
+    shared_export: Export, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, str], tuple[Path, Settings]]:
+    """The bundle of a family in a quantization with the layout, and what it was exported with."""
+
+    @cache
+    def make(family: str, quant: str) -> tuple[Path, Settings]:
+        folder = tmp_path_factory.mktemp(family)
+        source = tiny.TINY[family](folder / family)
+        settings = Settings("llm", quant, sources=(("llm", str(source)),), layout=("runner",), max_seq=SLOTS)
+        shared_export(settings, folder / "out", ("executorch",))
+        return folder / "out", settings
+
+    return make
 
 
 def loop(program: Path, ids: list[int], new: int) -> list[int]:
@@ -64,8 +76,10 @@ def loop(program: Path, ids: list[int], new: int) -> list[int]:
 
 
 @pytest.mark.parametrize(("family", "quant"), [("qwen2", "int4"), ("gemma3", "int8"), ("gpt2", "fp32")])
-def test_the_runner_s_loop_gives_our_tokens(export: Export, tmp_path: Path, family: str, quant: str) -> None:
-    out = exported(export, family, quant, tmp_path)
+def test_the_runner_s_loop_gives_our_tokens(
+    exported: Callable[[str, str], tuple[Path, Settings]], family: str, quant: str
+) -> None:
+    out, _ = exported(family, quant)
     models = Models.open(out, "executorch")
     for text in ("a cat on the sofa", "photo of"):
         ids = models.llm_tokenizer.encode(text, add_special_tokens=False).ids
@@ -74,11 +88,13 @@ def test_the_runner_s_loop_gives_our_tokens(export: Export, tmp_path: Path, fami
         assert want.ids == tuple(got[: len(want.ids)]) and len(want.ids) > 2
 
 
-def test_the_stock_runner_reads_the_program_and_says_our_text(export: Export, tmp_path: Path) -> None:
+def test_the_stock_runner_reads_the_program_and_says_our_text(
+    exported: Callable[[str, str], tuple[Path, Settings]],
+) -> None:
     """Twice, because it forgets a text by going back to position 0, and leaves the cache as it is."""
     import json
 
-    out = exported(export, "gemma3", "int8", tmp_path)
+    out, _ = exported("gemma3", "int8")
     manifest, program = mf.read(out), Runtime.get().load_program(str(out / runner.PROGRAM))
     constants = {
         name: method.execute([])
@@ -110,12 +126,12 @@ def test_the_stock_runner_reads_the_program_and_says_our_text(export: Export, tm
     assert [a for a, b in zip(said, want, strict=False) if b.isascii()] == [b for b in want if b.isascii()]
 
 
-def test_a_bundle_has_both_layouts_and_is_packed_without_them(export: Export, tmp_path: Path) -> None:
-    out = exported(export, "qwen2", "fp32", tmp_path)
-    settings = Settings(
-        "llm", "fp32", sources=(("llm", str(tmp_path / "qwen2")),), layout=("genai",), max_seq=SLOTS
-    )
-    manifest = export(settings, out, ("onnx",))
+def test_a_bundle_has_both_layouts_and_is_packed_without_them(
+    exported: Callable[[str, str], tuple[Path, Settings]], export: Export, tmp_path: Path
+) -> None:
+    before, settings = exported("qwen2", "int4")
+    out = shutil.copytree(before, tmp_path / "out")
+    manifest = export(replace(settings, layout=("genai",)), out, ("onnx",))
     folders = {Path(file.path).parts[0] for file in manifest.files}
     assert {"genai", "runner"} <= folders
     assert not {"genai", "runner"} & {Path(f.path).parts[0] for f in packed.chosen(manifest, (), ()).files}

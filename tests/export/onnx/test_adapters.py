@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -83,38 +84,49 @@ def settings(base: Path, quant: str = "fp32", **adapters: Path) -> Settings:
     return Settings("llm", quant, sources=(("llm", str(base)),), adapters=pairs, max_seq=128)
 
 
-@pytest.fixture
-def made(export: Export, tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
-    """(bundle, base) of a small Qwen2 with the adapters "some" and "all"."""
+@pytest.fixture(scope="module")
+def made(shared_export: Export, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Path, Path]]:
+    """(bundle, base) of a small Qwen2 with the adapters "some" and "all", which lie beside the base."""
 
+    @cache
     def make(quant: str = "fp32") -> tuple[Path, Path]:
-        base = tiny.qwen2(tmp_path / "base")
+        folder = tmp_path_factory.mktemp(quant)
+        base = tiny.qwen2(folder / "base")
         # So great that they change what is said, beside a base in 4 bits as great as its errors allow.
         size = 0.1 if quant == "int4" else 0.3
-        some = peft(base, tmp_path / "peft-some", SOME, size=size)
-        everything = peft(base, tmp_path / "peft-all", ALL, 4, size, use_rslora=True)
-        export(settings(base, quant, some=some, all=everything), tmp_path / "out")
-        return tmp_path / "out", base
+        some = peft(base, folder / "peft-some", SOME, size=size)
+        everything = peft(base, folder / "peft-all", ALL, 4, size, use_rslora=True)
+        shared_export(settings(base, quant, some=some, all=everything), folder / "out")
+        return folder / "out", base
 
     return make
 
 
+@pytest.fixture(scope="module")
+def bare(
+    made: Callable[..., tuple[Path, Path]], shared_export: Export, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The bundle of the base alone."""
+    folder = tmp_path_factory.mktemp("bare") / "out"
+    shared_export(settings(made()[1]), folder)
+    return folder
+
+
 def test_the_logits_are_those_of_the_merged_model_of_transformers(
-    made: Callable[..., tuple[Path, Path]], export: Export, tmp_path: Path
+    made: Callable[..., tuple[Path, Path]], bare: Path
 ) -> None:
     out, base = made()
     model = Models.open(out, threads=1).language_model
     plain = logits(model)
     for name, scale in (("some", 2.0), ("all", 2 * 4**0.5 / 1)):
         with torch.no_grad():
-            want = merged(base, tmp_path / f"peft-{name}", scale)(torch.tensor([IDS])).logits[0].numpy()
+            want = merged(base, base.with_name(f"peft-{name}"), scale)(torch.tensor([IDS])).logits[0].numpy()
         got = logits(model, name)
         np.testing.assert_allclose(got, want, rtol=0, atol=2e-4)
         assert np.abs(got - plain).max() > 0.1
     without = logits(model)
-    export(settings(base), tmp_path / "bare")
     assert np.array_equal(without, plain)
-    assert np.array_equal(without, logits(Models.open(tmp_path / "bare", threads=1).language_model))
+    assert np.array_equal(without, logits(Models.open(bare, threads=1).language_model))
 
 
 @pytest.mark.parametrize("quant", ["int8", "int4"])
@@ -195,7 +207,7 @@ def test_no_cache_of_one_adapter_serves_another(made: Callable[..., tuple[Path, 
     assert np.array_equal(state, Models.open(out, threads=1).language_model.state(IDS))
 
 
-def test_the_command_and_the_apps_pack(made: Callable[..., tuple[Path, Path]], tmp_path: Path) -> None:
+def test_the_command_and_the_apps_pack(made: Callable[..., tuple[Path, Path]]) -> None:
     out, _ = made("int8")
     model = Models.open(out)
     said = {name: Chat(model, name).raw("a cat") for name in ("some", "")}
@@ -363,9 +375,9 @@ def test_an_alpha_may_be_a_module_s_own(export: Export, tmp_path: Path) -> None:
 
 
 def test_a_file_that_fits_no_decoder_is_refused_when_it_is_read(
-    made: Callable[..., tuple[Path, Path]], export: Export, tmp_path: Path
+    made: Callable[..., tuple[Path, Path]], bare: Path, tmp_path: Path
 ) -> None:
-    out, base = made()
+    out, _ = made()
     session = Models.open(out).session("llm_decoder")
     (tmp_path / "no.onnx_adapter").write_bytes(b"no adapter")
     with pytest.raises(RuntimeFailure, match="not an adapter"):
@@ -379,13 +391,12 @@ def test_a_file_that_fits_no_decoder_is_refused_when_it_is_read(
     half.export_adapter(str(tmp_path / "half.onnx_adapter"))
     with pytest.raises(RuntimeFailure, match=r"^half.onnx_adapter: .* has no other half of its rank"):
         onnx_backend.read_adapter(tmp_path / "half.onnx_adapter", session)
-    export(settings(base), tmp_path / "bare")
     with pytest.raises(RuntimeFailure, match="it is of another"):
         onnx_backend.read_adapter(
-            out / "adapters/some.onnx_adapter", Models.open(tmp_path / "bare").session("llm_decoder")
+            out / "adapters/some.onnx_adapter", Models.open(bare).session("llm_decoder")
         )
     with pytest.raises(RuntimeFailure, match="for onnx, but none"):
-        Chat(Models.open(tmp_path / "bare"), "some")
+        Chat(Models.open(bare), "some")
 
 
 @pytest.mark.parametrize("items", [("a",), ("=d",), ("a/b=d",), ("..=d",), ("a=d", "a=e"), ("é=d",)])
