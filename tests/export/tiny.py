@@ -1,6 +1,7 @@
 """Very small checkpoints, saved by Hugging Face's classes: config.json, safetensors, tokenizer.json.
 
-The weights are random; the files and the tensors' names are those of real checkpoints.
+The weights are random; the files and the tensors' names are those of real checkpoints. One layer is enough
+where a target lowers each operation, which takes seconds of processor time a layer.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ def _save(model: Any, folder: Path, tokenizer_json: str) -> Path:
     return folder
 
 
-def clip(folder: Path) -> Path:
+def clip(folder: Path, layers: int = 2) -> Path:
     text = {
         "hidden_size": 32,
         "intermediate_size": 64,
-        "num_hidden_layers": 2,
+        "num_hidden_layers": layers,
         "num_attention_heads": 2,
         "vocab_size": VOCAB,
         "max_position_embeddings": 48,
@@ -56,7 +57,7 @@ def clip(folder: Path) -> Path:
     vision = {
         "hidden_size": 32,
         "intermediate_size": 64,
-        "num_hidden_layers": 2,
+        "num_hidden_layers": layers,
         "num_attention_heads": 2,
         "image_size": 32,
         "patch_size": 8,
@@ -107,12 +108,12 @@ def siglip(folder: Path) -> Path:
     )
 
 
-def qwen2(folder: Path) -> Path:
+def qwen2(folder: Path, layers: int = 2) -> Path:
     config = transformers.Qwen2Config(
         vocab_size=VOCAB,
         hidden_size=64,
         intermediate_size=96,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=4,
         num_key_value_heads=2,
         tie_word_embeddings=True,
@@ -187,7 +188,7 @@ SMOLVLM_TEMPLATE = (
 SMOLVLM_MARKS = ("<|im_start|>", "<end_of_utterance>", "<fake_token_around_image>", "<image>", "<global-img>")
 
 
-def smolvlm(folder: Path, kind: str = "SmolVLM", side: int = 36, patch: int = 6) -> Path:
+def smolvlm(folder: Path, kind: str = "SmolVLM", side: int = 36, patch: int = 6, layers: int = 2) -> Path:
     """SmolVLM or Idefics3, in the layout of SmolVLM-256M-Instruct; all its parameters are random."""
     letters = {letter: n for n, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
     bytewise = Tokenizer(models.BPE(letters | {"ĠW": len(letters)}, [("Ġ", "W")]))
@@ -197,7 +198,7 @@ def smolvlm(folder: Path, kind: str = "SmolVLM", side: int = 36, patch: int = 6)
     vision = {
         "hidden_size": 32,
         "intermediate_size": 64,
-        "num_hidden_layers": 2,
+        "num_hidden_layers": layers,
         "num_attention_heads": 2,
         "image_size": side,
         "patch_size": patch,
@@ -207,7 +208,7 @@ def smolvlm(folder: Path, kind: str = "SmolVLM", side: int = 36, patch: int = 6)
         "vocab_size": VOCAB,
         "hidden_size": 64,
         "intermediate_size": 96,
-        "num_hidden_layers": 2,
+        "num_hidden_layers": layers,
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
         "rope_theta": 5e4,
@@ -253,7 +254,7 @@ def smolvlm(folder: Path, kind: str = "SmolVLM", side: int = 36, patch: int = 6)
     return folder
 
 
-TINY: dict[str, Callable[[Path], Path]] = {
+TINY: dict[str, Callable[..., Path]] = {
     "clip": clip,
     "siglip": siglip,
     "qwen2": qwen2,

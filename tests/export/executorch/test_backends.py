@@ -95,7 +95,7 @@ def test_the_core_ml_delegate_gives_the_states_of_torch(
 def test_a_tower_for_core_ml_passes_parity_and_one_for_vulkan_is_reported_as_not_run(
     backend: str, quant: str, tmp_path: Path
 ) -> None:
-    source = str(checkpoints.clip(tmp_path / "clip"))
+    source = str(checkpoints.clip(tmp_path / "clip", layers=1))
     asked = Settings("towers", "int8", (("image", source), ("text", source)), executorch_backend=backend)
     (task,) = [t for t in write.tasks(asked, ("executorch",), str(tmp_path)) if t.role == "image_tower"]
     (tmp_path / "records").mkdir()
@@ -117,9 +117,8 @@ def test_a_tower_for_core_ml_passes_parity_and_one_for_vulkan_is_reported_as_not
 @pytest.mark.slow
 def test_a_language_model_for_vulkan_is_one_delegate_without_prefixes(tmp_path: Path, export: Export) -> None:
     """The 4-bit matrices are one delegate; nothing here runs it, so the bundle has no prefixes of it."""
-    asked = Settings(
-        "llm", "int4", (("llm", str(checkpoints.qwen2(tmp_path / "qwen2"))),), executorch_backend="vulkan"
-    )
+    source = str(checkpoints.qwen2(tmp_path / "qwen2", layers=1))
+    asked = Settings("llm", "int4", (("llm", source),), executorch_backend="vulkan")
     manifest = export(asked, tmp_path / "out", ("executorch",))
     decoder = manifest.artifact("llm_decoder", "executorch")
     assert decoder.quant == "8da4w" and not manifest.prefixes
