@@ -233,13 +233,24 @@ public final class Album: @unchecked Sendable {
         return found.map { ($0[0].integer ?? 0, $0[1].text ?? "") }
     }
 
-    /// The rows of the photos for which the optional table of a field has this name.
-    public func rows(of name: String, in table: String) throws -> [Int] {
-        try load { db in
+    /// By row: whether the optional table names the photo; with a `name`, for that alone.
+    public func detailed(_ table: String, _ name: String? = nil) throws -> [Bool] {
+        let sql = "SELECT row FROM photos WHERE id IN (SELECT photo FROM \(table) WHERE \(name == nil ? "1" : "name = ?"))"
+        let found = try load { db -> [Int] in
             guard try OptionalTables.isThere(db, table) else { return [] }
-            let found = try db.rows("SELECT row FROM photos WHERE id IN (SELECT photo FROM \(table) WHERE name = ?)", [.text(name)]).map { $0[0].integer ?? -1 }
+            let found = try db.rows(sql, name.map { [.text($0)] } ?? []).map { $0[0].integer ?? -1 }
             try Loader.within(found, count, "photos")
             return found
+        }
+        var out = [Bool](repeating: false, count: count)
+        for row in found { out[row] = true }
+        return out
+    }
+
+    /// The names that the optional table of a field has.
+    public func details(_ table: String) throws -> [String] {
+        try load { db in
+            try OptionalTables.isThere(db, table) ? db.rows("SELECT DISTINCT name FROM \(table) ORDER BY name").map { $0[0].text ?? "" } : []
         }
     }
 
