@@ -19,9 +19,7 @@ ANDROID = ROOT / "android_demo" / "app" / "src" / "main"
 IOS = ROOT / "ios_demo" / "App"
 _NAMES = {"app_name"}  # not translated: Android falls back to its file without a language
 _OF_PAGE = {
-    "say_favourites": "remark.favourites",
     "say_searching": "searching",
-    "say_without": "remark.without",
     "similar": "similar",
     "undated": "undated",
 }
@@ -49,7 +47,9 @@ def ios_texts() -> set[str]:
 
 
 def android_key(name: str) -> str:
-    """The catalogue's key of an Android name: `say_found` is `app.say.found`."""
+    """The catalogue's key of an Android name: `say_found` is `app.say.found`, `remark_spelt` the page's."""
+    if name.startswith("remark_"):
+        return name.replace("_", ".")
     return _OF_PAGE.get(name) or "app." + re.sub("^say_", "say.", name)
 
 

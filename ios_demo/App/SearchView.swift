@@ -103,6 +103,8 @@ struct SearchView: View {
         case .ended:
             if let answer = session.answer {
                 ForEach(answer.remarks.indices, id: \.self) { RemarkView(remark: answer.remarks[$0]) }
+                if let note = answer.note, !answer.remarks.contains(note) { RemarkView(remark: note) }
+                if let number = answer.number { Text("\(Int(number)) found") }
                 if answer.isDoubtful, !answer.hits.isEmpty {
                     Text("Probably not in this album (\(Int(answer.presence * 100)) %); the nearest:")
                 }
@@ -118,9 +120,30 @@ struct RemarkView: View {
 
     var body: some View {
         switch remark.code {
+        case .elsewhere: Text("no photo in \(remark.name)")
+        case .empty: Text("No photos in this album")
         case .favourites: Text("favourites only: \(photos)")
-        case .without: Text("without “\(remark.text.string)”: \(photos) left out")
+        case .none: Text("No photo: \(remark.text.string)")
         case .searched: EmptyView()
+        case .spelt: Text("spelt: “\(remark.text.string)”")
+        case .without: Text("without “\(remark.text.string)”: \(photos) left out")
+        case .camera: Text("by \(remark.name): \(photos)")
+        case .fact, .medium, .orientation: facet
+        }
+    }
+
+    @ViewBuilder private var facet: some View {
+        switch remark.name {
+        case "date": Text("with a date: \(photos)")
+        case "flash": Text("with flash: \(photos)")
+        case "place": Text("with a place: \(photos)")
+        case "text": Text("with text: \(photos)")
+        case "receipt": Text("receipts: \(photos)")
+        case "screenshot": Text("screenshots: \(photos)")
+        case "video": Text("videos: \(photos)")
+        case "landscape": Text("landscape: \(photos)")
+        case "portrait": Text("portrait: \(photos)")
+        default: Text("square: \(photos)")
         }
     }
 }

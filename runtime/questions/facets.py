@@ -10,15 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .words import Word, Words, text_of, words_of
+from .words import Word, Words, listed, text_of, words_of
 
 # medium: "video", "screenshot" or "receipt"; fact: what is known of a photo (the role "fact");
 # alone: the name of somebody whose face alone is there; together: the names of people whose faces are there.
 Kind = Literal["medium", "orientation", "camera", "fact", "alone", "together"]
-_TIED = frozenset({"at", "from", "in", "of", "with"})  # "video of the cat"; "the video shop" is a shop
-_BY = frozenset({"by", "on", "using", "with"})
-_WITH = frozenset({"with", "using", "have", "has", "contain", "containing"})
-_WHERE = frozenset({"at", "during", "in", "near", "on"})
 _OWNED = frozenset({"my", "our", "the"})
 _CAMERA = 5  # words of a camera's name
 
@@ -71,7 +67,7 @@ def _medium(words: list[Word], has: Has) -> Taken:
     """It is asked for only where nothing is said before it: "kids watching a video" is a scene."""
     for at, word in enumerate(words):
         facet = Facet("medium", word.values.get("medium", ""))
-        several = word.key.endswith("s") or _ends(words, at + 1, _TIED)
+        several = word.key.endswith("s") or _ends(words, at + 1, frozenset())
         first = all(before.values and not before.has("picture", "pictured") for before in words[:at])
         if facet.value and several and first and has(facet):
             photos = replace(word, text="photos", key="photos", values={"picture": ""})
@@ -85,7 +81,7 @@ def _fact(words: list[Word], has: Has) -> Taken:
         facet = Facet("fact", word.values.get("fact", ""))
         article = at > 0 and words[at - 1].key in ("a", "an", "the")
         begin = at - 2 if article else at - 1
-        if not facet.value or begin < 0 or words[begin].key not in _WITH:
+        if not facet.value or begin < 0 or words[begin].key not in listed("containing"):
             continue
         of_photos = begin > 0 and words[begin - 1].has("picture", "medium")
         end = at + 1
@@ -127,14 +123,14 @@ def _camera(words: list[Word], has: Has) -> Taken:
     end = len(words)
     while end and words[end - 1].is_mark:
         end -= 1
-    ends = [end, *(at for at in range(end - 1, 1, -1) if words[at].key in _WHERE)]
+    ends = [end, *(at for at in range(end - 1, 1, -1) if words[at].key in listed("taken_where"))]
     taken = (_camera_before(words, at, has) for at in ends)
     return next((one for one in taken if one[1] is not None), (words, None))
 
 
 def _camera_before(words: list[Word], end: int, has: Has) -> Taken:
     for at in range(end - 2, max(-1, end - 3 - _CAMERA), -1):
-        if words[at].key not in _BY:
+        if words[at].key not in listed("by_what"):
             continue
         begin = at - 1 if at and words[at - 1].has("made") else at
         first = at + 2 if words[at + 1].key in _OWNED else at + 1
@@ -147,9 +143,12 @@ def _camera_before(words: list[Word], end: int, has: Has) -> Taken:
     return words, None
 
 
-def _ends(words: Words, at: int, tied: frozenset[str] = _TIED | {"by", "on"}) -> bool:
-    """Whether a phrase ends before `at`: at the question's end, a mark, or a word that ties it to others."""
-    return at >= len(words) or words[at].is_mark or words[at].key in tied
+def _ends(words: Words, at: int, more: frozenset[str] = frozenset({"by", "on"})) -> bool:
+    """Whether a phrase ends before `at`: at the question's end, a mark, or a word that ties it to others.
+
+    "Video of the cat"; "the video shop" is a shop. `more`: of the words that tie.
+    """
+    return at >= len(words) or words[at].is_mark or words[at].key in listed("tied") | more
 
 
 def _is_name(word: Word, at: int) -> bool:

@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from .question import Asks
-from .words import Word, Words, index_of, split_at, text_of, trimmed, words_of
+from .words import Word, Words, index_of, listed, split_at, text_of, trimmed, words_of
 
 _STORY = 4  # words that a sentence before the request has at least if it is its story
 _QUESTIONS = ("how", "howmany", "when", "where", "which", "who")
-_ONLY_ASKING = ("aux", "courtesy", "filler", "link", "modal", "request", "self", "them")
 # Verbs that ask for photos only after "may I", "I would": "I see the lake" may be a memory.
 _WISHED = frozenset({"grateful", "happy", "have", "like", "look", "love", "need", "see", "want"})
 _AT_THE_END = frozenset({"again", "lol", "nah", "omg", "or", "please", "thank you", "thanks"})
 _CLOSED = frozenset({"did", "has", "have", "is", "was", "were"})
-_BETWEEN = frozenset({"also", "ever", "had", "have", "just", "then"})
 _WAS_AT = [["went", "to"], ["was", "at"], ["were", "at"], ["was", "in"], ["were", "in"]]
 
 
@@ -81,7 +79,7 @@ def said_length(words: Words) -> int:
     if not words or words[0].key not in ("i", "i'd", "i've", "we", "we'd", "we've"):
         return 0
     at, had = 1, 0
-    while at < len(words) and (words[at].key in _BETWEEN or words[at].key.endswith("ly")):
+    while at < len(words) and (words[at].key in listed("said_between") or words[at].key.endswith("ly")):
         at += 1
         had = at if words[at - 1].key == "had" else had
     if at < len(words) and words[at].has("seen"):
@@ -285,9 +283,9 @@ def _is_aside(piece: Words) -> bool:
     told = len(piece) > 1 and piece[0].has("aside") and not said_length(piece) and not _relates(piece)
     if told and (not opened or index_of(piece[:opened], "tells") >= 0):
         return True  # "…, I must send them to the bookkeeper"
-    if opened and all(word.has(*_ONLY_ASKING) for word in piece[opened:]):
+    if opened and all(word.has(*listed("only_asking")) for word in piece[opened:]):
         return True  # "…, can you dig that up"
-    return all(word.has(*_ONLY_ASKING) for word in piece)
+    return all(word.has(*listed("only_asking")) for word in piece)
 
 
 def _relates(piece: Words) -> bool:
@@ -451,5 +449,5 @@ def gone_to(text: str) -> str:
     at = index_of(words, "stay")
     before, rest = words[: max(at, 0)], words[at + 2 :]
     to = at >= 0 and bool(rest) and words[at + 1].key in ("to", "in", "at")
-    said = all(word.has("article", "picture", "preposition", *_ONLY_ASKING) for word in before)
+    said = all(word.has("article", "picture", "preposition", *listed("only_asking")) for word in before)
     return text_of(rest) if to and said else ""

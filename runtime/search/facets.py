@@ -30,10 +30,13 @@ class FacetRows:
 
     def _is_lacking(self, facet: Facet) -> bool:
         """Whether the album is sure to have none: it knows the others', or no memory tells of one."""
+        known = self._album.rows_by_detail
         if facet.kind == "medium" and facet.value != "receipt":  # without OCR nobody knows
-            return not self._album.words(facet.value).bm25.any()
+            # An album that a phone made has pictures and knows no header of theirs.
+            knows = bool(known["orientation"]) or not len(self._facts.pictured)
+            return knows and not self._album.words(facet.value).bm25.any()
         field = "lighting" if facet == FLASH else facet.kind
-        return field in ("lighting", "orientation") and bool(self._album.rows_by_detail[field])
+        return field in ("lighting", "orientation") and bool(known[field])
 
     def of(self, facet: Facet) -> RowSet:
         """None if the album has none."""

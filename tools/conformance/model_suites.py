@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from gamer.index import Album, AlbumWriter
+from gamer.index.records import COPIES
 from gamer.runtime.cues.quoted import cues_by_llm
 from gamer.runtime.models.language.llm import Request
 from gamer.runtime.models.models import Models
@@ -76,6 +77,21 @@ FOUND = (
     "Blume im Garten, aber keine Katze",
     "meine Lieblingsfotos",
     "цветок без кошки",
+    "photos in 1990",
+    "a temple in Iceland",
+    "my cat in Paris in 2019",
+    "last summer",
+    "our trip to China",
+    "how many photos of cats do we have?",
+    "how many photos from 2021",
+    "the rokcet launch",
+    "screenshots from last summer",
+    "photos in portrait format",
+    "a garden, taken with flash",
+    "photos taken with my Canon EOS",
+    "videos",
+    "the cat in the week after the rocket launch",
+    "photos after the rocket launch",
 )
 FUSED, PAPER = ("fused", "fast"), ("paper", "off")  # mode, refined_by
 ASKED = (
@@ -165,12 +181,22 @@ def _searches(name: str, bundle: Path, album: Path, asked: Sequence[Given]) -> S
 
 
 def _marked(album: Path, to: Path) -> Path:
-    """A copy of the album in which every third photo is a favourite."""
+    """A copy of the album in which every third photo is a favourite, and a copy of the one before it.
+
+    Every fifth has a header that names a camera, a flash and a shape, every seventh is a screenshot.
+    """
     shutil.copyfile(album, to)
     with Album.open(to) as opened:
-        marked = opened.ids()[2::3]
+        ids = opened.ids()
+        likeness = opened.means(COPIES)
+    same = {photo: likeness[[row - row % 3 % 2]] for row, photo in enumerate(ids)}
+    told = {"camera": "Canon EOS 5D", "lighting": "flash", "orientation": "portrait"}
     with AlbumWriter.extend(to) as writer:
-        writer.mark_favourites(marked, True)
+        writer.mark_favourites(ids[2::3], True)
+        writer.set_channel(COPIES, same)
+        writer.note_details(
+            dict.fromkeys(ids[1::5], told) | {photo: {"medium": "screenshot"} for photo in ids[6::7]}
+        )
     return to
 
 
@@ -281,7 +307,7 @@ def told(answer: Answer) -> Given:
             "parts": h.parts,
             "memory": h.memory,
         }
-        | {"matched": sorted(h.matched)}
+        | {"matched": sorted(h.matched), "copies": list(h.copies)}
         for h in answer.hits
     ]
     trace = {
@@ -299,4 +325,5 @@ def told(answer: Answer) -> Given:
         "plan": t.plan,
         "mode": t.mode,
     }
-    return {"hits": hits, "trace": trace, "presence": answer.presence}
+    said = {"presence": answer.presence, "count": answer.count, "note": answer.note}
+    return {"hits": hits, "trace": trace, **said}

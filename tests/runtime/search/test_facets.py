@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 import pytest
 
-from gamer.index import AlbumWriter
+from gamer.index import Album, AlbumWriter
 from gamer.index.people import reading, writing
 from gamer.index.people.records import LookedAt, NewFace
 from gamer.runtime.questions.reader import read
@@ -18,6 +18,7 @@ from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.facets import FacetRows
 from gamer.runtime.search.options import AS_ASKED
 from tests.albums import engine_of, note
+from tests.fakes import fake_models
 
 NOW = datetime(2026, 11, 21, 12)
 PHOTOS: list[dict[str, object]] = [
@@ -189,3 +190,14 @@ def with_faces(album: Path, shown: dict[str, tuple[str, ...]]) -> None:
 
     with AlbumWriter.extend(album) as writer:
         writer.change_optional(write)
+
+
+def test_pictures_without_known_headers_may_be_screenshots(tmp_path: Path) -> None:
+    """As in an album that a phone made."""
+    with engine_of(tmp_path, ({"id": name, "memories": note("a garden")} for name in "ab")) as engine:
+        path = engine.album.path
+    with AlbumWriter.extend(path) as writer:
+        writer.move("a", "/p/a.jpg")
+    with Engine(fake_models(), Album.open(path)) as engine:
+        answer = engine.search("screenshots", now=NOW, options=AS_ASKED)
+    assert (len(answer.hits), answer.trace.cues) == (2, ())

@@ -386,8 +386,8 @@ class PhoneTest {
 
     @Test
     fun `an answer tells what was left out`() {
-        val remarks = listOf(Remark("favourites", n = 3), Remark("searched", "dog", 2), Remark("without", "dog", 1))
-        assertEquals("favourites only: 3; without “dog”: 1 left out\n2 found", Screen("/phone").answer(2, 0.9, remarks))
+        val remarks = listOf(Remark("favourites", n = 3), Remark("searched", "dog", 2), Remark("without", "dog", 1), Remark("facet.medium", n = 4, name = "video"))
+        assertEquals("favourites only: 3; without “dog”: 1 left out; videos: 4\n2 found", Screen("/phone").answer(2, 0.9, remarks))
         assertEquals("favourites only: 0\n0 found", Screen("/phone").answer(0, 0.0, listOf(Remark("favourites"))))
     }
 

@@ -5,6 +5,7 @@ import gamer.album.AlbumMeta
 import gamer.album.AlbumWatch
 import gamer.album.AlbumWriter
 import gamer.album.Check
+import gamer.album.DatabaseError
 import gamer.album.Encoded
 import gamer.album.Memory
 import gamer.album.Mention
@@ -74,6 +75,17 @@ class RenewalTest {
         val skips = SkipList(File(folder, "skips"))
         val done = Renewal(Phone(), path, JdbcDatabase, skips, ::encode).run(new, isStopped, { last = it }) { names -> names.map { axis(it.length, 6) } }
         return done to last
+    }
+
+    @Test
+    fun `a look that fails is tried once more`() {
+        made(3)
+        var failures = 1
+        val opener = Driver { _, sql -> if (sql.startsWith("SAVEPOINT") && failures-- > 0) throw DatabaseError("[SQLITE_IOERR_DELETE_NOENT] disk I/O error") else false }
+        fun look() = Album.open(path, opener).use { it.size }
+        assertEquals(3, look())
+        failures = 2
+        assertTrue("damaged or unreadable ([SQLITE_IOERR_DELETE_NOENT]" in assertFailsWith<AlbumError> { look() }.message!!)
     }
 
     @Test

@@ -49,11 +49,18 @@ enum CueSuite {
             if try given.text("op") == "language" {
                 return .object(["language": .string(reader.languageOfWishes(text, try given.strings("languages")))])
             }
+            if try given.text("op") == "content" {
+                return .object(["content": .string(reader.phrases.content(text).string), "gone": .string(reader.phrases.gone(to: text).string)])
+            }
+            let having = (given["has"]?.array ?? []).compactMap(\.string)
             let excluded = (given["excluded"]?.array ?? []).compactMap { $0.string?.scalars }
-            let read = reader.read(text, language: given["language"]?.string ?? "", hasFavourites: given["marked"]?.bool ?? true) { excluded.contains($0) }
+            let read = try reader.read(
+                text, language: given["language"]?.string ?? "", hasFavourites: given["marked"]?.bool ?? true,
+                has: { having.contains("\($0.kind):\($0.value.string)") }, isCue: { excluded.contains($0) })
             return .object([
                 "query": .string(read.query.string), "without": .strings(read.without.map(\.string)), "favourites": .bool(read.favourites),
                 "bare": .bool(read.isBare), "pictures": .bool(read.pictures), "facts": .strings(read.without.map(reader.fact)),
+                "facets": .strings(read.facets.map { "\($0.kind):\($0.value.string)" }), "counts": .bool(read.counts), "soon": .string(read.soon.string),
             ])
         }
     }

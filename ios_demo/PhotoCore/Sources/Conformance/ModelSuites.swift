@@ -77,7 +77,7 @@ enum ModelSuites {
             .object([
                 "id": .string(hit.photo.id), "row": .int(hit.row), "taken_at": .optional(hit.photo.wall), "score": .number(hit.score),
                 "probability": .number(hit.probability), "parts": .object(hit.parts.map { .init($0.name, .number($0.value)) }),
-                "memory": .optional(hit.memory), "matched": .strings(hit.matched.sorted()),
+                "memory": .optional(hit.memory), "matched": .strings(hit.matched.sorted()), "copies": .strings(hit.copies),
             ])
         }
         let trace: [JSON.Member] = [
@@ -86,7 +86,7 @@ enum ModelSuites {
             .init("left", .object(t.left.map { .init($0.layer, .int($0.photos)) })), .init("linked", .int(t.linked)), .init("widened", .bool(t.widened)),
             .init("plan", .string(t.plan)), .init("mode", .string(t.mode)),
         ]
-        return .object(["hits": .array(hits), "trace": .object(trace), "presence": .number(answer.presence)])
+        return .object(["hits": .array(hits), "trace": .object(trace), "presence": .number(answer.presence), "count": .optional(answer.number), "note": .optional(answer.note?.line)])
     }
 
     /// Suite `errors`: requests that a search refuses before it opens anything, and files that are not a

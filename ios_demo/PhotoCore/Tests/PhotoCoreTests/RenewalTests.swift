@@ -54,6 +54,22 @@ final class RenewalTests: XCTestCase {
         return try renewal.run(new, isStopped: isStopped, progress: { _ in }, names: { $0.map { self.axis($0.count, 6) } })
     }
 
+    func testALookThatFailsIsTriedOnceMore() throws {
+        try make(3)
+        var failures = 1
+        func look() throws -> Int {
+            try AlbumFile.openReader(path) { path in
+                failures -= 1
+                // SQLITE_IOERR_DELETE_NOENT: another connection deleted the journal.
+                if failures >= 0 { throw SQLiteError(code: 5898, words: "disk I/O error") }
+                return try Database(path, .readWrite)
+            }.integer("SELECT count(*) FROM photos")
+        }
+        XCTAssertEqual(try look(), 3)
+        failures = 2
+        XCTAssertThrowsError(try look()) { XCTAssert("\($0)".contains("damaged or unreadable (disk I/O error)"), "\($0)") }
+    }
+
     func testAPhotoThatGotNoVectorIsEncodedByTheIndexing() throws {
         try make(10)
         unreadable = 4

@@ -75,7 +75,7 @@ class SearchPlayer(suite: Suite) : Player {
             "hits" to list(answer.hits.map {
                 json(
                     "id" to it.id, "row" to it.row, "taken_at" to it.takenAt, "score" to it.score, "probability" to it.probability,
-                    "parts" to JSONObject(it.parts), "memory" to it.memory, "matched" to list(it.matched.sorted()),
+                    "parts" to JSONObject(it.parts), "memory" to it.memory, "matched" to list(it.matched.sorted()), "copies" to list(it.copies),
                 )
             }),
             "trace" to json(
@@ -83,7 +83,7 @@ class SearchPlayer(suite: Suite) : Player {
                 "entities" to list(t.entities.map { it.name }.sorted()), "left" to JSONObject(t.left), "linked" to t.linked, "widened" to t.widened,
                 "plan" to t.plan, "mode" to t.mode,
             ),
-            "presence" to answer.presence,
+            "presence" to answer.presence, "count" to answer.count, "note" to answer.note?.toString(),
         )
     }
 }

@@ -71,11 +71,15 @@ object Players {
         return Player { case ->
             val g = case.given
             if (g.getString("op") == "language") return@Player json("language" to reader.vocabulary.languageOfWishes(g.getString("text"), g.texts("languages")))
+            if (g.getString("op") == "content") return@Player g.getString("text").let { json("content" to reader.phrases.content(it), "gone" to reader.phrases.goneTo(it)) }
             val excluded = if (g.has("excluded")) g.texts("excluded") else emptyList()
-            val read = reader.read(g.getString("text"), g.optString("language"), g.optBoolean("marked", true)) { it in excluded }
+            val read = reader.read(
+                g.getString("text"), g.optString("language"), g.optBoolean("marked", true), { g.has("has") && "${it.kind}:${it.value}" in g.texts("has") },
+            ) { it in excluded }
             json(
                 "query" to read.query, "without" to list(read.without), "favourites" to read.favourites, "bare" to read.isBare, "pictures" to read.pictures,
-                "facts" to list(read.without.map(reader::factOf)),
+                "facts" to list(read.without.map(reader::factOf)), "facets" to list(read.facets.map { "${it.kind}:${it.value}" }), "counts" to read.counts,
+                "soon" to read.soon,
             )
         }
     }

@@ -221,12 +221,16 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     fun memoriesOf(source: String): List<Pair<Int, String>> =
         load { db.query("SELECT photo, text FROM memories WHERE source = ? ORDER BY photo, id", source).map { it[0].asInt() to it[1].asText() } }
 
-    /** By row: whether the optional [table] of a field has that [name] for the photo. */
-    fun detailed(table: String, name: String): BooleanArray = load {
-        val isThere = db.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).firstOrNull() != null
-        val rows = if (isThere) db.query("SELECT row FROM photos WHERE id IN (SELECT photo FROM $table WHERE name = ?)", name).map { it[0].asInt() } else emptyList()
+    /** By row: whether the optional [table] names the photo; with a [name], for that alone. */
+    fun detailed(table: String, name: String? = null): BooleanArray = load {
+        val sql = "SELECT row FROM photos WHERE id IN (SELECT photo FROM $table WHERE ${if (name == null) "1" else "name = ?"})"
+        val rows = if (OptionalTables.isThere(db, table)) db.query(sql, *listOfNotNull(name).toTypedArray()).map { it[0].asInt() } else emptyList()
         Rows.mask(rows.toIntArray(), size)
     }
+
+    /** The names that the optional [table] of a field has. */
+    fun details(table: String): List<String> =
+        load { if (OptionalTables.isThere(db, table)) db.query("SELECT DISTINCT name FROM $table ORDER BY name").map { it[0].asText() } else emptyList() }
 
     /** The stored preferences. Merged entities are replaced by their root. */
     fun preferences(): Preferences = preferences

@@ -40,7 +40,7 @@ object Schema {
     fun openReader(path: File, opener: DatabaseOpener): Database {
         val isOld = checkHeader(path) == 1
         val db = try {
-            pinned(opener.reader(path), inLog = !isOld)
+            again { pinned(opener.reader(path), inLog = !isOld) }
         } catch (error: DatabaseError) {
             if (error.kind != DatabaseError.Kind.CANNOT_OPEN && error.kind != DatabaseError.Kind.READ_ONLY) throw damaged(path, error)
             // The folder is read-only, so SQLite cannot create the WAL's shared-memory file in it.
@@ -52,6 +52,13 @@ object Schema {
             throw AlbumError("$path: album format $version, this program reads up to $USER_VERSION; update the program")
         }
         return db
+    }
+
+    /** A second try of what fails for another reason than a file's own: between two looks another connection deleted its journal. */
+    private fun <T> again(read: () -> T): T = try {
+        read()
+    } catch (error: DatabaseError) {
+        if (error.kind == DatabaseError.Kind.OTHER) read() else throw error
     }
 
     private fun immutable(path: File, opener: DatabaseOpener): Database {

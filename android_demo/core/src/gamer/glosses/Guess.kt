@@ -1,6 +1,7 @@
 package gamer.glosses
 
 import gamer.common.PyText
+import gamer.models.TextEncoder
 import kotlin.math.ln
 
 /** English word → its place in the vocabulary, the commonest first. */
@@ -28,12 +29,7 @@ object Guess {
 
     /** The English words of a tokenizer's vocabulary (token, id), by their order in it. */
     fun ranks(vocabulary: Sequence<Pair<String, Int>>): Ranks {
-        val ids = HashMap<String, Int>()
-        for ((token, id) in vocabulary) {
-            val word = token.removeSuffix("</w>").trimStart('\u0120', '\u2581').lowercase()
-            if (!word.all { it in 'a'..'z' } || word.length < 2 && word != "a" && word != "i") continue
-            if (id < (ids[word] ?: Int.MAX_VALUE)) ids[word] = id
-        }
+        val ids = TextEncoder.wholeWords(vocabulary).filterKeys { word -> word.all { it in 'a'..'z' } && (word.length > 1 || word == "a" || word == "i") }
         val order = ids.entries.sortedBy { it.value }
         return HashMap<String, Int>(order.size * 2).also { order.forEachIndexed { rank, (word) -> it[word] = rank } }
     }

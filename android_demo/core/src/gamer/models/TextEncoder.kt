@@ -25,6 +25,9 @@ class TextEncoder(private val session: Session, private val tokenizer: Tokenizer
     /** The tokenizer's tokens with their ids: the commoner, the less. */
     fun vocabulary(): Sequence<Pair<String, Int>> = tokenizer.tokens()
 
+    /** The whole words of the vocabulary in lower case, with their ids. */
+    val words: Map<String, Int> by lazy { wholeWords(vocabulary()) }
+
     private fun vector(text: String, adapter: QueryAdapter? = null): FloatArray =
         embed(session, tokenizer.encode(text).let { if (it.size > maxTokens) it.copyOf(maxTokens) else it }, adapter)
 
@@ -39,6 +42,17 @@ class TextEncoder(private val session: Session, private val tokenizer: Tokenizer
         private const val MAX_TOKENS = 128
         private const val WORDS = 80
         private const val OVERLAP = 16
+
+        /** The whole words of a tokenizer's tokens in lower case, with their ids: the commoner, the less. */
+        fun wholeWords(vocabulary: Sequence<Pair<String, Int>>): Map<String, Int> {
+            val ids = HashMap<String, Int>()
+            for ((token, id) in vocabulary) {
+                val word = token.removeSuffix("</w>").trimStart('\u0120', '\u2581').lowercase()
+                if (word.isNotEmpty() && word.all(Char::isLetter) && id < (ids[word] ?: Int.MAX_VALUE)) ids[word] = id
+            }
+            return ids
+        }
+
         private val nothing = java.util.concurrent.ConcurrentHashMap<List<Int>, Tensor>() // by shape: zeros, which are never written
 
         private fun fixed(session: Session): Int? = session.artifact.inputs[0].shape[1] as? Int

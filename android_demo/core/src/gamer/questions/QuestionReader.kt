@@ -5,27 +5,45 @@ import gamer.common.PyText
 /**
  * What a query asks for besides resemblance (runtime/questions/question.py). [query]: the text that a search takes, without what
  * the others say. [without]: what the photos must not show. [favourites]: only photos that the person marked. [isBare]: whether it
- * says nothing else of what photos show. [pictures]: whether photos are asked for by name, not what was said.
+ * says nothing else of what photos show. [pictures]: whether photos are asked for by name, not what was said. [facets]: what the
+ * album knows of the photos. [counts]: whether their number is asked for. [soon]: [query] with "after the wedding" as "in the week
+ * after the wedding", or "".
  */
-class Question(val query: String, val without: List<String>, val favourites: Boolean, val isBare: Boolean, val pictures: Boolean)
+class Question(
+    val query: String,
+    val without: List<String>,
+    val favourites: Boolean,
+    val isBare: Boolean,
+    val pictures: Boolean,
+    val facets: List<Facet>,
+    val counts: Boolean,
+    val soon: String,
+)
 
 /** Reads a query into a [Question] (runtime/questions/reader.py, excluded.py). */
 class QuestionReader(val vocabulary: Vocabulary) {
+    val phrases = Phrases(vocabulary)
+
     /**
-     * [isCue]: whether what is left out is a time or place ("except 2024"), which the reader of cues excludes. [hasFavourites]:
-     * whether a photo of the album is marked; else "my favourite cat" is only words. [language]: see [Vocabulary.words].
+     * [has]: whether the album has a facet ("in portrait format"); else it is words too. [isCue]: whether what is left out is a time
+     * or place ("except 2024"), which the reader of cues excludes. [hasFavourites]: whether a photo of the album is marked; else "my
+     * favourite cat" is only words. [language]: see [Vocabulary.words].
      */
-    fun read(text: String, language: String = "", hasFavourites: Boolean = true, isCue: (String) -> Boolean = { false }): Question {
+    fun read(
+        text: String, language: String = "", hasFavourites: Boolean = true, has: (Facet) -> Boolean = { false }, isCue: (String) -> Boolean = { false },
+    ): Question {
         val source = PyText.joined(PyText.head(text, MAX_READ))
         val written = vocabulary.words(source, language)
         val (rest, things) = leaveOut(written, isCue)
-        val (words, favourites) = if (hasFavourites) takeFavourites(rest) else rest to false
-        val query = if (PyText.head(text, MAX_READ) != text) text else if (words == written) source else said(words).ifEmpty { "photos" }
+        val (left, favourites) = if (hasFavourites) takeFavourites(rest) else rest to false
+        val (words, facets) = FacetReader(vocabulary, has).taken(left)
+        val counted = phrases.counted(words)
+        val said = if (counted.isNotEmpty()) said(counted) else if (words == written) source else said(words).ifEmpty { "photos" }
         val first = Vocabulary.indexOf(words.take(5), "picture", "one")
         val edges = vocabulary.listed("edges")
         return Question(
-            query, things, favourites, words.all { word -> word.isMark || edges.any { word.has(it) } },
-            first >= 0 && words.take(first).none { it.isMark },
+            if (PyText.head(text, MAX_READ) != text) text else said, things, favourites, words.all { word -> word.isMark || edges.any { word.has(it) } },
+            first >= 0 && words.take(first).none { it.isMark }, facets, counted.isNotEmpty(), phrases.soon(counted.ifEmpty { words }, ::said),
         )
     }
 

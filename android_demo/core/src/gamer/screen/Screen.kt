@@ -103,18 +103,22 @@ class Screen(private val folder: String, private val words: Words = English) {
 
     private fun left(now: Situation): String? = pace.left(now.time, now.report.done, now.report.total)?.let { ", ${Pace.said(it, words)}" }
 
-    /** The message of an answer. [here]: the probability that the album holds what is meant; [remarks]: as of the answer. */
+    /**
+     * The message of an answer. [count]: of the photos shown, or the number that was asked for; [here]: the probability that the album
+     * holds what is meant; [remarks]: as of the answer, its note among them.
+     */
     fun answer(count: Int, here: Double, remarks: List<Remark> = emptyList()): String {
-        val notes = remarks.mapNotNull { remark ->
-            when (remark.code) {
-                "favourites" -> words.say(Say.FAVOURITES, remark.n)
-                "without" -> words.say(Say.WITHOUT, remark.text, remark.n)
-                else -> null
-            }
-        }
+        val notes = remarks.distinct().mapNotNull(::said)
         val isNone = count == 0 && notes.isNotEmpty() // "the nearest" would follow
         val head = if (here < 0.5 && !isNone) words.say(Say.DOUBTFUL, (here * 100).toInt()) else words.say(Say.FOUND, count)
         return if (notes.isEmpty()) head else "${notes.joinToString("; ")}\n$head"
+    }
+
+    /** A remark, null for one that only a trace shows. Of facets but a camera's each value has words of its own. */
+    private fun said(remark: Remark): String? {
+        val key = if (remark.code.startsWith("facet.") && remark.code != "facet.camera") "${remark.code}_${remark.name}" else remark.code
+        val what = Say.entries.firstOrNull { it.name == "REMARK_${key.replace('.', '_').uppercase()}" } ?: return null
+        return if ("%1\$s" in what.english) words.say(what, remark.name.ifEmpty { remark.text }, remark.n) else words.say(what, remark.n)
     }
 
     /** What a phone does not index, for the person who looks for it in vain. */

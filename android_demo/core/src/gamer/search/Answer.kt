@@ -10,7 +10,7 @@ class ClipMoment(val start: Double, val end: Double, val second: Double)
 /**
  * One photo of an answer. [takenAt]: ms of wall time, as if UTC; show it without converting. [score]:
  * comparable within one answer only; [parts] are its summands by name. [probability]: that the photo is one
- * of those meant. [clip]: null for a photo.
+ * of those meant. [clip]: null for a photo. [copies]: the ids of the copies that it stands for.
  */
 data class Hit(
     val row: Int,
@@ -25,6 +25,7 @@ data class Hit(
     val memory: String?,
     val matched: List<String>,
     val clip: ClipMoment?,
+    val copies: List<String> = emptyList(),
 )
 
 /**
@@ -54,26 +55,40 @@ data class Trace(
 )
 
 /**
- * What a search remarks on besides its cues (runtime/search/remarks.py). [code]: "favourites", "without" or "searched". [text]: words
- * of the query. [n]: how many photos, of "searched" searches.
+ * What a search remarks on besides its cues (runtime/search/remarks.py). [text]: words of the query. [n]: how many photos, of
+ * "searched" searches. [name]: of the album or the gazetteer.
  */
-data class Remark(val code: String, val text: String = "", val n: Int = 0) {
+data class Remark(val code: String, val text: String = "", val n: Int = 0, val name: String = "") {
     /** Whether it says that the album has no photo of a kind that is asked for. */
-    val isLacking: Boolean get() = n == 0 && code == "favourites"
+    val isLacking: Boolean get() = n == 0 && (code == "favourites" || code.startsWith("facet."))
 
     /** As the trace has it. */
-    override fun toString(): String = when (code) {
-        "favourites" -> "favourites only: ${if (isLacking) "none in this album" else n}"
-        "without" -> "without ${PyText.repr(text)}: $n left out"
-        else -> "searched $n times for all that show ${PyText.repr(text)}"
+    override fun toString(): String {
+        val number = if (isLacking) "none in this album" else "$n"
+        return when (code) {
+            "elsewhere" -> "no photo in $name"
+            "empty" -> "no photos in this album"
+            "facet.camera" -> "by $name: $number"
+            "facet.fact" -> "with $name: $number"
+            "facet.medium" -> "${name}s: $number"
+            "facet.orientation" -> "in $name: $number"
+            "favourites" -> "favourites only: $number"
+            "none" -> "none ${if (text.firstOrNull()?.isLowerCase() == true) "" else "of "}$text" // "none of May 2019"
+            "searched" -> "searched $n times for all that show ${PyText.repr(text)}"
+            "spelt" -> "spelt ${PyText.repr(text)}"
+            else -> "without ${PyText.repr(text)}: $n left out"
+        }
     }
 }
 
 /**
  * The hits, best first, and the trace. [presence]: the probability that the album holds what is meant at all;
- * tell the user when it is low. [remarks]: what the query asked for besides resemblance, of [Engine.find].
+ * tell the user when it is low. Of [Engine.find] also [remarks]: what the query asked for besides resemblance; [count]: how many
+ * photos belong to what is meant, copies counted once, where the query asks "how many"; [note]: what to tell beside the hits.
  */
-class Answer(val hits: List<Hit>, val trace: Trace, val presence: Double, val remarks: List<Remark> = emptyList()) {
+data class Answer(
+    val hits: List<Hit>, val trace: Trace, val presence: Double, val remarks: List<Remark> = emptyList(), val count: Int? = null, val note: Remark? = null,
+) {
     /** Whether the album more likely does not hold what is meant. */
     val isDoubtful: Boolean get() = presence < 0.5
 }

@@ -95,8 +95,8 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     }
 
     /**
-     * As [search], with the query read as a person means it: what is left out ("without people"), and favourites. Each hit's
-     * probability is judged by itself. [gloss]: as of [SearchOptions].
+     * As [search], with the query read as a person means it: what is left out ("without people"), favourites and facets, a number
+     * that is asked for; its spelling is mended, and copies are put together. Each hit's probability is judged by itself. [gloss]: as of [SearchOptions].
      */
     fun find(
         query: String,
@@ -112,6 +112,20 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
 
     /** The times and places that a text names, by rules alone. */
     internal fun cues(text: String, now: LocalDateTime): Cues = reader.parse(text, situation(now))
+
+    /** As [cues], with the album's events looked up. [language]: see [SearchOptions]. */
+    internal fun cuesWithEvents(text: String, now: LocalDateTime, language: String): Cues = resolved(cues(text, now), language)
+
+    private fun resolved(cues: Cues, language: String): Cues {
+        val events = AlbumEvents(album, models.text::encodeQuery)
+        return reader.resolve(cues) { events.find(it, if (language.isEmpty()) null else glossed(it, language)) }
+    }
+
+    /** Whether the query is in another language than English, and read by glosses. */
+    internal fun isGlossed(text: String, language: String = ""): Boolean = glossed(text, language) != null
+
+    /** The code of the language that a query has most words of; null for an English one. */
+    internal fun languageByWords(text: String): String? = reader.languageOf(text)
 
     /** The code of the language by whose table of glosses a query is read; "" for an English one. */
     internal fun languageOf(text: String): String {
@@ -209,9 +223,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
             if (refinedBy == "llm" && saidNothing && HINT.found(query) != null && "cues" in models.manifest.prompts) {
                 CueQuotes.read(models, query)?.let { named = reader.withQuotes(named, it.time, it.place, situation) }
             }
-            val events = AlbumEvents(album, models.text::encodeQuery)
-            val language = if (options.gloss) options.language else ""
-            return reader.resolve(named) { events.find(it, if (language.isEmpty()) null else glossed(it, language)) }
+            return resolved(named, if (options.gloss) options.language else "")
         }
 
         private fun inside(cues: Cues): Triple<IntArray, IntArray, Boolean> {

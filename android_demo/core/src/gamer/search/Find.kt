@@ -1,7 +1,10 @@
 package gamer.search
 
+import gamer.album.Cube
 import gamer.album.Rows
 import gamer.common.PyText
+import gamer.cues.Cues
+import gamer.cues.PlaceCue
 import gamer.questions.Question
 import java.time.LocalDateTime
 
@@ -17,30 +20,140 @@ internal class Find(
 ) {
     private val album = engine.album
     private val language = if (gloss) engine.languageOf(query) else ""
+    private val facets = FacetRows(album, engine)
     private val favourites by lazy { mask(album.memoriesOf("social").filter { it.second == "favourite" }.map { it.first }) }
-    private val excluded by lazy { engine.cues(query, now).run { negatedTimes.map { it.text } + negatedPlaces.map { it.text } }.map(PyText::casefold) }
+    private val excluded by lazy { cues(query).run { negatedTimes.map { it.text } + negatedPlaces.map { it.text } }.map(PyText::casefold) }
+    private val read = HashMap<String, Cues>()
     private val remarks = ArrayList<Remark>()
 
     fun answer(): Answer {
         val question = question()
-        val text = question.query
         val within = within(question)
-        // Python's search puts copies together, which make room for the photos behind them.
-        val found = searched(text, minOf(2 * k + 5, Request.MAX_K), SearchOptions(within, gloss = gloss, language = if (Refine.saysNothing(text)) "" else language))
-        val trace = found.trace.copy(query = query, cues = found.trace.cues + remarks.map { it.toString() })
-        if (remarks.any { it.isLacking }) return Answer(emptyList(), trace, 0.0, remarks)
-        // They are there, and nothing else was asked but times and places.
-        val isCertain = isLiteral(question) && found.hits.isNotEmpty() && Refine.saysNothing(Refine.fast(found.trace.refined))
-        val isWhole = isCertain && found.trace.cues.isEmpty() && found.trace.cubeLines.isEmpty()
-        val hits = found.hits.zip(Confidence.of(found)) { hit, likely -> hit.copy(probability = if (isWhole) 1.0 else likely) }
-        return Answer(hits.take(k), trace, if (isCertain) 1.0 else found.presence, remarks)
+        val text = textOf(question)
+        val options = SearchOptions(within, isAdapted = !question.counts, gloss = gloss, language = if (Refine.saysNothing(text)) "" else language)
+        val number = minOf(2 * k + 5, Request.MAX_K) // copies make room for the photos behind them
+        val first = mended(text, searched(text, number, options), number, options)
+        val count = if (question.counts) Copies.firsts(album, meant(first, options)).distinct().size else null
+        val likely = Confidence.of(first)
+        var answer = byFacts(text, first.copy(hits = first.hits.mapIndexed { n, hit -> hit.copy(probability = likely[n]) }), question, options)
+        remarks.firstOrNull { it.isLacking }?.let { answer = answer.copy(hits = emptyList(), presence = 0.0, note = it) }
+        val isLiteral = isLiteral(question) && answer.hits.isNotEmpty() && answer.note == null
+        if (isLiteral && Refine.saysNothing(Refine.fast(answer.trace.refined))) {
+            // They are there, and nothing else was asked but times and places, which have been judged.
+            val isWhole = answer.trace.cues.isEmpty() && answer.trace.cubeLines.isEmpty()
+            answer = answer.copy(hits = if (isWhole) answer.hits.map { it.copy(probability = 1.0) } else answer.hits, presence = 1.0)
+        }
+        val trace = answer.trace.copy(query = query, cues = answer.trace.cues + remarks.map { it.toString() })
+        val note = if (album.size == 0) Remark("empty") else answer.note
+        return answer.copy(hits = Copies.together(album, answer.hits).take(k), trace = trace, remarks = remarks, count = count, note = note)
+    }
+
+    private fun cues(text: String): Cues = read.getOrPut(text) { engine.cues(text, now) }
+
+    /** The query, or that for the place of a stay, or its form with a span of time after an event that the album knows. */
+    private fun textOf(question: Question): String {
+        val stay = engine.questions.phrases.goneTo(question.query).let { if (it.isEmpty()) "" else "photos in $it" }
+        if (stay.isNotEmpty()) {
+            val there = cues(stay)
+            // "Our weekend in May" is more than its month.
+            if (there.times.isEmpty() && there.places.any { (it.photos ?: 0) > 0 } && saysNothingElse(there)) return stay
+        }
+        val said = cues(question.query)
+        if (question.soon.isEmpty() || said.times.isNotEmpty() || said.negatedTimes.isNotEmpty()) return question.query // "after the summer of 2011"
+        return if (engine.cuesWithEvents(question.soon, now, language).times.any { it.kind == "anchor" }) question.soon else question.query
+    }
+
+    /** Whether the query of [cues] is about nothing but its times and places. */
+    private fun saysNothingElse(cues: Cues): Boolean {
+        val letters = StringBuilder(cues.query)
+        for (span in cues.times.map { it.span } + cues.places.map { it.span }) for (at in span.start until span.end) letters.setCharAt(at, ' ')
+        return engine.questions.phrases.content(letters.toString()).isEmpty()
+    }
+
+    /** [answer], or that to the query with its spelling mended, if only that one is found. */
+    private fun mended(text: String, answer: Answer, k: Int, options: SearchOptions): Answer {
+        if (!answer.isDoubtful) return answer
+        val isEnglish = !(gloss && engine.isGlossed(text, options.language)) && engine.languageByWords(text) == null
+        val mended = Spelling.mended(text, album, engine.models, isEnglish)
+        val again = if (mended == text) answer else searched(mended, k, options)
+        if (again.isDoubtful) return answer
+        remarks += Remark("spelt", mended)
+        return again
+    }
+
+    /** The rows of what is meant: the photos in the cube, or those of the set that it ends; copies too. */
+    private fun meant(answer: Answer, options: SearchOptions): List<Int> {
+        val cubes = answer.trace.cubes
+        if (Refine.saysNothing(answer.trace.refined)) {
+            val rows = if (cubes.isEmpty()) IntArray(album.size) { it } else album.inCubes(cubes).inside
+            return rows.filter { options.within?.get(it) != false }
+        }
+        if (Membership.presence(answer, engine.ranking) < Membership.PRESENT) return emptyList()
+        return answer.trace.query.let { members(it, searched(it, Request.MAX_K, options), options) }
+    }
+
+    /** [answer], certain where a time or place alone is asked for, doubtful where no photo fits it (runtime/search/asked_facts.py). */
+    private fun byFacts(text: String, answer: Answer, question: Question, options: SearchOptions): Answer {
+        val cues = cues(text)
+        val named = (cues.times.map { it.span to it.text } + cues.places.map { it.span to it.text }).sortedWith(compareBy({ it.first.start }, { it.first.end }))
+        if (named.isEmpty()) return answer
+        fun among(rows: IntArray) = mask(rows.filter { options.within?.get(it) != false })
+        fun inside(cubes: List<Cube>) = among(if (cubes.isEmpty()) IntArray(0) else album.inCubes(cubes).inside)
+        val isDated = true in inside(cues.times.map { Cube(it.start, it.end) })
+        val known = if (cues.places.any { it.photos == 0 }) BooleanArray(album.size) else inside(cues.cubes)
+        val possible = among(album.inCubes(cues.cubes).rows)
+        val isKnown = true in known
+        val note = if (isKnown) null else Remark("none", named.joinToString(" ") { it.second })
+        // A holiday is more than its days: a memory may tell of Christmas on the tenth of December.
+        val isPlain = cues.times.none { it.kind in MORE_THAN_DAYS } && !cues.isNegated && cues.recurring.isEmpty() && cues.anchors.isEmpty()
+        if (isPlain && saysNothingElse(cues) && !(note != null && mayBeTold(answer, cues, question))) {
+            val hits = answer.hits.map { it.copy(probability = if (known[it.row]) 1.0 else if (isKnown && possible[it.row]) it.probability else 0.0) }
+            return answer.copy(hits = hits, presence = if (note == null) 1.0 else 0.0, note = note)
+        }
+        var out = elsewhere(text, answer, cues.places.filter { it.photos == 0 })
+        if (cues.times.isNotEmpty() && !isDated && out.hits.firstOrNull()?.takenAt != null) out = lowered(out, cues.times.maxOf { it.confidence })
+        return out.copy(note = note.takeIf { out.isDoubtful })
+    }
+
+    /** Whether a hit's memory names the place, or the album has no date or position that would say it. */
+    private fun mayBeTold(answer: Answer, cues: Cues, question: Question): Boolean {
+        if (cues.times.isNotEmpty() && true !in engine.dated || cues.places.isNotEmpty() && true !in engine.placed) return true
+        return isTold(answer.hits.map { it.row }, cues.places.filter { it.photos == 0 || question.facets.isNotEmpty() }).any { it }
+    }
+
+    /** For each place whether a memory of the photos in [rows] names it. */
+    private fun isTold(rows: List<Int>, places: List<PlaceCue>): List<Boolean> {
+        if (places.isEmpty()) return emptyList()
+        val told = PyText.casefold(album.photos(rows.toIntArray()).flatMap { photo -> photo.memories.map { it.text } }.joinToString(" "))
+        return places.map { PyText.casefold(it.name) in told }
+    }
+
+    /**
+     * [answer], less likely if the query names [places] where the album has no photo. The best photo then lies elsewhere, unless a
+     * memory of it names the place. A photo whose place is not known is only right if the query says more than the place.
+     */
+    private fun elsewhere(text: String, answer: Answer, places: List<PlaceCue>): Answer {
+        val first = answer.hits.firstOrNull()
+        if (places.isEmpty() || first == null) return answer
+        val rest = places.fold(text) { left, place -> left.replace(place.text, "") }
+        if (first.lat == null && !Refine.saysNothing(Refine.fast(rest))) return answer
+        val wrong = places.zip(isTold(listOf(first.row), places)).filter { !it.second }.map { it.first }
+        if (wrong.isEmpty()) return answer
+        remarks += Remark("elsewhere", name = wrong[0].name)
+        return lowered(answer, wrong.maxOf { it.confidence })
+    }
+
+    /** [answer], less likely by the confidence of a cue that it does not fit. */
+    private fun lowered(answer: Answer, confidence: Double): Answer {
+        val hits = answer.hits.map { it.copy(probability = PyText.round(it.probability * (1 - confidence), 4)) }
+        return answer.copy(hits = hits, presence = PyText.round(answer.presence * (1 - confidence), 4))
     }
 
     /** Where no photo is marked, "my favourite photos" are the marked ones all the same, unless a memory tells of a favourite. */
     private fun question(): Question {
-        val asked = engine.questions.read(query, language, isCue = ::isExcluded)
+        val asked = engine.questions.read(query, language, has = facets::isNamed, isCue = ::isExcluded)
         if (!asked.favourites || favourites.any { it } || asked.isBare && album.words("favourite").bm25().all { it == 0f }) return asked
-        return engine.questions.read(query, language, hasFavourites = false, isCue = ::isExcluded)
+        return engine.questions.read(query, language, hasFavourites = false, has = facets::isNamed, isCue = ::isExcluded)
     }
 
     /** Whether the query's rules of cues exclude what [phrase] names: a time or a place. */
@@ -55,6 +168,10 @@ internal class Find(
             allowed = BooleanArray(allowed.size) { allowed[it] && by(it) }
         }
         if (question.pictures) album.pictured().let { pictured -> if (pictured.any { it }) narrow { pictured[it] } }
+        for (facet in question.facets) facets.of(facet).let { having ->
+            narrow { having[it] }
+            remarks += Remark("facet.${facet.kind}", n = having.count { it }, name = facet.value)
+        }
         if (question.favourites) {
             narrow { favourites[it] }
             remarks += Remark("favourites", n = allowed.count { it })
@@ -67,16 +184,13 @@ internal class Find(
         return allowed.takeIf { false in it }
     }
 
-    /** Whether the query asks for what the album knows for certain: favourites, no date. */
-    private fun isLiteral(question: Question): Boolean = question.favourites || question.without.any { engine.questions.factOf(it).isNotEmpty() }
+    /** Whether the query asks for what the album knows for certain: favourites, a facet, no date. */
+    private fun isLiteral(question: Question): Boolean = question.favourites || question.facets.isNotEmpty() || question.without.any { engine.questions.factOf(it).isNotEmpty() }
 
     /** The photos with a fact that "without [phrase]" leaves out; null where it is a thing, or the album knows it of none. */
-    private fun known(phrase: String): BooleanArray? = when (engine.questions.factOf(phrase)) {
-        "date" -> engine.dated
-        "place" -> engine.placed
-        "text" -> mask(album.memoriesOf("ocr").map { it.first }).takeIf { true in it }
-        "flash" -> album.detailed("lightings", "flash").takeIf { true in it }
-        else -> null
+    private fun known(phrase: String): BooleanArray? {
+        val fact = engine.questions.factOf(phrase)
+        return if (fact.isEmpty()) null else facets.knowing(fact).takeIf { fact == "date" || fact == "place" || true in it }
     }
 
     private fun mask(rows: List<Int>): BooleanArray = Rows.mask(rows.toIntArray(), album.size)
@@ -103,7 +217,7 @@ internal class Find(
         for (n in 1..SEARCHES) {
             val members = Membership.members(album, answer, engine.ranking)
             rows += members
-            val left = mask(rows).let { gone -> BooleanArray(gone.size) { !gone[it] } }
+            val left = mask(rows).let { gone -> BooleanArray(gone.size) { !gone[it] && options.within?.get(it) != false } }
             if (members.size < Request.MAX_K || true !in left) break
             answer = searched(text, Request.MAX_K, SearchOptions(left, options.isAdapted, options.gloss, options.language))
             searches++
@@ -113,6 +227,7 @@ internal class Find(
     }
 
     private companion object {
-        const val SEARCHES = 20 // in which a "without" gathers a set
+        const val SEARCHES = 20 // in which a count or a "without" gathers a set
+        val MORE_THAN_DAYS = setOf("holiday", "anchor", "last time")
     }
 }

@@ -209,18 +209,15 @@ public final class Album: @unchecked Sendable {
 
     /// By row: whether a chat message is attached. The messages just before and after such a photo belong to
     /// its meaning.
-    public func conversations() throws -> [Bool] {
-        let rows = try load { try $0.rows("SELECT DISTINCT photo FROM memories WHERE source = 'chat'").map { $0[0].integer ?? -1 } }
-        try load { _ in try Loader.within(rows, count, "memories") }
-        var said = [Bool](repeating: false, count: count)
-        for row in rows { said[row] = true }
-        return said
-    }
+    public func conversations() throws -> [Bool] { try load { try marked($0, "SELECT DISTINCT photo FROM memories WHERE source = 'chat'", "memories") } }
 
     /// By row: whether a photo has a file, and is not only something that was said.
-    public func pictured() throws -> [Bool] {
-        let rows = try load { try $0.rows("SELECT row FROM photos WHERE path IS NOT NULL").map { $0[0].integer ?? -1 } }
-        try load { _ in try Loader.within(rows, count, "photos") }
+    public func pictured() throws -> [Bool] { try load { try marked($0, "SELECT row FROM photos WHERE path IS NOT NULL", "photos") } }
+
+    /// By row: whether a query names it.
+    private func marked(_ db: Database, _ sql: String, _ table: String, _ values: [Value] = []) throws -> [Bool] {
+        let rows = try db.rows(sql, values).map { $0[0].integer ?? -1 }
+        try Loader.within(rows, count, table)
         var out = [Bool](repeating: false, count: count)
         for row in rows { out[row] = true }
         return out
@@ -233,13 +230,19 @@ public final class Album: @unchecked Sendable {
         return found.map { ($0[0].integer ?? 0, $0[1].text ?? "") }
     }
 
-    /// The rows of the photos for which the optional table of a field has this name.
-    public func rows(of name: String, in table: String) throws -> [Int] {
+    /// By row: whether the optional table names the photo; with a `name`, for that alone.
+    public func detailed(_ table: String, _ name: String? = nil) throws -> [Bool] {
+        let named = name.map { [Value.text($0)] } ?? []
+        let sql = "SELECT row FROM photos WHERE id IN (SELECT photo FROM \(table) WHERE \(named.isEmpty ? "1" : "name = ?"))"
+        return try load { db in
+            try OptionalTables.isThere(db, table) ? marked(db, sql, "photos", named) : [Bool](repeating: false, count: count)
+        }
+    }
+
+    /// The names that the optional table of a field has.
+    public func details(_ table: String) throws -> [String] {
         try load { db in
-            guard try OptionalTables.isThere(db, table) else { return [] }
-            let found = try db.rows("SELECT row FROM photos WHERE id IN (SELECT photo FROM \(table) WHERE name = ?)", [.text(name)]).map { $0[0].integer ?? -1 }
-            try Loader.within(found, count, "photos")
-            return found
+            try OptionalTables.isThere(db, table) ? db.rows("SELECT DISTINCT name FROM \(table) ORDER BY name").map { $0[0].text ?? "" } : []
         }
     }
 

@@ -30,14 +30,18 @@ enum AlbumFile {
         """
 
     /// A read-only connection that sees one snapshot of the album until it is closed. Raises Failure.album.
-    static func openReader(_ path: String) throws -> Database {
+    static func openReader(_ path: String, open: (String) throws -> Database = { try Database($0, .readWrite) }) throws -> Database {
         try checkHeader(path)
-        do {
-            let db = try Database(path, .readWrite)
+        func pinned() throws -> Database {
+            let db = try open(path)
             db.wait(milliseconds: 2000)
             try pin(db)
             try checkVersion(path, db)
             return db
+        }
+        do {
+            // Between two looks another connection may have deleted its journal.
+            do { return try pinned() } catch let error as SQLiteError where error.isOfDisk { return try pinned() }
         } catch let error as SQLiteError where error.isClosedToWriting {
             // The folder is read-only, so SQLite cannot create the WAL's shared-memory file in it.
             return try openImmutable(path)

@@ -32,6 +32,7 @@ public struct SQLiteError: Error, CustomStringConvertible {
     public let words: String
     public var description: String { words }
     public var isBusy: Bool { [SQLITE_BUSY, SQLITE_LOCKED].contains(code & 0xff) }
+    public var isOfDisk: Bool { code & 0xff == SQLITE_IOERR }
     public var isConstraint: Bool { code & 0xff == SQLITE_CONSTRAINT }
     public var isClosedToWriting: Bool { [SQLITE_CANTOPEN, SQLITE_READONLY].contains(code & 0xff) }
     public var isNotWritten: Bool { [SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL].contains(code & 0xff) }

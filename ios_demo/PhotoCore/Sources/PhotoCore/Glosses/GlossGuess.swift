@@ -23,11 +23,8 @@ enum GlossGuess {
 
     /// The English words of a tokenizer's vocabulary, with their places in it, the commonest first.
     static func ranks(_ vocabulary: [(token: Text, id: Int)]) -> [Text: Int] {
-        var ids: [Text: Int] = [:]
-        for (token, id) in vocabulary {
-            let word = (token.has(suffix: "</w>") ? Array(token.dropLast(4)) : token).strippedStart { $0 == "\u{120}" || $0 == "\u{2581}" }.lowered()
-            guard word.count > 1 || word == ["a"] || word == ["i"], word.allSatisfy({ ("a"..."z").contains($0) }) else { continue }
-            ids[word] = min(id, ids[word] ?? id)
+        let ids = TextEncoder.wholeWords(vocabulary).filter { word, _ in
+            word.allSatisfy { ("a"..."z").contains($0) } && (word.count > 1 || word == ["a"] || word == ["i"])
         }
         let order = ids.sorted { $0.value < $1.value }
         return Dictionary(order.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { $1 })

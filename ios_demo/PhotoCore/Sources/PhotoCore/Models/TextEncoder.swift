@@ -21,6 +21,19 @@ public final class TextEncoder {
     /// The tokenizer's tokens with their ids: the commoner, the less.
     func vocabulary() -> [(token: Text, id: Int)] { tokenizer.tokens() }
 
+    /// The whole words of the vocabulary in lower case, with their ids.
+    private(set) lazy var words = TextEncoder.wholeWords(vocabulary())
+
+    /// The whole words of a tokenizer's tokens in lower case, with their ids: the commoner, the less.
+    static func wholeWords(_ vocabulary: [(token: Text, id: Int)]) -> [Text: Int] {
+        var ids: [Text: Int] = [:]
+        for (token, id) in vocabulary {
+            let word = (token.has(suffix: "</w>") ? Array(token.dropLast(4)) : token).strippedStart { $0 == "\u{120}" || $0 == "\u{2581}" }.lowered()
+            if !word.isEmpty, word.allSatisfy(\.isAlpha) { ids[word] = min(id, ids[word] ?? id) }
+        }
+        return ids
+    }
+
     private func vector(_ text: String, _ adapter: QueryAdapter? = nil) throws -> [Float] {
         try TextEncoder.embed(session, Array(tokenizer.encode(text).prefix(maxTokens)), adapter)
     }

@@ -1,12 +1,17 @@
 /// What a query asks for besides resemblance (runtime/questions/question.py). `query`: the text that a search takes, without what
 /// the others say. `without`: what the photos must not show. `favourites`: only photos that the person marked. `isBare`: whether it
-/// says nothing else of what photos show. `pictures`: whether photos are asked for by name, not what was said.
+/// says nothing else of what photos show. `pictures`: whether photos are asked for by name, not what was said. `facets`: what the
+/// album knows of the photos. `counts`: whether their number is asked for. `soon`: `query` with "after the wedding" as "in the week
+/// after the wedding", or "".
 public struct Question {
     public let query: Text
     public let without: [Text]
     public let favourites: Bool
     public let isBare: Bool
     public let pictures: Bool
+    public let facets: [Facet]
+    public let counts: Bool
+    public let soon: Text
 }
 
 /// Reads a query into a `Question` (runtime/questions/reader.py, excluded.py).
@@ -14,23 +19,31 @@ public final class QuestionReader {
     static let mostRead = 1_000  // characters of a query that are read
     private static let mostWords = 4  // of a thing that is left out
     private let vocabulary: QuestionVocabulary
+    public let phrases: Phrases
 
-    public init(_ tables: CueTables) { vocabulary = QuestionVocabulary(tables.questions) }
+    public init(_ tables: CueTables) {
+        vocabulary = QuestionVocabulary(tables.questions)
+        phrases = Phrases(vocabulary: vocabulary)
+    }
 
-    /// `isCue`: whether what is left out is a time or place ("except 2024"), which the reader of cues excludes. `hasFavourites`:
-    /// whether a photo of the album is marked; else "my favourite cat" is only words. `language`: see `QuestionVocabulary.words`.
+    /// `has`: whether the album has a facet ("in portrait format"); else it is words too. `isCue`: whether what is left out is a time or
+    /// place ("except 2024"), which the reader of cues excludes. `hasFavourites`: whether a photo of the album is marked; else "my
+    /// favourite cat" is only words. `language`: see `QuestionVocabulary.words`.
     public func read(
-        _ text: Text, language: String = "", hasFavourites: Bool = true, isCue: (Text) throws -> Bool = { _ in false }
-    ) rethrows -> Question {
+        _ text: Text, language: String = "", hasFavourites: Bool = true, has: (Facet) throws -> Bool = { _ in false }, isCue: (Text) throws -> Bool = { _ in false }
+    ) throws -> Question {
         let source = text.slice(0, QuestionReader.mostRead).tidied(), written = vocabulary.words(source, language)
-        let (rest, things) = try leaveOut(written, isCue), (words, favourites) = hasFavourites ? takeFavourites(rest) : (rest, false)
-        var query = words == written ? source : said(words)
-        if query.isEmpty && words != written { query = "photos".scalars }
+        let (rest, things) = try leaveOut(written, isCue), (unmarked, favourites) = hasFavourites ? takeFavourites(rest) : (rest, false)
+        let (words, facets) = try withoutActuallyEscaping(has) { try FacetReader(vocabulary: vocabulary, has: $0).taken(unmarked) }
+        let counted = phrases.counted(words)
+        var query = !counted.isEmpty ? said(counted) : words == written ? source : said(words)
+        if query.isEmpty && counted.isEmpty && words != written { query = "photos".scalars }
         let first = Array(words.prefix(5)).index(of: "picture", "one"), edges = vocabulary.listed("edges").map(\.string)
         return Question(
             query: text.count > QuestionReader.mostRead ? text : query, without: things, favourites: favourites,
             isBare: words.allSatisfy { word in word.isMark || edges.contains { word.values[$0] != nil } },
-            pictures: first.map { !words[..<$0].contains(where: \.isMark) } ?? false)
+            pictures: first.map { !words[..<$0].contains(where: \.isMark) } ?? false, facets: facets, counts: !counted.isEmpty,
+            soon: phrases.soon(counted.isEmpty ? words : counted, said))
     }
 
     /// The fact, such as "date", if a phrase names nothing but it, "" otherwise: "without a date".

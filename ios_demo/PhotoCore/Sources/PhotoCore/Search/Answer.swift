@@ -7,16 +7,19 @@ public struct ClipMoment: Sendable, Equatable {
 
 /// One photo of an answer. `takenAt`: ms of wall time, as if UTC; show it without converting. `score`:
 /// comparable within one answer only; `parts` are its summands by name. `probability`: that the photo is one
-/// of those meant. `clip`: nil for a photo.
+/// of those meant. `clip`: nil for a photo. `copies`: the ids of the copies that it stands for.
 public struct Hit: Sendable {
     public let row: Int
     public let photo: Photo
-    public let score: Double
+    public internal(set) var score: Double
     public internal(set) var probability: Double
-    public let parts: [(name: String, value: Double)]
+    public internal(set) var parts: [(name: String, value: Double)]
     public let memory: String?
     public let matched: [String]
     public let clip: ClipMoment?
+    public internal(set) var copies: [String] = []
+
+    func part(_ name: String) -> Double { parts.first { $0.name == name }?.value ?? 0 }
 }
 
 /// What happened between the query and the hits (runtime/search/answer.py). `left`: number of photos after
@@ -44,34 +47,50 @@ public struct Trace: Sendable {
 }
 
 /// What a search remarks on besides its cues (runtime/search/remarks.py). `text`: words of the query. `n`: how many photos, of
-/// `searched` searches.
+/// `searched` searches. `name`: of the album or the gazetteer.
 public struct Remark: Sendable, Equatable {
-    public enum Code: String, Sendable { case favourites, without, searched }
+    public enum Code: String, Sendable {
+        case elsewhere, empty, favourites, none, searched, spelt, without
+        case camera = "facet.camera", fact = "facet.fact", medium = "facet.medium", orientation = "facet.orientation"
+    }
 
     public let code: Code
     public var text = Text()
     public var n = 0
+    public var name = ""
 
     /// Whether it says that the album has no photo of a kind that is asked for.
-    public var isLacking: Bool { n == 0 && code == .favourites }
+    public var isLacking: Bool { n == 0 && (code == .favourites || code.rawValue.hasPrefix("facet.")) }
 
     /// As the trace has it.
-    var line: String {
+    public var line: String {
+        let number = isLacking ? "none in this album" : "\(n)"
         switch code {
-        case .favourites: "favourites only: \(isLacking ? "none in this album" : "\(n)")"
-        case .without: "without \(text.quoted): \(n) left out"
-        case .searched: "searched \(n) times for all that show \(text.quoted)"
+        case .elsewhere: return "no photo in \(name)"
+        case .empty: return "no photos in this album"
+        case .camera: return "by \(name): \(number)"
+        case .fact: return "with \(name): \(number)"
+        case .medium: return "\(name)s: \(number)"
+        case .orientation: return "in \(name): \(number)"
+        case .favourites: return "favourites only: \(number)"
+        case .none: return "none \(text.first?.isLower == true ? "" : "of ")\(text.string)"  // "none of May 2019"
+        case .searched: return "searched \(n) times for all that show \(text.quoted)"
+        case .spelt: return "spelt \(text.quoted)"
+        case .without: return "without \(text.quoted): \(n) left out"
         }
     }
 }
 
 /// The hits, best first, and the trace. `presence`: the probability that the album holds what is meant at
-/// all; tell the user when it is low. `remarks`: what the query asked for besides resemblance, of `Engine.find`.
+/// all; tell the user when it is low. Of `Engine.find` also `remarks`: what the query asked for besides resemblance; `number`: how
+/// many photos belong to what is meant, copies counted once, where the query asks "how many"; `note`: what to tell beside the hits.
 public struct Answer: Sendable {
-    public let hits: [Hit]
-    public let trace: Trace
-    public let presence: Double
+    public internal(set) var hits: [Hit]
+    public internal(set) var trace: Trace
+    public internal(set) var presence: Double
     public var remarks: [Remark] = []
+    public internal(set) var number: Int?
+    public internal(set) var note: Remark?
 
     public var isDoubtful: Bool { presence < 0.5 }
 }

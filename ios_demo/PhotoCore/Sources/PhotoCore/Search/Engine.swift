@@ -158,8 +158,8 @@ public final class Engine {
         return Answer(hits: hits, trace: trace, presence: rounded(here, 4))
     }
 
-    /// As `search`, with the query read as a person means it: what is left out ("without people"), and favourites. Each hit's
-    /// probability is judged by itself.
+    /// As `search`, with the query read as a person means it: what is left out ("without people"), favourites and facets, a number
+    /// that is asked for; its spelling is mended, and copies are put together. Each hit's probability is judged by itself.
     public func find(_ request: SearchRequest) throws -> Answer {
         try request.check(k: request.k ?? models.manifest.thresholds.k)
         var find = try Find(self, request)
@@ -195,10 +195,22 @@ public final class Engine {
                 cues, time: said.time.scalars, place: said.place.scalars, now: request.now, gazetteer: gazetteer, extent: extent, near: near,
                 southern: southern)
         }
+        return try resolved(cues, request.gloss ? request.language : "")
+    }
+
+    private func resolved(_ cues: Cues, _ language: String) throws -> Cues {
         let events = AlbumEvents(album: album) { [models] in try models.text().encodeQuery($0) }
-        let language = request.gloss ? request.language : ""
         return try reader.resolve(cues) { try events.find($0, language.isEmpty ? nil : glossed($0.scalars, language)) }
     }
+
+    /// As `cues`, with the album's events looked up. `language`: see SearchRequest.
+    func cuesWithEvents(_ text: Text, _ now: WallClock, _ language: String) throws -> Cues { try resolved(try cues(text, now), language) }
+
+    /// Whether the query is in another language than English, and read by glosses.
+    func isGlossed(_ text: Text, _ language: String) throws -> Bool { try glossed(text, language) != nil }
+
+    /// The code of the language that a query has most words of; nil for an English one.
+    func languageByWords(_ text: Text) -> String? { reader.language(of: text) }
 
     /// The times and places that a text names, by rules alone.
     func cues(_ text: Text, _ now: WallClock) throws -> Cues {

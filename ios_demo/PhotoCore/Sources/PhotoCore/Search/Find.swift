@@ -1,7 +1,9 @@
 /// A search as a person means it: around one search, what resemblance cannot say (runtime/search/wishes_met.py).
 struct Find {
     private static let mostHits = 1_000
-    private static let searches = 20  // in which a "without" gathers a set
+    private static let searches = 20  // in which a count or a "without" gathers a set
+
+    private static let moreThanDays: Set<String> = ["holiday", "anchor", "last time"]
 
     private let engine: Engine
     private let request: SearchRequest
@@ -9,7 +11,9 @@ struct Find {
     private let language: String
     private let favourites: [Bool]
     private let excluded: [Text]
+    private let facets: FacetRows
     private var remarks: [Remark] = []
+    private var album: Album { engine.album }
 
     init(_ engine: Engine, _ request: SearchRequest) throws {
         (self.engine, self.request, query) = (engine, request, request.query.scalars)
@@ -17,32 +21,144 @@ struct Find {
         favourites = Find.mask(try engine.album.memories(of: "social").filter { $0.text == "favourite" }.map(\.row), engine.album.count)
         let cues = try engine.cues(query, request.now)
         excluded = (cues.negatedTimes.map(\.text) + cues.negatedPlaces.map(\.text)).map { $0.scalars.casefolded() }
+        facets = FacetRows(engine)
     }
 
     mutating func answer() throws -> Answer {
         let question = try question(), k = request.k ?? engine.models.manifest.thresholds.k
         var asked = request
         asked.within = try within(question)
-        asked.language = Refine.saysNothing(question.query) ? "" : language
-        // Python's search puts copies together, which make room for the photos behind them.
-        let found = try searched(question.query, min(2 * k + 5, Find.mostHits), asked)
-        var trace = found.trace
-        (trace.query, trace.cues) = (request.query, trace.cues + remarks.map(\.line))
-        if remarks.contains(where: \.isLacking) { return Answer(hits: [], trace: trace, presence: 0, remarks: remarks) }
-        // They are there, and nothing else was asked but times and places.
-        let isCertain = isLiteral(question) && !found.hits.isEmpty && Refine.saysNothing(Refine.fast(found.trace.refined.scalars))
-        let isWhole = isCertain && found.trace.cues.isEmpty && found.trace.cubeLines.isEmpty
-        var hits = found.hits
-        for (at, likely) in found.likely.enumerated() { hits[at].probability = isWhole ? 1 : likely }
-        return Answer(hits: Array(hits.prefix(k)), trace: trace, presence: isCertain ? 1 : found.presence, remarks: remarks)
+        let text = try self.text(of: question)
+        (asked.isAdapted, asked.language) = (!question.counts, Refine.saysNothing(text) ? "" : language)
+        let number = min(2 * k + 5, Find.mostHits)  // copies make room for the photos behind them
+        let first = try mended(text, try searched(text, number, asked), number, asked)
+        let count = question.counts ? Set(try Copies.firsts(album, try meant(first, asked))).count : nil
+        var likely = first
+        for (at, probability) in first.likely.enumerated() { likely.hits[at].probability = probability }
+        var answer = try byFacts(text, likely, question, asked)
+        if let none = remarks.first(where: \.isLacking) { (answer.hits, answer.presence, answer.note) = ([], 0, none) }
+        if isLiteral(question), !answer.hits.isEmpty, answer.note == nil, Refine.saysNothing(Refine.fast(answer.trace.refined.scalars)) {
+            // They are there, and nothing else was asked but times and places, which have been judged.
+            if answer.trace.cues.isEmpty && answer.trace.cubeLines.isEmpty { for at in answer.hits.indices { answer.hits[at].probability = 1 } }
+            answer.presence = 1
+        }
+        (answer.trace.query, answer.trace.cues) = (request.query, answer.trace.cues + remarks.map(\.line))
+        answer.hits = Array(try Copies.together(album, answer.hits).prefix(k))
+        (answer.remarks, answer.number) = (remarks, count)
+        if album.count == 0 { answer.note = Remark(code: .empty) }
+        return answer
+    }
+
+    private func cues(_ text: Text) throws -> Cues { try engine.cues(text, request.now) }
+
+    /// The query, or that for the place of a stay, or its form with a span of time after an event that the album knows.
+    private func text(of question: Question) throws -> Text {
+        let place = engine.questions.phrases.gone(to: question.query), stay = "photos in ".scalars + place
+        if !place.isEmpty {
+            let there = try cues(stay)
+            // "Our weekend in May" is more than its month.
+            if there.times.isEmpty, there.places.contains(where: { ($0.photos ?? 0) > 0 }), saysNothingElse(there) { return stay }
+        }
+        if question.soon.isEmpty { return question.query }
+        let said = try cues(question.query)
+        if !said.times.isEmpty || !said.negatedTimes.isEmpty { return question.query }  // "after the summer of 2011"
+        return try engine.cuesWithEvents(question.soon, request.now, language).times.contains { $0.kind == "anchor" } ? question.soon : question.query
+    }
+
+    /// Whether the query of `cues` is about nothing but its times and places.
+    private func saysNothingElse(_ cues: Cues) -> Bool {
+        var letters = cues.query
+        for span in cues.times.map(\.span) + cues.places.map(\.span) { for at in span { letters[at] = " " } }
+        return engine.questions.phrases.content(letters).isEmpty
+    }
+
+    /// The answer, or that to the query with its spelling mended, if only that one is found.
+    private mutating func mended(_ text: Text, _ answer: Answer, _ k: Int, _ asked: SearchRequest) throws -> Answer {
+        if !answer.isDoubtful { return answer }
+        let isGlossed = try request.gloss && engine.isGlossed(text, asked.language)
+        let mended = try Spelling.mended(text, album, engine.models, isEnglish: !isGlossed && engine.languageByWords(text) == nil)
+        if mended == text { return answer }
+        let again = try searched(mended, k, asked)
+        if again.isDoubtful { return answer }
+        remarks.append(Remark(code: .spelt, text: mended))
+        return again
+    }
+
+    /// The rows of what is meant: the photos in the cube, or those of the set that it ends; copies too.
+    private mutating func meant(_ answer: Answer, _ asked: SearchRequest) throws -> [Int] {
+        let cubes = answer.trace.cubes, text = answer.trace.query.scalars
+        if Refine.saysNothing(answer.trace.refined.scalars) {
+            return (cubes.isEmpty ? Array(0..<album.count) : try album.inCubes(cubes).inside).filter { asked.within?[$0] != false }
+        }
+        if Membership.presence(answer, engine.weights) < Membership.present { return [] }
+        return try members(text, try searched(text, Find.mostHits, asked), asked)
+    }
+
+    /// The answer, certain where a time or place alone is asked for, doubtful where no photo fits it (runtime/search/asked_facts.py).
+    private mutating func byFacts(_ text: Text, _ answer: Answer, _ question: Question, _ asked: SearchRequest) throws -> Answer {
+        let cues = try cues(text), named = cues.times.map { ($0.span, $0.text) } + cues.places.map { ($0.span, $0.text) }
+        if named.isEmpty { return answer }
+        func among(_ rows: [Int]) -> [Bool] { Find.mask(rows.filter { asked.within?[$0] != false }, album.count) }
+        func inside(_ cubes: [Cube]) throws -> [Bool] { among(cubes.isEmpty ? [] : try album.inCubes(cubes).inside) }
+        let isDated = try inside(cues.times.map { Cube(start: $0.start, end: $0.end) }).contains(true)
+        let known = cues.places.contains { $0.photos == 0 } ? Find.mask([], album.count) : try inside(cues.cubes)
+        let possible = among(try album.inCubes(cues.cubes).rows), isKnown = known.contains(true)
+        let said = named.sorted { ($0.0.lowerBound, $0.0.upperBound) < ($1.0.lowerBound, $1.0.upperBound) }.map(\.1).joined(separator: " ")
+        let note = isKnown ? nil : Remark(code: .none, text: said.scalars)
+        // A holiday is more than its days: a memory may tell of Christmas on the tenth of December.
+        let isOfDays = !cues.times.contains { Find.moreThanDays.contains($0.kind) }
+        let isPlain = isOfDays && !cues.hasNegated && cues.recurring.isEmpty && cues.anchors.isEmpty && saysNothingElse(cues)
+        var out = answer
+        if isPlain, try note == nil || !mayBeTold(answer, cues, question) {
+            for (at, hit) in answer.hits.enumerated() where known[hit.row] || !isKnown || !possible[hit.row] { out.hits[at].probability = known[hit.row] ? 1 : 0 }
+            (out.presence, out.note) = (isKnown ? 1 : 0, note)
+            return out
+        }
+        out = try elsewhere(text, answer, cues.places.filter { $0.photos == 0 })
+        if !isDated, out.hits.first?.photo.takenAt != nil, let trust = cues.times.map(\.confidence).max() { out = Find.lowered(out, trust) }
+        out.note = out.isDoubtful ? note : nil
+        return out
+    }
+
+    /// Whether a hit's memory names the place, or the album has no date or position that would say it.
+    private func mayBeTold(_ answer: Answer, _ cues: Cues, _ question: Question) throws -> Bool {
+        if !cues.times.isEmpty && !engine.dated.contains(true) || !cues.places.isEmpty && !engine.placed.contains(true) { return true }
+        return Find.told(answer.hits, cues.places.filter { $0.photos == 0 || !question.facets.isEmpty }).contains(true)
+    }
+
+    /// For each place whether a memory of the hits names it.
+    private static func told(_ hits: [Hit], _ places: [PlaceCue]) -> [Bool] {
+        let told = Text.join(hits.flatMap { $0.photo.memories.map { $0.text.scalars.casefolded() } }, " ")
+        return places.map { told.find($0.name.scalars.casefolded()) != nil }
+    }
+
+    /// The answer, less likely if the query names places where the album has no photo. The best photo then lies elsewhere, unless a
+    /// memory of it names the place. A photo whose place is not known is only right if the query says more than the place.
+    private mutating func elsewhere(_ text: Text, _ answer: Answer, _ places: [PlaceCue]) throws -> Answer {
+        guard !places.isEmpty, let first = answer.hits.first else { return answer }
+        var rest = text
+        for place in places { while let at = rest.find(place.text.scalars), !place.text.isEmpty { rest.removeSubrange(at..<(at + place.text.scalars.count)) } }
+        if first.photo.lat == nil && !Refine.saysNothing(Refine.fast(rest)) { return answer }
+        let wrong = zip(places, Find.told([first], places)).filter { !$1 }.map(\.0)
+        guard let name = wrong.first?.name, let trust = wrong.map(\.confidence).max() else { return answer }
+        remarks.append(Remark(code: .elsewhere, name: name))
+        return Find.lowered(answer, trust)
+    }
+
+    /// The answer, less likely by the confidence of a cue that it does not fit.
+    private static func lowered(_ answer: Answer, _ confidence: Double) -> Answer {
+        var out = answer
+        for at in out.hits.indices { out.hits[at].probability = rounded(out.hits[at].probability * (1 - confidence), 4) }
+        out.presence = rounded(answer.presence * (1 - confidence), 4)
+        return out
     }
 
     /// Where no photo is marked, "my favourite photos" are the marked ones all the same, unless a memory tells of a favourite.
     private func question() throws -> Question {
-        let asked = engine.questions.read(query, language: language, isCue: isExcluded)
+        let asked = try engine.questions.read(query, language: language, has: facets.isNamed, isCue: isExcluded)
         if !asked.favourites || favourites.contains(true) { return asked }
         if asked.isBare, try engine.album.words("favourite".scalars).bm25().allSatisfy({ $0 == 0 }) { return asked }
-        return engine.questions.read(query, language: language, hasFavourites: false, isCue: isExcluded)
+        return try engine.questions.read(query, language: language, hasFavourites: false, has: facets.isNamed, isCue: isExcluded)
     }
 
     /// Whether the query's rules of cues exclude what the phrase names: a time or a place.
@@ -64,6 +180,11 @@ struct Find {
             let pictured = try engine.album.pictured()
             if pictured.contains(true) { allowed = pictured }
         }
+        for facet in question.facets {
+            let having = try facets.of(facet), code = Remark.Code(rawValue: "facet.\(facet.kind)")
+            allowed = zip(allowed, having).map { $0 && $1 }
+            if let code { remarks.append(Remark(code: code, n: having.filter { $0 }.count, name: facet.value.string)) }
+        }
         if question.favourites {
             allowed = zip(allowed, favourites).map { $0 && $1 }
             remarks.append(Remark(code: .favourites, n: allowed.filter { $0 }.count))
@@ -76,23 +197,16 @@ struct Find {
         return allowed.contains(false) ? allowed : nil
     }
 
-    /// Whether the query asks for what the album knows for certain: favourites, no date.
-    private func isLiteral(_ question: Question) -> Bool { question.favourites || question.without.contains { !engine.questions.fact(of: $0).isEmpty } }
+    /// Whether the query asks for what the album knows for certain: favourites, a facet, no date.
+    private func isLiteral(_ question: Question) -> Bool { question.favourites || !question.facets.isEmpty || question.without.contains { !engine.questions.fact(of: $0).isEmpty } }
 
     /// The photos with a fact that "without `phrase`" leaves out; nil where it is a thing, or the album knows it of none.
     private func known(_ phrase: Text) throws -> [Bool]? {
-        var rows: [Int] = []
-        switch engine.questions.fact(of: phrase) {
-        case "date": return engine.dated
-        case "place": return engine.placed
-        case "text": rows = try engine.album.memories(of: "ocr").map(\.row)
-        case "flash": rows = try engine.album.rows(of: "flash", in: "lightings")
-        default: break
-        }
-        return rows.isEmpty ? nil : Find.mask(rows, engine.album.count)
+        let fact = engine.questions.fact(of: phrase), rows = fact.isEmpty ? [] : try facets.knowing(fact)
+        return fact == "date" || fact == "place" || rows.contains(true) ? rows : nil
     }
 
-    private static func mask(_ rows: [Int], _ count: Int) -> [Bool] {
+    static func mask(_ rows: [Int], _ count: Int) -> [Bool] {
         var out = [Bool](repeating: false, count: count)
         for row in rows { out[row] = true }
         return out
@@ -120,7 +234,7 @@ struct Find {
         for _ in 1...Find.searches {
             let members = try Membership.members(engine.album, answer, engine.weights)
             rows += members
-            let left = Find.mask(rows, engine.album.count).map { !$0 }
+            let left = Find.mask(rows, album.count).enumerated().map { !$1 && request.within?[$0] != false }
             if members.count < Find.mostHits || !left.contains(true) { break }
             asked.within = left
             answer = try searched(text, Find.mostHits, asked)

@@ -26,7 +26,3 @@ enum Membership {
         }.map(\.element.row)
     }
 }
-
-extension Hit {
-    fileprivate func part(_ name: String) -> Double { parts.first { $0.name == name }?.value ?? 0 }
-}

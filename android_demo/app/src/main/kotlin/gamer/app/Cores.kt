@@ -85,7 +85,7 @@ object Cores {
 class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner) : AutoCloseable {
     fun search(query: String): Found {
         val answer = warm.get().find(query, SHOWN)
-        return Found(answer.hits.map(::shown), answer.presence, answer.remarks, trace(answer))
+        return Found(answer.hits.map(::shown), answer.presence, answer.remarks + listOfNotNull(answer.note), answer.count ?: answer.hits.size, trace(answer))
     }
 
     /** Lets go of the album, until the next search. */

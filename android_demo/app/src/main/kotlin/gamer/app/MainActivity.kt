@@ -238,7 +238,7 @@ class MainActivity : Activity() {
                 val opened = finder!!
                 val found = opened.search(query)
                 if (IndexJob.isRunning) opened.rest() // its album's log would grow until the next search
-                screen.post { ended(number, found, model.answer(found.photos.size, found.here, found.remarks)) }
+                screen.post { ended(number, found, model.answer(found.count, found.here, found.remarks)) }
             } catch (error: Throwable) { // a library that cannot be loaded is an Error
                 screen.post { ended(number, null, oneLine(error)) }
             }

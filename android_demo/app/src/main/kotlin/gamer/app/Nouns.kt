@@ -6,6 +6,7 @@ import gamer.search.Remark
 class FoundPhoto(val id: String, val path: String?, val memory: String?, val said: String)
 
 /**
- * [here]: the probability that the album holds what is meant at all. [remarks]: what else the query asked for. [trace]: one paragraph for each layer.
+ * [here]: the probability that the album holds what is meant at all. [remarks]: what else the query asked for, and what to tell of it. [count]: of the
+ * photos shown, or the number that was asked for. [trace]: one paragraph for each layer.
  */
-class Found(val photos: List<FoundPhoto>, val here: Double, val remarks: List<Remark>, val trace: List<String>)
+class Found(val photos: List<FoundPhoto>, val here: Double, val remarks: List<Remark>, val count: Int, val trace: List<String>)

@@ -1,0 +1,49 @@
+package gamer.search
+
+import gamer.album.Album
+import gamer.album.Space
+import kotlin.math.abs
+
+/** Copies and bursts of a photo, in an answer one hit with the ids of the others (runtime/search/copies.py). */
+internal object Copies {
+    private const val CHANNEL = "copies" // of likenesses
+    private const val SAME = 0.995f
+    private const val NEARLY = 0.95f
+    private const val BURST_MS = 3_000L
+    private const val MOST = 3_000 // photos of an answer of which copies are looked for: every two are compared
+
+    /** The hits, best first, each copy with those it is a copy of: one stands for all, that of which most is known. */
+    fun together(album: Album, hits: List<Hit>): List<Hit> =
+        hits.zip(firsts(album, hits.map { it.row })).groupBy({ it.second }, { it.first }).values.map { if (it.size == 1) it[0] else one(album, it) }
+
+    private fun one(album: Album, group: List<Hit>): Hit {
+        val best = group[0]
+        val photos = group.zip(album.photos(IntArray(group.size) { group[it].row })).toMap()
+        val taken = album.detailed("cameras")
+        fun known(hit: Hit): Int {
+            val photo = photos.getValue(hit)
+            val isDated = photo.takenAt != null && photo.tzSource != "name" // a name has no hour
+            return listOf(isDated, photo.lat != null, taken[hit.row], photo.memories.any { it.source != "label" }).count { it }
+        }
+        fun cue(hit: Hit) = hit.parts["cue"] ?: 0.0
+        val shown = group.maxByOrNull { known(it) + if (cue(it) >= cue(best)) 10 else 0 }!!
+        val others = group.filter { it !== shown }.map { it.id }
+        return shown.copy(score = best.score, probability = best.probability, parts = best.parts, copies = others)
+    }
+
+    /** For each of [rows] the earliest among them that it is a copy of, itself if there is none before. */
+    fun firsts(album: Album, rows: List<Int>): List<Int> {
+        if (CHANNEL !in album.channels() || rows.size !in 2..MOST) return rows
+        val vectors = rows.map { album.meanOf(CHANNEL, it) }
+        fun isAlike(a: Int, b: Int): Boolean {
+            val (one, other) = (vectors[a] ?: return false) to (vectors[b] ?: return false)
+            val (then, later) = album.time(rows[a]) to album.time(rows[b])
+            val isBurst = then != Space.LOWEST && later != Space.LOWEST && abs(then - later) <= BURST_MS
+            var dot = 0f
+            for (at in one.indices) dot += one[at] * other[at]
+            return dot >= (if (isBurst) NEARLY else SAME)
+        }
+        val kept = ArrayList<Int>() // those that are no copy
+        return rows.indices.map { at -> rows[kept.firstOrNull { isAlike(it, at) } ?: at.also(kept::add)] }
+    }
+}

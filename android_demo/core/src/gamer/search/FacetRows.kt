@@ -1,0 +1,49 @@
+package gamer.search
+
+import gamer.album.Album
+import gamer.album.Rows
+import gamer.common.PyText
+import gamer.questions.Facet
+
+/** The photos of an album that have what a query says literally: a shape, a camera, a fact (runtime/search/facets.py). */
+internal class FacetRows(private val album: Album, private val engine: Engine) {
+    private val found = HashMap<Facet, BooleanArray>()
+
+    /** Whether a question may name a facet: a photo has it, or the album is sure to have none. */
+    fun isNamed(facet: Facet): Boolean = true in of(facet) || isLacking(facet)
+
+    private fun isLacking(facet: Facet): Boolean = when {
+        // An album that a phone made has pictures and knows no header of theirs.
+        facet.kind == "medium" && facet.value != "receipt" -> (album.details("orientations").isNotEmpty() || true !in album.pictured()) && album.words(facet.value).bm25().all { it == 0f }
+        facet.kind == "orientation" -> album.details("orientations").isNotEmpty()
+        facet.kind == "fact" && facet.value == "flash" -> album.details("lightings").isNotEmpty()
+        else -> false
+    }
+
+    fun of(facet: Facet): BooleanArray = found.getOrPut(facet) {
+        when (facet.kind) {
+            "fact" -> knowing(facet.value)
+            "orientation" -> album.detailed("orientations", facet.value)
+            "camera" -> words(facet.value).let { asked ->
+                album.details("cameras").filter { words(it).containsAll(asked) }.map { album.detailed("cameras", it) }.fold(BooleanArray(album.size)) { all, some ->
+                    BooleanArray(all.size) { all[it] || some[it] }
+                }
+            }
+            else -> when (facet.value) {
+                "video" -> album.detailed("clips")
+                "receipt" -> album.words("receipt receipts").bm25().let { scores -> BooleanArray(album.size) { scores[it] > 0 } }
+                else -> album.detailed("mediums", facet.value)
+            }
+        }
+    }
+
+    /** The photos whose "date" or "place" is known, that show "text", or were taken with "flash". */
+    fun knowing(fact: String): BooleanArray = when (fact) {
+        "date" -> engine.dated
+        "place" -> engine.placed
+        "text" -> Rows.mask(album.memoriesOf("ocr").map { it.first }.toIntArray(), album.size)
+        else -> album.detailed("lightings", "flash")
+    }
+
+    private fun words(name: String): Set<String> = PyText.split(PyText.casefold(name).replace('-', ' ')).toSet()
+}

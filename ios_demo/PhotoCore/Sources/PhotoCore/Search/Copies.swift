@@ -1,0 +1,52 @@
+/// Copies and bursts of a photo, in an answer one hit with the ids of the others (runtime/search/copies.py).
+enum Copies {
+    private static let channel = "copies"  // of likenesses
+    private static let same: Float = 0.995
+    private static let nearly: Float = 0.95
+    private static let burst = 3_000  // ms
+    private static let most = 3_000  // photos of an answer of which copies are looked for: every two are compared
+
+    /// The hits, best first, each copy with those it is a copy of: one stands for all, that of which most is known.
+    static func together(_ album: Album, _ hits: [Hit]) throws -> [Hit] {
+        let firsts = try firsts(album, hits.map(\.row))
+        let groups = Dictionary(grouping: zip(firsts, hits), by: { $0.0 })
+        var order: [Int] = []
+        for first in firsts where !order.contains(first) { order.append(first) }
+        return try order.map { try one(album, (groups[$0] ?? []).map(\.1)) }
+    }
+
+    private static func one(_ album: Album, _ group: [Hit]) throws -> Hit {
+        let best = group[0]
+        if group.count == 1 { return best }
+        let taken = try album.detailed("cameras")
+        func known(_ hit: Hit) -> Int {
+            let photo = hit.photo, isDated = photo.takenAt != nil && photo.tzSource != "name"  // a name has no hour
+            let told = [isDated, photo.lat != nil, taken[hit.row], photo.memories.contains { $0.source != "label" }].filter { $0 }.count
+            return told + (hit.part("cue") >= best.part("cue") ? 10 : 0)
+        }
+        let values = group.map(known), at = values.firstIndex(of: values.max()!)!
+        var shown = group[at]
+        (shown.score, shown.probability, shown.parts) = (best.score, best.probability, best.parts)
+        shown.copies = group.indices.filter { $0 != at }.map { group[$0].photo.id }
+        return shown
+    }
+
+    /// For each of `rows` the earliest among them that it is a copy of, itself if there is none before.
+    static func firsts(_ album: Album, _ rows: [Int]) throws -> [Int] {
+        guard try album.channels().contains(channel), (2...most).contains(rows.count) else { return rows }
+        let vectors = try rows.map { try album.mean(channel, $0) }, all = try album.times(), times = rows.map { all[$0] }
+        func isAlike(_ a: Int, _ b: Int) -> Bool {
+            guard let one = vectors[a], let other = vectors[b] else { return false }
+            let isBurst = times[a] != .min && times[b] != .min && abs(times[a] - times[b]) <= burst
+            var dot: Float = 0
+            for at in one.indices { dot += one[at] * other[at] }
+            return dot >= (isBurst ? nearly : same)
+        }
+        var kept: [Int] = []  // those that are no copy
+        return rows.indices.map { at in
+            if let first = kept.first(where: { isAlike($0, at) }) { return rows[first] }
+            kept.append(at)
+            return rows[at]
+        }
+    }
+}
