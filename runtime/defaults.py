@@ -54,7 +54,7 @@ THING = 7.0  # weight of what the bank of things says; `gamer bench study things
 # Where a set ends, and whether there is one (search/membership.py says how these were fitted)
 SET_LOOKED_AT = 40  # hits
 SET_ALL_WORDS = 0.99  # share of the query's words that a member's memories hold
-SET_SCORE, SET_BEHIND, SET_LEAST = 0.4, 1.0, 0.4
+SET_SCORE, SET_LEAST, SET_WORD = 0.8, 1.6, 0.4
 SET_PRESENT = 0.47  # probability below which nothing in the album is said to fit
 SET_COSINE, SET_COVERAGE, SET_CONTEXT, SET_CUE, SET_NONE = 11.4, 1.43, 1.31, 0.45, -5.5
 

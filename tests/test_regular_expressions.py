@@ -28,7 +28,7 @@ from gamer.index.json_checked import STORABLE, UNICODE
 from gamer.runtime.agent import recording, toolbox
 from gamer.runtime.agent.calls import SUBSET
 from gamer.runtime.bundle import manifest
-from gamer.runtime.cues import anchors, languages, offsets, parse, recurring, rules
+from gamer.runtime.cues import anchors, languages, offsets, parse, recurring, rules, time_ranges
 from gamer.runtime.cues.parse import MAX_QUERY
 from gamer.runtime.cues.tables import tables
 from gamer.runtime.memory import words
@@ -101,6 +101,7 @@ MADE: dict[str, Callable[[], list[Pattern]]] = {
         offsets._offset_at_end(),
         anchors._offset_and_phrase(),
         parse._home_pattern(),
+        time_ranges._made(),
         *(rules.compiled(rule.pattern) for rule in tables().rules),
     ),
     "runtime/cues/languages.py": lambda: of("runtime/cues/languages.py", *of_languages()),

@@ -116,13 +116,8 @@ class RulesMind:
                 f"Find every photo of “{asked.target}”.", Search(asked.target, every=True, save_as="found")
             )
             if _absent(found):
-                engine = self.toolbox.engine
-                words = () if engine.is_glossed(asked.target) else unpictured(asked.target, engine.models)
-                absent = (
-                    str(not_searched(words, engine.models))
-                    if words
-                    else f"the album does not seem to have “{asked.target}”"
-                )
+                absent = self._unsearched(asked.target)
+                absent = absent or f"the album does not seem to have “{asked.target}”"
                 return _no(sentences.sentence(span.none or absent))
         note = ""
         if asked.without and found.rows:
@@ -149,11 +144,18 @@ class RulesMind:
                 f"Find every photo of “{thing}”, to leave it out.", Search(thing, every=True)
             )
             if _absent(shown):
-                notes.append(f"Nothing is left out: the album does not seem to have “{thing}”.")
+                if why := self._unsearched(thing):
+                    notes.append(f"Nothing is left out: {why}.")
                 continue
             unwanted = set(shown.rows)
             found = self._only(found, tuple(row for row in found.rows if row not in unwanted))
         return replace(found, note=" ".join(notes))
+
+    def _unsearched(self, phrase: str) -> str:
+        """Why pictures cannot be searched for a phrase; "" if they can."""
+        engine = self.toolbox.engine
+        words = () if engine.is_glossed(phrase) else unpictured(phrase, engine.models)
+        return str(not_searched(words, engine.models)) if words else ""
 
     def _only(self, found: Result, rows: tuple[int, ...]) -> Result:
         return replace(self.toolbox.result(np.array(rows, np.int64)), presence=found.presence)

@@ -134,7 +134,7 @@ def _every_year(atom: Atom, ctx: TimeContext) -> tuple[Interval, ...]:
 def _bounded(spans: tuple[Interval, ...], word: str, ctx: TimeContext) -> tuple[Interval, ...]:
     first, last = spans[0], spans[-1]
     if word in ("since", "from"):
-        return ((first[0], max(ctx.now_ms, (first[0] or 0))),)
+        return ((first[0], ctx.now_ms if (first[0] or 0) <= ctx.now_ms else None),)
     if word == "after":
         return ((None if last[1] is None else last[1] + 1, None),)
     if word in ("until", "till", "by"):
@@ -168,6 +168,8 @@ def find_times(text: str, ctx: TimeContext) -> FoundTimes:
         )
         reads.append(read)
         i += read.used
+    # "The castle built before 1950" was photographed at another time.
+    reads = [r for r in reads if not _made().search(flat[max(0, r.span[0] - 60) : r.span[0]])]
     reads = _join_weekdays(flat, reads)
     if any(r.kind in ("day", "span") for r in reads):
         # "this weekend, as said on 20260703": the date is that of the message, and so the photo's; words such
@@ -196,6 +198,11 @@ def _join_weekdays(flat: str, reads: list[_Read]) -> list[_Read]:
 @cache
 def _reported() -> re.Pattern[str]:
     return re.compile(r"\b(?:" + tables().expand("<<reporting>>") + ")")
+
+
+@cache
+def _made() -> re.Pattern[str]:
+    return re.compile(tables().expand("<<making>>") + "$")
 
 
 @cache

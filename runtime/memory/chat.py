@@ -46,6 +46,7 @@ NOTED = "Noted."
 TOLD_OF_PHOTOS = "Told what a photo's memory says."  # the turn that is stored of such an answer
 NOT_AMONG = "There is no such photo among those that I showed."
 NO_LONGER = "These photos are no longer in the album."
+WHOM = "Of whom, or of what? Say the name, as in “forget everything about Eva”."
 KEPT = "I delete no photos. `gamer index remove` takes one out of the album, and leaves its file."
 _REPLIES: dict[Act, str] = {
     "greets": "Hello. I keep what you tell me, and answer from that and from your photos.",
@@ -160,10 +161,16 @@ class Conversation:
             seen = self.photos.told(text, held)
             if (of_shown := self._responder.of_photos(text, seen, shown=True)) is not None:
                 return Exchange(of_shown, "", sources=of_shown.tells_of)
-        told_of = sought(text).wanted in _TOLD_OF and said.act == "shows" and self.photos is not None
+        leaving = (*context.seen, *context.shown) if said.more else ()
+        told_of = (
+            not said.more
+            and sought(text).wanted in _TOLD_OF
+            and said.act == "shows"
+            and self.photos is not None
+        )
         if told_of and (reply := self._of_photos(text)) is not None:
             return Exchange(reply, "", sources=reply.tells_of)
-        if said.act == "shows" and (by_tools := self._by_tools(text, now)) is not None:
+        if said.act == "shows" and (by_tools := self._by_tools(text, now, leaving)) is not None:
             return Exchange(Reply(by_tools.text, (), (), ()), "", 0, by_tools.photos, by_tools.steps)
         answer = self._responder.respond(text, now)
         if not answer.is_known:
@@ -191,14 +198,14 @@ class Conversation:
         """Whether a few words without a verb name what is known: "wifi password please"."""
         return len(text.split()) <= _FEW and not facts_of(text) and bool(self._responder.all_values(text))
 
-    def _by_tools(self, question: str, now: datetime) -> Answered | None:
+    def _by_tools(self, question: str, now: datetime, leaving: Sequence[str]) -> Answered | None:
         """What the agents' tools answer to a question about photos.
 
         None without photos, and to a question about what the person named in a shown picture.
         """
         if self.photos is None or self._responder.named_objects(question):
             return None
-        return self.photos.answer(question, now)
+        return self.photos.answer(question, now, leaving)
 
     def _history(self) -> list[StoredTurn]:
         """The last turns of this conversation; those that wait to be stored have no number yet."""
@@ -213,6 +220,8 @@ class Conversation:
                 raise AlbumBusy("turns wait")
             if said.act == "deletes":
                 found = _ToForget(KEPT)
+            elif said.whole and not said.forgets:
+                found = _ToForget(WHOM)
             else:
                 named = said.forgets
                 found = self._to_forget(named, said.whole) if named else self._last_told(context, now)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FOUND = 4  # photos that show a thing which the person named
 READ = 8  # photos whose memories are read for an answer
 LISTED = 12  # photos of an answer that is about photos
+NO_MORE = "I found no others."
 # A cosine of two pictures; below it they do not show the same thing. Those of unrelated photos reach 0.55
 # with the pocket bundle's encoder.
 _LEAST = 0.7
@@ -84,8 +85,8 @@ class Pictures:
         countries = self._engine.models.gazetteer.countries
         return tuple(_told(photo, countries) for photo in album.photos(rows))
 
-    def answer(self, question: str, now: datetime) -> Answered:
-        """What the agents' tools find for a question about photos."""
+    def answer(self, question: str, now: datetime, leaving: Sequence[str] = ()) -> Answered:
+        """What the agents' tools find for a question about photos, but those with the ids `leaving`."""
         from ..agent import loop, minds
         from ..agent.calls import name_of
         from ..agent.toolbox import Toolbox
@@ -94,10 +95,14 @@ class Pictures:
         end: loop.End = "sentence" if read(question).asks == "count" else "set"
         outcome = loop.run(minds.mind("rules", toolbox, now), toolbox, question, end)
         steps = (f"{step.thought} [{name_of(step.call)}]" for step in outcome.steps if step.call is not None)
-        rows = outcome.answer.rows
+        rows, text = outcome.answer.rows, outcome.answer.sentence
+        if leaving and outcome.answer.found:
+            shown = {self._engine.album.row_of(photo) for photo in leaving if self.holds(photo)}
+            rows = tuple(row for row in rows if row not in shown)
+            text = f"{len(rows)} more" if rows else NO_MORE
         counted = end == "sentence" and len(rows) > LISTED  # any twelve of them say nothing
         photos = self._engine.album.photos([] if counted else rows[:LISTED])
-        return Answered(outcome.answer.sentence, tuple(photo.id for photo in photos), tuple(steps))
+        return Answered(text, tuple(photo.id for photo in photos), tuple(steps))
 
     def holds(self, photo: str) -> bool:
         """Whether a photo is in the album, which it may have left."""

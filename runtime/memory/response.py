@@ -40,6 +40,7 @@ PROCEDURAL, SEMANTIC, EPISODIC, LINES = 2, 4, 2, 2  # memories of one retrieval;
 _RANKED = 48  # turns that memories are looked up for
 _NAMING = 20_000
 _LEAST = 0.28  # a cosine with the question; below it, a turn without one of its words is not about it
+_SAYS = frozenset({"read", "say", "tell"})
 NOTHING = "You have told me nothing about that."
 SHOWN = "These photos show it."
 
@@ -255,10 +256,14 @@ class Responder:
                 clauses.printed(asked, one.printed[:MOST], near)
                 for one, near in zip(told, around, strict=True)
             ]
-            at = next((at for at, line in enumerate(lines) if line), -1)
+            at, says = next((at for at, line in enumerate(lines) if line), -1), "In a photo{} is written"
+            if at < 0 and shown and asked.words <= _SAYS:  # "what does it say about that?"
+                lines = [" ".join((one.printed or " ".join(one.texts))[:MOST].split()) for one in told]
+                at = next((at for at, line in enumerate(lines) if line), -1)
+                says = says if at >= 0 and told[at].printed else "The memory of a photo{} says"
             if at < 0:
                 return None
-            sentence, says = lines[at], "In a photo{} is written"
+            sentence = lines[at]
         when = f" of {day(photo.at)}" if (photo := told[at]).at is not None else ""
         text = f"{says.format(when)}: “{sentence[:400]}”"
         return Reply(text, (), (), (), tells_of=(photo.photo,))

@@ -119,7 +119,24 @@ _LAST = re.compile(
 # "Everything about Eva" is one thing.
 _ABOUT = re.compile(
     r"(?:everything|all|anything)(?: that)?(?: (?:i|you)(?: have|'ve)? (?:said|told you|know|know of))? "
-    r"about (?P<what>(?!(?:me|us|you|him|her|it|them|that|this|these|those)\b).+)",
+    r"about (?P<what>(?!(?:me|us|you)\b).+)",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"(?:he|she|him|her|it|them|that|this|these|those)$", re.IGNORECASE)
+_OF_SOMEBODY = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.IGNORECASE)
+# "Photos of her at the beach", not "of her dog"
+_WHOM = re.compile(
+    r"\b(?P<of>about|by|for|from|of|to|with|without) (?:her|him)"
+    r"(?=[ ,.?!]*$| (?:at|by|from|in|last|near|on|this|when|while|with|without)\b)",
+    re.IGNORECASE,
+)
+# "Any other ones of her?", "more of him, please", after photos
+_MORE = re.compile(
+    r"(?:(?:and|but|now|ok|okay|please|so),? ){0,3}(?:(?:do you have|have you got|are there|is there|got|"
+    r"can you show me|could you show me|show me|can i see|let me see|i want|i'd like) )?"
+    r"(?:(?:any|some|a few|even|the|yet) )?(?:more|others?|another|further)"
+    r"(?: (?:one|photo|picture|pic|shot)s?)?(?: of (?:the |my )?(?P<of>[\w'-]+(?: [\w'-]+){0,2}?))?"
+    r"(?:,? please)?[.?! ]*$",
     re.IGNORECASE,
 )
 # Not in a conversation, where it may be a mistake or a stranger's words, but by `gamer memory forget --all`.
@@ -185,7 +202,9 @@ class Context:
 
     `shown`: ids of the photos that the last answer showed. `after_photos`: whether the last turn asked for
     some.
-    `told_by`: the number of the turn that told the last statement, 0 if none did.
+    `told_by`: the number of the turn that told the last statement, 0 if none did. `whom`: a name for the
+    person whom the last turn was about, "" if it was about none. `seen`: ids of the photos that were shown
+    before `shown`, if it has more of the same.
     """
 
     meant: Meant = NOBODY
@@ -194,6 +213,8 @@ class Context:
     shown: tuple[str, ...] = ()
     after_photos: bool = False
     told_by: int = 0
+    whom: str = ""
+    seen: tuple[str, ...] = ()
 
 
 NOTHING_SAID = Context()
@@ -202,7 +223,8 @@ NOTHING_SAID = Context()
 @dataclass(frozen=True)
 class Resolved:
     """A turn as a whole sentence. `forgets`: what is to be forgotten, "" for what was said last; `whole`: all
-    that is known of it.
+    that is known of it, "" if the turn does not say of whom. `more`: whether photos are asked for that were
+    not shown.
 
     `of_shown`: whether it asks about the photos that were shown; `order`: which of them by time, 1 the first,
     -1 the last, 0 all.
@@ -214,6 +236,7 @@ class Resolved:
     of_shown: bool = False
     order: int = 0
     whole: bool = False
+    more: bool = False
 
 
 def context_of(turns: Iterable[StoredTurn], owner: str, context: Context = NOTHING_SAID) -> Context:
@@ -236,11 +259,20 @@ def after(context: Context, said: Resolved) -> Context:
         text = said.text[:MOST]
         meant, _ = told(text, context.meant)
         states = any(not asks(sentence) for sentence in sentences_of(text))
+        whom = meant.person if meant.person in text.lower() else ""
+        if somebody := _OF_SOMEBODY.search(text):  # "her mother": she, or her mother
+            whom = context.meant.person if somebody[0].lower() in ("he", "she") else ""
         return replace(
-            context, meant=meant, told=text if states else context.told, shown=(), after_photos=False
+            context,
+            meant=meant,
+            told=text if states else context.told,
+            shown=(),
+            after_photos=False,
+            whom=_named_person(whom),
         )
     if said.act in ("asks", "shows"):
-        person = _person_of(said.text) or context.meant.person
+        named = _person_of(said.text)
+        person = named or context.meant.person
         thing = _thing_of(said.text) or context.meant.thing
         shown = context.shown if said.of_shown or said.act == "asks" else ()
         return replace(
@@ -249,6 +281,8 @@ def after(context: Context, said: Resolved) -> Context:
             meant=Meant(person, thing),
             shown=shown,
             after_photos=said.act == "shows",
+            whom=_named_person(named),
+            seen=(*context.seen, *context.shown) if said.more else (),
         )
     return context
 
@@ -262,7 +296,9 @@ def resolve(text: str, context: Context) -> Resolved:
     if forgets := _FORGETS.match(plain):
         what = forgets["what"]
         if about := _ABOUT.match(what):
-            return Resolved("forgets", plain, about["what"], whole=True)
+            refers_to = context.whom if _OF_SOMEBODY.match(about["what"]) else ""
+            whose = refers_to if _PRONOUN.match(about["what"]) else about["what"]
+            return Resolved("forgets", plain, whose, whole=True)
         if not _EVERYTHING.search(what):
             return Resolved("forgets", plain, "" if _LAST.match(what) else what)
     asked = any(asks(sentence) for sentence in sentences_of(plain))
@@ -278,6 +314,8 @@ def resolve(text: str, context: Context) -> Resolved:
         return Resolved("shows", plain, of_shown=True, order=order)
     if context.after_photos and _COUNTS.match(plain):
         return Resolved("shows", context.asked)
+    if (more := _MORE.match(plain)) and (wanted := _more(more["of"] or "", context)):
+        return wanted
     narrowed = _narrowed(plain)
     if narrowed and not context.after_photos and _THOSE.search(narrowed["begin"]):
         return Resolved("shows", f"show me photos {narrowed['where']} {narrowed['what']}")
@@ -285,10 +323,10 @@ def resolve(text: str, context: Context) -> Resolved:
     if meant and (again := _asked_again(meant, context.asked)):
         return Resolved("shows", again)
     if sees := next((one for one in sentences_of(plain) if read(one).shows or _LETS_SEE.match(one)), ""):
-        return Resolved("shows", _LETS_SEE.sub("show me ", sees))
+        return Resolved("shows", _of_whom(_LETS_SEE.sub("show me ", sees), context))
     pictured = read(plain, has_favourites=False).about_photos  # "my favourite" may be a colour
     if pictured and not refers:
-        return Resolved("shows", plain)
+        return Resolved("shows", _of_whom(plain, context))
     if _is_order(plain, context):
         return Resolved("orders", text)
     if not asked and (corrected := _corrected(plain, context.told)):
@@ -300,12 +338,35 @@ def resolve(text: str, context: Context) -> Resolved:
             return Resolved("asks", _ONE.sub("that", plain, count=1), of_shown=True, order=order)
         return Resolved("asks", _named(plain, context), of_shown=refers)
     return (
-        Resolved("shows", plain)
+        Resolved("shows", _of_whom(plain, context))
         if pictured
         else Resolved("asks", plain)
         if asked
         else Resolved("tells", text)
     )
+
+
+def _more(of: str, context: Context) -> Resolved | None:
+    """More photos of what was asked for, or of something else; None if neither is known."""
+    if _PRONOUN.match(of):
+        whom = _OF_SOMEBODY.match(of) is not None and _named_person(context.meant.person)
+        if not context.after_photos:
+            return Resolved("shows", f"show me photos of {whom}") if whom else None
+        of = ""
+    if not context.after_photos:
+        return None
+    return Resolved("shows", f"show me photos of {of}" if of else context.asked, more=True)
+
+
+def _of_whom(plain: str, context: Context) -> str:
+    """A text with whom it means by "of her"."""
+    whom = _named_person(context.meant.person)
+    return _WHOM.sub(rf"\g<of> {whom}", plain) if whom and not _person_of(plain) else plain
+
+
+def _named_person(person: str) -> str:
+    """How a sentence names a person; "" for ""."""
+    return f"my {person}" if person and is_being(person) else person.title()
 
 
 def _refers(plain: str, context: Context) -> bool:
@@ -397,7 +458,7 @@ def _named(question: str, context: Context) -> str:
     if context.shown:
         return question
     if person and not _person_of(question):
-        whom = f"my {person}" if is_being(person) else person.title()
+        whom, question = _named_person(person), _of_whom(question, context)
         question = re.sub(r"\b(?:he|she|him)\b", whom, question, flags=re.IGNORECASE)
         question = re.sub(r"\b(?:his|her)\b(?= \w)", f"{whom}'s", question, flags=re.IGNORECASE)
     if thing:

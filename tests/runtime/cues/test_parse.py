@@ -102,6 +102,10 @@ TIMES = [
     ("trip from November 2010 to February", "20101101-20110228", "trip"),
     ("trip April 3, 2011 to April 9, 2011", "20110403-20110409", "trip"),
     ("house since 2010", "20100101-20260617T1530", "house"),
+    ("house since 2030", "20300101-*", "house"),
+    # when a thing was made says nothing of when it was photographed
+    ("my nephew, born in 2011, in 2012", "20120101-20121231", "my nephew, born in 2011"),
+    ("the shed we built in 2011", "20110101-20111231", "the shed we built"),
     ("house before 2010", "*-20091231", "house"),
     ("house after May 2011", "20110601-*", "house"),
     ("cake two days after Christmas 2010", "20101227-20101227", "cake"),
@@ -188,6 +192,8 @@ def test_a_date_that_the_album_does_not_reach_stays_in_the_text() -> None:
         "who proposed that the band takes a break this week",
         "at the Million Mo March",
         "last day of school",
+        "castle built before 1950",
+        "bridge constructed between 1930 and 1935",
         "",
     ],
 )

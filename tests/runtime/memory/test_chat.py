@@ -158,6 +158,15 @@ def test_all_that_is_known_of_somebody_is_forgotten(talk: Talk) -> None:
     ]
 
 
+def test_whom_to_forget_is_asked_where_the_last_turn_was_about_nobody(talk: Talk) -> None:
+    talk.say("Clara lives in Porto.", "I like tea.")
+    said = talk.chat.say("Forget everything about her.", talk.now)
+    assert not said.forgot and said.text.startswith("Of whom")
+    assert "Porto" in talk.ask("Where does Clara live?")
+    assert talk.chat.say("Forget everything about her.", talk.now).forgot
+    assert talk.ask("Where does Clara live?") == NOTHING
+
+
 def test_what_was_said_of_somebody_beside_facts_is_forgotten_too_and_the_rest_of_the_turn_stays(
     talk: Talk,
 ) -> None:

@@ -90,6 +90,19 @@ def test_a_count_does_not_end_with_one_search(tmp_path: Path, monkeypatch: pytes
     engine.close()
 
 
+def test_a_photo_that_fits_a_word_of_its_own_does_not_fit_many(cats: Engine) -> None:
+    answer = cats.search("the cat", now=NOW)
+    first = replace(answer.hits[0], score=4.0, parts={})
+    found = replace(answer, hits=(first, replace(first, row=first.row + 1, score=3.5)))
+
+    def members(refined: str) -> int:
+        one = replace(found, trace=replace(found.trace, refined=refined, cubes=()))
+        return len(membership.members(cats.album, one, cats.ranking))
+
+    assert members("cats") == 2
+    assert members("a grey cat under the kitchen table at night") == 1
+
+
 def test_a_receipt_is_found_by_the_date_that_is_printed_on_it(tmp_path: Path) -> None:
     text = "ocr:BAKERY KORNBLUME Receipt {} Total EUR 2.40"
     photos = [

@@ -112,6 +112,13 @@ def of(*lines: str) -> Context:
         ("I like tea.", "Book club is on Mondays", "tells", "Book club is on Mondays"),
         ("I like tea.", "Can you remind me where I live?", "asks", "Can you remind me where I live?"),
         ("Photos of 2 dogs", "only from 2025", "shows", "Photos of 2 dogs from 2025"),
+        ("photos of Clara", "any other ones of her?", "shows", "photos of Clara"),
+        ("photos of the beach", "show me more", "shows", "photos of the beach"),
+        ("photos of Rome", "Do you have any more of the cat?", "shows", "show me photos of cat"),
+        ("I like tea.", "any more of her?", "asks", "any more of her?"),
+        ("Clara lives in Porto.", "more of her please", "shows", "show me photos of Clara"),
+        ("Clara lives in Porto.", "photos of her at the beach", "shows", "photos of Clara at the beach"),
+        ("Clara lives in Porto.", "photos of her dog", "shows", "photos of her dog"),
         ("photos of Anna in Rome", "with Peter", "shows", "photos of Anna in Rome with Peter"),
         ("photos of the beach in winter", "and in summer?", "shows", "photos of the beach in summer"),
         ("Photos of the beach", "In Porto Peter lives.", "tells", "In Porto Peter lives."),
@@ -230,3 +237,34 @@ def test_one_of_the_photos_that_were_shown_is_chosen(said: str, act: str, order:
 def test_a_long_word_is_put_right_in_no_time() -> None:
     said = f"I meant {'a' * 1_900}€"
     assert resolve(said, of("Show me dogs.")).act == resolve(said, of("My dog is called Rex.")).act == "tells"
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "forgets"),
+    [
+        (["My sister Eva has a dog."], "Forget everything about her.", "my sister"),
+        (["Where does Clara live?"], "forget everything about her", "Clara"),
+        (["Clara lives in Porto.", "She has a dog."], "forget everything about her", "Clara"),
+        (["Clara lives in Porto.", "I like tea."], "forget everything about her", ""),
+        (["I like tea."], "forget everything about it", ""),
+        ([], "forget everything about Clara", "Clara"),
+    ],
+)
+def test_whom_to_forget_is_who_the_last_turn_was_about_or_is_asked(
+    before: list[str], said: str, forgets: str
+) -> None:
+    context = NOTHING_SAID
+    for text in before:
+        context = after(context, resolve(text, context))
+    found = resolve(said, context)
+    assert (found.act, found.forgets, found.whole) == ("forgets", forgets, True)
+
+
+def test_more_photos_leave_out_all_that_were_shown_for_the_same_request() -> None:
+    context = replace(after(NOTHING_SAID, resolve("photos of Clara", NOTHING_SAID)), shown=("a",))
+    more = resolve("more of her", context)
+    assert more.more
+    context = replace(after(context, more), shown=("b",))
+    assert (context.seen, context.shown) == (("a",), ("b",))
+    context = after(context, resolve("photos of Rome", context))
+    assert context.seen == ()

@@ -26,6 +26,7 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
     private data class Read(val span: Span, val spans: List<Interval>, val kind: String, val keep: Span? = null, val used: Int = 1)
 
     private val reported: Pattern by lazy { Pattern.compile("\\b(?:" + tables.expand("<<reporting>>") + ")") }
+    private val made: Pattern by lazy { Pattern.compile(tables.expand("<<making>>") + "$") }
 
     /** The time cues of a text, and the spans inside them that should stay in the text. */
     fun find(text: String, ctx: TimeContext): FoundTimes {
@@ -40,6 +41,8 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
                 i += read.used
             }
         }
+        // "The castle built before 1950" was photographed at another time.
+        reads = reads.filter { !made.matcher(flat.substring(maxOf(0, it.span.start - 60), it.span.start)).find() }
         reads = namedDays(flat, reads)
         // "this weekend, as said on 20260703": the date is that of the message, and so the photo's; words
         // such as "this weekend" are relative to it and not to the present day.
@@ -143,7 +146,7 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
         val last = spans.last()
         return listOf(
             when (word) {
-                "since", "from" -> Interval(first.start, maxOf(ctx.nowMs, first.start ?: 0))
+                "since", "from" -> Interval(first.start, ctx.nowMs.takeIf { (first.start ?: 0) <= it })
                 "after" -> Interval(last.end?.plus(1), null)
                 "until", "till", "by" -> Interval(null, last.end)
                 else -> Interval(null, first.start?.minus(1))

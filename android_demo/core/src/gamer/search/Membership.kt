@@ -2,6 +2,7 @@ package gamer.search
 
 import gamer.album.Album
 import gamer.album.Rows
+import gamer.album.Words
 import gamer.bundle.Ranking
 import kotlin.math.exp
 
@@ -28,8 +29,9 @@ internal object Membership {
         val fits = if (trace.cubes.isEmpty() || trace.widened) null else Rows.mask(album.inCubes(trace.cubes).rows, album.size)
         val hits = answer.hits.filter { fits == null || fits[it.row] }
         val best = (hits.firstOrNull() ?: return answer.hits.take(1).map { it.row }).score
+        val least = 1.6 + 0.4 * (Words.queryTerms(trace.refined).size - 1).coerceAtLeast(0) // chance grows with the query's words
         return hits.filterIndexed { n, hit ->
-            n == 0 || 0.4 * hit.score + (hit.score - best) >= 0.4 ||
+            n == 0 || 0.8 * hit.score + (hit.score - best) >= least ||
                 weights.coverage != 0.0 && (hit.parts["coverage"] ?: 0.0) / weights.coverage >= ALL_WORDS
         }.map { it.row }
     }

@@ -4,7 +4,7 @@ struct TimeReader: Sendable {
     let tables: CueTables
     let atoms: AtomReader
     let offsets: OffsetReader
-    private let reported: Pattern
+    private let reported: Pattern, made: Pattern
 
     private static let join = Pattern(#"\s*(?:(?:,\s*)?(?:to|until|till|til|through|thru|and|up to)\b|-)\s*"#)
     private static let open = Pattern(#"\b(since|after|before|until|till|prior to|by|from|(?:no )?(?:old|new)er than)\s+(?:the\s+)?$"#)
@@ -23,6 +23,7 @@ struct TimeReader: Sendable {
         self.tables = tables
         (atoms, offsets) = (try AtomReader(tables), try OffsetReader(tables))
         reported = try Pattern(reading: #"\b(?:"# + (try tables.expander.expand("<<reporting>>")) + ")")
+        made = try Pattern(reading: try tables.expander.expand("<<making>>") + "$")
     }
 
     /// One expression, or two joined into a range, with the words around it.
@@ -46,6 +47,8 @@ struct TimeReader: Sendable {
             reads.append(read)
             at += read.used
         }
+        // "The castle built before 1950" was photographed at another time.
+        reads.removeAll { made.search(Text(flat[max(0, $0.span.lowerBound - 60)..<$0.span.lowerBound])) != nil }
         reads = namedDays(flat, reads)
         if reads.contains(where: { $0.kind == "day" || $0.kind == "span" }) {
             // "this weekend, as said on 20260703": the date is that of the message, and so the photo's; words
@@ -136,7 +139,7 @@ struct TimeReader: Sendable {
     private func bounds(_ spans: [Interval], _ word: String, _ ctx: TimeContext) -> [Interval] {
         let first = spans[0], last = spans[spans.count - 1]
         switch word {
-        case "since", "from": return [Interval(first.start, max(ctx.now.milliseconds, first.start ?? 0))]
+        case "since", "from": return [Interval(first.start, (first.start ?? 0) <= ctx.now.milliseconds ? ctx.now.milliseconds : nil)]
         case "after": return [Interval(last.end.map { $0 + 1 }, nil)]
         case "until", "till", "by": return [Interval(nil, last.end)]
         default: return [Interval(nil, first.start.map { $0 - 1 })]

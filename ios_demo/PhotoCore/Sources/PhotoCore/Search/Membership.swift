@@ -20,8 +20,10 @@ enum Membership {
         let trace = answer.trace, isFree = trace.cubes.isEmpty || trace.widened
         let fits = isFree ? [] : Set(try album.inCubes(trace.cubes).rows), hits = answer.hits.filter { isFree || fits.contains($0.row) }
         guard let best = hits.first?.score else { return answer.hits.prefix(1).map(\.row) }
+        let words = Words.queryTerms(trace.refined.scalars).count
+        let least = 1.6 + 0.4 * Double(max(words - 1, 0))  // chance grows with the query's words
         return hits.enumerated().filter { at, hit in
-            if at == 0 || 0.4 * hit.score + (hit.score - best) >= 0.4 { return true }
+            if at == 0 || 0.8 * hit.score + (hit.score - best) >= least { return true }
             return weights["coverage"] != 0 && hit.part("coverage") / weights["coverage"] >= allWords
         }.map(\.element.row)
     }
