@@ -163,8 +163,9 @@ class _Component:
 
     def uniform(self, settings: Any, quant: str) -> Any:
         """`settings` with `quant`, such as "int4/32", everywhere but in the head, which stays in int8."""
-        if self.role == "llm_decoder":
-            base, _, size = quant.partition("/")
+        base, _, size = quant.partition("/")
+        # --quant int8 leaves packaged weights of 4 bits as they are.
+        if self.role == "llm_decoder" and base != "int8":
             return replace(settings, quant=base, group_size=int(size or settings.group_size))
         return replace(settings, keep=(("head", "int8"), ("", quant)))
 

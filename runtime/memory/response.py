@@ -257,7 +257,7 @@ class Responder:
                 for one, near in zip(told, around, strict=True)
             ]
             at, says = next((at for at, line in enumerate(lines) if line), -1), "In a photo{} is written"
-            if at < 0 and shown and asked.words <= _SAYS:  # "what does it say about that?"
+            if at < 0 and shown and asked.words and asked.words <= _SAYS:  # "what does it say about that?"
                 lines = [" ".join((one.printed or " ".join(one.texts))[:MOST].split()) for one in told]
                 at = next((at for at, line in enumerate(lines) if line), -1)
                 says = says if at >= 0 and told[at].printed else "The memory of a photo{} says"

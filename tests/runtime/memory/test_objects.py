@@ -47,7 +47,7 @@ class Pictures:
     def told(self, question: str, only: Sequence[str] = ()) -> tuple[Told, ...]:
         return tuple(told for told in TOLD if not only or told.photo in only)
 
-    def answer(self, question: str, now: datetime) -> Answered:
+    def answer(self, question: str, now: datetime, leaving: Sequence[str] = ()) -> Answered:
         return Answered("by the tools", ("cat",), ())
 
     def holds(self, photo: str) -> bool:
