@@ -104,7 +104,7 @@ struct SearchView: View {
             if let answer = session.answer {
                 ForEach(answer.remarks.indices, id: \.self) { RemarkView(remark: answer.remarks[$0]) }
                 if let note = answer.note, !answer.remarks.contains(note) { RemarkView(remark: note) }
-                if let number = answer.number { Text("\(Int(number)) found") }
+                if let number = answer.number, !answer.isDoubtful || answer.note == nil { Text("\(Int(number)) found") }
                 if answer.isDoubtful, !answer.hits.isEmpty {
                     Text("Probably not in this album (\(Int(answer.presence * 100)) %); the nearest:")
                 }

@@ -168,8 +168,8 @@ def find_times(text: str, ctx: TimeContext) -> FoundTimes:
         )
         reads.append(read)
         i += read.used
-    # "The castle built before 1950" was photographed at another time.
-    reads = [r for r in reads if not _made().search(flat[max(0, r.span[0] - 60) : r.span[0]])]
+    if ctx.extent is not None:
+        reads = [r for r in reads if not _of_thing(flat, r, ctx.extent[0])]
     reads = _join_weekdays(flat, reads)
     if any(r.kind in ("day", "span") for r in reads):
         # "this weekend, as said on 20260703": the date is that of the message, and so the photo's; words such
@@ -183,6 +183,12 @@ def find_times(text: str, ctx: TimeContext) -> FoundTimes:
         for s, e in r.spans
     ]
     return FoundTimes(tuple(cues), tuple(r.keep for r in reads if r.keep))
+
+
+def _of_thing(flat: str, read: _Read, first: int) -> bool:
+    """Whether a time is that of a thing, and ended before the first photo: "the castle built before 1950"."""
+    ended = all(end is not None and end < first for _, end in read.spans)
+    return ended and _made().search(flat[max(0, read.span[0] - 60) : read.span[0]]) is not None
 
 
 def _join_weekdays(flat: str, reads: list[_Read]) -> list[_Read]:

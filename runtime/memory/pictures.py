@@ -92,6 +92,8 @@ class Pictures:
         from ..agent.toolbox import Toolbox
 
         toolbox = Toolbox(self._engine, now)
+        if leaving and (asked := read(question)).target and (asked.number or asked.order):
+            question = f"photos of {asked.target}"  # three more are not the first three
         end: loop.End = "sentence" if read(question).asks == "count" else "set"
         outcome = loop.run(minds.mind("rules", toolbox, now), toolbox, question, end)
         steps = (f"{step.thought} [{name_of(step.call)}]" for step in outcome.steps if step.call is not None)

@@ -137,7 +137,8 @@ def _camera_before(words: list[Word], end: int, has: Has) -> Taken:
         facet = Facet("camera", text_of(words[first:end]))
         # Without "taken", a name has a capital or a number in it: "dinner with the family", "on the Canon".
         named = facet.value != facet.value.lower() or any(letter.isdigit() for letter in facet.value)
-        if (begin < at or (first > at + 1 and named)) and not facet.value.isdecimal() and has(facet):
+        is_name = bool(facet.value) and not facet.value.isdecimal()
+        if is_name and (begin < at or (first > at + 1 and named)) and has(facet):
             rest = [*words[:begin], *words[end:]]
             return [] if all(word.is_mark for word in rest) else rest, facet
     return words, None

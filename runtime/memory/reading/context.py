@@ -135,10 +135,13 @@ _MORE = re.compile(
     r"(?:(?:and|but|now|ok|okay|please|so),? ){0,3}(?:(?:do you have|have you got|are there|is there|got|"
     r"can you show me|could you show me|show me|can i see|let me see|i want|i'd like) )?"
     r"(?:(?:any|some|a few|even|the|yet) )?(?:more|others?|another|further)"
-    r"(?: (?:one|photo|picture|pic|shot)s?)?(?: of (?:the |my )?(?P<of>[\w'-]+(?: [\w'-]+){0,2}?))?"
+    r"(?: (?:one|photo|picture|pic|shot)s?)?(?: of (?:the )?(?P<of>[\w'-]+(?: [\w'-]+){0,2}?))?"
     r"(?:,? please)?[.?! ]*$",
     re.IGNORECASE,
 )
+_SAME = re.compile(
+    r"(?:same|it|(?:them|these|those|that|this)(?: [\w'-]+)?)$", re.IGNORECASE
+)  # more of these
 # Not in a conversation, where it may be a mistake or a stranger's words, but by `gamer memory forget --all`.
 _EVERYTHING = re.compile(r"\b(?:everything|all|instructions?|anything|rules)\b", re.IGNORECASE)
 _GREETS = re.compile(
@@ -201,10 +204,9 @@ class Context:
     """`told`, `asked`: the last statement and the last question, whole. `meant`: whom "she" means.
 
     `shown`: ids of the photos that the last answer showed. `after_photos`: whether the last turn asked for
-    some.
-    `told_by`: the number of the turn that told the last statement, 0 if none did. `whom`: a name for the
-    person whom the last turn was about, "" if it was about none. `seen`: ids of the photos that were shown
-    before `shown`, if it has more of the same.
+    some. `photos`: what was asked for when `shown` were found, "" if another thing was said since. `seen`:
+    ids of those that were shown before `shown`, if it has more of the same.
+    `told_by`: the number of the turn that told the last statement, 0 if none did.
     """
 
     meant: Meant = NOBODY
@@ -213,7 +215,7 @@ class Context:
     shown: tuple[str, ...] = ()
     after_photos: bool = False
     told_by: int = 0
-    whom: str = ""
+    photos: str = ""
     seen: tuple[str, ...] = ()
 
 
@@ -259,30 +261,28 @@ def after(context: Context, said: Resolved) -> Context:
         text = said.text[:MOST]
         meant, _ = told(text, context.meant)
         states = any(not asks(sentence) for sentence in sentences_of(text))
-        whom = meant.person if meant.person in text.lower() else ""
-        if somebody := _OF_SOMEBODY.search(text):  # "her mother": she, or her mother
-            whom = context.meant.person if somebody[0].lower() in ("he", "she") else ""
         return replace(
             context,
             meant=meant,
             told=text if states else context.told,
             shown=(),
             after_photos=False,
-            whom=_named_person(whom),
+            photos="",
+            seen=(),
         )
     if said.act in ("asks", "shows"):
-        named = _person_of(said.text)
-        person = named or context.meant.person
+        person = _person_of(said.text) or context.meant.person
         thing = _thing_of(said.text) or context.meant.thing
-        shown = context.shown if said.of_shown or said.act == "asks" else ()
+        again = said.of_shown and said.act == "shows"  # those that were found, or some of them
+        found = "" if said.act == "asks" else said.text
         return replace(
             context,
-            asked=said.text,
+            asked=context.asked if again else said.text,
             meant=Meant(person, thing),
-            shown=shown,
+            shown=context.shown if said.of_shown or said.act == "asks" else (),
             after_photos=said.act == "shows",
-            whom=_named_person(named),
-            seen=(*context.seen, *context.shown) if said.more else (),
+            photos=context.photos if said.of_shown else found,
+            seen=context.seen if said.of_shown else (*context.seen, *context.shown) if said.more else (),
         )
     return context
 
@@ -296,9 +296,10 @@ def resolve(text: str, context: Context) -> Resolved:
     if forgets := _FORGETS.match(plain):
         what = forgets["what"]
         if about := _ABOUT.match(what):
-            refers_to = context.whom if _OF_SOMEBODY.match(about["what"]) else ""
-            whose = refers_to if _PRONOUN.match(about["what"]) else about["what"]
-            return Resolved("forgets", plain, whose, whole=True)
+            # Nobody is forgotten by a guess of whom "her" means.
+            return Resolved(
+                "forgets", plain, "" if _PRONOUN.match(about["what"]) else about["what"], whole=True
+            )
         if not _EVERYTHING.search(what):
             return Resolved("forgets", plain, "" if _LAST.match(what) else what)
     asked = any(asks(sentence) for sentence in sentences_of(plain))
@@ -348,14 +349,15 @@ def resolve(text: str, context: Context) -> Resolved:
 
 def _more(of: str, context: Context) -> Resolved | None:
     """More photos of what was asked for, or of something else; None if neither is known."""
-    if _PRONOUN.match(of):
-        whom = _OF_SOMEBODY.match(of) is not None and _named_person(context.meant.person)
-        if not context.after_photos:
-            return Resolved("shows", f"show me photos of {whom}") if whom else None
+    if _OF_SOMEBODY.fullmatch(of):
+        whom = _named_person(context.meant.person)
+        if whom and whom.lower() not in context.photos.lower():
+            return Resolved("shows", f"show me photos of {whom}")
         of = ""
-    if not context.after_photos:
+    if not context.photos:
         return None
-    return Resolved("shows", f"show me photos of {of}" if of else context.asked, more=True)
+    different = of and not _SAME.match(of)
+    return Resolved("shows", f"show me photos of {of}" if different else context.photos, more=True)
 
 
 def _of_whom(plain: str, context: Context) -> str:

@@ -158,12 +158,12 @@ def test_all_that_is_known_of_somebody_is_forgotten(talk: Talk) -> None:
     ]
 
 
-def test_whom_to_forget_is_asked_where_the_last_turn_was_about_nobody(talk: Talk) -> None:
-    talk.say("Clara lives in Porto.", "I like tea.")
+def test_whom_to_forget_is_asked_where_only_a_pronoun_says_it(talk: Talk) -> None:
+    talk.say("Clara lives in Porto.", "I bought a planner.")
     said = talk.chat.say("Forget everything about her.", talk.now)
     assert not said.forgot and said.text.startswith("Of whom")
     assert "Porto" in talk.ask("Where does Clara live?")
-    assert talk.chat.say("Forget everything about her.", talk.now).forgot
+    assert talk.chat.say("Forget everything about Clara.", talk.now).forgot
     assert talk.ask("Where does Clara live?") == NOTHING
 
 

@@ -231,6 +231,8 @@ def test_photos_are_shown_only_where_they_are_asked_for_and_tell_what_is_not_kno
     again = talk.chat.say("what's her name?", talk.now)
     assert "Chelsea" in again.text and again.photos == () and again.sources == ("cat",)
     assert talk.chat.say("Where was that taken?", talk.now).text == NOTHING
+    says = talk.chat.say("what does it say about that?", talk.now)
+    assert "Chelsea" in says.text and says.sources == ("cat",)
     assert talk.chat.say("let me see it", talk.now).photos == ("cat",)
 
 

@@ -239,25 +239,37 @@ def test_a_long_word_is_put_right_in_no_time() -> None:
     assert resolve(said, of("Show me dogs.")).act == resolve(said, of("My dog is called Rex.")).act == "tells"
 
 
+@pytest.mark.parametrize("pronoun", ["her", "him", "them", "it", "that"])
+def test_nobody_is_forgotten_by_a_guess_of_whom_a_pronoun_means(pronoun: str) -> None:
+    found = resolve(f"Forget everything about {pronoun}.", of("Tom's wife is Ann."))
+    assert (found.act, found.forgets, found.whole) == ("forgets", "", True)
+    named = resolve("Forget everything about Ann.", of("Tom's wife is Ann."))
+    assert (named.act, named.forgets.strip("."), named.whole) == ("forgets", "Ann", True)
+
+
 @pytest.mark.parametrize(
-    ("before", "said", "forgets"),
+    ("before", "said", "asks_for", "more"),
     [
-        (["My sister Eva has a dog."], "Forget everything about her.", "my sister"),
-        (["Where does Clara live?"], "forget everything about her", "Clara"),
-        (["Clara lives in Porto.", "She has a dog."], "forget everything about her", "Clara"),
-        (["Clara lives in Porto.", "I like tea."], "forget everything about her", ""),
-        (["I like tea."], "forget everything about it", ""),
-        ([], "forget everything about Clara", "Clara"),
+        (["photos of the lake"], "more of the same", "photos of the lake", True),
+        (["photos of the lake"], "more of these photos", "photos of the lake", True),
+        (["photos of the lake"], "more of my mother", "show me photos of my mother", True),
+        (["photos of the lake", "show me the first one"], "more please", "photos of the lake", True),
+        (["photos of the lake", "when was it taken?"], "any others?", "photos of the lake", True),
+        (["Clara lives in Porto.", "photos of Tom"], "more of her", "photos of Tom", True),
+        (
+            ["Clara lives in Porto.", "photos of the beach"],
+            "any more of her?",
+            "show me photos of Clara",
+            False,
+        ),
     ],
 )
-def test_whom_to_forget_is_who_the_last_turn_was_about_or_is_asked(
-    before: list[str], said: str, forgets: str
-) -> None:
+def test_more_is_of_what_was_last_looked_for(before: list[str], said: str, asks_for: str, more: bool) -> None:
     context = NOTHING_SAID
     for text in before:
-        context = after(context, resolve(text, context))
+        context = replace(after(context, resolve(text, context)), shown=("a", "b"))
     found = resolve(said, context)
-    assert (found.act, found.forgets, found.whole) == ("forgets", forgets, True)
+    assert (found.act, found.text.lower(), found.more) == ("shows", asks_for.lower(), more)
 
 
 def test_more_photos_leave_out_all_that_were_shown_for_the_same_request() -> None:

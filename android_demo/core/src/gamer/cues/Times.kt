@@ -41,8 +41,7 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
                 i += read.used
             }
         }
-        // "The castle built before 1950" was photographed at another time.
-        reads = reads.filter { !made.matcher(flat.substring(maxOf(0, it.span.start - 60), it.span.start)).find() }
+        ctx.extent?.let { album -> reads = reads.filter { !ofThing(flat, it, album.first) } }
         reads = namedDays(flat, reads)
         // "this weekend, as said on 20260703": the date is that of the message, and so the photo's; words
         // such as "this weekend" are relative to it and not to the present day.
@@ -56,6 +55,11 @@ class Times(private val tables: CueTables, private val atoms: Atoms, private val
         }
         return FoundTimes(cues, reads.mapNotNull { it.keep })
     }
+
+    /** Whether a time is that of a thing, and ended before the first photo: "the castle built before 1950". */
+    private fun ofThing(flat: String, read: Read, first: Long): Boolean =
+        read.spans.all { it.end != null && it.end < first } &&
+            made.matcher(flat.substring(maxOf(0, read.span.start - 60), read.span.start)).find()
 
     /** Joins a weekday with the date that follows it: "on Sunday, July 4th". */
     private fun namedDays(flat: String, reads: List<Read>): List<Read> {

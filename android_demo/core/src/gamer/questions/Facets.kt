@@ -67,8 +67,8 @@ internal class FacetReader(private val vocabulary: Vocabulary, private val has: 
             val facet = Facet("camera", Vocabulary.text(words.subList(first, end)))
             // Without "taken", a name has a capital or a number in it: "dinner with the family", "on the Canon".
             val isNamed = facet.value != facet.value.lowercase() || facet.value.any { it.isDigit() }
-            val isNumber = facet.value.isNotEmpty() && facet.value.all { it.isDigit() }
-            if ((begin < at || first > at + 1 && isNamed) && !isNumber && has(facet)) {
+            val isName = !facet.value.all { it.isDigit() } // nor is nothing one
+            if (isName && (begin < at || first > at + 1 && isNamed) && has(facet)) {
                 return (words.take(begin) + words.drop(end)).let { rest -> if (rest.all { it.isMark }) emptyList() else rest } to facet
             }
         }

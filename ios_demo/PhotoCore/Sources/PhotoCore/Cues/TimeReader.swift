@@ -47,8 +47,7 @@ struct TimeReader: Sendable {
             reads.append(read)
             at += read.used
         }
-        // "The castle built before 1950" was photographed at another time.
-        reads.removeAll { made.search(Text(flat[max(0, $0.span.lowerBound - 60)..<$0.span.lowerBound])) != nil }
+        if let album = ctx.extent { reads.removeAll { ofThing(flat, $0, album.low) } }
         reads = namedDays(flat, reads)
         if reads.contains(where: { $0.kind == "day" || $0.kind == "span" }) {
             // "this weekend, as said on 20260703": the date is that of the message, and so the photo's; words
@@ -66,6 +65,12 @@ struct TimeReader: Sendable {
             }
         }
         return (cues, reads.compactMap(\.keep))
+    }
+
+    /// Whether a time is that of a thing, and ended before the first photo: "the castle built before 1950".
+    private func ofThing(_ flat: Text, _ read: Read, _ first: Int) -> Bool {
+        read.spans.allSatisfy { $0.end.map { $0 < first } ?? false }
+            && made.search(Text(flat[max(0, read.span.lowerBound - 60)..<read.span.lowerBound])) != nil
     }
 
     /// Joins a weekday with the date that follows it: "on Sunday, July 4th".

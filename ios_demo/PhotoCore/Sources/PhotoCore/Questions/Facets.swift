@@ -85,8 +85,8 @@ struct FacetReader {
             let facet = Facet("camera", Array(words[first..<end]).written)
             // Without "taken", a name has a capital or a number in it: "dinner with the family", "on the Canon".
             let isNamed = facet.value != facet.value.lowered() || facet.value.contains(where: \.isDigit)
-            let isNumber = !facet.value.isEmpty && facet.value.allSatisfy(\.isDecimal)
-            guard begin < at || first > at + 1 && isNamed, !isNumber, try has(facet) else { continue }
+            let isName = !facet.value.allSatisfy(\.isDecimal)  // nor is nothing one
+            guard isName, begin < at || first > at + 1 && isNamed, try has(facet) else { continue }
             let rest = FacetReader.cut(words, begin, end)
             return (rest.allSatisfy(\.isMark) ? [] : rest, facet)
         }

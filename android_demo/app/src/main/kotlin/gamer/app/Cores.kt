@@ -85,7 +85,8 @@ object Cores {
 class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner) : AutoCloseable {
     fun search(query: String): Found {
         val answer = warm.get().find(query, SHOWN)
-        return Found(answer.hits.map(::shown), answer.presence, answer.remarks + listOfNotNull(answer.note), answer.count ?: answer.hits.size, trace(answer))
+        val count = answer.count.takeUnless { answer.isDoubtful && answer.note != null } // the note says more
+        return Found(answer.hits.map(::shown), answer.presence, answer.remarks + listOfNotNull(answer.note), count ?: answer.hits.size, trace(answer))
     }
 
     /** Lets go of the album, until the next search. */
