@@ -138,19 +138,24 @@ def _xnnpack_name(node: Any) -> str:
 
 def _coreml(artifact: Artifact, path: Path) -> Placement:
     by, predicted = f"coremltools {installed('coremltools')}", predictions(graph.of_program(path), "coreml")
-    if runs_here("coreml"):
-        return Placement(f"Core ML's plan, {by}", _counted(_planned(path)), predicted)
+    if runs_here("coreml") and (planned := _planned(path)):
+        return Placement(f"Core ML's plan, {by}", _counted(planned), predicted)
     return Placement(by, _counted(("ML program", *each) for each in _mil(path)), predicted)
 
 
 def _planned(package: Path) -> list[tuple[str, str, str]]:
-    """(compute unit, precision, operation) by Core ML's plan for this Mac, of all functions."""
+    """(compute unit, precision, operation) by Core ML's plan for this Mac, of all functions; [] without."""
     import coremltools as ct
     from coremltools.models.compute_plan import MLComputePlan
 
-    with tempfile.TemporaryDirectory() as folder:
-        compiled = ct.models.utils.compile_model(str(package), str(Path(folder) / "model.mlmodelc"))
-        plan = MLComputePlan.load_from_path(compiled, ct.ComputeUnit.ALL)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            compiled = ct.models.utils.compile_model(str(package), str(Path(folder) / "model.mlmodelc"))
+            plan = MLComputePlan.load_from_path(compiled, ct.ComputeUnit.ALL)
+    except (
+        Exception
+    ):  # what coremltools raises where the compiler or the plan is missing; no export fails for it
+        return []
     types = {op.outputs[0].name: _mil_type(op) for op in program.read(package).operations if op.outputs}
     rows = []
     for function in plan.model_structure.program.functions.values():

@@ -151,6 +151,10 @@ def test_the_table_says_what_the_writers_have() -> None:
         assert engine.source and engine.date[:2] == "20"
 
 
+def _no_compiler(package: str, to: str) -> str:
+    raise Exception("Compiling a Core ML models is only support on macOS")  # as coremltools has it
+
+
 def test_on_a_mac_the_operations_stand_by_the_compute_unit_that_core_ml_plans(
     export: Export, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +193,8 @@ def test_on_a_mac_the_operations_stand_by_the_compute_unit_that_core_ml_plans(
             return plans.MLComputePlanDeviceUsage(kind.__new__(kind), [])
 
     monkeypatch.setattr(assigned, "runs_here", lambda name: name == "coreml")
+    monkeypatch.setattr(ct.models.utils, "compile_model", _no_compiler)
+    assert assigned.placement(artifact, package) == _placed(manifest, "coreml")
     monkeypatch.setattr(ct.models.utils, "compile_model", lambda package, to: to)
     monkeypatch.setattr(plans.MLComputePlan, "load_from_path", lambda path, units: Plan())
     placed, plain = assigned.placement(artifact, package), _placed(manifest, "coreml")
