@@ -3,8 +3,7 @@
 Speed is compared with llama.cpp on the GGUF file that the bundle's weights come from and on the same in Q4_0,
 its fastest format: the same tokens and thread count, in the same process. Runs alternate, so that a machine
 that slows down slows all. The perplexity of each stands beside it, and the share of the memory's bandwidth
-that its steps read. Quality is also compared with the same decoder in fp32, exported from the source's
-weights for the comparison.
+that its steps read. Quality is also compared with the same decoder in fp32, by torch.
 """
 
 from __future__ import annotations
@@ -347,39 +346,21 @@ def _quality(models: Models, ids: Sequence[int], sources: Sources) -> Quality:
     Both get the same embeddings, from the source's table. `sources`: (part, source) pairs of weights that are
     no package's; what the bundle says of them is not trusted. Raises ExportError.
     """
+    from gamer.export.budget.measuring import states_and_logits
     from gamer.export.components import components
-    from gamer.export.onnx import decoder_graph
     from gamer.export.parity.verify import trusted_settings
-    from gamer.runtime.backends import open_session
-    from gamer.runtime.bundle.manifest import Artifact, Parity
 
-    settings, language = trusted_settings(models.manifest, sources), models.manifest.decoder()
-    step = components.build(settings, "llm_decoder", "fp32").module
+    settings, ours = trusted_settings(models.manifest, sources), models.language_model.decoder
+    step: Any = components.build(settings, "llm_decoder", "fp32").module
     table = components.build(settings, "llm_embed", "fp32").module.get_buffer("rows").numpy()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "fp32.onnx"
-        decoder_graph.write(step, language, "fp32", path)
-        artifact = Artifact(
-            "llm_decoder",
-            "onnx",
-            "fp32",
-            "",
-            0,
-            "",
-            *decoder_graph.specs(step, language.max_seq),
-            Parity("", "", 0.0),
-            0.0,
+    length, compared = models.manifest.decoder().max_seq - 64, []
+    for at in range(0, len(ids) - 1, length):
+        window = np.array(ids[at : at + length])
+        embeds = np.asarray(table[window])
+        ours.reset()
+        compared.append(
+            _compare(ours.rows(embeds, None, len(embeds)), states_and_logits(step, embeds)[1], window)
         )
-        reference = BoundDecoder(open_session("onnx", path, artifact, models.threads), language)
-        ours = models.language_model.decoder
-        assert isinstance(ours, BoundDecoder)
-        length = language.max_seq - 64
-        windows = [np.array(ids[at : at + length]) for at in range(0, len(ids), length)]
-        compared = [
-            _compare(ours, reference, np.asarray(table[window]), window)
-            for window in windows
-            if len(window) > 1
-        ]
     agree, loss, loss_fp32 = (np.concatenate(column) for column in zip(*compared, strict=True))
     perplexity, perplexity_fp32 = float(np.exp(loss.mean())), float(np.exp(loss_fp32.mean()))
     return Quality(
@@ -391,17 +372,11 @@ def _quality(models: Models, ids: Sequence[int], sources: Sources) -> Quality:
     )
 
 
-def _compare(
-    ours: BoundDecoder, reference: BoundDecoder, embeds: FloatArray, ids: NDArray[np.int64]
-) -> tuple[Any, Any, Any]:
-    """For each predicted position: whether both give the same likeliest next token, and each decoder's loss.
-
-    The loss is the cross-entropy of the true next token, in nats.
+def _compare(ours: FloatArray, fp32: FloatArray, ids: NDArray[np.int64]) -> tuple[Any, Any, Any]:
+    """For each predicted position: whether both logits [S, V] have the same likeliest next token, and the
+    loss of each: the cross-entropy of the true next token, in nats.
     """
-    scores = []
-    for decoder in (ours, reference):
-        decoder.reset()
-        scores.append(decoder.rows(embeds, None, len(embeds))[:-1].astype(np.float64))
+    scores = [logits[:-1].astype(np.float64) for logits in (ours, fp32)]
     return (scores[0].argmax(1) == scores[1].argmax(1), *(cross_entropy(s, ids[1:]) for s in scores))
 
 

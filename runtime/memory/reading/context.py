@@ -123,7 +123,7 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"(?:he|she|him|her|it|them|that|this|these|those)$", re.IGNORECASE)
-_OF_SOMEBODY = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.IGNORECASE)
+_SOMEBODY = re.compile(r"(?:he|she|him|his|her|hers)$", re.IGNORECASE)
 # "Photos of her at the beach", not "of her dog"
 _WHOM = re.compile(
     r"\b(?P<of>about|by|for|from|of|to|with|without) (?:her|him)"
@@ -139,9 +139,8 @@ _MORE = re.compile(
     r"(?:,? please)?[.?! ]*$",
     re.IGNORECASE,
 )
-_SAME = re.compile(
-    r"(?:same|it|(?:them|these|those|that|this)(?: [\w'-]+)?)$", re.IGNORECASE
-)  # more of these
+# "More of the same", "more of these pictures"
+_SAME = re.compile(r"(?:same|it|(?:them|these|those|that|this)(?: [\w'-]+)?)$", re.IGNORECASE)
 # Not in a conversation, where it may be a mistake or a stranger's words, but by `gamer memory forget --all`.
 _EVERYTHING = re.compile(r"\b(?:everything|all|instructions?|anything|rules)\b", re.IGNORECASE)
 _GREETS = re.compile(
@@ -297,9 +296,8 @@ def resolve(text: str, context: Context) -> Resolved:
         what = forgets["what"]
         if about := _ABOUT.match(what):
             # Nobody is forgotten by a guess of whom "her" means.
-            return Resolved(
-                "forgets", plain, "" if _PRONOUN.match(about["what"]) else about["what"], whole=True
-            )
+            whose = "" if _PRONOUN.match(about["what"]) else about["what"]
+            return Resolved("forgets", plain, whose, whole=True)
         if not _EVERYTHING.search(what):
             return Resolved("forgets", plain, "" if _LAST.match(what) else what)
     asked = any(asks(sentence) for sentence in sentences_of(plain))
@@ -349,7 +347,7 @@ def resolve(text: str, context: Context) -> Resolved:
 
 def _more(of: str, context: Context) -> Resolved | None:
     """More photos of what was asked for, or of something else; None if neither is known."""
-    if _OF_SOMEBODY.fullmatch(of):
+    if _SOMEBODY.match(of):
         whom = _named_person(context.meant.person)
         if whom and whom.lower() not in context.photos.lower():
             return Resolved("shows", f"show me photos of {whom}")

@@ -13,13 +13,16 @@ internal object Copies {
     private const val MOST = 3_000 // photos of an answer of which copies are looked for: every two are compared
 
     /** The hits, best first, each copy with those it is a copy of: one stands for all, that of which most is known. */
-    fun together(album: Album, hits: List<Hit>): List<Hit> =
-        hits.zip(firsts(album, hits.map { it.row })).groupBy({ it.second }, { it.first }).values.map { if (it.size == 1) it[0] else one(album, it) }
+    fun together(album: Album, hits: List<Hit>): List<Hit> {
+        val taken by lazy { album.detailed("cameras") }
+        val groups = hits.zip(firsts(album, hits.map { it.row })).groupBy({ it.second }, { it.first }).values
+        return groups.map { if (it.size == 1) it[0] else one(album, it, taken) }
+    }
 
-    private fun one(album: Album, group: List<Hit>): Hit {
+    /** [taken]: by row, whether a camera is known. */
+    private fun one(album: Album, group: List<Hit>, taken: BooleanArray): Hit {
         val best = group[0]
         val photos = group.zip(album.photos(IntArray(group.size) { group[it].row })).toMap()
-        val taken = album.detailed("cameras")
         fun known(hit: Hit): Int {
             val photo = photos.getValue(hit)
             val isDated = photo.takenAt != null && photo.tzSource != "name" // a name has no hour
