@@ -12,13 +12,15 @@ enum Copies {
         let groups = Dictionary(grouping: zip(firsts, hits), by: { $0.0 })
         var order: [Int] = []
         for first in firsts where !order.contains(first) { order.append(first) }
-        return try order.map { try one(album, (groups[$0] ?? []).map(\.1)) }
+        if order.count == hits.count { return hits }
+        let taken = try album.detailed("cameras")
+        return order.map { one((groups[$0] ?? []).map(\.1), taken) }
     }
 
-    private static func one(_ album: Album, _ group: [Hit]) throws -> Hit {
+    /// `taken`: by row, whether a camera is known.
+    private static func one(_ group: [Hit], _ taken: [Bool]) -> Hit {
         let best = group[0]
         if group.count == 1 { return best }
-        let taken = try album.detailed("cameras")
         func known(_ hit: Hit) -> Int {
             let photo = hit.photo, isDated = photo.takenAt != nil && photo.tzSource != "name"  // a name has no hour
             let told = [isDated, photo.lat != nil, taken[hit.row], photo.memories.contains { $0.source != "label" }].filter { $0 }.count
