@@ -10,6 +10,7 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -294,36 +295,26 @@ def _search(engine: Engine, given: Given) -> Answer:
     )
 
 
+COMPARED = ("id", "row", "taken_at", "score", "probability", "parts", "memory")
+TRACED = ("cues", "cube_lines", "refined", "refined_by", "delta", "left", "linked", "widened", "plan", "mode")
+
+
 def told(answer: Answer) -> Given:
     """The part of an answer in which a port must agree."""
-    t = answer.trace
-    hits = [
-        {
-            "id": h.id,
-            "row": h.row,
-            "taken_at": h.taken_at,
-            "score": h.score,
-            "probability": h.probability,
-            "parts": h.parts,
-            "memory": h.memory,
-        }
-        | {"matched": sorted(h.matched), "copies": list(h.copies)}
-        for h in answer.hits
-    ]
-    trace = {
-        "cues": list(t.cues),
-        "cube_lines": list(t.cube_lines),
-        "refined": t.refined,
-        "refined_by": t.refined_by,
-        "delta": t.delta,
+    return compared(asdict(answer))
+
+
+def compared(raw: Given, hits: int | None = None) -> Given:
+    """The part of an answer in JSON in which a port must agree: its first `hits`, no times, no machine."""
+    return {
+        "hits": [
+            {name: hit[name] for name in COMPARED}
+            | {"matched": sorted(hit["matched"]), "copies": list(hit["copies"])}
+            for hit in raw["hits"][:hits]
+        ],
+        "trace": {
+            **{name: raw["trace"][name] for name in TRACED},
+            "entities": sorted(match["name"] for match in raw["trace"]["entities"]),
+        },
+        **{name: raw[name] for name in ("presence", "count", "note")},
     }
-    trace |= {
-        "entities": sorted(m.name for m in t.entities),
-        "left": t.left,
-        "linked": t.linked,
-        "widened": t.widened,
-        "plan": t.plan,
-        "mode": t.mode,
-    }
-    said = {"presence": answer.presence, "count": answer.count, "note": answer.note}
-    return {"hits": hits, "trace": trace, **said}

@@ -52,41 +52,12 @@ def printed(port: str, arguments: Sequence[str], bound: Sequence[Path]) -> Any:
     return json.loads(done.stdout)
 
 
-def plain(raw: Any, hits: int) -> Any:
-    """The part of an answer that must agree: `hits` hits, and the trace without times and machine."""
-    trace = raw["trace"]
-    compared = {
-        name: trace[name]
-        for name in (
-            "cues",
-            "cube_lines",
-            "refined",
-            "refined_by",
-            "delta",
-            "linked",
-            "widened",
-            "plan",
-            "mode",
-            "left",
-        )
-    }
-    compared["entities"] = sorted(match["name"] for match in trace["entities"])
-    names = ("id", "row", "taken_at", "score", "probability", "parts", "memory")
-    return {
-        "hits": [{name: hit[name] for name in names} for hit in raw["hits"][:hits]],
-        "trace": compared,
-        "presence": raw["presence"],
-    }
-
-
 def compare(ports: Sequence[str], bundle: Path, album: Path) -> int:
     """Prints the lines and returns the number of failures."""
     engine, failures = Engine.open(bundle, album), 0
     for query in QUERIES:
         answer = engine.search(query, 5, now=datetime.fromisoformat(DAY))
         wanted = json.loads(json.dumps(model_suites.told(answer)))
-        for hit in wanted["hits"]:
-            del hit["matched"]
         print(
             f"Python  {query!r}: {', '.join(hit['id'] for hit in wanted['hits'])}; "
             f"{sum(answer.trace.milliseconds.values()):.1f} ms"
@@ -100,7 +71,7 @@ def compare(ports: Sequence[str], bundle: Path, album: Path) -> int:
 def _compare_port(port: str, bundle: Path, album: Path, query: str, wanted: Any) -> bool:
     try:
         raw = asked(port, bundle, album, query)
-        problem = next(differences(wanted, plain(raw, 5), 5 * model_suites.TOLERANCE), "")
+        problem = next(differences(wanted, model_suites.compared(raw, 5), 5 * model_suites.TOLERANCE), "")
         spent = f"{sum(raw['trace']['milliseconds'].values()):.1f} ms"
     except (subprocess.SubprocessError, OSError, ValueError, KeyError) as error:
         problem, spent = f"{error} {getattr(error, 'stderr', '') or ''}"[:400], ""

@@ -131,7 +131,7 @@ object Runner {
             "hits" to list(answer.hits.map {
                 json(
                     "row" to it.row, "id" to it.id, "path" to it.path, "taken_at" to it.takenAt, "lat" to it.lat, "lon" to it.lon, "score" to it.score,
-                    "probability" to it.probability, "parts" to JSONObject(it.parts), "memory" to it.memory, "matched" to list(it.matched),
+                    "probability" to it.probability, "parts" to JSONObject(it.parts), "memory" to it.memory, "matched" to list(it.matched), "copies" to list(it.copies),
                     "clip" to it.clip?.let { clip -> json("start" to clip.start, "end" to clip.end, "second" to clip.second) },
                 )
             }),
@@ -147,7 +147,7 @@ object Runner {
                 "left" to JSONObject(t.left), "linked" to t.linked, "widened" to t.widened, "load_ms" to t.loadMs, "milliseconds" to JSONObject(t.milliseconds),
                 "plan" to t.plan, "mode" to t.mode, "models" to t.models,
             ),
-            "presence" to answer.presence,
+            "presence" to answer.presence, "count" to answer.count, "note" to answer.note?.line,
         )
     }
 }

@@ -119,7 +119,7 @@ extension Answer {
             .init("milliseconds", .object(t.milliseconds.map { .init($0.layer, .number($0.spent)) })), .init("plan", .string(t.plan)),
             .init("mode", .string(t.mode)), .init("models", .string(t.models)),
         ]
-        return .object(["hits": .array(hits.map(\.json)), "trace": .object(told), "presence": .number(presence)])
+        return .object(["hits": .array(hits.map(\.json)), "trace": .object(told), "presence": .number(presence), "count": .optional(number), "note": .optional(note?.line)])
     }
 }
 
@@ -129,6 +129,7 @@ extension Hit {
             "row": .int(row), "id": .string(photo.id), "path": .optional(photo.path), "taken_at": .optional(photo.wall), "lat": .optional(photo.lat),
             "lon": .optional(photo.lon), "score": .number(score), "probability": .number(probability),
             "parts": .object(parts.map { .init($0.name, .number($0.value)) }), "memory": .optional(memory), "matched": .array(matched.map(JSON.string)),
+            "copies": .array(copies.map(JSON.string)),
             "clip": clip.map { .object(["start": .number($0.start), "end": .number($0.end), "second": .number($0.second)]) } ?? .null,
         ])
     }
