@@ -1,9 +1,9 @@
-"""What bits cost: files of MiniLM and of a language model beside fp32 torch, on text that is new to them.
+"""What bits cost: files of towers and of a language model beside fp32 torch, on inputs that are new to them.
 
 For each target, each uniform quantization and each type of a decoder's cache the file is written as an export
 writes it, and run as parity runs it. Beside a uniform file, bits are chosen by matrix for at most its bytes,
-on the exporter's own calibration inputs. The text is prose that neither the choice, nor calibrated codes, nor
-the scales of a cache have seen.
+on the exporter's own calibration inputs. Neither the choice, nor calibrated codes, nor the scales of a cache
+have seen the text, or the halves of photographs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..tables import Sheet, sheet
 UNIFORM = ("int8", "int4/16", "int4/32", "int4/64")
 SENTENCES = 40
 PROSE = Path(__file__).parents[1] / "llm_prose.txt"
-PARTS = {"text": "text_tower", "llm": "llm_decoder"}
+PARTS = {"image": "image_tower", "text": "text_tower", "llm": "llm_decoder"}
 TARGETS = ("onnx", "executorch", "coreml")
 CACHES = ("fp32", "fp16", "int8")
 SPARE = 64  # slots of the recipe's cache that the text leaves free
@@ -36,13 +36,14 @@ SPARE = 64  # slots of the recipe's cache that the text leaves free
 
 @dataclass(frozen=True)
 class Settings:
-    recipe: Annotated[str, About("the recipe whose text tower and language model are exported")] = "pocket"
+    recipe: Annotated[str, About("the recipe whose towers and language model are exported")] = "pocket"
     weights: Annotated[tuple[str, ...], About("[PART=]SOURCE of weights, as export takes them")] = ()
     uniform: Annotated[
         tuple[str, ...], About("quantizations of --quant, with /SIZE in blocks of that size", quick=("int8",))
     ] = UNIFORM
-    parts: Annotated[tuple[str, ...], About("what to write", choices=tuple(PARTS), quick=("text",))] = tuple(
-        PARTS
+    parts: Annotated[tuple[str, ...], About("what to write", choices=tuple(PARTS), quick=("text",))] = (
+        "text",
+        "llm",
     )
     targets: Annotated[tuple[str, ...], About("of the language model", choices=TARGETS)] = ("onnx",)
     caches: Annotated[tuple[str, ...], About("types of the language model's cache", choices=CACHES)] = (
@@ -88,7 +89,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Of a component: its rows [n, D] on the calibration inputs and on the text.
+    """Of a component: its rows [n, D] on the calibration inputs and on those that nothing was fitted to.
 
     Of a decoder also the likeliest token [S] after each of the text, and the nats [S - 1] of each next one.
     """
@@ -130,11 +131,12 @@ def _in_bytes(component: _Component, settings: Any, uniform: File, tell: Tell) -
     """The file with chosen bits that has at most the bytes of `uniform`."""
     from gamer.export.budget.choose import choose
     from gamer.export.bundle.limits import Limits
+    from gamer.export.settings import JOBS
 
     asked = uniform.bytes
     while True:
         limits = Limits(sizes=((component.role, asked),))
-        chosen, _ = choose(settings, (uniform.target,), limits, 1, tell)
+        chosen, _ = choose(settings, (uniform.target,), limits, JOBS, tell)
         written = component.file(chosen, uniform.target, uniform.quant, chosen=True)
         if written.bytes <= uniform.bytes:
             return written
@@ -225,7 +227,7 @@ class _Component:
         return self._rows(lambda x: session.run(dict(zip(names, x, strict=True)))["embedding"])
 
     def _rows(self, run: Callable[[Any], FloatArray]) -> Outputs:
-        calibration, unseen = (np.concatenate([run(x) for x in inputs]) for inputs in self._texts)
+        calibration, unseen = (np.concatenate([run(x) for x in inputs]) for inputs in self._inputs)
         return Outputs(calibration, unseen, np.zeros(0, np.int64), np.zeros(0))
 
     def _read(self, calibration: FloatArray, states: FloatArray, logits: FloatArray) -> Outputs:
@@ -253,18 +255,19 @@ class _Component:
         return ids
 
     @cached_property
-    def _texts(self) -> tuple[list[Any], list[Any]]:
-        """A text tower's calibration inputs, and the first sentences of the prose."""
-        from tokenizers import Tokenizer
-
-        from gamer.export.components import components, fixtures
+    def _inputs(self) -> tuple[list[Any], list[Any]]:
+        """A tower's calibration inputs, and others: halves of its photographs, or sentences of the prose."""
+        from gamer.export.components import fixtures
+        from gamer.runtime.models.image import prepare
 
         calibration = fixtures.samples(self.settings, self.item, False)
-        tokenizer = Tokenizer.from_str(components.text_tokenizer(self.settings))
-        none = np.zeros_like(calibration[0][2])
+        if self.role == "image_tower":
+            spec = fixtures.image_spec(self.settings)
+            halves = (half for photo in fixtures.photographs() for half in np.array_split(photo, 2, axis=1))
+            return calibration, [(prepare(half, spec),) for half in halves]
         texts = re.split(r"(?<=[.!?]) ", " ".join(PROSE.read_text(encoding="utf-8").split()))[:SENTENCES]
-        rows = (np.array([tokenizer.encode(text).ids], np.int64) for text in texts)
-        return calibration, [(ids, np.ones_like(ids), none) for ids in rows]
+        rows = fixtures.texts(self.settings, self.item, texts, False)
+        return calibration, rows[:: len(rows) // len(texts)]  # each as a memory, where it is a query, too
 
     @cached_property
     def _embeds(self) -> tuple[FloatArray, FloatArray]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,12 @@ from gamer.index.records import FloatArray
 from ..components import fixtures
 from ..components.export_module import ExportModule
 from ..networks.decoder import DecoderStep
-from ..networks.sequence import hidden_states
+from ..networks.sequence import hidden_states, layer_runs
 from ..parity import reference
 from ..settings import Settings
+
+# Of a tower of more than LARGE parameters, FEW inputs tell one matrix from another.
+LARGE, FEW = 100_000_000, 4
 
 
 @dataclass(frozen=True)
@@ -40,19 +45,24 @@ class Losses:
         self.module, self._decodes = item.module, isinstance(item.module, DecoderStep)
         if self._decodes:
             self._inputs: list[Any] = [reference.prose(settings, reference.PROSE_TOKENS)]
+            self._reached = list[Tensor]()  # what each layer, and then the last norm, takes in fp32
         else:
             self._inputs = fixtures.samples(settings, item, False)
-        self._want = [self._outputs(x) for x in self._inputs]
+        self._few = FEW if sum(p.numel() for p in item.module.parameters()) > LARGE else None
+        self._want = [self._outputs(x, ()) for x in self._inputs]
 
-    def of(self, parts: Mapping[str, nn.Module]) -> Loss:
-        """The loss with each module of `parts` in the place of the one that has its name."""
+    def of(self, parts: Mapping[str, nn.Module], *, alone: bool = False) -> Loss:
+        """The loss with each module of `parts` in the place of the one that has its name.
+
+        `alone`: to be compared with others of one part each, for which a large tower gets FEW inputs.
+        """
         before = {name: self.module.get_submodule(name) for name in parts}
         try:
             self._place(parts)
-            got = [self._outputs(x) for x in self._inputs]
+            got = [self._outputs(x, parts) for x in self._inputs[: self._few if alone else None]]
         finally:
             self._place(before)
-        pairs = list(zip(got, self._want, strict=True))
+        pairs = list(zip(got, self._want, strict=False))
         mean = float(np.mean([1 - cosine for a, b in pairs for cosine in reference.cosines(a[-1], b[-1])]))
         worst = float(np.min([cosine for a, b in pairs for cosine in reference.cosines(a[0], b[0])]))
         if not self._decodes:
@@ -64,15 +74,33 @@ class Losses:
             parent, _, last = name.rpartition(".")
             setattr(self.module.get_submodule(parent), last, part)
 
-    def _outputs(self, x: Any) -> tuple[FloatArray, ...]:
+    def _outputs(self, x: Any, parts: Iterable[str]) -> tuple[FloatArray, ...]:
         """The embedding [n, D]; of a decoder the states [S, H] and the centred logits [S, V]."""
-        if self._decodes:
-            step: Any = self.module
-            states, logits = states_and_logits(step, x)
-            return states, logits - logits.mean(-1, keepdims=True)
         with torch.no_grad():
+            if self._decodes:
+                states, logits = self._decoded(x, parts)
+                return states, logits - logits.mean(-1, keepdims=True)
             out = self.module(*(torch.from_numpy(np.ascontiguousarray(part)) for part in x))
             return (_rows(out[0] if isinstance(out, tuple) else out),)
+
+    def _decoded(self, embeds: FloatArray, parts: Iterable[str]) -> tuple[FloatArray, FloatArray]:
+        """States and logits, computed from the first layer that has one of `parts` on."""
+        step: Any = self.module
+        x, layers = layer_runs(step, torch.from_numpy(embeds)[None], torch.tensor([len(embeds)]))
+        if not self._reached:
+            self._reached = list(accumulate(layers, lambda x, run: run(x), initial=x))
+        first = min((_layer(name, len(layers)) for name in parts), default=len(layers))
+        x = self._reached[first]
+        for run in layers[first:]:
+            x = run(x)
+        states = step.norm(x)[0]
+        return _rows(states), _rows(step.head(states))
+
+
+def _layer(name: str, layers: int) -> int:
+    """The layer of a decoder's matrix; for what comes after all of them, `layers`."""
+    found = re.match(r"layers\.(\d+)\.", name)
+    return int(found[1]) if found else layers if name == "head" else 0
 
 
 def states_and_logits(step: DecoderStep, embeds: FloatArray) -> tuple[FloatArray, FloatArray]:

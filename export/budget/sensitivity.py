@@ -95,7 +95,8 @@ def measure(task: Task) -> dict[str, float]:
         for quant in tensor.quants:
             key = f"{tensor.name}={quant}"
             if key not in have:
-                have[key] = losses.of(_parts(task, losses.module, ((tensor.name, quant),))).mean
+                parts = _parts(task, losses.module, ((tensor.name, quant),))
+                have[key] = losses.of(parts, alone=True).mean
         own = {f"{tensor.name}={quant}": have[f"{tensor.name}={quant}"] for quant in tensor.quants}
         cache.keep(folder / f"{tensor.name}.json", own)
         out |= own

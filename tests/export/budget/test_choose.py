@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from torch import nn
 
 from gamer.export.budget import choices, choose, search, sensitivity
-from gamer.export.budget.measuring import states_and_logits
+from gamer.export.budget.measuring import Losses, states_and_logits
 from gamer.export.budget.simulation import simulated
 from gamer.export.bundle import limits, workers
 from gamer.export.cli import curve, export
@@ -95,6 +95,27 @@ def test_a_simulated_decoder_computes_what_the_file_does(quant: str, tmp_path: P
     simulate(item, quant)
     want, _ = states_and_logits(item.module, embeds)
     assert np.linalg.norm(got - want) < 0.2 * np.linalg.norm(got - exact) + 1e-4
+
+
+@pytest.mark.parametrize("names", [["layers.0.qkv"], ["layers.1.down"], ["layers.1.out", "head"], ["head"]])
+def test_a_matrix_loses_what_a_run_of_the_whole_decoder_says(names: list[str], tmp_path: Path) -> None:
+    settings = Settings("llm", sources=(("llm", str(tiny.TINY["qwen2"](tmp_path / "model"))),))
+    item, plain = (components.build(settings, "llm_decoder", "fp32") for _ in range(2))
+    embeds = parity.prose(settings, parity.PROSE_TOKENS)
+    wanted = states_and_logits(plain.module, embeds)[1]
+    parts = {
+        name: simulated(plain.module.get_submodule(name), name, item.role, "onnx", "int4/32", 32)
+        for name in names
+    }
+    losses = Losses(settings, item)
+    got = [losses.of(some).mean for some in (parts, {}, parts)]
+    for name, part in parts.items():
+        parent, _, last = name.rpartition(".")
+        setattr(plain.module.get_submodule(parent), last, part)
+    logits = states_and_logits(plain.module, embeds)[1]
+    centred = [x - x.mean(-1, keepdims=True) for x in (logits, wanted)]
+    assert got == pytest.approx([np.mean(1 - np.array(parity.cosines(*centred))), 0, got[0]], abs=1e-6)
+    assert got[0] > 1e-5
 
 
 @pytest.fixture
