@@ -17,6 +17,7 @@ from gamer.index import AlbumError
 from gamer.index.json_checked import Between
 
 from ..errors import RuntimeFailure
+from ..questions.reader import read
 from ..search import notebook
 from . import calls
 from .calls import Call, ToolError, View
@@ -132,16 +133,22 @@ class _Run:
 NOTHING = Answer((), "I found nothing in the album that answers this.", found=False)
 
 
+def ending(question: str) -> End:
+    """Whether photos are asked for, or when, where, who, how many or what."""
+    return "set" if read(question).asks == "photos" else "sentence"
+
+
 def run(
     mind: Mind,
     toolbox: Toolbox,
     question: str,
-    end: End = "set",
+    end: End | None = None,
     budget: Budget = Budget(),
     on_step: Callable[[Step], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """Runs a task. `on_step`: is told of every step as it ends; `stop`: asked before every turn.
+    """Runs a task. `end`: what is wanted, by default what the question asks for. `on_step`: is told of every
+    step as it ends; `stop`: asked before every turn.
 
     Raises ToolError for an empty or overlong question; what goes wrong later ends the task with the trace so
     far.
@@ -150,7 +157,7 @@ def run(
         raise ToolError("the question is empty: ask something about the photos")
     if len(question) > MAX_QUESTION:
         raise ToolError(f"the question has {len(question)} characters: give at most {MAX_QUESTION}")
-    state = _Run(left=budget)
+    end, state = end or ending(question), _Run(left=budget)
     answer, ended = _turns(mind.solve(question, end), toolbox, state, on_step, stop)
     try:
         photos = toolbox.items(answer.rows)

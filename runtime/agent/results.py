@@ -64,7 +64,8 @@ class Result:
     there is to say, in one line. `saved_as`: the subset that now holds the rows, "" if none. `data`: the
     tool's own answer (groups of `list`, records of `get` and `metadata`, the answer of `view`), as JSON.
     `presence`: of a search by text, the probability that the album holds what is meant at all; None for other
-    tools. `events`: those that fit the words of `search` and `grep` best.
+    tools. `events`: those that fit the words of `search` and `grep` best. `nearest`: where nothing is sure,
+    the likeliest.
     """
 
     rows: tuple[int, ...] = ()
@@ -74,6 +75,7 @@ class Result:
     data: Any = field(default=None)
     presence: float | None = None
     events: tuple[Occasion, ...] = ()
+    nearest: tuple[int, ...] = ()
 
     def preview(self) -> str:
         """A few lines for a mind with a small context."""

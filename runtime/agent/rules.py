@@ -27,6 +27,7 @@ from .spans import Span
 from .toolbox import Toolbox
 
 Calls = Generator[Act, Observation, Result]  # a part of a plan; returns the result of its last call
+_NEAREST = 3  # photos beside "the album does not seem to have it"
 _ANCHORS = 5  # photos that a search for an anchor shows
 _SOON = 24  # hours that "after" reaches when it names no number and no order
 _EVENT_UNITS = ("trip", "event")
@@ -53,7 +54,7 @@ class RulesMind:
             return (yield from self._said(asked))
         found = yield from self._found(asked)
         if not found.rows:
-            return replace(NOTHING, sentence=found.note or NOTHING.sentence)
+            return replace(NOTHING, rows=found.nearest, sentence=found.note or NOTHING.sentence)
         if counts:  # as a search counts: copies once
             found = replace(found, rows=self.toolbox.distinct(found.rows))
         if asked.each:
@@ -73,8 +74,10 @@ class RulesMind:
             return (yield from self._told(asked))
         if asked.relation or (asked.order and not asked.occasion):
             led = yield from self._found(asked)
+        # A time or place is that of what is asked about, whose other words would only draw others near.
+        about = asked.target if asked.asks in ("when", "where") and asked.target else asked.text
         nearest = yield from _do(
-            "Read the memories nearest to the question.", Search(asked.text[:MAX_READ], k=sentences.EVIDENCE)
+            "Read the memories nearest to the question.", Search(about[:MAX_READ], k=sentences.EVIDENCE)
         )
         return sentences.answer(self.toolbox, asked, led, nearest)
 
@@ -118,7 +121,8 @@ class RulesMind:
             if _absent(found):
                 absent = self._unsearched(asked.target)
                 absent = absent or f"the album does not seem to have “{asked.target}”"
-                return _no(sentences.sentence(span.none or absent))
+                unsure = () if span.none else found.rows[:_NEAREST]
+                return _no(sentences.sentence(span.none or absent), unsure)
         note = ""
         if asked.without and found.rows:
             found = yield from self._without(asked, found)
@@ -324,9 +328,9 @@ def _do(thought: str, call: Call) -> Calls:
     return observation.result
 
 
-def _no(why: str) -> Result:
-    """Nothing, with the sentence that says why."""
-    return Result(note=why)
+def _no(why: str, nearest: tuple[int, ...] = ()) -> Result:
+    """Nothing, with the sentence that says why, and what is nearest."""
+    return Result(note=why, nearest=nearest)
 
 
 def _undated(anchor: Result, phrase: str) -> Result:

@@ -35,9 +35,8 @@ _NEAREST = 3  # photos that are listed beside "the album does not seem to say"
     "--as",
     "end",
     type=click.Choice(ENDS),
-    default="set",
-    show_default=True,
-    help="set: the photos that are meant. sentence: a short answer with its evidence.",
+    help="set: the photos that are meant. sentence: a short answer with its evidence. [default: what the "
+    "question asks for]",
 )
 @click.option(
     "--mind",
@@ -77,7 +76,7 @@ _NEAREST = 3  # photos that are listed beside "the album does not seem to say"
 def ask(
     album: Album,
     question: str,
-    end: End,
+    end: End | None,
     mind_name: str,
     model: str | None,
     endpoint: str | None,
@@ -95,7 +94,7 @@ def ask(
 
     \b
     gamer ask out/album.gamer "what else did I photograph on the day of the rocket launch"
-    gamer ask out/album.gamer "when did I last drink coffee" --as sentence
+    gamer ask out/album.gamer "when did I last drink coffee"
     gamer ask out/album.gamer "the photo after the parade" --model qwen3:4b
     gamer ask out/album.gamer "which of my bikes is red" --model qwen3:4b --vision-model qwen2.5vl:3b
 

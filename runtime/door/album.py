@@ -78,7 +78,7 @@ class Album(OpenAlbum):
         self,
         question: str,
         *,
-        end: End = "sentence",
+        end: End | None = None,
         now: datetime | None = None,
         mind: str = "rules",
         endpoint: Endpoint | None = None,
@@ -86,7 +86,7 @@ class Album(OpenAlbum):
         budget: Budget | None = None,
         on_step: Callable[[Step], None] | None = None,
     ) -> Outcome:
-        """Answers a question that takes several steps with a sentence, or a set of photos (`end`).
+        """Answers a question that takes several steps, with what it asks for, or `end`.
 
         `mind`: who chooses the steps, "rules" or the bundle's "llm"; or a model behind an `endpoint`.
         """

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import Annotated, Literal
+from typing import Annotated
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI
@@ -18,7 +18,7 @@ from gamer.index import Album
 
 from ..agent import loop
 from ..agent.calls import arguments_of, name_of
-from ..agent.loop import MAX_QUESTION, Outcome, Step
+from ..agent.loop import MAX_QUESTION, End, Outcome, Step
 from ..agent.results import Item
 from ..agent.rules import RulesMind
 from ..agent.spans import SpanReader
@@ -39,7 +39,8 @@ MAX_MEMORY = 300  # characters of a photo's memory
 class AskRequest(Body):
     """`question` must contain a character other than white space and control characters.
 
-    `as`: whether photos or a sentence are wanted. `now`: the time from which "last spring" is counted.
+    `as`: whether photos or a sentence are wanted; by default what the question asks for. `now`: the time from
+    which "last spring" is counted.
     """
 
     question: Annotated[
@@ -51,7 +52,7 @@ class AskRequest(Body):
             examples=["the first photo of the day I saw the Tokyo Tower"],
         ),
     ]
-    end: Annotated[Literal["set", "sentence"], Field(alias="as")] = "set"
+    end: Annotated[End | None, Field(alias="as")] = None
     now: Annotated[int, Field(ge=0, le=LAST_DAY), BeforeValidator(number)] | None = None
 
 

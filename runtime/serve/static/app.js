@@ -32,7 +32,7 @@ const memory = new Memory(() => login(), (hits, at, within) => viewer.open(hits,
 // The language of the address, where it has one; else the browser chooses.
 const language = [...new URLSearchParams(location.search)].filter(([name]) => name === "lang").slice(0, 1);
 const address = (path) => (language.length ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams(language)}` : path);
-const USUAL = { refine: "fast", mode: "fused", k: "", now: "", as: "set" };
+const USUAL = { refine: "fast", mode: "fused", k: "", now: "" };
 const MOST = 200; // photos of an answer
 let map = null, stats = null, running = null, lastAnswer = null;
 let like = ""; // the id of the photo whose similar ones are shown, or none
@@ -100,7 +100,7 @@ function describe(album) {
   byId("album").textContent = t("album.figures", { photos, years, memories, entities, mb: number(stats.file_bytes / 1e6, 2) });
 }
 
-// The address is the state: ?from=2024-05-01&place=Vienna&favourites=only, ?view=memory, ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21, ?q=the+photo+before+the+cake&how=ask&as=sentence, ?like=chelsea
+// The address is the state: ?from=2024-05-01&place=Vienna&favourites=only, ?view=memory, ?q=coffee&k=8&mode=paper&refine=off&now=2026-11-21, ?q=the+photo+before+the+cake&how=ask, ?like=chelsea
 
 function fromAddress() {
   const given = new URLSearchParams(location.search);
@@ -111,15 +111,14 @@ function fromAddress() {
   byId("mode").value = ["paper", "strict"].includes(given.get("mode")) ? given.get("mode") : "fused";
   byId("k").value = given.get("k") ?? "";
   byId("now").value = given.get("now") ?? "";
-  byId("as").value = given.get("as") === "sentence" ? "sentence" : "set";
   choose(given.get("how") === "ask" ? "ask" : "search");
   return given.get("view") === "memory" ? remember() : go();
 }
 
 // `keep`: pushState, or replaceState for the step that the viewer leaves.
 function toAddress(keep = "pushState") {
-  const wanted = { like, q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value, how: chosen(), as: byId("as").value };
-  const usual = { like: "", q: "", refine: "fast", mode: "fused", k: "", now: "", how: "search", as: "set" };
+  const wanted = { like, q: byId("query").value.trim(), refine: byId("refine").value, mode: byId("mode").value, k: byId("k").value, now: byId("now").value, how: chosen() };
+  const usual = { like: "", q: "", how: "search", ...USUAL };
   const kept = Object.entries(wanted).filter(([name, value]) => value !== usual[name]).concat(filters.address, language);
   const address = kept.length ? `?${new URLSearchParams(kept)}` : "";
   // A query of a book's length is searched all the same; it has no place in an address.
@@ -343,7 +342,7 @@ async function ask() {
   map?.show({});
   timeline.show({});
   steps.begin();
-  const request = { question, as: byId("as").value };
+  const request = { question };
   if (now) request.now = Date.parse(`${now}T12:00:00Z`);
   try {
     await api.question(request, mine.signal, async (line) => {
@@ -422,7 +421,7 @@ function listen() {
   byId("jump").addEventListener("change", (event) => { browse.jump(Number(event.target.value)); event.target.value = ""; });
   byId("filter-box").addEventListener("click", () => map && filters.set("box", map.view));
   byId("search").addEventListener("submit", (event) => { event.preventDefault(); like = ""; submit(); });
-  for (const id of ["refine", "mode", "k", "now", "as"]) byId(id).addEventListener("change", () => (like || byId("query").value.trim()) && submit());
+  for (const id of ["refine", "mode", "k", "now"]) byId(id).addEventListener("change", () => (like || byId("query").value.trim()) && submit());
   for (const radio of document.querySelectorAll("[name=how]")) radio.addEventListener("change", () => { choose(chosen()); if (byId("query").value.trim()) submit(); });
   byId("more").addEventListener("click", more);
   byId("to-own").addEventListener("click", (event) => {

@@ -64,7 +64,7 @@ def test_beside_what_the_album_does_not_say_are_three_photos_at_most(bundle: Pat
     stones = [photo(f"stone-{n}", f"2025-06-0{n}T09:00:00", f"grey stone number {n}") for n in range(1, 6)]
     engine = engine_over(Models.open(bundle), tmp_path, [*PHOTOS, *stones])
     engine.close()
-    words = ("ask", engine.album.path, "how much did the sofa cost?", "--as", "sentence", "-b", bundle)
+    words = ("ask", engine.album.path, "how much did the sofa cost?", "-b", bundle)
     said = gamer(*words).stdout
     assert "does not seem to say" in said
     assert len([line for line in said.splitlines() if line.startswith("  2025-")]) == 3
@@ -72,8 +72,15 @@ def test_beside_what_the_album_does_not_say_are_three_photos_at_most(bundle: Pat
     assert not outcome["found"] and len(outcome["photos"]) > 3
 
 
+def test_where_no_photo_is_sure_the_likeliest_are_shown(album: Path, bundle: Path) -> None:
+    done = gamer("ask", album, "all photos of the nuclear submarine", "-b", bundle, "--json")
+    outcome = json.loads(done.stdout.splitlines()[-1])
+    assert outcome["sentence"] == "The album does not seem to have “nuclear submarine”."
+    assert not outcome["found"] and 1 <= len(outcome["photos"]) <= 3
+
+
 def test_a_program_reads_a_line_for_each_step_and_the_outcome(album: Path, bundle: Path) -> None:
-    done = gamer("ask", album, "when did grandfather play?", "-b", bundle, "--as", "sentence", "--json")
+    done = gamer("ask", album, "when did grandfather play?", "-b", bundle, "--json")
     *steps, outcome = map(json.loads, done.stdout.splitlines())
     assert [step["tool"] for step in steps] == ["search"] and steps[0]["left"]["calls"] == 24
     assert outcome["sentence"] == "5 June 2025" and outcome["photos"][0]["file"] == "piano"
