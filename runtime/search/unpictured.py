@@ -40,7 +40,7 @@ def unpictured(text: str, models: Models) -> tuple[str, ...]:
     terms = query_terms(text)
     if not models.labels or not terms or _names_a_class(terms, models):
         return ()
-    best = (models.text.encode(terms) @ _names(models).T).max(1)
+    best = (models.text.encode(sorted(_forms(terms))) @ _names(models).T).max(1)
     return tuple(terms) if (best < KNOWN).all() else ()
 
 
@@ -53,8 +53,14 @@ def not_searched(words: tuple[str, ...], models: Models) -> Remark:
 
 
 def _names_a_class(terms: Iterable[str], models: Models) -> bool:
-    forms = {form for term in terms for form in (term, term.removesuffix("s"), term.removesuffix("es"))}
+    forms = _forms(terms)
     return any(not forms.isdisjoint(query_terms(label)) for label in models.labels)
+
+
+def _forms(terms: Iterable[str]) -> set[str]:
+    """The terms, and what they may be the plurals of."""
+    ends = ("", "s", "es")
+    return {term.removesuffix(end) for term in terms for end in ends if term != end}
 
 
 def _names(models: Models) -> FloatArray:

@@ -43,6 +43,7 @@ class _Hashed(SimpleNamespace):
     [
         ("giraffe", ("giraffe",)),
         ("beach", ()),  # by the class that is like it
+        ("beaches", ()),  # by what it is the plural of
         ("the zebras", ()),  # by a class's name
         ("sea coast", ()),  # by a second name
         ("giraffe on a beach", ()),
