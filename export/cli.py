@@ -538,7 +538,7 @@ def curve(budget: mf.Budget, phone: devices.Profile | None) -> Table:
     Of a decoder for `phone`, also the least milliseconds of a token, which reads all weights once.
     """
     timed = phone if budget.role == "llm_decoder" else None
-    columns = ["quantization", "MB", "1 - cosine", *(["ms/token ≥"] if timed else [])]
+    columns = ["quantization", "MB", "loss", *(["ms/token ≥"] if timed else [])]
     out = _narrow(f"{budget.role} for {budget.target}: bits by matrix", *columns)
     points = sorted((*budget.curve[::4], *budget.uniform, budget.chosen), key=lambda p: (p.bytes, -p.loss))
     for p in points:

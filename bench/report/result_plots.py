@@ -160,7 +160,7 @@ def bits(budget: Budget) -> str:
     chosen = ((budget.chosen.bytes / 1e6, budget.chosen.loss),)
     every = (*curve, *uniform, *chosen)
     x = axis("MB", [megabytes for megabytes, _ in every], False)
-    y = axis("1 - cosine", [loss for _, loss in every], True)
+    y = axis("loss of cosine", [loss for _, loss in every], True)
     clouds = [Series("uniform bits", uniform, names), Series("chosen", chosen)]
     return chart(
         f"{budget.role} for {budget.target}: bits by matrix", x, y, [Series("by matrix", curve)], clouds

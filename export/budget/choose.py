@@ -351,7 +351,7 @@ def _budget(settings: Settings, d: Decided, loss: Loss) -> Budget:
         if sum(t.quants[n] == quant for t, n in zip(s.tensors, every, strict=True)) > len(every) / 2:
             loss_of = sum(o[n].loss for o, n in zip(d.options, every, strict=True))
             uniform.append(_point(settings, s, every, loss_of, quant))
-    return Budget(s.role, s.target, tuple(curve), tuple(uniform), _point(settings, s, d.choice, loss.mean))
+    return Budget(s.role, s.target, tuple(curve), tuple(uniform), _point(settings, s, d.choice, loss.cost))
 
 
 def _number(tensor: Tensor, quant: str) -> int:

@@ -23,6 +23,7 @@ from ..settings import Settings
 
 # Of a tower of more than LARGE parameters, FEW inputs tell one matrix from another.
 LARGE, FEW = 100_000_000, 4
+OF_WORST = 0.1
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,12 @@ class Loss:
     mean: float
     worst: float
     top1: float | None = None
+
+    @property
+    def cost(self) -> float:
+        """What bits are chosen by. The worst input counts, too, because parity is judged by it: of a decoder
+        it is mostly the first position, which all others attend to, and which the mean hardly sees."""
+        return self.mean + OF_WORST * (1 - self.worst)
 
 
 class Losses:

@@ -65,7 +65,7 @@ def tasks(
 
 
 def measured(settings: Settings, role: str, target: str) -> dict[str, float]:
-    """ "NAME=QUANT" → mean loss, of all that the cache has of this component for `target`."""
+    """ "NAME=QUANT" → cost, of all that the cache has of this component for `target`."""
     return _kept(_folder(settings, role, target))
 
 
@@ -96,7 +96,7 @@ def measure(task: Task) -> dict[str, float]:
             key = f"{tensor.name}={quant}"
             if key not in have:
                 parts = _parts(task, losses.module, ((tensor.name, quant),))
-                have[key] = losses.of(parts, alone=True).mean
+                have[key] = losses.of(parts, alone=True).cost
         own = {f"{tensor.name}={quant}": have[f"{tensor.name}={quant}"] for quant in tensor.quants}
         cache.keep(folder / f"{tensor.name}.json", own)
         out |= own

@@ -277,7 +277,8 @@ class PrefixFile:
 
 @dataclass(frozen=True)
 class BudgetPoint:
-    """A choice of bits for a component's matrices: predicted `bytes`, and `loss`, 1 - the mean cosine.
+    """A choice of bits for a component's matrices: predicted `bytes`, and `loss`, 1 - the mean cosine and a
+    tenth of 1 - the worst.
 
     The loss is the sum of each matrix's own; of the choice that was made, it is that of all together.
     `quant`: the one of all matrices; "" for a choice by matrix.
