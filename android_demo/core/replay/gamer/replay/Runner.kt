@@ -147,7 +147,7 @@ object Runner {
                 "left" to JSONObject(t.left), "linked" to t.linked, "widened" to t.widened, "load_ms" to t.loadMs, "milliseconds" to JSONObject(t.milliseconds),
                 "plan" to t.plan, "mode" to t.mode, "models" to t.models,
             ),
-            "presence" to answer.presence, "count" to answer.count, "note" to answer.note?.line,
+            "presence" to answer.presence, "count" to answer.count, "note" to answer.note?.toString(),
         )
     }
 }
