@@ -123,7 +123,7 @@ def _plain(question: Question, request: Request) -> Question:
 
 def _wanted(question: Question, request: Request, head: Words, split: Split | None) -> Question:
     """Reads order, number and target from what a question says besides its anchor."""
-    head = _counted_back(head)
+    head = _put_before(_counted_back(head))
     at = _order_at(head, request, split is not None)
     order = int(head[at].values["order"]) if at >= 0 else 0
     counted = _number_at(head, at)
@@ -155,6 +155,17 @@ def _counted_back(head: Words) -> Words:
                 both = replace(head[end], values={**head[end].values, "order": str(first * then)})
                 return [*head[:at], both, *head[end + 1 :]]
     return head
+
+
+def _put_before(head: Words) -> Words:
+    """ "Which photo of the cat is the oldest": the oldest photo of the cat."""
+    rest, at = head[:-1], index_of(head, "picture")
+    while rest and rest[-1].has("definite"):
+        rest = rest[:-1]
+    asked = at >= 0 and head[0].key in ("which", "what") and head[-1].has("order")
+    if not asked or not rest[-1].has("aux") or at == len(rest) - 1:
+        return head
+    return [*rest[:at], head[-1], *rest[at:-1]]
 
 
 def _is_near(request: Request, head: Words, split: Split | None) -> bool:

@@ -160,6 +160,8 @@ ORDERS: list[tuple[str, dict[str, object]]] = [
     ("the third last photo", {"order": -3, "number": 1}),
     ("the second to last picture of Emma", {"target": "Emma", "order": -2, "number": 1}),
     ("the second oldest photo", {"order": 2, "number": 1}),
+    ("which photo is the oldest?", {"order": 1, "number": 1}),
+    ("Which photo of the cat was the last?", {"order": -1, "number": 1, "target": "cat"}),
     ("the second to the last photo", {"order": -2, "number": 1}),
     (
         "the second last photo before the race",
@@ -338,7 +340,7 @@ def test_any_text_is_read(text: str) -> None:
     assert found.text == text
     assert bool(found.anchor) == bool(found.relation) and bool(found.other) == (found.relation == "between")
     assert bool(found.unit) == (found.relation == "same")
-    assert -1 <= found.order <= 5 and -1 <= found.anchor_order <= 5 and 0 <= found.number <= 99
+    assert -5 <= found.order <= 5 and -5 <= found.anchor_order <= 5 and 0 <= found.number <= 99
     assert all("\n" not in part for part in (found.target, found.anchor, found.other))
 
 
