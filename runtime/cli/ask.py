@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..door.album import Album
 
 MINDS = ("rules", "llm")
-_NEAREST = 3  # photos that are listed beside "the album does not seem to say"
+_NEAREST = 3  # photos that are listed beside a sentence
 
 
 @click.command()
@@ -94,7 +94,7 @@ def ask(
 
     \b
     gamer ask out/album.gamer "what else did I photograph on the day of the rocket launch"
-    gamer ask out/album.gamer "when did I last drink coffee"
+    gamer ask out/album.gamer "when did I have breakfast with Anna"
     gamer ask out/album.gamer "the photo after the parade" --model qwen3:4b
     gamer ask out/album.gamer "which of my bikes is red" --model qwen3:4b --vision-model qwen2.5vl:3b
 
@@ -184,7 +184,8 @@ def _print_outcome(outcome: Outcome, files: Sequence[str]) -> None:
     elif outcome.ended != "answer":
         click.echo(plain(f"gamer ask: {outcome.ended}"), err=True)
     click.echo(plain(outcome.answer.sentence))
-    # Where nothing answers, what was read in vain is of no use to a person; --json has it.
-    shown = len(files) if outcome.answer.found or outcome.ended != "answer" else _NEAREST
-    for item, file in list(zip(outcome.photos, files, strict=True))[:shown]:
+    # What was read beside the answer, or in vain, is of no use to a person; --json has it.
+    whole = (outcome.end == "set" and outcome.answer.found) or outcome.ended != "answer"
+    rows = list(zip(outcome.photos, files, strict=True))
+    for item, file in rows if whole else rows[:_NEAREST]:
         click.echo(plain(f"  {item.taken or 'undated':19}  {shortened(item.memory or '', 90)}  {file}"))
