@@ -48,6 +48,9 @@ RANKING_FITTED = (
     "times 0.6, related a third of entity's, both set by eye; title by hand on camroll-mpr; here*: "
     "logistic, users' own queries against queries put to another user's album, at odds of 4 to 1"
 )
+# Of fewer photos than HERE_SIZES[1] the best is less alike by chance: HERE_SMALL is added to its cosine for
+# each e-fold, down to HERE_SIZES[0] (search/hits.py).
+HERE_SIZES, HERE_SMALL = (20, 600), 0.022
 CUE_EVIDENCE = (-4.0, 6.0)  # bounds of what times and places weigh together, in nats
 THING = 7.0  # weight of what the bank of things says; `gamer bench study things` fits it
 

@@ -111,7 +111,7 @@ class Toolbox:
             answer = self._answer(call.text, membership.CANDIDATES if call.every else call.k, within)
             hits = membership.members(self.album, answer, self.engine.ranking) if call.every else answer.hits
             rankings.append([(hit.row, hit.probability) for hit in hits])
-            presence = membership.presence(answer, self.engine.ranking)
+            presence = membership.presence(answer, self.engine.ranking, len(self.engine.album))
         if call.like:
             rankings.append(self._by_likeness([self.row_of(name) for name in call.like], call.k, within))
         ranked = rankings[0]

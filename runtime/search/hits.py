@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import log
 
 import numpy as np
 
 from gamer.index import FloatArray, Photo
 
+from .. import defaults
 from ..bundle.manifest import Ranking
 from .answer import LAYERS, Answer, Hit, Trace
 from .explain import cube_lines, cue_remarks
@@ -20,13 +22,13 @@ def answer(parts: Parts, state: State, milliseconds: Mapping[str, float]) -> Ans
     """`milliseconds`: by layer, and of "load"."""
     observer = state.request.observer
     with observer.step("answer", "presence"):
-        present = _presence(state.ranked, state.request.weights)
+        present = _presence(state.ranked, state.request.weights, len(parts.album))
     with observer.step("answer", "rows of hits"):
         hits = _hits(parts, state, present)
     return Answer(hits, _trace(parts, state, milliseconds), round(present, 4))
 
 
-def _presence(ranked: Ranked, weights: Ranking) -> float:
+def _presence(ranked: Ranked, weights: Ranking, photos: int) -> float:
     """The probability that the album holds what is meant: logistic regression on the first hit's features.
 
     On its cosine, word coverage and cue evidence, unweighted.
@@ -34,9 +36,20 @@ def _presence(ranked: Ranked, weights: Ranking) -> float:
     if not len(ranked.best):
         return 0.0
     first = {name: float(values[ranked.best[0]]) for name, values in ranked.features.items()}
-    cosine = max(first.get(name, 0.0) for name in SHARED)
+    cosine = max(first.get(name, 0.0) for name in SHARED) + of_fewer(photos)
     coverage = max(first.get(name, 0.0) for name in ("coverage", "context_coverage", "earlier"))
     return presence(weights, cosine, coverage, first.get("cue", 0.0))
+
+
+def of_fewer(photos: int) -> float:
+    """What the best cosine among so many photos lacks of the best among 600, where neither is meant.
+
+    From random parts of the development albums, with and without a photo that is meant: of 20 photos, what
+    is there is said to be so in 62 instead of 49 % of queries, and what is not there in 87 instead of 95 %;
+    of 400, in 60 instead of 58, and 71 instead of 72 %.
+    """
+    least, most = defaults.HERE_SIZES
+    return defaults.HERE_SMALL * log(most / min(max(photos, least), most))
 
 
 def presence(weights: Ranking, cosine: float, coverage: float, evidence: float) -> float:

@@ -16,6 +16,7 @@ from gamer.index.entities.words import query_terms
 from .. import defaults
 from ..bundle.manifest import Ranking
 from .answer import Answer, Hit
+from .hits import of_fewer
 
 CANDIDATES, PRESENT = defaults.SET_LOOKED_AT, defaults.SET_PRESENT
 # SET_SCORE, SET_LEAST and SET_WORD are from a grid on the development album, with and without memories, and
@@ -28,8 +29,11 @@ CANDIDATES, PRESENT = defaults.SET_LOOKED_AT, defaults.SET_PRESENT
 # refuses 10 % of the others.
 
 
-def presence(answer: Answer, weights: Ranking) -> float:
-    """The probability that the album holds what is meant; the search's own if the best hit has no text."""
+def presence(answer: Answer, weights: Ranking, photos: int) -> float:
+    """The probability that an album of so many photos holds what is meant.
+
+    It is the search's own if the best hit has no text.
+    """
     if not answer.hits:
         return 0.0
     parts = answer.hits[0].parts
@@ -41,7 +45,7 @@ def presence(answer: Answer, weights: Ranking) -> float:
     if not feature("text"):
         return answer.presence
     odds = (
-        defaults.SET_COSINE * max(feature("text"), feature("image"))
+        defaults.SET_COSINE * (max(feature("text"), feature("image")) + of_fewer(photos))
         + defaults.SET_COVERAGE * feature("coverage")
         + defaults.SET_CONTEXT * feature("context_coverage")
         + defaults.SET_CUE * feature("cue")

@@ -295,7 +295,7 @@ class _Search:
         album, ranking = self._engine.album, self._engine.ranking
         options = replace(FOR_SETS, gloss=self._request.options.gloss, language=self._language)
         answer = self._engine.search(phrase, MAX_K, now=self._now, options=options)
-        if membership.presence(answer, ranking) < membership.PRESENT:
+        if membership.presence(answer, ranking, len(album)) < membership.PRESENT:
             return RowSet.of(np.zeros(0, np.int64), len(album))
         rows = self._members(phrase, answer, options)
         photos = zip(rows, album.photos(rows), strict=True)
@@ -363,7 +363,7 @@ class _Search:
             if answer.trace.cubes:
                 inside = inside.among(album.within(answer.trace.cubes))
             return [int(row) for row in inside.rows]
-        if membership.presence(answer, ranking) < membership.PRESENT:
+        if membership.presence(answer, ranking, len(album)) < membership.PRESENT:
             return []
         text = answer.trace.query
         return self._members(text, self._search(text, MAX_K, options), options)

@@ -85,7 +85,7 @@ def test_a_count_does_not_end_with_one_search(tmp_path: Path, monkeypatch: pytes
         tmp_path, [(f"p{n}", f"2024-01-{n + 1:02}T10:00:00", "the dog in snow") for n in range(31)]
     )
     engine.ranking = replace(engine.ranking, words=9.0)
-    monkeypatch.setattr(membership, "presence", lambda answer, weights: 1.0)
+    monkeypatch.setattr(membership, "presence", lambda answer, weights, photos: 1.0)
     assert engine.search("how many photos of the dog in snow", now=NOW, options=AS_ASKED).count == 31
     engine.close()
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gamer.index.album.layers.lexical import Word, WordScores
 from gamer.runtime.bundle.manifest import Ranking
-from gamer.runtime.search.hits import likelihoods, presence
+from gamer.runtime.search.hits import likelihoods, of_fewer, presence
 from gamer.runtime.search.stages.ranking import (
     LEAST,
     MOST,
@@ -104,3 +104,9 @@ def test_weights_and_presence_follow_the_bundle() -> None:
     )
     assert presence(ranking, 0.1, 0.0, 0.0) < 0.5 < presence(ranking, 0.6, 1.0, 0.0)
     assert presence(ranking, 0.4, 0.5, 3.0) > presence(ranking, 0.4, 0.5, -3.0)
+
+
+def test_of_fewer_photos_less_likeness_is_enough_within_the_sizes_that_were_measured() -> None:
+    lacks = [of_fewer(photos) for photos in (20, 60, 150, 599, 600)]
+    assert lacks == sorted(lacks, reverse=True) and lacks[0] == pytest.approx(0.0748, abs=1e-4)
+    assert of_fewer(0) == of_fewer(5) == lacks[0] and of_fewer(1_000_000) == lacks[-1] == 0

@@ -429,7 +429,7 @@ class Engine(val models: Models, val album: Album, private val rules: CueTables)
     private fun presence(features: Map<String, FloatArray>, order: IntArray): Double {
         if (order.isEmpty()) return 0.0
         fun own(name: String) = features[name]?.get(order[0])?.toDouble() ?: 0.0
-        return Ranker.presence(ranking, Channels.SHARED.maxOf { own(it) }, maxOf(own("coverage"), own("context_coverage")), own("cue"))
+        return Ranker.presence(ranking, Channels.SHARED.maxOf { own(it) } + Ranker.ofFewer(album.size), maxOf(own("coverage"), own("context_coverage")), own("cue"))
     }
 
     private fun hits(rows: IntArray, order: IntArray, parts: Map<String, FloatArray>, matches: List<EntityMatch>, here: Double, image: FloatArray): List<Hit> {

@@ -88,7 +88,7 @@ internal class Find(
             val rows = if (cubes.isEmpty()) IntArray(album.size) { it } else album.inCubes(cubes).inside
             return rows.filter { options.within?.get(it) != false }
         }
-        if (Membership.presence(answer, engine.ranking) < Membership.PRESENT) return emptyList()
+        if (Membership.presence(answer, engine.ranking, album.size) < Membership.PRESENT) return emptyList()
         return answer.trace.query.let { members(it, searched(it, Request.MAX_K, options), options) }
     }
 
@@ -202,7 +202,7 @@ internal class Find(
     private fun unwanted(phrase: String): BooleanArray {
         val options = SearchOptions(isAdapted = false, gloss = gloss, language = language)
         val answer = engine.search(phrase, Request.MAX_K, now = now, options = options)
-        if (Membership.presence(answer, engine.ranking) < Membership.PRESENT) return BooleanArray(album.size)
+        if (Membership.presence(answer, engine.ranking, album.size) < Membership.PRESENT) return BooleanArray(album.size)
         val rows = members(phrase, answer, options)
         val negated = listOf("without", "without a", "no", "not").map { "$it ${phrase.lowercase()}" }
         val photos = rows.zip(album.photos(rows.toIntArray()))

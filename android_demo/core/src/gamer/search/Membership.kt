@@ -14,12 +14,13 @@ internal object Membership {
     const val PRESENT = 0.47 // probability below which nothing in the album is said to fit
     private const val ALL_WORDS = 0.99 // share of the query's words that a member's memories hold
 
-    /** The probability that the album holds what is meant; the search's own if the best hit has no text. */
-    fun presence(answer: Answer, weights: Ranking): Double {
+    /** The probability that an album of so many photos holds what is meant; the search's own if the best hit has no text. */
+    fun presence(answer: Answer, weights: Ranking, photos: Int): Double {
         val parts = (answer.hits.firstOrNull() ?: return 0.0).parts
         fun feature(name: String) = weights.weight(name).let { if (it == 0.0) 0.0 else (parts[name] ?: 0.0) / it }
         if (feature("text") == 0.0) return answer.presence
-        val odds = 11.4 * maxOf(feature("text"), feature("image")) + 1.43 * feature("coverage") + 1.31 * feature("context_coverage") + 0.45 * feature("cue") - 5.5
+        val cosine = maxOf(feature("text"), feature("image")) + Ranker.ofFewer(photos)
+        val odds = 11.4 * cosine + 1.43 * feature("coverage") + 1.31 * feature("context_coverage") + 0.45 * feature("cue") - 5.5
         return 1 / (1 + exp(-odds))
     }
 

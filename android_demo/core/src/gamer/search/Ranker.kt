@@ -137,6 +137,9 @@ object Ranker {
         return FloatArray(size) { (odds[it] / sum).toFloat() }
     }
 
+    /** What the best cosine among so many photos lacks of the best among 600, where neither is meant (runtime/search/hits.py). */
+    fun ofFewer(photos: Int): Double = 0.022 * ln(600.0 / photos.coerceIn(20, 600))
+
     /**
      * The probability that the album holds what is meant, by logistic regression. From the best hit's text
      * cosine, word coverage and cue evidence.

@@ -370,8 +370,8 @@ public final class Engine {
     private func presence(_ features: Ranking.Parts, _ order: [Int]) -> Double {
         guard let first = order.first else { return 0 }
         func own(_ name: String) -> Double { features.first { $0.name == name }.map { Double($0.values[first]) } ?? 0 }
-        return Ranking.presence(
-            weights, cosine: Channels.shared.map(own).max()!, coverage: max(own("coverage"), own("context_coverage")), cue: own("cue"))
+        let cosine = Channels.shared.map(own).max()! + Ranking.ofFewer(album.count)
+        return Ranking.presence(weights, cosine: cosine, coverage: max(own("coverage"), own("context_coverage")), cue: own("cue"))
     }
 
     private func moment(_ photoId: String, _ row: Int, _ image: [Float]) throws -> ClipMoment? {

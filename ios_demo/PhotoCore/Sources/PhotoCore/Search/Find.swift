@@ -90,7 +90,7 @@ struct Find {
         if Refine.saysNothing(answer.trace.refined.scalars) {
             return (cubes.isEmpty ? Array(0..<album.count) : try album.inCubes(cubes).inside).filter { asked.within?[$0] != false }
         }
-        if Membership.presence(answer, engine.weights) < Membership.present { return [] }
+        if Membership.presence(answer, engine.weights, photos: album.count) < Membership.present { return [] }
         return try members(text, try searched(text, Find.mostHits, asked), asked)
     }
 
@@ -218,7 +218,7 @@ struct Find {
         var asked = request
         (asked.isAdapted, asked.language, asked.refinedBy, asked.mode) = (false, language, "fast", "fused")
         let answer = try searched(phrase, Find.mostHits, asked), album = engine.album
-        if Membership.presence(answer, engine.weights) < Membership.present { return Find.mask([], album.count) }
+        if Membership.presence(answer, engine.weights, photos: album.count) < Membership.present { return Find.mask([], album.count) }
         (asked.refinedBy, asked.mode) = (request.refinedBy, request.mode)
         let rows = try members(phrase, answer, asked), said = phrase.lowered()
         let negated = ["without ", "without a ", "no ", "not "].map { $0.scalars + said }

@@ -6,13 +6,14 @@ enum Membership {
     static let present = 0.47  // probability below which nothing in the album is said to fit
     private static let allWords = 0.99  // share of the query's words that a member's memories hold
 
-    /// The probability that the album holds what is meant; the search's own if the best hit has no text.
-    static func presence(_ answer: Answer, _ weights: RankingWeights) -> Double {
+    /// The probability that an album of so many photos holds what is meant; the search's own if the best hit has no text.
+    static func presence(_ answer: Answer, _ weights: RankingWeights, photos: Int) -> Double {
         guard let best = answer.hits.first else { return 0 }
         func feature(_ name: String) -> Double { weights[name] == 0 ? 0 : best.part(name) / weights[name] }
         if feature("text") == 0 { return answer.presence }
         let told = 1.43 * feature("coverage") + 1.31 * feature("context_coverage")
-        return 1 / (1 + exp(-(11.4 * max(feature("text"), feature("image")) + told + 0.45 * feature("cue") - 5.5)))
+        let cosine = max(feature("text"), feature("image")) + Ranking.ofFewer(photos)
+        return 1 / (1 + exp(-(11.4 * cosine + told + 0.45 * feature("cue") - 5.5)))
     }
 
     /// The rows of the hits that belong to the set, best first; the best one does, and whatever holds all the words.

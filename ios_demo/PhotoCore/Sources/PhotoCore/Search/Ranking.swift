@@ -34,6 +34,9 @@ public struct Ranking: Sendable {
         return odds.map { Float($0 / sum) }
     }
 
+    /// What the best cosine among so many photos lacks of the best among 600, where neither is meant (runtime/search/hits.py).
+    static func ofFewer(_ photos: Int) -> Double { 0.022 * log(600 / Double(min(max(photos, 20), 600))) }
+
     /// The probability that the album holds what is meant, by logistic regression. From the best hit's
     /// cosine, word coverage and cue evidence.
     public static func presence(_ weights: RankingWeights, cosine: Double, coverage: Double, cue: Double) -> Double {
