@@ -455,7 +455,8 @@ def export(
         phone = None if device_profile is None else devices.choose(devices.load(), [device_profile])[0]
         budgets: tuple[mf.Budget, ...] = ()
         if limits.given:
-            if click.get_current_context().get_parameter_source("quant") is not ParameterSource.DEFAULT:
+            by_default = click.get_current_context().get_parameter_source("quant") is ParameterSource.DEFAULT
+            if not by_default and quant != CALIBRATED:
                 named = f"--quant {quant}" if purpose is None else f"--for {purpose}"
                 raise ExportError(f"{named}: --max-size and --min-parity choose the bits: leave it out")
             settings, budgets = _choose_bits(settings, chosen_targets, limits, jobs, phone)
@@ -528,7 +529,9 @@ def _choose_bits(
         settings, budgets = choose(settings, targets, limits, jobs, tell)
     for budget in budgets:
         ERR.print(curve(budget, phone))
-    ERR.print(f"the same bits again: --keep {keeping.text(settings.keep)}", highlight=False, soft_wrap=True)
+    again = "--quant gptq " if settings.quant == CALIBRATED else ""
+    again += f"--keep {keeping.text(settings.keep)}"
+    ERR.print(f"the same bits again: {again}", highlight=False, soft_wrap=True)
     return settings, budgets
 
 

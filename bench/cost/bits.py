@@ -124,7 +124,9 @@ def _files(run: Run[Settings], component: _Component) -> Iterator[File]:
                 uniform = component.file(component.uniform(settings, quant), target, quant)
                 yield uniform
                 if asked.chosen:
-                    yield _in_bytes(component, settings, uniform, run.tell)
+                    # The codes of chosen bits are calibrated where those of the uniform file are.
+                    calibrated = replace(settings, quant="gptq") if quant.startswith("gptq") else settings
+                    yield _in_bytes(component, calibrated, uniform, run.tell)
 
 
 def _in_bytes(component: _Component, settings: Any, uniform: File, tell: Tell) -> File:

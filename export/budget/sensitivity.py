@@ -80,9 +80,9 @@ def _kept(folder: Path) -> dict[str, float]:
 
 
 def _folder(settings: Settings, role: str, target: str) -> Path:
-    """Its name holds all that a figure depends on."""
+    """Its name holds all that a figure depends on; not how codes are found in the end."""
     code = [meaning(file.read_text(encoding="utf-8")) for file in CODE]
-    key = repr((code, fingerprint(replace(settings, keep=())), role, target)).encode()
+    key = repr((code, fingerprint(replace(settings, keep=(), quant="int8")), role, target)).encode()
     return cache.folder() / FOLDER / hashlib.sha256(key).hexdigest()[:16]
 
 

@@ -5,6 +5,7 @@ what can be met.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,7 @@ def test_a_size_and_a_parity_hold_are_stored_and_can_be_given_back(source: str, 
         (("--max-size", "1KB"), r"--max-size 0.1MB: onnx takes \d+\.?\d*MB at the least"),
         (("--max-size", "text_tower=1KB"), "--max-size text_tower: not exported here"),
         (("--max-size", "image_tower=1KB"), "image_tower for onnx takes 0.1MB at the least: ask for that"),
+        (("--max-size", "1KB", "--quant", "gptq"), r"--max-size 0.1MB: onnx takes \d+\.?\d*MB at the least"),
         (("--min-parity", "0.9", "--quant", "int8"), "--quant int8: .* leave it out"),
         (("--max-size", "1MB", "--keep", "mlp=int8"), "--keep: .* leave it out"),
         (("--min-parity", "1"), r"image_tower for onnx reaches at most cosine [01]\.\d+"),
@@ -217,6 +219,8 @@ def test_figures_of_other_simulation_code_are_not_used(
         file.write_text(code)
         folders.append(sensitivity._folder(settings, "image_tower", "onnx"))
     assert folders[0] == folders[1] != folders[2]
+    calibrated = replace(settings, quant="gptq")
+    assert sensitivity._folder(calibrated, "image_tower", "onnx") == folders[2]
 
 
 def test_a_choice_never_loses_to_uniform_bits_of_as_many_bytes(tmp_path: Path) -> None:

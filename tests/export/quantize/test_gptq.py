@@ -125,6 +125,13 @@ def test_decoders_are_calibrated_for_every_target(export: Export, tmp_path: Path
     assert {"onnx": "quantized", "executorch": "qbint4", "coreml": "uint4 weights"}[target] in kinds
 
 
+def test_of_bits_by_matrix_those_in_4_bits_are_calibrated(tmp_path: Path) -> None:
+    source, keep = tiny.qwen2(tmp_path / "model"), (("qkv", "int4/32"), ("", "int8"))
+    settings = Settings("llm", "gptq", sources=(("llm", str(source)),), keep=keep)
+    given, _ = _calibrated(settings, "llm_decoder", "onnx")
+    assert {name.partition("layers.")[2][1:] for name in given} == {".qkv.weight"}
+
+
 def test_an_encoder_decoder_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     settings = Settings("llm", "gptq", sources=(("llm", str(tiny.t5(tmp_path / "model"))),))
     with pytest.raises(ExportError, match=r"^--quant gptq is for decoder-only language models"):
