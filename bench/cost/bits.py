@@ -3,7 +3,7 @@
 For each target, each uniform quantization and each type of a decoder's cache the file is written as an export
 writes it, and run as parity runs it. Beside a uniform file, bits are chosen by matrix for at most its bytes,
 on the exporter's own calibration inputs. Neither the choice, nor calibrated codes, nor the scales of a cache
-have seen the text, or the halves of photographs.
+have seen the text; of pictures there are others of the same photographs, their halves.
 """
 
 from __future__ import annotations
@@ -41,7 +41,14 @@ class Settings:
     uniform: Annotated[
         tuple[str, ...], About("quantizations of --quant, with /SIZE in blocks of that size", quick=("int8",))
     ] = UNIFORM
-    parts: Annotated[tuple[str, ...], About("what to write", choices=tuple(PARTS), quick=("text",))] = (
+    parts: Annotated[
+        tuple[str, ...],
+        About(
+            "what to write; image: of a transformer",
+            choices=tuple(PARTS),
+            quick=("text",),
+        ),
+    ] = (
         "text",
         "llm",
     )
@@ -61,8 +68,8 @@ class File:
     """A file beside fp32 torch; `chosen`: its bits are chosen by matrix, in the bytes of `quant`.
 
     `loss`: 1 - the mean cosine on the calibration inputs; `worst`: the least cosine there. `unseen`: the loss
-    on the text. `top1`: a decoder's share of equal likeliest tokens there, and `perplexity` its perplexity
-    after each of the lengths; None and () for a text tower.
+    on the others, the text or halves of pictures. `top1`: a decoder's share of equal likeliest tokens there,
+    and `perplexity` its perplexity after each of the lengths; None and () for a tower.
     """
 
     component: str
@@ -89,7 +96,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Of a component: its rows [n, D] on the calibration inputs and on those that nothing was fitted to.
+    """Of a component: its rows [n, D] on the calibration inputs and on the others.
 
     Of a decoder also the likeliest token [S] after each of the text, and the nats [S - 1] of each next one.
     """

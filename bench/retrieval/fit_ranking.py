@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from gamer.index import FloatArray, RowArray
 from gamer.runtime.bundle.manifest import Ranking
 from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.hits import of_fewer
 from gamer.runtime.search.options import Observer
 
 from .. import stats
@@ -108,12 +109,12 @@ def fit(run: Run[Any]) -> Fit:
                         start,
                     )
                 )
-                best_hits.setdefault(folder.name, []).append(_best(features, start))
+                best_hits.setdefault(folder.name, []).append(_best(features, start, len(engine.album)))
             if len(names) > 1:
                 foreign = asked[names[(at + 1) % len(names)]]
                 for query in foreign[:: max(1, len(foreign) // FOREIGN)]:
                     best_hits.setdefault(f"{folder.name} elsewhere", []).append(
-                        _best(observer.ask(query.text)[0], start)
+                        _best(observer.ask(query.text)[0], start, len(engine.album))
                     )
             engine.close()
     weights = _weights(choices)
@@ -173,11 +174,15 @@ def _choice(
     return Choice(dataset, user, features[candidates], is_meant[candidates], relevant)
 
 
-def _best(features: FloatArray, start: Ranking) -> tuple[float, float, float]:
+def _best(features: FloatArray, start: Ranking, photos: int) -> tuple[float, float, float]:
     """The best hit's text cosine, coverage and cue evidence: the arguments of `ranking.presence`."""
     top = features[int(np.argmax(features @ np.array([getattr(start, name) for name in FITTED], np.float32)))]
     by_name = dict(zip(FITTED, top.tolist(), strict=True))
-    return by_name["text"], max(by_name["coverage"], by_name["context_coverage"]), by_name["cue"]
+    return (
+        by_name["text"] + of_fewer(photos),
+        max(by_name["coverage"], by_name["context_coverage"]),
+        by_name["cue"],
+    )
 
 
 def _weights(choices: Sequence[Choice]) -> NDArray[np.float64]:

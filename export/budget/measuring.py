@@ -19,9 +19,10 @@ from ..components.export_module import ExportModule
 from ..networks.decoder import DecoderStep
 from ..networks.sequence import hidden_states, layer_runs
 from ..parity import reference
+from ..recipe import VISION
 from ..settings import Settings
 
-# Of a tower of more than LARGE parameters, FEW inputs tell one matrix from another.
+# Of an image tower of more than LARGE parameters, FEW pictures tell one matrix from another.
 LARGE, FEW = 100_000_000, 4
 OF_WORST = 0.1
 
@@ -55,13 +56,14 @@ class Losses:
             self._reached = list[Tensor]()  # what each layer, and then the last norm, takes in fp32
         else:
             self._inputs = fixtures.samples(settings, item, False)
-        self._few = FEW if sum(p.numel() for p in item.module.parameters()) > LARGE else None
+        large = sum(p.numel() for p in item.module.parameters()) > LARGE
+        self._few = FEW if large and item.role in ("image_tower", VISION) else None
         self._want = [self._outputs(x, ()) for x in self._inputs]
 
     def of(self, parts: Mapping[str, nn.Module], *, alone: bool = False) -> Loss:
         """The loss with each module of `parts` in the place of the one that has its name.
 
-        `alone`: to be compared with others of one part each, for which a large tower gets FEW inputs.
+        `alone`: to be compared with others of one part each, for which a large image tower gets FEW pictures.
         """
         before = {name: self.module.get_submodule(name) for name in parts}
         try:
@@ -69,7 +71,7 @@ class Losses:
             got = [self._outputs(x, parts) for x in self._inputs[: self._few if alone else None]]
         finally:
             self._place(before)
-        pairs = list(zip(got, self._want, strict=False))
+        pairs = list(zip(got, self._want[: len(got)], strict=True))
         mean = float(np.mean([1 - cosine for a, b in pairs for cosine in reference.cosines(a[-1], b[-1])]))
         worst = float(np.min([cosine for a, b in pairs for cosine in reference.cosines(a[0], b[0])]))
         if not self._decodes:

@@ -73,13 +73,15 @@ class Step:
 class Answer:
     """A final answer.
 
-    `rows`: the photos that are the answer (end "set") or its evidence (end "sentence"), in order of showing.
-    `sentence`: what to say. `found`: whether the album holds an answer.
+    `rows`: the photos that are the answer (end "set") or its evidence (end "sentence"), in order of showing;
+    where nothing is found, the nearest. `sentence`: what to say. `found`: whether the album holds an answer.
+    `shown`: how many of the rows a person should see, where the others were only read; None: all.
     """
 
     rows: tuple[int, ...]
     sentence: str
     found: bool = True
+    shown: int | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Outcome:
         return [asdict(item) | {"file": file} for item, file in zip(self.photos, names, strict=True)]
 
     def _repr_html_(self) -> str:
-        captions = [f"{item.taken or ''} {item.memory or ''}" for item in self.photos]
+        captions = [f"{item.taken or ''} {item.memory or ''}" for item in self.photos[: self.answer.shown]]
         return notebook.html(self.answer.sentence, list(zip(self.files, captions, strict=False)))
 
 
@@ -133,9 +135,10 @@ class _Run:
 NOTHING = Answer((), "I found nothing in the album that answers this.", found=False)
 
 
-def ending(question: str) -> End:
-    """Whether photos are asked for, or when, where, who, how many or what."""
-    return "set" if read(question).asks == "photos" else "sentence"
+def ending(question: str, language: str = "en") -> End:
+    """What a question asks for: photos, or when, where, who, how many or another fact."""
+    asked = read(question, language=language)
+    return "set" if asked.asks == "photos" or (asked.asks == "fact" and asked.about_photos) else "sentence"
 
 
 def run(
@@ -157,7 +160,8 @@ def run(
         raise ToolError("the question is empty: ask something about the photos")
     if len(question) > MAX_QUESTION:
         raise ToolError(f"the question has {len(question)} characters: give at most {MAX_QUESTION}")
-    end, state = end or ending(question), _Run(left=budget)
+    end = end or ending(question, toolbox.engine.language_of(question))
+    state = _Run(left=budget)
     answer, ended = _turns(mind.solve(question, end), toolbox, state, on_step, stop)
     try:
         photos = toolbox.items(answer.rows)

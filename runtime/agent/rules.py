@@ -27,7 +27,6 @@ from .spans import Span
 from .toolbox import Toolbox
 
 Calls = Generator[Act, Observation, Result]  # a part of a plan; returns the result of its last call
-_NEAREST = 3  # photos beside "the album does not seem to have it"
 _ANCHORS = 5  # photos that a search for an anchor shows
 _SOON = 24  # hours that "after" reaches when it names no number and no order
 _EVENT_UNITS = ("trip", "event")
@@ -121,7 +120,8 @@ class RulesMind:
             if _absent(found):
                 absent = self._unsearched(asked.target)
                 absent = absent or f"the album does not seem to have “{asked.target}”"
-                unsure = () if span.none else found.rows[:_NEAREST]
+                left_out = asked.without or asked.favourites or asked.facets
+                unsure = () if span.none or left_out else found.rows[: sentences.NEAREST]
                 return _no(sentences.sentence(span.none or absent), unsure)
         note = ""
         if asked.without and found.rows:

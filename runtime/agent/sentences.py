@@ -19,6 +19,7 @@ from .results import Item, Result, one_line
 from .toolbox import Toolbox
 
 EVIDENCE = 10  # photos that are read for an answer
+NEAREST = 3  # of these, photos to show beside it; and where nothing is sure
 LED = 3  # of these, photos that the question's relation to an anchor leads to
 _CLOCK = re.compile(r"\bwhat time\b", re.IGNORECASE)
 PRINTED = 2_000  # characters of a text in a picture that are read
@@ -77,8 +78,9 @@ def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -
     doubts = bool(nearest.note) and not led.items  # the search doubts that the album holds it
     said = Quotation(fact, not doubts) if fact else _quoted(toolbox, items, question.text, doubts)
     if not said.answers:
-        return Answer(evidence, f"The album does not seem to say. Nearest: {said.text}", found=False)
-    return Answer(evidence, said.text)
+        unsure = f"The album does not seem to say. Nearest: {said.text}"
+        return Answer(evidence, unsure, found=False, shown=NEAREST)
+    return Answer(evidence, said.text, shown=NEAREST)
 
 
 def asks_for_days(question: Question) -> bool:

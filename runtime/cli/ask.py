@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..door.album import Album
 
 MINDS = ("rules", "llm")
-_NEAREST = 3  # photos that are listed beside a sentence
 
 
 @click.command()
@@ -184,8 +183,5 @@ def _print_outcome(outcome: Outcome, files: Sequence[str]) -> None:
     elif outcome.ended != "answer":
         click.echo(plain(f"gamer ask: {outcome.ended}"), err=True)
     click.echo(plain(outcome.answer.sentence))
-    # What was read beside the answer, or in vain, is of no use to a person; --json has it.
-    whole = (outcome.end == "set" and outcome.answer.found) or outcome.ended != "answer"
-    rows = list(zip(outcome.photos, files, strict=True))
-    for item, file in rows if whole else rows[:_NEAREST]:
+    for item, file in list(zip(outcome.photos, files, strict=True))[: outcome.answer.shown]:
         click.echo(plain(f"  {item.taken or 'undated':19}  {shortened(item.memory or '', 90)}  {file}"))

@@ -97,7 +97,7 @@ class Pictures:
         end: loop.End = "sentence" if read(question).asks == "count" else "set"
         outcome = loop.run(minds.mind("rules", toolbox, now), toolbox, question, end)
         steps = (f"{step.thought} [{name_of(step.call)}]" for step in outcome.steps if step.call is not None)
-        rows, text = outcome.answer.rows, outcome.answer.sentence
+        rows, text = outcome.answer.rows if outcome.answer.found else (), outcome.answer.sentence
         if leaving and outcome.answer.found:
             shown = {self._engine.album.row_of(photo) for photo in leaving if self.holds(photo)}
             rows = tuple(row for row in rows if row not in shown)

@@ -158,14 +158,17 @@ def _counted_back(head: Words) -> Words:
 
 
 def _put_before(head: Words) -> Words:
-    """ "Which photo of the cat is the oldest": the oldest photo of the cat."""
+    """ "Which of the photos of the cat is the oldest": the oldest photo of the cat."""
     rest, at = head[:-1], index_of(head, "picture")
     while rest and rest[-1].has("definite"):
         rest = rest[:-1]
     asked = at >= 0 and head[0].key in ("which", "what") and head[-1].has("order")
-    if not asked or not rest[-1].has("aux") or at == len(rest) - 1:
+    if not asked or not rest[-1].has("aux"):
         return head
-    return [*rest[:at], head[-1], *rest[at:-1]]
+    one, picture = rest[-1].key in ("is", "was"), rest[at]
+    if one:
+        picture = replace(picture, text=picture.text.removesuffix("s"), key=picture.key.removesuffix("s"))
+    return [*rest[:at], head[-1], picture, *rest[at + 1 : -1]]
 
 
 def _is_near(request: Request, head: Words, split: Split | None) -> bool:

@@ -40,7 +40,8 @@ def unpictured(text: str, models: Models) -> tuple[str, ...]:
     terms = query_terms(text)
     if not models.labels or not terms or _names_a_class(terms, models):
         return ()
-    best = (models.text.encode(sorted(_forms(terms))) @ _names(models).T).max(1)
+    words = sorted({*terms, *_forms(terms).intersection(models.text.words)})
+    best = (models.text.encode(words) @ _names(models).T).max(1)
     return tuple(terms) if (best < KNOWN).all() else ()
 
 
@@ -59,8 +60,13 @@ def _names_a_class(terms: Iterable[str], models: Models) -> bool:
 
 def _forms(terms: Iterable[str]) -> set[str]:
     """The terms, and what they may be the plurals of."""
-    ends = ("", "s", "es")
-    return {term.removesuffix(end) for term in terms for end in ends if term != end}
+    ends = (("", ""), ("s", ""), ("es", ""), ("ies", "y"))
+    return {
+        term.removesuffix(end) + one
+        for term in terms
+        for end, one in ends
+        if term.endswith(end) and term != end and not (end == "s" and term.endswith("ss"))
+    }
 
 
 def _names(models: Models) -> FloatArray:

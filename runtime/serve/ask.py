@@ -102,7 +102,10 @@ class AskStep:
 
 @dataclass(frozen=True)
 class AskAnswer:
-    """`found`: whether the album holds an answer. `photos`: their number; `items`: the first MAX_PHOTOS."""
+    """`found`: whether the album holds an answer; if not, the photos are the nearest.
+
+    `photos`: the number of those to show; `items`: the first MAX_PHOTOS.
+    """
 
     sentence: str
     found: bool
@@ -191,8 +194,10 @@ def _step(album: Album, step: Step) -> AskStep:
 
 def _end(album: Album, outcome: Outcome) -> AskEnd:
     answer = outcome.answer
-    items = _photos(album, outcome.photos[:MAX_PHOTOS])
-    return AskEnd(AskAnswer(answer.sentence, answer.found, len(answer.rows), items), one_line(outcome.ended))
+    shown = outcome.photos[: answer.shown][:MAX_PHOTOS]
+    number = len(answer.rows[: answer.shown])
+    said = AskAnswer(answer.sentence, answer.found, number, _photos(album, shown))
+    return AskEnd(said, one_line(outcome.ended))
 
 
 def _photos(album: Album, items: Sequence[Item]) -> tuple[AskPhoto, ...]:

@@ -17,7 +17,7 @@ pytest.importorskip("transformers", reason="needs the export extra")
 from click.testing import CliRunner, Result
 from torch import nn
 
-from gamer.export.budget import choices, choose, search, sensitivity
+from gamer.export.budget import choices, choose, measuring, search, sensitivity
 from gamer.export.budget.measuring import Losses, states_and_logits
 from gamer.export.budget.simulation import simulated
 from gamer.export.bundle import limits, workers
@@ -117,6 +117,22 @@ def test_a_matrix_loses_what_a_run_of_the_whole_decoder_says(names: list[str], t
     centred = [x - x.mean(-1, keepdims=True) for x in (logits, wanted)]
     assert got == pytest.approx([np.mean(1 - np.array(parity.cosines(*centred))), 0, got[0]], abs=1e-6)
     assert got[0] > 1e-5
+
+
+def test_of_a_large_image_tower_few_pictures_tell_matrices_apart(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings("towers", sources=(("image", source),), parts=("image",))
+    item = components.build(settings, "image_tower", "fp32")
+    name = next(name for name, part in item.module.named_modules() if name.endswith("layers.0.mlp.up"))
+    part = simulated(item.module.get_submodule(name), name, item.role, "onnx", "int4/32", 32)
+    small = Losses(settings, item)
+    assert small.of({name: part}, alone=True) == small.of({name: part})
+    monkeypatch.setattr(measuring, "LARGE", 0)
+    large = Losses(settings, item)
+    assert large.of({name: part}) == small.of({name: part}) != large.of({name: part}, alone=True)
+    whole = large.of({name: part})
+    assert whole.cost == pytest.approx(whole.mean + 0.1 * (1 - whole.worst)) and whole.cost > whole.mean > 0
 
 
 @pytest.fixture

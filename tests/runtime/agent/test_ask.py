@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from gamer.index import image_id
+from gamer.runtime.memory.pictures import Pictures
 from gamer.runtime.models.models import Models
 from tests.console import gamer
 
@@ -77,6 +79,13 @@ def test_where_no_photo_is_sure_the_likeliest_are_shown(album: Path, bundle: Pat
     outcome = json.loads(done.stdout.splitlines()[-1])
     assert outcome["sentence"] == "The album does not seem to have “nuclear submarine”."
     assert not outcome["found"] and 1 <= len(outcome["photos"]) <= 3
+
+
+def test_a_conversation_shows_no_photo_that_is_not_sure(bundle: Path, tmp_path: Path) -> None:
+    engine = engine_over(Models.open(bundle), tmp_path, PHOTOS)
+    said = Pictures(engine).answer("all photos of the nuclear submarine", datetime(2026, 1, 1))
+    assert said.text.startswith("The album does not seem to have") and said.photos == ()
+    engine.close()
 
 
 def test_a_program_reads_a_line_for_each_step_and_the_outcome(album: Path, bundle: Path) -> None:

@@ -11,7 +11,18 @@ import pytest
 
 from gamer.index import AlbumError
 from gamer.runtime.agent.calls import Call, Filter, Get, Search, View
-from gamer.runtime.agent.loop import MAX_QUESTION, Act, Answer, Budget, End, Observation, Step, Turns, run
+from gamer.runtime.agent.loop import (
+    MAX_QUESTION,
+    Act,
+    Answer,
+    Budget,
+    End,
+    Observation,
+    Step,
+    Turns,
+    ending,
+    run,
+)
 from gamer.runtime.agent.toolbox import Toolbox
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.engine import Engine
@@ -210,3 +221,23 @@ def test_an_album_path_is_no_argument_of_a_call(toolbox: Toolbox, tmp_path: Path
     mind = following(Get(str(tmp_path / "p0")), Get("../a.gamer"))
     run(mind, toolbox, "q")
     assert all("no photo" in o.error for o in mind.observed)
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "end"),
+    [
+        ("when did I see the rocket?", "en", "sentence"),
+        ("How many photos of cats do I have?", "en", "sentence"),
+        ("what did the espresso cost?", "en", "sentence"),
+        ("the photo before the parade", "en", "set"),
+        ("What are my best photos of the sea?", "en", "set"),
+        ("Wann war ich in Rom?", "de", "sentence"),
+        ("Fotos von meinem Hund", "de", "set"),
+        ("¿cuándo desayuné con Ana?", "es", "sentence"),
+        ("Когда я был в Риме?", "ru", "sentence"),
+    ],
+)
+def test_a_question_says_whether_photos_or_a_sentence_are_wanted(
+    question: str, language: str, end: End
+) -> None:
+    assert ending(question, language) == end

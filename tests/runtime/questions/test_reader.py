@@ -161,6 +161,8 @@ ORDERS: list[tuple[str, dict[str, object]]] = [
     ("the second to last picture of Emma", {"target": "Emma", "order": -2, "number": 1}),
     ("the second oldest photo", {"order": 2, "number": 1}),
     ("which photo is the oldest?", {"order": 1, "number": 1}),
+    ("Which of my photos is the oldest?", {"order": 1, "number": 1}),
+    ("Which of the photos of Anna are the newest?", {"order": -1, "target": "Anna"}),
     ("Which photo of the cat was the last?", {"order": -1, "number": 1, "target": "cat"}),
     ("the second to the last photo", {"order": -2, "number": 1}),
     (
