@@ -529,9 +529,9 @@ def _choose_bits(
         settings, budgets = choose(settings, targets, limits, jobs, tell)
     for budget in budgets:
         ERR.print(curve(budget, phone))
-    again = "--quant gptq " if settings.quant == CALIBRATED else ""
-    again += f"--keep {keeping.text(settings.keep)}"
-    ERR.print(f"the same bits again: {again}", highlight=False, soft_wrap=True)
+    calibrated = f"--quant {CALIBRATED} " if settings.quant == CALIBRATED else ""
+    again = f"the same bits again: {calibrated}--keep {keeping.text(settings.keep)}"
+    ERR.print(again, highlight=False, soft_wrap=True)
     return settings, budgets
 
 

@@ -43,15 +43,8 @@ class Settings:
     ] = UNIFORM
     parts: Annotated[
         tuple[str, ...],
-        About(
-            "what to write; image: of a transformer",
-            choices=tuple(PARTS),
-            quick=("text",),
-        ),
-    ] = (
-        "text",
-        "llm",
-    )
+        About("what to write; image: of a transformer", choices=tuple(PARTS), quick=("text",)),
+    ] = ("text", "llm")
     targets: Annotated[tuple[str, ...], About("of the language model", choices=TARGETS)] = ("onnx",)
     caches: Annotated[tuple[str, ...], About("types of the language model's cache", choices=CACHES)] = (
         "fp32",
@@ -131,17 +124,18 @@ def _files(run: Run[Settings], component: _Component) -> Iterator[File]:
                 uniform = component.file(component.uniform(settings, quant), target, quant)
                 yield uniform
                 if asked.chosen:
-                    # The codes of chosen bits are calibrated where those of the uniform file are.
-                    calibrated = replace(settings, quant="gptq") if quant.startswith("gptq") else settings
-                    yield _in_bytes(component, calibrated, uniform, run.tell)
+                    yield _in_bytes(component, settings, uniform, run.tell)
 
 
 def _in_bytes(component: _Component, settings: Any, uniform: File, tell: Tell) -> File:
     """The file with chosen bits that has at most the bytes of `uniform`."""
     from gamer.export.budget.choose import choose
     from gamer.export.bundle.limits import Limits
+    from gamer.export.recipe import CALIBRATED
     from gamer.export.settings import JOBS
 
+    if uniform.quant.partition("/")[0] == CALIBRATED:  # so are the codes of chosen bits
+        settings = replace(settings, quant=CALIBRATED)
     asked = uniform.bytes
     while True:
         limits = Limits(sizes=((component.role, asked),))

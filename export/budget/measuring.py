@@ -41,8 +41,11 @@ class Loss:
 
     @property
     def cost(self) -> float:
-        """What bits are chosen by. The worst input counts, too, because parity is judged by it: of a decoder
-        it is mostly the first position, which all others attend to, and which the mean hardly sees."""
+        """What bits are chosen by.
+
+        The worst input counts, too, because parity is judged by it: of a decoder it is mostly the first
+        position, which all others attend to, and which the mean hardly sees.
+        """
         return self.mean + OF_WORST * (1 - self.worst)
 
 

@@ -104,13 +104,18 @@ class Outcome:
     files: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
 
+    @property
+    def shown(self) -> tuple[Item, ...]:
+        """The photos that a person should see."""
+        return self.photos[: self.answer.shown]
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """A row for each photo of the answer, for a data frame."""
         names = self.files or [item.id for item in self.photos]
         return [asdict(item) | {"file": file} for item, file in zip(self.photos, names, strict=True)]
 
     def _repr_html_(self) -> str:
-        captions = [f"{item.taken or ''} {item.memory or ''}" for item in self.photos[: self.answer.shown]]
+        captions = [f"{item.taken or ''} {item.memory or ''}" for item in self.shown]
         return notebook.html(self.answer.sentence, list(zip(self.files, captions, strict=False)))
 
 

@@ -183,5 +183,5 @@ def _print_outcome(outcome: Outcome, files: Sequence[str]) -> None:
     elif outcome.ended != "answer":
         click.echo(plain(f"gamer ask: {outcome.ended}"), err=True)
     click.echo(plain(outcome.answer.sentence))
-    for item, file in list(zip(outcome.photos, files, strict=True))[: outcome.answer.shown]:
+    for item, file in zip(outcome.shown, files, strict=False):
         click.echo(plain(f"  {item.taken or 'undated':19}  {shortened(item.memory or '', 90)}  {file}"))

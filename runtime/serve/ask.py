@@ -193,10 +193,8 @@ def _step(album: Album, step: Step) -> AskStep:
 
 
 def _end(album: Album, outcome: Outcome) -> AskEnd:
-    answer = outcome.answer
-    shown = outcome.photos[: answer.shown][:MAX_PHOTOS]
-    number = len(answer.rows[: answer.shown])
-    said = AskAnswer(answer.sentence, answer.found, number, _photos(album, shown))
+    answer, items = outcome.answer, _photos(album, outcome.shown[:MAX_PHOTOS])
+    said = AskAnswer(answer.sentence, answer.found, len(outcome.shown), items)
     return AskEnd(said, one_line(outcome.ended))
 
 
