@@ -19,7 +19,7 @@ import numpy as np
 from gamer.export.components import components, query_adapter
 from gamer.export.components.language import Language
 from gamer.export.settings import Settings as Export
-from gamer.export.training import queries, sft, titles
+from gamer.export.training import queries, sft, writing
 from gamer.export.training.align import Searches, memories_of, with_titles
 from gamer.export.training.pairs import Search
 from gamer.index import FloatArray
@@ -154,7 +154,7 @@ def measure(run: Run[Settings]) -> AdapterReport:
                 written = _titles(run, export, others, left_out, f"titles-{fold + 1}")
                 for person in left_out:
                     judge(person, "unseen", adapter, person.library, None, written.get(_key(person)))
-            parts = {id(p): _split(p.library) for p in people}
+            parts = {id(p): split_queries(p.library) for p in people}
             adapter = learn([parts[id(p)][0] for p in people], "same users")
             taught = [(p, parts[id(p)][0]) for p in people]
             written = _titles(run, export, taught, people, "titles")
@@ -182,7 +182,7 @@ def person_of(
     return Person(folder.name, user, library)
 
 
-def _split(library: queries.Library) -> tuple[queries.Library, queries.Library]:
+def split_queries(library: queries.Library) -> tuple[queries.Library, queries.Library]:
     """(60 % of the queries, 40 %), at random but always the same."""
     order = np.random.default_rng(0).permutation(len(library.queries))
     cut = round(0.6 * len(order))
@@ -190,6 +190,11 @@ def _split(library: queries.Library) -> tuple[queries.Library, queries.Library]:
         replace(library, queries=tuple(library.queries[n] for n in sorted(order[:cut]))),
         replace(library, queries=tuple(library.queries[n] for n in sorted(order[cut:]))),
     )
+
+
+def searched_of(person: Person, library: queries.Library) -> list[tuple[str, list[str]]]:
+    """The queries, each with the ids of the photos that it means."""
+    return [(text, [person.user.ids[row] for row in meant]) for text, meant in library.queries]
 
 
 def _measured(
@@ -227,18 +232,16 @@ def _titles(
     """
     if not run.settings.titles:
         return {}
-    pairs, memories = list[titles.Pair](), dict[str, str]()
+    pairs, memories = list[writing.Pair](), dict[str, str]()
     for person, library in taught:
-        ids = person.user.ids
-        asked = ((text, [ids[row] for row in meant]) for text, meant in library.queries)
-        pairs += titles.pairs_of(asked, memories_of(person.user.album))
+        pairs += writing.pairs_of(searched_of(person, library), memories_of(person.user.album))
     for person in people:
         of = memories_of(person.user.album)
         memories |= {f"{_key(person)}/{photo}": text for photo, text in of.items()}
     language = Language.of(export, run.settings.titles).to(sft.device())
     told = {"recipe": export.recipe, "lora": run.settings.titles}
-    place = titles.folder_of(pairs, memories, run.home / folder, told, 0)
-    texts = titles.write(language, pairs, memories, place, 0, _every(run.tell), run.tell)
+    writer = writing.Writer(writing.TITLES, pairs, memories, run.home / folder, told, 0)
+    texts = writer.write(language, every(run.tell), run.tell)
     out: dict[str, dict[str, FloatArray]] = {_key(person): {} for person in people}
     for key, of_photo in texts.items():
         dataset, user, photo = key.split("/", 2)
@@ -251,7 +254,7 @@ def _key(person: Person) -> str:
     return f"{person.dataset}/{person.user.name}"
 
 
-def _every(tell: Callable[[str], None]) -> Callable[[str, int, int], None]:
+def every(tell: Callable[[str], None]) -> Callable[[str, int, int], None]:
     """A stage that tells of each hundredth."""
     return lambda what, done, of: tell(f"{what}: {done} of {of}") if done % 100 == 0 else None
 

@@ -130,6 +130,14 @@ STUDIES = {
             extra="fleet",
         ),
         Study(
+            "generated",
+            "what a memory written for a query finds, by a model trained on pairs: our search, GAR, PA-CQR",
+            "generated",
+            ("bench/generated.py", "export/training/writing.py", *_RETRIEVAL),
+            data="+",
+            extra="export",
+        ),
+        Study(
             "index",
             "how albums of growing size search, open and take a photo more",
             "index.growth",

@@ -3,7 +3,7 @@
 The adapter goes on from the general one of the recipe. The searches are split by time: the first three
 quarters are learned from, the last quarter is searched before and after, by the whole search. If more is
 found, both are written beside the album, and its searches use them from then on. Where a language model is
-trained too (titles.py), what it would call the photos enters the album in the same way. Nothing leaves this
+trained too (writing.py), what it would call the photos enters the album in the same way. Nothing leaves this
 machine.
 """
 
@@ -33,7 +33,7 @@ from ..components import components, query_adapter
 from ..components.language import Language
 from ..errors import ExportError
 from ..settings import Settings
-from . import queries, sft, titles, update
+from . import queries, sft, update, writing
 from .pairs import Search, searches_of
 
 K = 5
@@ -153,7 +153,7 @@ class _Titler:
 
     memories: Mapping[str, str]
     out: Path
-    write: Callable[[titles.Stage, titles.Say], Mapping[str, tuple[str, ...]]]
+    write: Callable[[writing.Stage, writing.Say], Mapping[str, tuple[str, ...]]]
 
 
 def _titler(
@@ -165,16 +165,16 @@ def _titler(
 ) -> _Titler:
     """Refuses all that can be refused, before anything is trained. Raises ExportError."""
     memories = memories_of(album)
-    pairs = titles.pairs_of(((one.query, one.photos) for one, _ in learned), memories)
+    pairs = writing.pairs_of(((one.query, one.photos) for one, _ in learned), memories)
     if not pairs:
         raise ExportError(f"{album.path}: no photo that was opened has a memory to learn titles from")
     told = {"recipe": settings.recipe, "sources": dict(settings.sources), "lora": titling.rank}
-    run = titles.folder_of(pairs, memories, titling.out, told, seed)
+    writer = writing.Writer(writing.TITLES, pairs, memories, titling.out, told, seed)
     language = Language.of(settings, titling.rank).to(sft.device())
     return _Titler(
         memories,
         titling.out,
-        lambda stage, say: titles.write(language, pairs, memories, run, seed, stage, say),
+        lambda stage, say: writer.write(language, stage, say),
     )
 
 

@@ -2,9 +2,9 @@
 
 The language model writes a sentence that a memory might hold. As adapted: one greedy sentence of at most 32
 tokens by the bundle's small model, shown three examples, where GAR trains a generator of answers, sentences
-and titles. The two BM25 lists (the query; the query and the sentence) are fused by reciprocal rank, as GAR
-fuses its lists. `rank_dense` fuses two lists of dense retrieval in the same way. The prompt's fixed beginning
-is computed once a process.
+and titles (bench/generated.py trains one). The two BM25 lists (the query; the query and the sentence) are
+fused by reciprocal rank, as GAR fuses its lists. `rank_dense` fuses two lists of dense retrieval in the same
+way. The prompt's fixed beginning is computed once a process.
 
 Sentences are stored on disk by model, prompt and query, one a line, so that an interrupted run generates none
 twice. A query whose sentence was stored is timed without the generation.
@@ -98,11 +98,17 @@ def _sentences(user: User) -> Sentences:
 
 
 def rank(user: User, query: str) -> list[str]:
-    sentence = user.computed_once(_sentences).about(query)
+    return with_sentence(user, query, user.computed_once(_sentences).about(query))
+
+
+def rank_dense(user: User, query: str) -> list[str]:
+    return dense_with_sentence(user, query, user.computed_once(_sentences).about(query))
+
+
+def with_sentence(user: User, query: str, sentence: str) -> list[str]:
     index = user.computed_once(bm25.over_memories)
     return rrf.fused([user.best(index.scores(text), above=0) for text in (query, f"{query} {sentence}")])
 
 
-def rank_dense(user: User, query: str) -> list[str]:
-    sentence = user.computed_once(_sentences).about(query)
+def dense_with_sentence(user: User, query: str, sentence: str) -> list[str]:
     return rrf.fused([dense.rank(user, text) for text in (query, f"{query} {sentence}")])

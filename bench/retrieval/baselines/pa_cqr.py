@@ -7,7 +7,8 @@ which the bundle's model is shown with its own prompt for refinement and the sam
 (runtime/search/stages/refine.py: it may add words of those that share one with the query); a rejected answer
 leaves the query as it was typed. The lists of the query and of its rewriting are fused by reciprocal rank.
 
-What differs, then: no preference is learned, and there is no conversation before a query.
+What differs, then: no preference is learned, and there is no conversation before a query. A model that has
+learned to write the memory for a query is measured in bench/generated.py.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ class Rewriter:
 
 
 def rank(user: User, query: str) -> list[str]:
-    first = dense.rank(user, query)
-    rewritten = user.computed_once(Rewriter)(user, query, first[:NEAREST])
-    return rrf.fused([first, dense.rank(user, rewritten)])
+    nearest = dense.rank(user, query)[:NEAREST]
+    return with_rewriting(user, query, user.computed_once(Rewriter)(user, query, nearest))
+
+
+def with_rewriting(user: User, query: str, rewritten: str) -> list[str]:
+    return rrf.fused([dense.rank(user, text) for text in (query, rewritten)])

@@ -1,4 +1,4 @@
-"""Titles of photos: learned from pairs, written once each, gone on with after a kill, and searched."""
+"""Titles of memories and memories of titles: learned, written once each, gone on with after a kill."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from gamer.export.components import decoders
 from gamer.export.components.language import Language
 from gamer.export.errors import ExportError
 from gamer.export.networks.decoder import DecoderStep
-from gamer.export.training import titles
-from gamer.export.training.titles import Pair
+from gamer.export.training import writing
+from gamer.export.training.writing import MEMORIES as TO_MEMORIES
+from gamer.export.training.writing import TITLES, Direction, Pair, Writer
 from tests.export.tiny_llms import SLOTS, tiny
 
 PAIRS = [Pair("harbour", "boats at dawn"), Pair("forest", "trees at noon")] * 4
 MEMORIES = {"a": "boats at dawn", "b": "trees at noon"}
-WORDS = ["Title:", "harbour", "forest", "boats", "trees", "at", "dawn", "noon"]
+WORDS = ["Title:", "Memory:", "harbour", "forest", "boats", "trees", "at", "dawn", "noon"]
 
 
 def language(rank: int = 4) -> Language:
@@ -36,24 +37,40 @@ def language(rank: int = 4) -> Language:
     return Language(step, decoders.embed(config, weights, "fp32").module, tokenizer, end=2, rank=rank)
 
 
+def writer(out: Path, texts: dict[str, str] = MEMORIES, direction: Direction = TITLES) -> Writer:
+    return Writer(direction, PAIRS, texts, out, {"lora": 4}, 1)
+
+
 def write(out: Path, memories: dict[str, str] = MEMORIES) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     stages = list[str]()
 
     def stage(what: str, done: int, of: int) -> None:
         stages.append(what)
 
-    run = titles.folder_of(PAIRS, memories, out, {"lora": 4}, 1)
-    got = titles.write(language(), PAIRS, memories, run, 1, stage, lambda said: None)
+    got = writer(out, memories).write(language(), stage, lambda said: None)
     return got, stages
 
 
 def test_what_was_learned_is_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(titles, "EPOCHS", 60)
-    monkeypatch.setattr(titles, "RATE", 2e-2)
+    monkeypatch.setattr(writing, "EPOCHS", 60)
+    monkeypatch.setattr(writing, "RATE", 2e-2)
     got, _ = write(tmp_path / "run")
     assert got["a"][0] == "harbour"
     assert got["b"][0] == "forest"
-    assert all(len(set(texts)) == len(texts) <= titles.DRAWN + 1 for texts in got.values())
+    assert all(len(set(texts)) == len(texts) <= TITLES.drawn + 1 for texts in got.values())
+
+
+def test_the_other_way_round_a_memory_is_written_for_a_title(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "EPOCHS", 60)
+    monkeypatch.setattr(writing, "RATE", 2e-2)
+    model, asked = language(), {"harbour": "harbour", "forest": "forest"}
+    learning = writer(tmp_path, asked, TO_MEMORIES)
+    before = learning.nats(model, PAIRS)
+    got = learning.write(model, lambda what, done, of: None, lambda said: None)
+    assert got == {"harbour": ("boats at dawn",), "forest": ("trees at noon",)}
+    assert learning.nats(model, PAIRS) < 0.5 < before
 
 
 def test_the_likelihood_of_a_batch_is_that_of_each_answer_alone() -> None:
@@ -72,14 +89,14 @@ def test_a_killed_run_goes_on_and_writes_the_same(tmp_path: Path) -> None:
     kept.write_text(lines[0] + lines[1][:9])  # killed in the middle of the second photo's line
     again, stages = write(tmp_path / "killed")
     assert again == first == whole
-    assert set(stages) == {"titles of photos"}  # nothing is learned again
-    assert [json.loads(line)["photo"] for line in kept.read_text().splitlines()] == ["a", "b"]
+    assert set(stages) == {"titles are written"}  # nothing is learned again
+    assert [json.loads(line)["of"] for line in kept.read_text().splitlines()] == ["a", "b"]
 
 
 def test_a_title_with_a_line_separator_is_read_again_as_one(tmp_path: Path) -> None:
     write(tmp_path / "run")
     kept = tmp_path / "run" / "training" / "titles.jsonl"
-    kept.write_text(json.dumps({"photo": "a", "titles": ["boats\u2028dawn"]}, ensure_ascii=False) + "\n")
+    kept.write_text(json.dumps({"of": "a", "texts": ["boats\u2028dawn"]}, ensure_ascii=False) + "\n")
     assert write(tmp_path / "run")[0]["a"] == ("boats\u2028dawn",)
 
 
@@ -90,6 +107,6 @@ def test_a_run_of_other_memories_is_not_gone_on_with(tmp_path: Path) -> None:
 
 
 def test_a_title_is_cut_and_ends(tmp_path: Path) -> None:
-    ids = titles._answer(language(), "harbour " * 100)
-    assert len(ids) == titles.MOST
+    ids = writer(tmp_path)._answer(language(), "harbour " * 100)
+    assert len(ids) == TITLES.most
     assert ids[-1] == 2

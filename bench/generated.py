@@ -1,0 +1,147 @@
+"""What the memory that a language model writes for a query finds: in our search, in GAR and in PA-CQR.
+
+Supervised fine-tuning as GAMER describes it (section 3.4, Eq. 2 without pixels) on text: low-rank changes of
+the recipe's language model learn to write the memory from the query, on 60 % of each user's pairs (4.1). What
+it writes for the other queries takes part in three ways: the search is asked the query with these words
+after it, alone and fused with the search of the query; GAR's generator is this model (BM25 and dense); and
+PA-CQR searches by what it wrote in place of the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from gamer.export.components.language import Language
+from gamer.export.settings import Settings as Export
+from gamer.export.training import sft
+from gamer.export.training.align import memories_of
+from gamer.export.training.writing import MEMORIES, Pair, Writer, pairs_of
+
+from .adapter import K, Person, every, person_of, searched_of, split_queries
+from .retrieval import datasets, metrics
+from .retrieval.baselines import bm25, dense, gar, pa_cqr, rrf
+from .retrieval.user import User
+from .study.declaration import About, Run, Work
+from .tables import Sheet, sheet
+
+# What is searched with a query and the text that was written for it; best first.
+WAYS: Mapping[str, Callable[[User, str, str], list[str]]] = {
+    "search": lambda user, query, written: _search(user, query),
+    "with its words": lambda user, query, written: _search(user, f"{query} {written}"),
+    "fused": lambda user, query, written: rrf.fused(
+        [_search(user, query), _search(user, f"{query} {written}")]
+    ),
+    "BM25": lambda user, query, written: bm25.rank(user, query),
+    "GAR": gar.with_sentence,
+    "dense": lambda user, query, written: dense.rank(user, query),
+    "GAR, dense": gar.dense_with_sentence,
+    "PA-CQR": pa_cqr.with_rewriting,
+}
+DEPTH = 50  # hits of a search that are fused
+
+
+@dataclass(frozen=True)
+class Settings:
+    lora: Annotated[int, About("rank of the changes that learn", least=1, most=1024)] = 32
+    queries: Annotated[int, About("most queries a user", least=2, quick=20)] = 100_000
+
+
+@dataclass(frozen=True)
+class Generated:
+    """recall@5 of one user's queries that were not learned from, by WAYS."""
+
+    dataset: str
+    user: str
+    queries: int
+    recall: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class GeneratedReport:
+    """`nats_before`, `nats_after`: nats a token of memories that were not learned from."""
+
+    bundle: str
+    model: str
+    lora: int
+    learned_from: int
+    nats_before: float
+    nats_after: float
+    rows: tuple[Generated, ...]
+
+
+def measure(run: Run[Settings]) -> GeneratedReport:
+    """Raises DatasetError for data without queries, and ExportError."""
+    settings, export = run.settings, Export(run.models.manifest.recipe)
+    people = [
+        person_of(folder, name, run.models, run.home, settings.queries, run.tell)
+        for folder in run.data
+        for name in datasets.users(folder)
+    ]
+    try:
+        pairs, others, asked = list[Pair](), list[Pair](), dict[str, str]()
+        for person in people:
+            taught, later = split_queries(person.library)
+            memories = memories_of(person.user.album)
+            pairs += pairs_of(searched_of(person, taught), memories)
+            others += pairs_of(searched_of(person, later), memories)
+            asked |= {_key(person, text): text for text, _ in later.queries}
+        told = {"recipe": export.recipe, "lora": settings.lora}
+        writer = Writer(MEMORIES, pairs, asked, run.home / "memories", told, 0)
+        language = Language.of(export, settings.lora).to(sft.device())
+        before = writer.nats(language, others)
+        written = writer.write(language, every(run.tell), run.tell)
+        after = writer.nats(language, others)
+        rows = tuple(_measured(person, written, run.tell) for person in people)
+    finally:
+        for person in people:
+            person.user.engine.close()
+    model = run.models.manifest.component("llm_decoder").source
+    return GeneratedReport(
+        run.recipe, model, settings.lora, len(pairs), round(before, 3), round(after, 3), rows
+    )
+
+
+def _key(person: Person, text: str) -> str:
+    return f"{person.dataset}/{person.user.name}/{text}"
+
+
+def _measured(
+    person: Person, written: Mapping[str, tuple[str, ...]], tell: Callable[[str], None]
+) -> Generated:
+    tell(person.user.name)
+    queries = list(searched_of(person, split_queries(person.library)[1]))
+    found: dict[str, list[float]] = {name: [] for name in WAYS}
+    for text, relevant in queries:
+        answer = " ".join(written[_key(person, text)])
+        for name, ranked in WAYS.items():
+            places = metrics.places(ranked(person.user, text, answer), relevant)
+            found[name].append(metrics.recall(places, len(relevant), K))
+    means = {name: round(float(np.mean(values)), 4) for name, values in found.items()}
+    return Generated(person.dataset, person.user.name, len(queries), means)
+
+
+def _search(user: User, query: str) -> list[str]:
+    return [hit.id for hit in user.engine.search(query, DEPTH, now=user.now)]
+
+
+def tables(result: GeneratedReport) -> list[Sheet | str]:
+    columns: dict[str, Callable[[Generated], str]] = {
+        "user": lambda row: row.user,
+        "queries": lambda row: str(row.queries),
+    }
+    for name in WAYS:
+        columns[name] = lambda row, name=name: f"{row.recall[name]:.3f}"  # type: ignore[misc]
+    mean = {name: float(np.mean([row.recall[name] for row in result.rows])) for name in WAYS}
+    total = Generated("", "mean", sum(row.queries for row in result.rows), mean)
+    return [
+        sheet(f"recall@{K} of queries not learned from", [*result.rows, total], columns),
+        f"{result.model}, rank {result.lora}, learned from {result.learned_from} pairs; nats a token of "
+        f"memories not learned from: {result.nats_before:.2f} before, {result.nats_after:.2f} after",
+    ]
+
+
+WORK = Work(Settings, measure, tables)
