@@ -75,12 +75,29 @@ def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -
     evidence = tuple(item.row for item in items)
     facts = {"when": _when, "where": _where, "who": _who}.get(question.asks)
     fact = facts(toolbox, question, items) if facts else ""
-    doubts = bool(nearest.note) and not led.items  # the search doubts that the album holds it
+    unheard = not led.items and _names_unheard(toolbox, question.text)
+    doubts = unheard or (bool(nearest.note) and not led.items)  # the search doubts that the album holds it
     said = Quotation(fact, not doubts) if fact else _quoted(toolbox, items, question.text, doubts)
-    if not said.answers:
+    if unheard or not said.answers:
         unsure = f"The album does not seem to say. Nearest: {said.text}"
         return Answer(evidence, unsure, found=False, shown=NEAREST)
     return Answer(evidence, said.text, shown=NEAREST)
+
+
+def _names_unheard(toolbox: Toolbox, text: str) -> bool:
+    """Whether an English question names somebody or something that no memory and no entity of the album is
+    called by; what it reads as a time or place is no such name.
+    """
+    engine = toolbox.engine
+    words = clauses.words_in(text)
+    if engine.language_of(text) or not any(word[:1].islower() for word in words if clauses.is_content(word)):
+        return False  # nouns have capitals in German, and so have all words of a heading
+    cues = engine.cues(text)
+    read = " ".join(text[slice(*cue.span)] for cue in (*cues.times, *cues.places, *cues.negated)).casefold()
+    names = [name for forms in clauses.sought(text).names for name in forms if name not in read]
+    return any(
+        name not in engine.facts.name_words and not toolbox.album.holding([name]) for name in names
+    )
 
 
 def asks_for_days(question: Question) -> bool:

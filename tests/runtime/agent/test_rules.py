@@ -200,3 +200,27 @@ def test_numbers_are_told_by_day_month_and_year(engine: Engine, question: str, s
     toolbox = Toolbox(engine, NOW)
     mind = RulesMind(toolbox, SpanReader(toolbox.engine, NOW))
     assert run(mind, toolbox, question, end="sentence").answer.sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("question", "known"),
+    [
+        ("what does Nora say about the sofa?", True),
+        ("what does Clara say about the sofa?", False),  # nobody called so is in the album
+        ("what did Nora say in Porto in May?", True),  # a place and a time are no names
+        ("what does Nora say about the Zanussi?", False),
+        ("What Does Clara Say About The Sofa?", True),  # a heading: capitals tell nothing
+        ("when did Clara sit on the sofa?", False),
+        ("when did Nora sit on the sofa?", True),
+    ],
+)
+def test_a_name_that_the_album_has_nowhere_is_not_spoken_for(
+    bundle: Path, tmp_path: Path, question: str, known: bool
+) -> None:
+    told = photo("sofa", "2025-05-02T09:00:00", "Nora says the sofa is too soft", lat=41.15, lon=-8.61)
+    with engine_over(Models.open(bundle), tmp_path, [*PHOTOS, told]) as engine:
+        said = ask(engine, question).answer
+        assert names(engine, said.rows)[0] == "sofa"
+    assert said.found == known
+    assert ("does not seem to say" in said.sentence) == (not known)
+    assert "too soft" in said.sentence or "2 May 2025" in said.sentence
