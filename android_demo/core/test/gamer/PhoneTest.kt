@@ -4,6 +4,7 @@ import gamer.album.Album
 import gamer.album.AlbumMeta
 import gamer.album.AlbumWatch
 import gamer.album.AlbumWriter
+import gamer.album.Check
 import gamer.album.DatabaseError
 import gamer.album.DatabaseOpener
 import gamer.album.Encoded
@@ -184,7 +185,10 @@ class PhoneTest {
     /** Five photos; those of [away] have no pixels here, and for [large] the memory runs out. */
     private inner class Source(
         private val away: Set<Int> = emptySet(), private val large: Int? = null, private val shots: List<Int> = (0 until 5).toList(),
+        private val hearts: Set<Int>? = null,
     ) : PhotoSource<Int> {
+        override fun favourites() = hearts?.mapTo(HashSet(), ::key)
+
         override fun list() = shots
 
         override fun key(shot: Int) = "k\t$shot"
@@ -253,6 +257,27 @@ class PhoneTest {
     }
 
     private fun ids() = AlbumWriter.extend(path, JdbcDatabase).use { it.known() }.sorted()
+
+    @Test
+    fun `the gallery's favourites are the album's, and marks of other photos stay`() {
+        AlbumWriter.create(path, meta, JdbcDatabase).use { it.add(listOf(Encoded(Photo("a chat", memories = listOf(Memory.FAVOURITE)), emptyMap(), emptyList()))) }
+        index(Source())
+        assertEquals(setOf("a chat"), marked())
+        index(Source(hearts = setOf(1, 3, 9))) // 9 is not in the album
+        assertEquals(setOf("a chat", "k\t1", "k\t3"), marked())
+        index(Source(hearts = setOf(3, 4), shots = listOf(0, 3, 4)))
+        assertEquals(setOf("a chat", "k\t3", "k\t4"), marked())
+        index(Source()) // a gallery without marks
+        assertEquals(setOf("a chat", "k\t3", "k\t4"), marked())
+        index(Source(hearts = emptySet()))
+        assertEquals(setOf("a chat"), marked())
+        assertEquals(emptyList<String>(), Check.problems(path, JdbcDatabase))
+    }
+
+    private fun marked(): Set<String> = Album.open(path, JdbcDatabase).use { album ->
+        assertEquals(0, album.words("favourite").bm25().withIndex().count { (row, score) -> score > 0 && Memory.FAVOURITE !in album.photo(row).memories })
+        album.memoriesOf("social").filter { it.second == "favourite" }.mapTo(HashSet()) { album.photo(it.first).id }
+    }
 
     @Test
     fun `what a killed run left is finished by the next`() {

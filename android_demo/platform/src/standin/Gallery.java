@@ -34,6 +34,7 @@ public final class Gallery {
     private final Map<Uri, File> documents = new LinkedHashMap<>();
     private final Phone phone;
     private final Set<String> volumes = new TreeSet<>(Set.of("external_primary"));
+    private final Set<Long> favourites = new TreeSet<>();
     private long next = 1;
 
     Gallery(Phone phone) {
@@ -60,6 +61,17 @@ public final class Gallery {
     public synchronized void delete(long id) {
         items.remove(id);
         told(id);
+    }
+
+    /** The person's heart of a picture; the time of its file stays. */
+    public synchronized void mark(long id, boolean isFavourite) {
+        if (isFavourite) favourites.add(id);
+        else favourites.remove(id);
+        told(id);
+    }
+
+    public synchronized boolean isFavourite(long id) {
+        return favourites.contains(id);
     }
 
     /** A card is taken out, or put in again. */
@@ -142,6 +154,7 @@ public final class Gallery {
     }
 
     private Object value(Item item, String column) {
+        if (column.equals("is_favorite") && Build.VERSION.SDK_INT >= 30) return favourites.contains(item.id) ? 1L : 0L;
         return switch (column) {
             case Media._ID -> item.id;
             case Media.DATE_TAKEN -> item.taken;

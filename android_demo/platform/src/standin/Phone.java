@@ -3,12 +3,14 @@ package standin;
 import android.app.Activity;
 import android.app.job.JobScheduler;
 import android.content.Intent;
+import android.content.IntentSender;
 import android.content.SharedPreferences;
 import android.content.pm.PackageManager;
 import android.net.Uri;
 import android.os.Bundle;
 import android.os.Handler;
 import android.os.Looper;
+import android.view.ActionMode;
 import android.view.Menu;
 import android.view.MenuItem;
 import android.view.MotionEvent;
@@ -53,6 +55,10 @@ public final class Phone {
     private final Deque<Activity> screens = new ArrayDeque<>();
     private final Map<Activity, Integer> awaited = new HashMap<>(); // who wants a result, with its code
     private final File home;
+    private IntentSender asked; // what the system asks the person
+    private int askedCode;
+    private ActionMode bar;
+    private ActionMode.Callback ofBar;
 
     public Phone(App app, File home) {
         this.app = app;
@@ -95,6 +101,34 @@ public final class Phone {
             results[n] = isGranted(names[n]) ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
         }
         post(() -> of.onRequestPermissionsResult(code, names, results));
+    }
+
+    /** The system asks the person before another app's deed. */
+    public void question(Activity of, IntentSender deed, int code) {
+        asked = deed;
+        askedCode = code;
+    }
+
+    /** The person says yes or no. */
+    public void answer(boolean yes) {
+        IntentSender deed = asked;
+        asked = null;
+        if (yes) deed.deed.run();
+        screen().result(askedCode, yes ? Activity.RESULT_OK : Activity.RESULT_CANCELED, null);
+    }
+
+    public boolean isAsking() {
+        return asked != null;
+    }
+
+    /** A bar takes the place of the screen's menu. */
+    public void showBar(ActionMode bar, ActionMode.Callback of) {
+        this.bar = bar;
+        ofBar = of;
+    }
+
+    public ActionMode bar() {
+        return bar;
     }
 
     public boolean mayAskAgain(String permission) {
@@ -215,11 +249,12 @@ public final class Phone {
 
     /** Chooses an entry of the screen's menu by its words in the phone's language. */
     public void choose(String words) {
-        Menu menu = new Menu();
-        screen().onCreateOptionsMenu(menu);
+        Menu menu = bar == null ? new Menu() : bar.getMenu();
+        if (bar == null) screen().onCreateOptionsMenu(menu);
         for (MenuItem item : menu.items) {
             if (!app.string(item.title, language).equals(words)) continue;
-            screen().onOptionsItemSelected(item);
+            if (bar == null) screen().onOptionsItemSelected(item);
+            else ofBar.onActionItemClicked(bar, item);
             return;
         }
         throw new AssertionError("no entry '" + words + "' in the menu");

@@ -67,6 +67,8 @@ final class PhoneTests: XCTestCase {
         var away: Set<Int> = []
         var shots = Array(0..<5)
         var inCloud: Set<Int> = [4]
+        var hearts: Set<Int>?
+        func favourites() -> Set<String>? { hearts.map { Set($0.map { "k\($0)" }) } }
         func keys() -> [String] { shots.map { "k\($0)" } }
         func owns(_ id: String) -> Bool { id.hasPrefix("k") }
         func name(_ key: String) -> String { "IMG_\(key).jpg" }
@@ -125,6 +127,26 @@ final class PhoneTests: XCTestCase {
     func testModelsThatFailAtEveryPhotoEndTheRunAndLeaveNoneOut() throws {
         for _ in 0..<SkipList.tries + 1 { XCTAssertThrowsError(try index(Source(), fails: { _, _ in true })) }
         XCTAssertEqual(try index(Source())?.done, 5)
+    }
+
+    func testTheLibrarysFavouritesAreTheAlbumsAndMarksOfOthersStay() throws {
+        _ = try index(Source())
+        let writer = try AlbumWriter(path)
+        var told = Photo(id: "a chat")
+        told.memories = [.favourite]
+        try writer.add([Encoded(told, vectors: [], mentions: [])])
+        writer.close()
+        func marked() throws -> Set<String> {
+            let album = try Album(path)
+            return Set(try album.memories(of: "social").filter { $0.text == "favourite" }.map { try album.photo($0.row).id })
+        }
+        for (hearts, shots, wanted) in [
+            ([1, 3, 9], Array(0..<5), ["k1", "k3"]), ([3, 4], [0, 3, 4], ["k3", "k4"]), (nil, Array(0..<5), ["k3", "k4"]), ([], Array(0..<5), []),
+        ] as [(Set<Int>?, [Int], [String])] {
+            _ = try index(Source(shots: shots, hearts: hearts))
+            XCTAssertEqual(try marked(), Set(wanted + ["a chat"]))
+        }
+        XCTAssertEqual(try Check.problems(path), [])
     }
 
     func testWhatLeftThePhoneLeavesTheAlbumAndNothingElseDoes() throws {

@@ -26,6 +26,7 @@ abstract class AppTest {
     fun begin() {
         Build.VERSION.SDK_INT = 36
         Thumbnails.forget() // of the phone of another test
+        Gallery.forget()
         TimeZone.setDefault(TimeZone.getTimeZone("Europe/Berlin"))
         Locale.setDefault(Locale.ENGLISH)
         phone = Phone(App(File(System.getProperty("gamer.main")), File(System.getProperty("gamer.assets"))), home)

@@ -76,6 +76,24 @@ class PhotoScreenTest : AppTest() {
     }
 
     @Test
+    fun `a photo that is deleted on the whole screen gives way to the next, and the grid has it no more`() {
+        haveIndexed()
+        opened("a cat")
+        phone.choose("Delete")
+        phone.answer(true)
+        assertEquals("Photo 1 of 5", phone.screen().title)
+        phone.turn()
+        assertEquals("Photo 1 of 5", phone.screen().title)
+        for (left in 4 downTo 0) {
+            phone.choose("Delete")
+            phone.answer(true)
+            if (left > 0) assertEquals("Photo 1 of $left", phone.screen().title)
+        }
+        untilShown<MainActivity>()
+        assertEquals(0, phone.one(android.widget.GridView::class.java).adapter.count)
+    }
+
+    @Test
     fun `the reasons of a photo, and photos like it`() {
         haveIndexed()
         opened("a cat")

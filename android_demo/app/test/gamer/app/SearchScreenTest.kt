@@ -14,6 +14,82 @@ import kotlin.test.assertTrue
 /** From a phone without anything to a photo that was found. */
 class SearchScreenTest : AppTest() {
     @Test
+    fun `several photos are chosen, and shared as they are`() {
+        haveIndexed()
+        main()
+        val grid = search("a cat")
+        grid.longPress(0)
+        grid.performItemClick(grid.viewOf(1), 1, 1)
+        grid.performItemClick(grid.viewOf(2), 2, 2)
+        grid.performItemClick(grid.viewOf(1), 1, 1)
+        assertEquals("Chosen: 2", phone.bar().title)
+        assertEquals(listOf(true, false, true), (0..2).map { grid.viewOf(it).isActivated })
+        val names = listOf(0, 2).map { name(grid, it) }
+        phone.choose("Share")
+        assertEquals(Intent.ACTION_SEND_MULTIPLE, handed().action)
+        assertEquals(names, (handed().extra(Intent.EXTRA_STREAM) as List<*>).map { nameOf(it.toString()) })
+        assertEquals(Intent.FLAG_GRANT_READ_URI_PERMISSION, handed().flags and Intent.FLAG_GRANT_READ_URI_PERMISSION)
+        assertEquals(null, phone.bar())
+        assertTrue(phone.screen() is MainActivity, "choosing opens no photo")
+        grid.longPress(0)
+        search("a cup of coffee") // an answer while some are chosen
+        assertEquals(null, phone.bar())
+    }
+
+    @Test
+    fun `photos are deleted once the person has let the gallery do it, and leave the album`() {
+        haveIndexed()
+        main()
+        val grid = search("a cat")
+        val (first, second) = (0..1).map { name(grid, it) }
+        fun names() = (0 until grid.adapter.count).map { name(grid, it) }
+        grid.longPress(0)
+        phone.choose("Delete")
+        assertTrue(phone.isAsking)
+        phone.answer(false)
+        assertEquals(6, grid.adapter.count)
+        grid.longPress(0)
+        grid.performItemClick(grid.viewOf(1), 1, 1)
+        phone.choose("Delete")
+        phone.answer(true)
+        assertEquals(4, grid.adapter.count)
+        assertFalse(first in names() || second in names())
+        untilIndexed()
+        phone.until("they have left the album") { photosInAlbum() == 4 }
+    }
+
+    @Test
+    fun `a favourite of the gallery is one of the album, until it is none`() {
+        haveIndexed()
+        main()
+        val grid = search("a cat")
+        val first = name(grid, 0)
+        fun marked() = gamer.album.Album.open(files.album, AndroidDatabase).use { it.memoriesOf("social").size }
+        grid.longPress(0)
+        phone.choose("Mark as favourite")
+        phone.answer(true)
+        phone.until("the album knows") { marked() == 1 && !IndexJob.isRunning }
+        search("my favourites")
+        assertEquals(listOf(first), (0 until grid.adapter.count).map { name(grid, it) })
+        grid.longPress(0)
+        phone.choose("No longer a favourite")
+        phone.answer(true)
+        phone.until("the album knows") { marked() == 0 && !IndexJob.isRunning }
+    }
+
+    @Test
+    fun `before Android 11 photos are chosen and shared, and the gallery is asked nothing`() {
+        Build.VERSION.SDK_INT = 29
+        haveIndexed()
+        main()
+        val grid = search("a cat")
+        grid.longPress(0)
+        assertEquals(1, phone.bar().menu.items.size)
+        phone.choose("Share")
+        assertEquals(Intent.ACTION_SEND, handed().action)
+    }
+
+    @Test
     fun `a new phone is led to a model, to the photos, and to an answer`() {
         takePhotographs()
         phone.willAllow.addAll(listOf(IMAGES, PLACES))

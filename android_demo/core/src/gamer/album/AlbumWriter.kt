@@ -31,6 +31,18 @@ class AlbumWriter private constructor(private val db: Database, private val path
         rows.settle()
     }
 
+    /** Ids of the photos that are marked as favourites. */
+    fun favourites(): Set<String> {
+        val marked = "SELECT photo FROM memories WHERE source=? AND text=?"
+        return db.query("SELECT id FROM photos WHERE row IN ($marked)", Memory.FAVOURITE.source, Memory.FAVOURITE.text).map { it[0].asText() }.toSet()
+    }
+
+    /** Marks photos as favourites, or takes the mark off them. */
+    fun mark(ids: List<String>, isFavourite: Boolean) = commit(counts = true) { generation ->
+        for (id in ids) rows.mark(id, isFavourite, generation)
+        rows.settle()
+    }
+
     /** Removes photos, and what belongs to them alone. */
     fun remove(ids: List<String>) = commit(counts = true) { generation ->
         for (id in ids) rows.remove(id, generation)

@@ -4,7 +4,12 @@ package gamer.album
  * A sentence attached to a photo. [source]: chat, social, ocr, caption, note, people, label or place.
  * [sharing], [sensitivity]: low, high or null.
  */
-data class Memory(val source: String, val text: String, val sharing: String? = null, val sensitivity: String? = null)
+data class Memory(val source: String, val text: String, val sharing: String? = null, val sensitivity: String? = null) {
+    companion object {
+        /** A person's mark: a word that any reader of albums finds, and that says nothing of the picture (index/records.py). */
+        val FAVOURITE = Memory("social", "favourite")
+    }
+}
 
 /**
  * One photo. [takenAt]: ms since 1970 UTC, or wall time stored as if UTC where [tzSource] is "local".

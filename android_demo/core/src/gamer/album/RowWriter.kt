@@ -57,6 +57,17 @@ internal class RowWriter(private val db: Database, private val path: File, store
         seal(row)
     }
 
+    /** Marks a photo as a favourite, or takes the mark off; what is known of it else stays as it is. */
+    fun mark(id: String, isFavourite: Boolean, generation: Long) {
+        if (!hasFullText) TextIndex.abandon(db)
+        val row = find(id)
+        takeOff(row, " AND source=? AND text=?", Memory.FAVOURITE.source, Memory.FAVOURITE.text)
+        if (isFavourite) memory(row, Memory.FAVOURITE)
+        changed(row, generation)
+        seal(row)
+        stale.addAll(EventRows.ofPhoto(db, row))
+    }
+
     fun photo(id: String): Photo {
         val row = Math.toIntExact(find(id))
         return PhotoRecords(db, intArrayOf(row)).photos().getValue(row).first
@@ -117,15 +128,20 @@ internal class RowWriter(private val db: Database, private val path: File, store
 
     /** Deletes everything that belongs to a photo, except its own row, its preferences and its event. */
     private fun clear(row: Long) {
-        if (hasFullText) {
-            for (memory in db.query("SELECT id, text FROM memories WHERE photo=?", row)) {
-                db.execute("INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", memory[0], memory[1])
-            }
-        }
-        db.execute("DELETE FROM memories WHERE photo=?", row)
+        takeOff(row)
         // By channel, because the primary key begins with it.
         for (channel in dims.keys) db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", channel, row)
         db.execute("DELETE FROM mentions WHERE photo=?", row)
+    }
+
+    /** Deletes a photo's memories, or those [which] says. */
+    private fun takeOff(row: Long, which: String = "", vararg given: Any?) {
+        if (hasFullText) {
+            for (memory in db.query("SELECT id, text FROM memories WHERE photo=?$which", row, *given)) {
+                db.execute("INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", memory[0], memory[1])
+            }
+        }
+        db.execute("DELETE FROM memories WHERE photo=?$which", row, *given)
     }
 
     private fun renumber(old: Long, new: Long) {

@@ -18,6 +18,9 @@ interface PhotoSource<S> {
     fun picture(shot: S): Pixels?
     fun owns(id: String): Boolean
 
+    /** Keys of the listed photos that the gallery marks as favourites; null if it has no such marks. */
+    fun favourites(): Set<String>? = null
+
     /** False while photos may be missing that have not been deleted, such as those of a card that was taken out. */
     val isWhole: Boolean get() = true
 }
@@ -52,7 +55,7 @@ class IndexRun<S>(
         val kept = writer.removed()
         val shots = source.list().filter { source.key(it) !in kept }
         val gone = gone(all, shots)
-        for (batch in gone.chunked(REMOVED_AT_ONCE)) writer.remove(batch)
+        for (batch in gone.chunked(AT_ONCE)) writer.remove(batch)
         val missing = shots.filter { source.key(it) !in known }
         val (skipped, wanted) = missing.partition { skips.isSkipped(source.key(it)) }
         var report = IndexReport(shots.size - missing.size, shots.size, skipped = skipped.map { source.name(it) }, removed = gone.size)
@@ -66,8 +69,17 @@ class IndexRun<S>(
             report = report.copy(done = report.done + made.size, unread = report.unread + batch.size - made.size)
             progress(report)
         }
+        mark(shots.mapTo(HashSet()) { source.key(it) })
         writer.finish(isStopped, names)
         return true
+    }
+
+    /** Photos of the gallery that are in the album are marked as in the gallery; marks of others stay. */
+    private fun mark(here: Set<String>) {
+        val wanted = source.favourites() ?: return
+        val marked = writer.favourites()
+        val changed = writer.known().filter { it in here && (it in wanted) != (it in marked) }
+        for ((isFavourite, ids) in changed.groupBy { it in wanted }) for (batch in ids.chunked(AT_ONCE)) writer.mark(batch, isFavourite)
     }
 
     /** Ids of photos that this source no longer has. A gallery that lists nothing may be one that cannot be read now. */
@@ -107,7 +119,7 @@ class IndexRun<S>(
 
     private companion object {
         const val BATCH = 16
-        const val REMOVED_AT_ONCE = 200
+        const val AT_ONCE = 200 // photos that are removed, or marked
         val GREY = Pixels(32, 32, ByteArray(3 * 32 * 32) { 127 })
     }
 }

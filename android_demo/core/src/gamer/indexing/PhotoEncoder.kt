@@ -24,7 +24,7 @@ class PhotoEncoder(private val models: Models) {
         val code = pixels?.let { models.see(it) }
         if (code == null && known.memories.isEmpty()) return null
         val photo = completed(known, code)
-        val chunks = photo.memories.filter { it.source !in DERIVED }.asSequence().flatMap { texts(it, models.text.chunks(it.text)) { glosses } }.take(MAX_CHUNKS).toList()
+        val chunks = photo.memories.filter { it.source !in DERIVED && it != Memory.FAVOURITE }.asSequence().flatMap { texts(it, models.text.chunks(it.text)) { glosses } }.take(MAX_CHUNKS).toList()
         val vectors = LinkedHashMap<String, Array<FloatArray>>()
         if (code != null) {
             vectors["image"] = arrayOf(code.embedding)
@@ -62,7 +62,7 @@ class PhotoEncoder(private val models: Models) {
 
     private fun mentions(photo: Photo): List<Mention> {
         val found = LinkedHashMap<String, Mention>()
-        for (memory in photo.memories) {
+        for (memory in photo.memories - Memory.FAVOURITE) {
             if (found.size >= MAX_NAMES) break
             for (mention in of(memory)) found.getOrPut(Entities.canonical(mention.name)) { mention }
         }

@@ -1,6 +1,7 @@
 package gamer.search
 
 import gamer.album.Cube
+import gamer.album.Memory
 import gamer.album.Rows
 import gamer.common.PyText
 import gamer.cues.Cues
@@ -21,7 +22,7 @@ internal class Find(
     private val album = engine.album
     private val language = if (gloss) engine.languageOf(query) else ""
     private val facets = FacetRows(album, engine)
-    private val favourites by lazy { mask(album.memoriesOf("social").filter { it.second == "favourite" }.map { it.first }) }
+    private val favourites by lazy { mask(album.memoriesOf(Memory.FAVOURITE.source).filter { it.second == Memory.FAVOURITE.text }.map { it.first }) }
     private val excluded by lazy { cues(query).run { negatedTimes.map { it.text } + negatedPlaces.map { it.text } }.map(PyText::casefold) }
     private val read = HashMap<String, Cues>()
     private val remarks = ArrayList<Remark>()

@@ -70,6 +70,10 @@ public class Activity extends Context {
         Phone.get().start(this, to, code);
     }
 
+    public void startIntentSenderForResult(android.content.IntentSender to, int code, Intent fill, int mask, int values, int extra) {
+        Phone.get().question(this, to, code);
+    }
+
     public final void requestPermissions(String[] names, int code) {
         Phone.get().ask(this, names, code);
     }

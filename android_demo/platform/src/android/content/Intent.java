@@ -5,6 +5,7 @@ import android.os.Bundle;
 
 public class Intent {
     public static final String ACTION_OPEN_DOCUMENT = "android.intent.action.OPEN_DOCUMENT", ACTION_SEND = "android.intent.action.SEND";
+    public static final String ACTION_SEND_MULTIPLE = "android.intent.action.SEND_MULTIPLE";
     public static final String ACTION_VIEW = "android.intent.action.VIEW", ACTION_CHOOSER = "android.intent.action.CHOOSER";
     public static final String ACTION_BATTERY_CHANGED = "android.intent.action.BATTERY_CHANGED";
     public static final String CATEGORY_OPENABLE = "android.intent.category.OPENABLE";
@@ -107,6 +108,11 @@ public class Intent {
     }
 
     public Intent putExtra(String key, Uri value) {
+        extras.put(key, value);
+        return this;
+    }
+
+    public Intent putParcelableArrayListExtra(String key, java.util.ArrayList<Uri> value) {
         extras.put(key, value);
         return this;
     }

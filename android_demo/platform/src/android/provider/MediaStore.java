@@ -1,12 +1,29 @@
 package android.provider;
 
+import android.app.PendingIntent;
+import android.content.ContentResolver;
 import android.content.Context;
 import android.net.Uri;
+import java.util.Collection;
 import java.util.Set;
 
 public final class MediaStore {
     public static Set<String> getExternalVolumeNames(Context context) {
         return standin.Phone.get().gallery.volumes();
+    }
+
+    public static PendingIntent createDeleteRequest(ContentResolver resolver, Collection<Uri> photos) {
+        return new PendingIntent(() -> photos.forEach(photo -> standin.Phone.get().gallery.delete(id(photo))));
+    }
+
+    public static PendingIntent createFavoriteRequest(ContentResolver resolver, Collection<Uri> photos, boolean is) {
+        return new PendingIntent(() -> photos.forEach(photo -> standin.Phone.get().gallery.mark(id(photo), is)));
+    }
+
+    /** Asked for anything but an item of its own, the provider throws. */
+    private static long id(Uri photo) {
+        if (!photo.toString().startsWith(Images.Media.EXTERNAL_CONTENT_URI + "/")) throw new IllegalArgumentException("All requested items must be referenced by specific ID: " + photo);
+        return Long.parseLong(photo.getLastPathSegment());
     }
 
     public static final class Images {

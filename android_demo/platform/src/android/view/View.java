@@ -18,7 +18,8 @@ public class View {
     View parent;
     private boolean isShown; // the screen's content has it: then only the main thread may change it
     private int id, width, height, visibility, background;
-    private boolean fitsSystemWindows, isEnabled = true;
+    private boolean fitsSystemWindows, isEnabled = true, isActivated;
+    private android.graphics.drawable.Drawable foreground;
     private Object tag;
     private CharSequence description;
     private OnClickListener clicked;
@@ -147,6 +148,24 @@ public class View {
     public void setEnabled(boolean isEnabled) {
         change();
         this.isEnabled = isEnabled;
+    }
+
+    public boolean isActivated() {
+        return isActivated;
+    }
+
+    public void setActivated(boolean isActivated) {
+        change();
+        this.isActivated = isActivated;
+    }
+
+    public android.graphics.drawable.Drawable getForeground() {
+        return foreground;
+    }
+
+    public void setForeground(android.graphics.drawable.Drawable foreground) {
+        change();
+        this.foreground = foreground;
     }
 
     public Object getTag() {

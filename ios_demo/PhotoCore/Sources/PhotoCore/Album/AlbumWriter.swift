@@ -90,6 +90,21 @@ public final class AlbumWriter {
         }
     }
 
+    /// Ids of the photos that are marked as favourites.
+    public func favourites() throws -> Set<String> {
+        let marked = "SELECT photo FROM memories WHERE source=? AND text=?", mark = Memory.favourite
+        let rows = try open().rows("SELECT id FROM photos WHERE row IN (\(marked))", [.text(mark.source), .text(mark.text)])
+        return Set(rows.compactMap { $0[0].text })
+    }
+
+    /// Marks photos as favourites, or takes the mark off them.
+    public func mark(_ ids: [String], isFavourite: Bool) throws {
+        try commit {
+            for id in ids { try rows.mark(id, isFavourite, generation: generation + 1) }
+            try rows.settle()
+        }
+    }
+
     /// Removes photos, and what belongs to them alone.
     public func remove(_ ids: [String]) throws {
         try commit {

@@ -5,6 +5,9 @@ public struct Memory: Sendable, Equatable {
     public let sharing: String?
     public let sensitivity: String?
 
+    /// A person's mark: a word that any reader of albums finds, and that says nothing of the picture (index/records.py).
+    public static let favourite = Memory("social", "favourite")
+
     public init(_ source: String, _ text: String, sharing: String? = nil, sensitivity: String? = nil) {
         (self.source, self.text, self.sharing, self.sensitivity) = (source, text, sharing, sensitivity)
     }

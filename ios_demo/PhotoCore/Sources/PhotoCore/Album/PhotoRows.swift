@@ -48,6 +48,16 @@ struct PhotoRows {
         try seal(row)
     }
 
+    /// Marks a photo as a favourite, or takes the mark off; what is known of it else stays as it is.
+    mutating func mark(_ id: String, _ isFavourite: Bool, generation: Int) throws {
+        let row = try find(id)
+        try takeOff(row, " AND source=? AND text=?", [.text(Memory.favourite.source), .text(Memory.favourite.text)])
+        if isFavourite { try remember(row, .favourite) }
+        try changed(row, generation)
+        try seal(row)
+        if let event = try EventRows.ofPhoto(db, row) { stale.insert(event) }
+    }
+
     func photo(_ id: String) throws -> Photo {
         let row = try find(id)
         return try PhotoRecords(db, [row]).photos()[row]!.photo
@@ -97,15 +107,28 @@ struct PhotoRows {
 
     /// Deletes everything that belongs to a photo, except its own row, its preferences and its event.
     private func clear(_ row: Int) throws {
-        if isFullText {
-            for memory in try db.rows("SELECT id, text FROM memories WHERE photo=?", [.integer(row)]) {
-                try db.rows("INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", memory)
-            }
-        }
-        try db.rows("DELETE FROM memories WHERE photo=?", [.integer(row)])
+        try takeOff(row)
         // By channel, because the primary key begins with it.
         for channel in dims.keys { try db.rows("DELETE FROM vectors WHERE channel=? AND photo=?", [.text(channel), .integer(row)]) }
         try db.rows("DELETE FROM mentions WHERE photo=?", [.integer(row)])
+    }
+
+    /// Deletes a photo's memories, or those that `which` says.
+    private func takeOff(_ row: Int, _ which: String = "", _ given: [Value] = []) throws {
+        if isFullText {
+            for memory in try db.rows("SELECT id, text FROM memories WHERE photo=?\(which)", [.integer(row)] + given) {
+                try db.rows("INSERT INTO memories_fts(memories_fts, rowid, text) VALUES('delete',?,?)", memory)
+            }
+        }
+        try db.rows("DELETE FROM memories WHERE photo=?\(which)", [.integer(row)] + given)
+    }
+
+    private func remember(_ row: Int, _ memory: Memory) throws {
+        let labels: [Value] = [.optional(memory.sharing), .optional(memory.sensitivity)]
+        try db.rows(
+            "INSERT INTO memories(photo, source, text, sharing, sensitivity) VALUES(?,?,?,?,?)",
+            [.integer(row), .text(memory.source), .text(memory.text)] + labels)
+        if isFullText { try db.rows("INSERT INTO memories_fts(rowid, text) VALUES(?,?)", [.integer(db.lastRow), .text(memory.text)]) }
     }
 
     private func renumber(_ old: Int, _ new: Int) throws {
@@ -118,13 +141,7 @@ struct PhotoRows {
     }
 
     private mutating func contents(_ row: Int, _ item: Encoded) throws {
-        for memory in item.photo.memories {
-            let labels: [Value] = [.optional(memory.sharing), .optional(memory.sensitivity)]
-            try db.rows(
-                "INSERT INTO memories(photo, source, text, sharing, sensitivity) VALUES(?,?,?,?,?)",
-                [.integer(row), .text(memory.source), .text(memory.text)] + labels)
-            if isFullText { try db.rows("INSERT INTO memories_fts(rowid, text) VALUES(?,?)", [.integer(db.lastRow), .text(memory.text)]) }
-        }
+        for memory in item.photo.memories { try remember(row, memory) }
         for (channel, chunks) in item.vectors { try vectors(row, item.photo.id, channel, chunks) }
         try link(row, item.mentions)
         try seal(row)

@@ -15,6 +15,12 @@ public protocol PhotoSource {
     func photo(_ key: String) -> Photo?
     func picture(_ key: String) -> Picture?
     func owns(_ id: String) -> Bool
+    /// Keys of the photos that the library marks as favourites; nil if it has no such marks.
+    func favourites() -> Set<String>?
+}
+
+extension PhotoSource {
+    public func favourites() -> Set<String>? { nil }
 }
 
 /// `done`: photos in the album; `total`: photos on the phone. Of this run: `unread` could not be read, and are
@@ -30,7 +36,7 @@ public struct IndexReport: Sendable, Equatable {
 /// Removes the photos that left the phone and adds those that the album lacks, a batch in each transaction; some of those that
 /// were indexed by a thumbnail are tried again. Nothing is stored for a photo without pixels and memories.
 public struct IndexRun {
-    private static let batch = 16, removedAtOnce = 200
+    private static let batch = 16, atOnce = 200  // photos that are encoded; that are removed, or marked
     // Photos of which a run asks whether their originals came from the cloud.
     private static let triedAgain = 64
     private static let grey = Pixels(bytes: [UInt8](repeating: 127, count: 3 * 32 * 32), width: 32, height: 32)
@@ -57,9 +63,7 @@ public struct IndexRun {
         let all = try writer.ids(), known = all.subtracting(bare), kept = try writer.removed()
         let keys = source.keys().filter { !kept.contains($0) }
         let left = gone(all, keys)
-        for first in stride(from: 0, to: left.count, by: IndexRun.removedAtOnce) {
-            try writer.remove(Array(left[first..<min(first + IndexRun.removedAtOnce, left.count)]))
-        }
+        try IndexRun.inBatches(left, writer.remove)
         let missing = keys.filter { !known.contains($0) }
         let wanted = missing.filter { !skips.isSkipped($0) }
         var report = IndexReport(done: keys.count - missing.count, total: keys.count)
@@ -93,8 +97,21 @@ public struct IndexRun {
                 small.put(tried: part, small: part.filter { !came.contains($0) })
             }
         }
+        try mark(Set(keys))
         try writer.finish(isStopped: isStopped, names)
         return true
+    }
+
+    private static func inBatches(_ ids: [String], _ work: ([String]) throws -> Void) rethrows {
+        for first in stride(from: 0, to: ids.count, by: atOnce) { try work(Array(ids[first..<min(first + atOnce, ids.count)])) }
+    }
+
+    /// Photos of the library that are in the album are marked as in the library; marks of others stay.
+    private func mark(_ here: Set<String>) throws {
+        guard let wanted = source.favourites() else { return }
+        let marked = try writer.favourites(), known = try writer.ids().intersection(here)
+        try IndexRun.inBatches(known.intersection(wanted).subtracting(marked).sorted()) { try writer.mark($0, isFavourite: true) }
+        try IndexRun.inBatches(known.intersection(marked).subtracting(wanted).sorted()) { try writer.mark($0, isFavourite: false) }
     }
 
     /// Ids of photos that this source no longer has. A library that lists nothing may be one that cannot be read now.

@@ -20,7 +20,7 @@ public final class PhotoEncoder {
         if pixels == nil && photo.memories.isEmpty { return nil }
         let code = try pixels.map { try models.see($0) }
         let whole = try completed(photo, code)
-        let texts = try PhotoEncoder.texts(whole.memories.filter { !$0.isDerived }) { try glosses.get() }
+        let texts = try PhotoEncoder.texts(whole.memories.filter { !$0.isDerived && $0 != .favourite }) { try glosses.get() }
         var vectors: [(channel: String, chunks: [[Float]])] = []
         if let code { vectors += [("image", [code.embedding])] + (try projected(code)) }
         if !texts.isEmpty {
@@ -74,7 +74,7 @@ public final class PhotoEncoder {
 
     private static func mentions(_ photo: Photo) -> [Mention] {
         var seen = Set<Text>()
-        let named = photo.memories.flatMap(of).filter { seen.insert(Entities.canonical($0.name.scalars)).inserted }
+        let named = photo.memories.filter { $0 != .favourite }.flatMap(of).filter { seen.insert(Entities.canonical($0.name.scalars)).inserted }
         return Array(named.prefix(PhotoEncoder.maxNames))
     }
 

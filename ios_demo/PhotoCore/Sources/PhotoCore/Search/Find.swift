@@ -18,7 +18,7 @@ struct Find {
     init(_ engine: Engine, _ request: SearchRequest) throws {
         (self.engine, self.request, query) = (engine, request, request.query.scalars)
         language = request.gloss ? try engine.language(of: query) : ""
-        favourites = Find.mask(try engine.album.memories(of: "social").filter { $0.text == "favourite" }.map(\.row), engine.album.count)
+        favourites = Find.mask(try engine.album.memories(of: Memory.favourite.source).filter { $0.text == Memory.favourite.text }.map(\.row), engine.album.count)
         let cues = try engine.cues(query, request.now)
         excluded = (cues.negatedTimes.map(\.text) + cues.negatedPlaces.map(\.text)).map { $0.scalars.casefolded() }
         facets = FacetRows(engine)

@@ -43,6 +43,8 @@ class MainActivity : Activity() {
     private lateinit var model: Screen
     private var finder: Finder? = null // used on the thread of `work` only
     private var last: Found? = null
+    private lateinit var choice: Choice
+    private var chosen: List<FoundPhoto> = emptyList() // those that the gallery was asked about
     private val tick = Runnable { watch() }
     private var asked = "" // the query of the last search
     private var isRefused = false // as the last answer to the question for photos said
@@ -61,8 +63,9 @@ class MainActivity : Activity() {
         }
         grid = GridView(this).apply {
             numColumns = 3
-            setOnItemClickListener { _, _, at, _ -> last?.let { startActivity(PhotoActivity.intent(context, it.photos, at)) } }
+            setOnItemClickListener { _, _, at, _ -> startActivity(PhotoActivity.intent(context, (adapter as PhotoGrid).photos, at)) }
         }
+        choice = Choice(this, grid) { chosen = it }
         content(LinearLayout(this).apply {
             orientation = LinearLayout.VERTICAL
             for (view in listOf(line, state, action)) addView(view)
@@ -85,11 +88,13 @@ class MainActivity : Activity() {
         super.onTrimMemory(level)
         if (level < ComponentCallbacks2.TRIM_MEMORY_UI_HIDDEN) return
         Thumbnails.forget()
+        Gallery.forget()
         work.execute { finder?.rest() }
     }
 
     override fun onResume() {
         super.onResume()
+        if ((grid.adapter as PhotoGrid?)?.photos.orEmpty().any(Gallery::isGone)) fill() // deleted meanwhile
         watch()
     }
 
@@ -165,6 +170,10 @@ class MainActivity : Activity() {
     }
 
     override fun onActivityResult(code: Int, result: Int, data: Intent?) {
+        if (code == Gallery.DELETE && result == RESULT_OK) {
+            Gallery.deleted(chosen)
+            return fill()
+        }
         val uri = data?.data ?: return
         if (code != MODEL || result != RESULT_OK) return
         model.unpacking()
@@ -248,8 +257,13 @@ class MainActivity : Activity() {
     private fun ended(search: Int, found: Found?, message: String) {
         if (!model.ended(search, message)) return
         last = found
-        grid.adapter = PhotoGrid(this, found?.photos.orEmpty())
+        fill()
         show()
+    }
+
+    private fun fill() {
+        choice.end()
+        grid.adapter = PhotoGrid(this, last?.photos.orEmpty().filterNot(Gallery::isGone))
     }
 
     private fun explain() {

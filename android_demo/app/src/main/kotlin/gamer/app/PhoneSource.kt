@@ -10,12 +10,15 @@ import java.util.TimeZone
 /** MediaStore's photos, as the indexing takes them. */
 class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
     private val pictures = Pictures(store)
+    private var favourites: Set<String>? = null // as they were listed
     private var read: Pair<Shot, Particulars>? = null // of the last photo: its pixels need the rotation
 
     override fun list(): List<Shot> {
         isWhole = store.isWhole(System.currentTimeMillis())
-        return store.list()
+        return store.list().also { shots -> favourites = if (PhotoStore.hasFavourites) shots.filter { it.isFavourite }.mapTo(HashSet()) { it.key } else null }
     }
+
+    override fun favourites(): Set<String>? = favourites
 
     override var isWhole = true
         private set

@@ -17,13 +17,14 @@ import java.util.concurrent.Executors
 /** One of the photos found, on the whole screen: zoomed, shared, opened in the gallery, with the reasons why it was found. */
 class PhotoActivity : Activity() {
     private val reader = Executors.newSingleThreadExecutor()
-    private lateinit var photos: Array<String> // of each photo its id, path, memory and reasons
+    private lateinit var photos: List<FoundPhoto>
     private lateinit var view: Zoomed
     @Volatile private var at = 0
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
-        photos = intent.getStringArrayExtra(PHOTOS) ?: emptyArray()
+        photos = intent.getStringArrayExtra(PHOTOS).orEmpty().toList().chunked(PARTS) { (id, path, memory, why) -> FoundPhoto(id, path, memory, why) }
+            .filterNot(Gallery::isGone)
         at = (saved ?: intent.extras)?.getInt(AT) ?: 0
         view = Zoomed(this, ::turn)
         content(view)
@@ -41,36 +42,40 @@ class PhotoActivity : Activity() {
     }
 
     override fun onCreateOptionsMenu(menu: Menu): Boolean {
-        for ((number, name) in listOf(R.string.why, R.string.share, R.string.open, R.string.similar).withIndex()) menu.add(0, number, number, name)
+        for ((number, name) in OWN.withIndex()) menu.add(0, number, number, name)
+        for (deed in Gallery.Deed.values()) if (deed.isOffered) (OWN.size + deed.ordinal).let { menu.add(0, it, it, deed.title) }
         return true
     }
 
     override fun onOptionsItemSelected(item: MenuItem): Boolean {
-        val uri = uri()
-        when {
-            item.itemId == 0 -> startActivity(TraceActivity.intent(this, listOf(known(0), known(2), known(3))))
-            item.itemId == 3 -> startActivity(ShelfActivity.like(this, known(0)))
-            uri == null -> return false
-            item.itemId == 1 -> hand(Intent(Intent.ACTION_SEND).setType("image/*").putExtra(Intent.EXTRA_STREAM, uri))
-            else -> hand(Intent(Intent.ACTION_VIEW).setDataAndType(uri, "image/*"))
+        val photo = photos.getOrNull(at) ?: return false
+        when (OWN.getOrNull(item.itemId)) {
+            R.string.why -> startActivity(TraceActivity.intent(this, listOf(photo.id, photo.memory.orEmpty(), photo.said)))
+            R.string.similar -> startActivity(ShelfActivity.like(this, photo.id))
+            R.string.open -> Gallery.hand(this, Intent(Intent.ACTION_VIEW).setDataAndType(uri() ?: return false, "image/*"))
+            else -> Gallery.begin(this, Gallery.Deed.values()[item.itemId - OWN.size], listOf(photo))
         }
         return true
     }
 
-    /** The receiver may read this one photo, and only until it has ended. */
-    private fun hand(to: Intent) = startActivity(Intent.createChooser(to.addFlags(Intent.FLAG_GRANT_READ_URI_PERMISSION), null))
+    override fun onActivityResult(code: Int, result: Int, data: Intent?) {
+        if (code != Gallery.DELETE || result != RESULT_OK) return
+        Gallery.deleted(listOfNotNull(photos.getOrNull(at)))
+        photos = photos.filterNot(Gallery::isGone)
+        if (photos.isEmpty()) return finish()
+        at = minOf(at, photos.size - 1)
+        turn(0)
+    }
 
-    private fun known(part: Int): String = photos[at * PARTS + part]
-
-    private fun uri(): Uri? = known(1).takeIf { it.startsWith("content:") }?.let(Uri::parse)
+    private fun uri(): Uri? = photos.getOrNull(at)?.let(Gallery::address)?.let(Uri::parse)
 
     /** Shows the photo that is [steps] further in the list, if there is one. */
     private fun turn(steps: Int) {
         val next = at + steps
-        if (next < 0 || (next + 1) * PARTS > photos.size) return
+        if (next !in photos.indices) return
         at = next
-        title = getString(R.string.photo_of, at + 1, photos.size / PARTS)
-        view.contentDescription = known(2).ifEmpty { title }
+        title = getString(R.string.photo_of, at + 1, photos.size)
+        view.contentDescription = photos[at].memory.orEmpty().ifEmpty { title }
         view.show(null)
         val shown = uri() ?: return
         reader.execute {
@@ -84,6 +89,7 @@ class PhotoActivity : Activity() {
         const val PHOTOS = "photos"
         const val AT = "at"
         private const val PARTS = 4
+        private val OWN = listOf(R.string.why, R.string.open, R.string.similar)
         private const val LEAST = 1_600 // pixels of the shorter side, so that zooming shows more
 
         fun intent(context: Context, found: List<FoundPhoto>, at: Int): Intent = Intent(context, PhotoActivity::class.java)

@@ -16,7 +16,7 @@ import java.io.InputStream
  * A photo as MediaStore lists it. `takenAt`: ms UTC, or null; of a picture whose time nobody stored, when its file was made.
  * `turn`: degrees clockwise, as MediaStore knows them.
  */
-class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long, val turn: Int = 0) {
+class Shot(val id: Long, val uri: Uri, val takenAt: Long?, val modified: Long, val turn: Int = 0, val isFavourite: Boolean = false) {
     /**
      * The photo's id in the album. It includes the time of modification, because a picture may be edited in
      * place.
@@ -39,7 +39,7 @@ class PhotoStore(private val context: Context) {
     private val resolver: ContentResolver get() = context.contentResolver
 
     fun list(): List<Shot> {
-        val columns = arrayOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED, Media.ORIENTATION, Media.DATE_ADDED)
+        val columns = arrayOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED, Media.ORIENTATION, Media.DATE_ADDED) + if (hasFavourites) arrayOf(FAVOURITE) else emptyArray()
         val out = ArrayList<Shot>()
         val found = resolver.query(Media.EXTERNAL_CONTENT_URI, columns, null, null, "${Media.DATE_TAKEN} DESC") ?: return out
         found.use {
@@ -47,7 +47,7 @@ class PhotoStore(private val context: Context) {
                 val id = it.getLong(0)
                 val made = listOf(2, 4).map(it::getLong).filter { seconds -> seconds > 0 }.minOrNull()?.let { seconds -> seconds * 1_000 }
                 val taken = if (it.isNull(1) || it.getLong(1) <= 0) made else it.getLong(1)
-                out.add(Shot(id, ContentUris.withAppendedId(Media.EXTERNAL_CONTENT_URI, id), taken, it.getLong(2), it.getInt(3)))
+                out.add(Shot(id, ContentUris.withAppendedId(Media.EXTERNAL_CONTENT_URI, id), taken, it.getLong(2), it.getInt(3), hasFavourites && it.getInt(5) == 1))
             }
         }
         return out
@@ -112,7 +112,10 @@ class PhotoStore(private val context: Context) {
         return Particulars(position?.lat, position?.lon, turn, taken, offset)
     }
 
-    private companion object {
-        const val MONTH = 30 * 24 * 3_600_000L
+    companion object {
+        /** Whether the gallery knows favourites. */
+        val hasFavourites: Boolean get() = Build.VERSION.SDK_INT >= 30
+        private const val FAVOURITE = "is_favorite" // newer than the platform that the app is compiled against
+        private const val MONTH = 30 * 24 * 3_600_000L
     }
 }

@@ -1,0 +1,47 @@
+package gamer.app
+
+import android.app.Activity
+import android.view.ActionMode
+import android.view.Menu
+import android.view.MenuItem
+import android.widget.AbsListView
+import android.widget.GridView
+
+/** Several photos of a grid, chosen by a long press and then by taps, and what is done with them together. */
+class Choice(private val of: Activity, private val grid: GridView, private val begun: (List<FoundPhoto>) -> Unit) : AbsListView.MultiChoiceModeListener {
+    private var mode: ActionMode? = null
+
+    init {
+        grid.choiceMode = AbsListView.CHOICE_MODE_MULTIPLE_MODAL
+        grid.setMultiChoiceModeListener(this)
+    }
+
+    /** To be called before the grid shows others. */
+    fun end() {
+        mode?.finish()
+    }
+
+    override fun onCreateActionMode(mode: ActionMode, menu: Menu): Boolean {
+        this.mode = mode
+        for (deed in Gallery.Deed.values()) if (deed.isOffered) menu.add(0, deed.ordinal, deed.ordinal, deed.title)
+        return true
+    }
+
+    override fun onPrepareActionMode(mode: ActionMode, menu: Menu): Boolean = false
+
+    override fun onItemCheckedStateChanged(mode: ActionMode, at: Int, id: Long, isChosen: Boolean) {
+        mode.title = of.getString(R.string.chosen, grid.checkedItemCount)
+    }
+
+    override fun onActionItemClicked(mode: ActionMode, item: MenuItem): Boolean {
+        val photos = (0 until grid.adapter.count).filter(grid::isItemChecked).map { grid.adapter.getItem(it) as FoundPhoto }
+        begun(photos)
+        Gallery.begin(of, Gallery.Deed.values()[item.itemId], photos)
+        mode.finish()
+        return true
+    }
+
+    override fun onDestroyActionMode(mode: ActionMode) {
+        this.mode = null
+    }
+}
