@@ -38,6 +38,12 @@ struct PhotoLibrary: PhotoSource {
 
     func owns(_ id: String) -> Bool { AssetKey(id) != nil }
 
+    func favourites() -> Set<String>? {
+        let marked = PHAssetCollection.fetchAssetCollections(with: .smartAlbum, subtype: .smartAlbumFavorites, options: nil).firstObject
+        guard let found = marked.map({ PHAsset.fetchAssets(in: $0, options: nil) }) else { return nil }
+        return Set((0..<found.count).map { PhotoLibrary.key(found.object(at: $0)).id })
+    }
+
     private static func key(_ asset: PHAsset) -> AssetKey {
         AssetKey(asset.localIdentifier, modified: Int(asset.modificationDate?.timeIntervalSince1970 ?? 0))
     }

@@ -9,7 +9,8 @@ struct PhotoPager: View {
     private let answer: Answer?
     @State private var shown: String
     @State private var isExplaining = false
-    @State private var image: UIImage?
+    @EnvironmentObject private var session: Session
+    @Environment(\.dismiss) private var dismiss
 
     /// `answer`: that the photos are hits of; nil for photos of the timeline.
     init(ids: [String], first: String, answer: Answer? = nil) {
@@ -20,23 +21,24 @@ struct PhotoPager: View {
 
     var body: some View {
         TabView(selection: $shown) {
-            ForEach(ids, id: \.self) { id in ZoomedPhoto(id: id).tag(id) }
+            ForEach(left, id: \.self) { id in ZoomedPhoto(id: id).tag(id) }
         }
         .tabViewStyle(.page(indexDisplayMode: .never))
         .background(Color.black)
         .toolbar {
-            if let image {
-                ShareLink(item: Image(uiImage: image), preview: SharePreview("GAMER", image: Image(uiImage: image)))
-            }
+            Deeds([shown]) { if $0.contains(shown) { leave(shown) } }
             if let hit { Button("Why?") { isExplaining = true }.sheet(isPresented: $isExplaining) { HitView(hit: hit) } }
             NavigationLink("Similar photos") { ShelfView(scope: .like(shown)).navigationTitle("Similar photos") }
         }
-        .task(id: shown) {
-            let id = shown
-            image = nil  // until it is there the picture before would be shared
-            let found = await PhotoLibrary.read { PhotoLibrary.whole(id) }
-            if !Task.isCancelled { image = found }
-        }
+    }
+
+    private var left: [String] { ids.filter { !session.gone.contains($0) } }
+
+    /// Shows the photo behind one that was deleted, or the one before the last.
+    private func leave(_ id: String) {
+        let at = ids.firstIndex(of: id) ?? 0
+        guard let next = ids[at...].first(where: left.contains) ?? ids[..<at].last(where: left.contains) else { return dismiss() }
+        shown = next
     }
 
     private var hit: Hit? { answer?.hits.first { $0.photo.id == shown } }

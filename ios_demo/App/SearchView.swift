@@ -9,12 +9,15 @@ struct SearchView: View {
     @State private var query = ""
     @State private var isChoosing = false
     @State private var isChecking = false
+    // Photos that several things are done with at once; nil while a tap opens one.
+    @State private var chosen: Set<String>?
 
     var body: some View {
         NavigationStack {
             ScrollView {
                 VStack(alignment: .leading) {
                     found
+                    if let photos = chosen?.count { Text("Chosen: \(photos)") }
                     if let why = session.screen.refusedBundle, Places.hasBundle { Text(why).foregroundStyle(.red) }
                     notice
                     if PhotoLibrary.access == .chosen {
@@ -24,17 +27,22 @@ struct SearchView: View {
                 }
                 .padding()
                 LazyVGrid(columns: [GridItem(.adaptive(minimum: 110), spacing: 4)], spacing: 4) {
-                    ForEach(hits, id: \.row) { hit in
-                        NavigationLink(destination: PhotoPager(ids: hits.map(\.photo.id), first: hit.photo.id, answer: session.answer)) {
-                            Thumbnail(id: hit.photo.id)
-                        }
-                    }
+                    ForEach(hits, id: \.row) { square($0.photo.id) }
                 }
             }
             .navigationTitle("GAMER")
             .searchable(text: $query, prompt: "coffee I photographed last spring")
-            .onSubmit(of: .search) { session.search(query) }
+            .onSubmit(of: .search) {
+                chosen = nil
+                session.search(query)
+            }
             .toolbar {
+                if let chosen {
+                    Deeds(hits.map(\.photo.id).filter(chosen.contains)) { _ in self.chosen = nil }
+                    Button("Done") { self.chosen = nil }
+                } else if !hits.isEmpty {
+                    Button("Choose several", systemImage: "checkmark.circle") { chosen = [] }
+                }
                 if let trace = session.answer?.trace { NavigationLink("Trace") { TraceView(trace: trace) } }
                 Button("Index", systemImage: "arrow.clockwise") { session.index() }.disabled(!Places.hasBundle)
                 Button("Choose a model", systemImage: "shippingbox") { isChoosing = true }
@@ -54,7 +62,21 @@ struct SearchView: View {
         }
     }
 
-    private var hits: [Hit] { session.answer?.hits ?? [] }
+    private var hits: [Hit] { session.answer?.hits.filter { !session.gone.contains($0.photo.id) } ?? [] }
+
+    @ViewBuilder private func square(_ id: String) -> some View {
+        if let chosen {
+            let isChosen = chosen.contains(id)
+            Button {
+                self.chosen = chosen.symmetricDifference([id])
+            } label: {
+                Thumbnail(id: id).overlay { if isChosen { Color.blue.opacity(0.5) } }
+            }
+            .accessibilityAddTraits(isChosen ? .isSelected : [])
+        } else {
+            NavigationLink(destination: PhotoPager(ids: hits.map(\.photo.id), first: id, answer: session.answer)) { Thumbnail(id: id) }
+        }
+    }
 
     @ViewBuilder private var notice: some View {
         switch session.screen.notice {

@@ -7,6 +7,8 @@ import SwiftUI
 final class Session: ObservableObject {
     @Published private(set) var screen = ScreenState()
     @Published private(set) var answer: Answer?
+    // Ids of photos that were deleted here; the album follows with its next indexing.
+    @Published private(set) var gone: Set<String> = []
     private var stop = Stop()
     private var isTaking = false  // a model: no run may begin with the one before
     private let warm = WarmEngine(bundle: { Places.searched }, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
@@ -100,6 +102,8 @@ final class Session: ObservableObject {
             self?.index()
         }
     }
+
+    func deleted(_ ids: [String]) { gone.formUnion(ids) }
 
     func search(_ query: String) {
         let chosen = Backend.chosen

@@ -14,6 +14,7 @@ public final class PHPhotoLibrary {
     public static func requestAuthorization(for level: PHAccessLevel) async -> PHAuthorizationStatus { .denied }
     public static func authorizationStatus(for level: PHAccessLevel) -> PHAuthorizationStatus { .denied }
     public static func shared() -> PHPhotoLibrary { PHPhotoLibrary() }
+    public func performChanges(_ block: @escaping @Sendable () -> Void) async throws {}
     public func register(_ observer: any PHPhotoLibraryChangeObserver) {}
     public func unregisterChangeObserver(_ observer: any PHPhotoLibraryChangeObserver) {}
 }
@@ -46,6 +47,25 @@ public final class PHAsset {
     public static func fetchAssets(withLocalIdentifiers ids: [String], options: PHFetchOptions?) -> PHFetchResult<PHAsset> { PHFetchResult() }
 }
 
+public final class PHAssetChangeRequest {
+    public init(for asset: PHAsset) {}
+    public var isFavorite = false
+    public static func deleteAssets(_ assets: NSArray) {}
+}
+
+public enum PHAssetCollectionType: Int, Sendable { case album = 1, smartAlbum }
+public enum PHAssetCollectionSubtype: Int, Sendable { case smartAlbumFavorites = 203 }
+
+public final class PHAssetCollection {
+    public static func fetchAssetCollections(
+        with type: PHAssetCollectionType, subtype: PHAssetCollectionSubtype, options: PHFetchOptions?
+    ) -> PHFetchResult<PHAssetCollection> { PHFetchResult() }
+}
+
+extension PHAsset {
+    public static func fetchAssets(in collection: PHAssetCollection, options: PHFetchOptions?) -> PHFetchResult<PHAsset> { PHFetchResult() }
+}
+
 public enum PHAssetResourceType: Int, Sendable { case photo = 1, video, audio, alternatePhoto, fullSizePhoto }
 public typealias PHAssetResourceDataRequestID = Int32
 
@@ -62,6 +82,7 @@ public final class PHAssetResourceManager {
         for resource: PHAssetResource, options: PHAssetResourceRequestOptions?, dataReceivedHandler handler: @escaping @Sendable (Data) -> Void,
         completionHandler: @escaping @Sendable ((any Error)?) -> Void
     ) -> PHAssetResourceDataRequestID { 0 }
+    public func writeData(for resource: PHAssetResource, toFile file: URL, options: PHAssetResourceRequestOptions?) async throws {}
     public func cancelDataRequest(_ request: PHAssetResourceDataRequestID) {}
 }
 

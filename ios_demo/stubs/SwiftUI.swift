@@ -51,6 +51,7 @@ public struct Color: PrimitiveView, ShapeStyle {
     public static let gray = Color()
     public static let black = Color()
     public static let orange = Color()
+    public static let blue = Color()
     public nonisolated init(red: Double, green: Double, blue: Double, opacity: Double = 1) {}
     nonisolated init() {}
     public func opacity(_ share: Double) -> Color { self }
@@ -60,9 +61,26 @@ extension ShapeStyle where Self == Color {
     public static var red: Color { Color() }
 }
 
-public struct Button: PrimitiveView {
+public struct Button<Content: View>: PrimitiveView {
+    public init(action: @escaping @MainActor () -> Void, @ViewBuilder label: () -> Content) {}
+}
+extension Button where Content == Text {
     public init(_ title: String, action: @escaping @MainActor () -> Void) {}
     public init(_ title: String, systemImage: String, action: @escaping @MainActor () -> Void) {}
+}
+public struct AccessibilityTraits: SetAlgebra, Sendable {
+    public static let isSelected = AccessibilityTraits()
+    public init() {}
+    public func contains(_ member: AccessibilityTraits) -> Bool { false }
+    public func union(_ other: AccessibilityTraits) -> AccessibilityTraits { self }
+    public func intersection(_ other: AccessibilityTraits) -> AccessibilityTraits { self }
+    public func symmetricDifference(_ other: AccessibilityTraits) -> AccessibilityTraits { self }
+    public mutating func insert(_ new: AccessibilityTraits) -> (inserted: Bool, memberAfterInsert: AccessibilityTraits) { (true, new) }
+    public mutating func remove(_ member: AccessibilityTraits) -> AccessibilityTraits? { nil }
+    public mutating func update(with new: AccessibilityTraits) -> AccessibilityTraits? { nil }
+    public mutating func formUnion(_ other: AccessibilityTraits) {}
+    public mutating func formIntersection(_ other: AccessibilityTraits) {}
+    public mutating func formSymmetricDifference(_ other: AccessibilityTraits) {}
 }
 public struct Stepper: PrimitiveView {
     public init<V: Strideable>(_ title: String, value: Binding<V>, in bounds: ClosedRange<V>) {}
@@ -78,11 +96,22 @@ public struct SharePreview: Sendable {
     public init(_ title: String) {}
     public init(_ title: String, image: Image) {}
 }
-public protocol Transferable {}
-extension String: Transferable {}
-extension Image: Transferable {}
+public protocol TransferRepresentation {}
+public struct FileRepresentation<Item>: TransferRepresentation {
+    public init(exportedContentType: UTType, exporting: @escaping @Sendable (Item) async throws -> SentTransferredFile) {}
+}
+public struct SentTransferredFile: Sendable {
+    public init(_ file: URL) {}
+}
+public protocol Transferable: Sendable {
+    associatedtype Representation: TransferRepresentation
+    static var transferRepresentation: Representation { get }
+}
+extension String: Transferable {
+    public static var transferRepresentation: FileRepresentation<String> { fatalError() }
+}
 public struct ShareLink: PrimitiveView {
-    public init<I: Transferable>(item: I, preview: SharePreview) {}
+    public init<D: RandomAccessCollection>(_ title: String, items: D, preview: @escaping (D.Element) -> SharePreview) where D.Element: Transferable {}
     public init<I: Transferable>(_ title: String, item: I, preview: SharePreview) {}
 }
 public struct LabeledContent: PrimitiveView {
@@ -234,6 +263,7 @@ extension View {
     public func position(x: CGFloat = 0, y: CGFloat = 0) -> some View { self }
     public func background<S: ShapeStyle>(_ style: S) -> some View { self }
     public func accessibilityLabel(_ label: String) -> some View { self }
+    public func accessibilityAddTraits(_ traits: AccessibilityTraits) -> some View { self }
     public func accessibilityValue(_ value: String) -> some View { self }
     public func tabViewStyle<S: TabViewStyle>(_ style: S) -> some View { self }
     public func gesture<G: Gesture>(_ gesture: G, including mask: GestureMask = .all) -> some View { self }
@@ -263,7 +293,12 @@ extension Scene {
     public func onChange<V: Equatable>(of value: V, initial: Bool = false, _ action: @escaping (V, V) -> Void) -> some Scene { self }
 }
 public enum ScenePhase: Sendable { case background, inactive, active }
+@MainActor public struct DismissAction {
+    nonisolated init() {}
+    public func callAsFunction() {}
+}
 public struct EnvironmentValues {
+    public var dismiss: DismissAction { DismissAction() }
     public var scenePhase: ScenePhase { .active }
 }
 

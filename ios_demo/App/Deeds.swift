@@ -1,0 +1,68 @@
+import Foundation
+import Photos
+import SwiftUI
+import UniformTypeIdentifiers
+
+/// What is done with one photo or several: they are shared as they are, marked, or deleted. Before it deletes, the system asks
+/// the person itself; the album follows with its next indexing.
+struct Deeds: View {
+    let ids: [String]
+    let ended: @MainActor ([String]) -> Void
+    @EnvironmentObject private var session: Session
+
+    /// `ended`: is told of the photos that were deleted, and of none where they were only marked.
+    init(_ ids: [String], ended: @escaping @MainActor ([String]) -> Void) { (self.ids, self.ended) = (ids.filter(PhotoLibrary().owns), ended) }
+
+    var body: some View {
+        ShareLink("Share", items: ids.map { Original(id: $0) }) { _ in SharePreview("GAMER") }.disabled(ids.isEmpty)
+        Button("Mark as favourite", systemImage: "heart") { begin { try await PhotoLibrary.mark($0, isFavourite: true) } }.disabled(ids.isEmpty)
+        Button("No longer a favourite", systemImage: "heart.slash") { begin { try await PhotoLibrary.mark($0, isFavourite: false) } }
+            .disabled(ids.isEmpty)
+        Button("Delete", systemImage: "trash") { begin(deletes: true, PhotoLibrary.delete) }.disabled(ids.isEmpty)
+    }
+
+    /// A deed that fails, or that the person does not allow, changes nothing.
+    private func begin(deletes: Bool = false, _ deed: @escaping @Sendable ([String]) async throws -> Void) {
+        let ids = ids
+        Task {
+            guard (try? await deed(ids)) != nil else { return }
+            if deletes { session.deleted(ids) }
+            ended(deletes ? ids : [])
+        }
+    }
+}
+
+/// The file of a photo, as the library has it.
+struct Original: Transferable {
+    let id: String
+
+    static var transferRepresentation: some TransferRepresentation {
+        FileRepresentation(exportedContentType: .image) { (photo: Original) in SentTransferredFile(try await PhotoLibrary.original(photo.id)) }
+    }
+}
+
+extension PhotoLibrary {
+    static func delete(_ ids: [String]) async throws {
+        try await PHPhotoLibrary.shared().performChanges { PHAssetChangeRequest.deleteAssets(NSArray(array: ids.compactMap(asset))) }
+    }
+
+    static func mark(_ ids: [String], isFavourite: Bool) async throws {
+        try await PHPhotoLibrary.shared().performChanges {
+            for asset in ids.compactMap(asset) { PHAssetChangeRequest(for: asset).isFavorite = isFavourite }
+        }
+    }
+
+    /// A copy of the original in a folder of its own, which the system empties.
+    static func original(_ id: String) async throws -> URL {
+        guard let asset = asset(id), let resource = PHAssetResource.assetResources(for: asset).first(where: { $0.type == .photo }) else {
+            throw CocoaError(.fileNoSuchFile)
+        }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = folder.appendingPathComponent(resource.originalFilename)
+        let options = PHAssetResourceRequestOptions()
+        options.isNetworkAccessAllowed = false
+        try await PHAssetResourceManager.default().writeData(for: resource, toFile: file, options: options)
+        return file
+    }
+}
