@@ -9,7 +9,7 @@ _SEARCH = (
     "index/vectors", "index/entities",
 )  # fmt: skip
 _RETRIEVAL = ("bench/retrieval", *_SEARCH)
-_TRAINING = ("bench/learning.py", "export/training")
+_TRAINING = ("bench/trained/learning.py", "export/training")
 
 STUDIES = {
     study.name: study
@@ -25,8 +25,8 @@ STUDIES = {
         Study(
             "adapter",
             "what a query adapter finds, trained on titles: of users and queries that it has not seen",
-            "adapter",
-            ("bench/adapter.py", "export/training/queries.py", "runtime/models", *_SEARCH),
+            "trained.adapter",
+            ("bench/trained/adapter.py", "export/training/queries.py", "runtime/models", *_SEARCH),
             data="+",
             extra="export",
         ),
@@ -41,7 +41,7 @@ STUDIES = {
         Study(
             "alpha",
             "reinforcement with several α (Table 8)",
-            "learning:ALPHA",
+            "trained.learning:ALPHA",
             _TRAINING,
             album="1",
             extra="export",
@@ -72,8 +72,8 @@ STUDIES = {
         Study(
             "channels",
             "recall of photos by their pixels alone: labels, trained experts, and both",
-            "channels",
-            ("bench/channels.py", "export/training"),
+            "trained.channels",
+            ("bench/trained/channels.py", "export/training"),
             bundles="",
             data="+",
             album="1",
@@ -88,8 +88,8 @@ STUDIES = {
         Study(
             "continued",
             "40 queries a user, 30 learned and 10 measured, before and after (Table 11)",
-            "continued",
-            ("bench/continued.py", "export/training/queries.py", "runtime/models", *_SEARCH),
+            "trained.continued",
+            ("bench/trained/continued.py", "export/training/queries.py", "runtime/models", *_SEARCH),
             data="+",
             extra="export",
         ),
@@ -132,8 +132,8 @@ STUDIES = {
         Study(
             "generated",
             "what a memory written for a query finds, by a model trained on pairs: our search, GAR, PA-CQR",
-            "generated",
-            ("bench/generated.py", "export/training/writing.py", *_RETRIEVAL),
+            "trained.generated",
+            ("bench/trained/generated.py", "export/training/writing.py", *_RETRIEVAL),
             data="+",
             extra="export",
         ),
@@ -242,7 +242,7 @@ STUDIES = {
         Study(
             "update",
             "what a checkpoint finds before and after it learned from searches (Table 11)",
-            "learning:UPDATE",
+            "trained.learning:UPDATE",
             _TRAINING,
             bundles="",
             album="1",

@@ -8,7 +8,7 @@ which the bundle's model is shown with its own prompt for refinement and the sam
 leaves the query as it was typed. The lists of the query and of its rewriting are fused by reciprocal rank.
 
 What differs, then: no preference is learned, and there is no conversation before a query. A model that has
-learned to write the memory for a query is measured in bench/generated.py.
+learned to write the memory for a query is measured in bench/trained/generated.py.
 """
 
 from __future__ import annotations

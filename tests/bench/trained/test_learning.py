@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gamer.bench import learning
 from gamer.bench.retrieval.datasets import DatasetError
+from gamer.bench.trained import learning
 from gamer.index import Photo
 from tests.albums import album_of
 

@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the export extra")
 
-from gamer.bench import channels
 from gamer.bench.retrieval.datasets import DatasetError
 from gamer.bench.study.declaration import Run
+from gamer.bench.trained import channels
 from gamer.export.errors import ExportError
 from gamer.export.training import vectors
 from gamer.export.training.options import Options

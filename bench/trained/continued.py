@@ -21,11 +21,11 @@ from gamer.index import FloatArray
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.search.options import SearchOptions
 
+from ..published import PAPER
+from ..retrieval import datasets, metrics
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet, sheet
 from .adapter import K, Person, person_of
-from .published import PAPER
-from .retrieval import datasets, metrics
-from .study.declaration import About, Run, Work
-from .tables import Sheet, sheet
 
 QUERIES, LEARNED = PAPER.table_11["queries_a_user"], PAPER.table_11["learned"]
 HALVES = 2

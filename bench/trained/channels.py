@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from gamer.runtime.bundle.manifest import Ranking
 
-from .published import PAPER
-from .retrieval.datasets import read_answered
-from .study.declaration import About, Run, Work
-from .tables import Sheet
+from ..published import PAPER
+from ..retrieval.datasets import read_answered
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet
 
 if TYPE_CHECKING:
     from gamer.export.training.vectors import Vectors

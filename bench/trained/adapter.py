@@ -28,11 +28,11 @@ from gamer.runtime.models import query_adapter as files
 from gamer.runtime.models.models import Models
 from gamer.runtime.search.options import SearchOptions
 
-from .retrieval import datasets
-from .retrieval.albums import album_of
-from .retrieval.user import User
-from .study.declaration import About, Run, Work
-from .tables import Sheet, sheet
+from ..retrieval import datasets
+from ..retrieval.albums import album_of
+from ..retrieval.user import User
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet, sheet
 
 K = 5
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gamer.index import Album, Opened
 
-from .report import paper_training
-from .retrieval.datasets import read_answered
-from .study.declaration import About, Run, Work
+from ..report import paper_training
+from ..retrieval.datasets import read_answered
+from ..study.declaration import About, Run, Work
 
 if TYPE_CHECKING:
     from gamer.export.training.refinement.policy import Round

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="needs the export extra")
 
-from gamer.bench import continued
-from gamer.bench.adapter import Person
 from gamer.bench.cli.bench import bench
+from gamer.bench.trained import continued
+from gamer.bench.trained.adapter import Person
 from gamer.export.training.queries import Library
 from tests.bench.retrieval.data_sets import write
 

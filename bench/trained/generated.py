@@ -21,12 +21,12 @@ from gamer.export.training import sft
 from gamer.export.training.align import memories_of
 from gamer.export.training.writing import MEMORIES, Pair, Writer, pairs_of
 
+from ..retrieval import datasets, metrics
+from ..retrieval.baselines import bm25, dense, gar, pa_cqr, rrf
+from ..retrieval.user import User
+from ..study.declaration import About, Run, Work
+from ..tables import Sheet, sheet
 from .adapter import K, Person, every, person_of, searched_of, split_queries
-from .retrieval import datasets, metrics
-from .retrieval.baselines import bm25, dense, gar, pa_cqr, rrf
-from .retrieval.user import User
-from .study.declaration import About, Run, Work
-from .tables import Sheet, sheet
 
 # What is searched with a query and the text that was written for it; best first.
 WAYS: Mapping[str, Callable[[User, str, str], list[str]]] = {

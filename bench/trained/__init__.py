@@ -1,0 +1,1 @@
+"""What training gives: adapters, generated memories, experts, what searches and rewards teach later."""
