@@ -49,6 +49,11 @@ def test_wrong_arguments_exit_2_with_one_line_that_points_to_the_help(args: tupl
     assert len(done.stderr.strip().splitlines()) == 1 and "(see gamer" in done.stderr
 
 
+def test_a_missing_argument_is_told_with_all_that_the_command_takes() -> None:
+    done = gamer("search", "coffee last spring")
+    assert done.stderr.startswith("gamer search: Missing argument 'QUERY': gamer search [OPTIONS] ALBUM QUERY")
+
+
 def test_an_unknown_command_lists_the_choices() -> None:
     """In a process of its own, as all are started."""
     names = "export, verify, pack, unpack, train, index, search, similar, ask, generate, bench"

@@ -80,14 +80,14 @@ def reading(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.argument("album", type=PATH)
+@click.argument("photos", type=PATH)
 @click.option("-o", "--output", type=PATH, required=True, help="Album file to write, e.g. out/album.gamer.")
 @people_option
 @album_bundle_option
 @reading
 @running_options
 def build(
-    album: Path,
+    photos: Path,
     output: Path,
     bundle: Path | None,
     people: bool | None,
@@ -96,7 +96,7 @@ def build(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Index ALBUM: a folder of photos (JPEG, PNG, WebP, TIFF, HEIC), or a .jsonl with one photo a line.
+    """Index PHOTOS: a folder of photos (JPEG, PNG, WebP, TIFF, HEIC), or a .jsonl with one photo a line.
 
     Read with the photos: XMP sidecars, Google Takeout's and osxphotos' JSON, WhatsApp's and plain chat logs
     (.txt). What cannot be read is listed with the reason, counted and skipped; the exit code is 0 unless
@@ -111,7 +111,7 @@ def build(
         running = running_of(how)
         with _progress() as progress:
             built = encoding.build(
-                album, output, bundle, people=people, reading=reading, running=running, progress=progress
+                photos, output, bundle, people=people, reading=reading, running=running, progress=progress
             )
     size = built.path.stat().st_size / 1e6
     line = (

@@ -217,7 +217,11 @@ def run() -> None:
         sys.exit(2)
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "gamer"
-        _end(f"{where}: {' '.join(error.format_message().split())} (see {where} --help)", 2)
+        used = ""
+        if isinstance(error, click.MissingParameter) and error.ctx:
+            used = f": {where} {' '.join(error.ctx.command.collect_usage_pieces(error.ctx))}"
+        said = " ".join(error.format_message().split())
+        _end(f"{where}: {said.rstrip('.') + used if used else said} (see {where} --help)", 2)
     except click.ClickException as error:
         _end(f"gamer: {error.format_message()}", 1)
     except (click.Abort, KeyboardInterrupt):

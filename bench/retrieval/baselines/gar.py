@@ -3,7 +3,7 @@
 The language model writes a sentence that a memory might hold. As adapted: one greedy sentence of at most 32
 tokens by the bundle's small model, shown three examples, where GAR trains a generator of answers, sentences
 and titles (one is trained in bench/trained/generated.py). The two BM25 lists (the query; the query and the
-sentence) are fused by reciprocal rank, as GAR fuses its lists. `rank_dense` fuses two lists of dense retrieval
+sentence) are fused by reciprocal rank, as GAR fuses its lists. `rank_dense` fuses two lists of dense search
 in the same way. The prompt's fixed beginning is computed once a process.
 
 Sentences are stored on disk by model, prompt and query, one a line, so that an interrupted run generates none
