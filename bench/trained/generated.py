@@ -2,8 +2,8 @@
 
 Supervised fine-tuning as GAMER describes it (section 3.4, Eq. 2 without pixels) on text: low-rank changes of
 the recipe's language model learn to write the memory from the query, on 60 % of each user's pairs (4.1). What
-it writes for the other queries takes part in three ways: the search is asked the query with these words
-after it, alone and fused with the search of the query; GAR's generator is this model (BM25 and dense); and
+it writes for the other queries takes part in three ways: the query with these words after it is the search's
+Q̂, alone and fused with the search of the query; GAR's generator is this model (BM25 and dense); and
 PA-CQR searches by what it wrote in place of the query.
 """
 
@@ -20,6 +20,7 @@ from gamer.export.settings import Settings as Export
 from gamer.export.training import sft
 from gamer.export.training.align import memories_of
 from gamer.export.training.writing import MEMORIES, Pair, Writer, pairs_of
+from gamer.runtime.search.options import SearchOptions
 
 from ..retrieval import datasets, metrics
 from ..retrieval.baselines import bm25, dense, gar, pa_cqr, rrf
@@ -31,9 +32,9 @@ from .adapter import K, Person, every, person_of, searched_of, split_queries
 # What is searched with a query and the text that was written for it; best first.
 WAYS: Mapping[str, Callable[[User, str, str], list[str]]] = {
     "search": lambda user, query, written: _search(user, query),
-    "with its words": lambda user, query, written: _search(user, f"{query} {written}"),
+    "with its words": lambda user, query, written: _search(user, query, f"{query} {written}"),
     "fused": lambda user, query, written: rrf.fused(
-        [_search(user, query), _search(user, f"{query} {written}")]
+        [_search(user, query), _search(user, query, f"{query} {written}")]
     ),
     "BM25": lambda user, query, written: bm25.rank(user, query),
     "GAR": gar.with_sentence,
@@ -124,8 +125,9 @@ def _measured(
     return Generated(person.dataset, person.user.name, len(queries), means)
 
 
-def _search(user: User, query: str) -> list[str]:
-    return [hit.id for hit in user.engine.search(query, DEPTH, now=user.now)]
+def _search(user: User, query: str, refined: str | None = None) -> list[str]:
+    options = SearchOptions(refined=refined)
+    return [hit.id for hit in user.engine.search(query, DEPTH, now=user.now, options=options)]
 
 
 def tables(result: GeneratedReport) -> list[Sheet | str]:
