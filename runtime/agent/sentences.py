@@ -95,9 +95,7 @@ def _names_unheard(toolbox: Toolbox, text: str) -> bool:
     cues = engine.cues(text)
     read = " ".join(text[slice(*cue.span)] for cue in (*cues.times, *cues.places, *cues.negated)).casefold()
     names = [name for forms in clauses.sought(text).names for name in forms if name not in read]
-    return any(
-        name not in engine.facts.name_words and not toolbox.album.holding([name]) for name in names
-    )
+    return any(name not in engine.facts.name_words and not toolbox.album.holding([name]) for name in names)
 
 
 def asks_for_days(question: Question) -> bool:
