@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float32]
 RowArray = NDArray[np.int64]
 # The channel by which copies of a picture are recognised. No query is asked of it, so that it gets no graph.
 COPIES = "copies"
-# The channel of what its owner might call a photo, made from its memories (export/training/titles.py).
+# The channel of what its owner might call a photo, made from its memories (export/training/writing.py).
 TITLE = "title"
 # Stands for an unknown time in columns of times.
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)

@@ -4,13 +4,13 @@ Supervised fine-tuning as GAMER describes it (section 3.4, Eq. 2 without pixels)
 the recipe's language model learn to write the memory from the query, on 60 % of each user's pairs (4.1). What
 it writes for the other queries takes part in three ways: the query with these words after it is the search's
 Q̂, alone and fused with the search of the query; GAR's generator is this model (BM25 and dense); and
-PA-CQR searches by what it wrote in place of the query.
+PA-CQR fuses the search of what it wrote with that of the query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -19,6 +19,7 @@ from gamer.export.components.language import Language
 from gamer.export.settings import Settings as Export
 from gamer.export.training import sft
 from gamer.export.training.align import memories_of
+from gamer.export.training.queries import Library
 from gamer.export.training.writing import MEMORIES, Pair, Writer, pairs_of
 from gamer.runtime.search.options import SearchOptions
 
@@ -85,11 +86,15 @@ def measure(run: Run[Settings]) -> GeneratedReport:
     try:
         pairs, others, asked = list[Pair](), list[Pair](), dict[str, str]()
         for person in people:
-            taught, later = split_queries(person.library)
+            taught, later = _parts(person)
             memories = memories_of(person.user.album)
             pairs += pairs_of(searched_of(person, taught), memories)
             others += pairs_of(searched_of(person, later), memories)
             asked |= {_key(person, text): text for text, _ in later.queries}
+        if not pairs or not others:
+            raise datasets.DatasetError(
+                "no query of a photo with a memory to learn from, and another to measure"
+            )
         told = {"recipe": export.recipe, "lora": settings.lora}
         writer = Writer(MEMORIES, pairs, asked, run.home / "memories", told, 0)
         language = Language.of(export, settings.lora).to(sft.device())
@@ -106,6 +111,13 @@ def measure(run: Run[Settings]) -> GeneratedReport:
     )
 
 
+def _parts(person: Person) -> tuple[Library, Library]:
+    """The queries that teach, and of the others those that are not said alike."""
+    taught, later = split_queries(person.library)
+    known = {text.casefold() for text, _ in taught.queries}
+    return taught, replace(later, queries=tuple(q for q in later.queries if q[0].casefold() not in known))
+
+
 def _key(person: Person, text: str) -> str:
     return f"{person.dataset}/{person.user.name}/{text}"
 
@@ -114,7 +126,7 @@ def _measured(
     person: Person, written: Mapping[str, tuple[str, ...]], tell: Callable[[str], None]
 ) -> Generated:
     tell(person.user.name)
-    queries = list(searched_of(person, split_queries(person.library)[1]))
+    queries = list(searched_of(person, _parts(person)[1]))
     found: dict[str, list[float]] = {name: [] for name in WAYS}
     for text, relevant in queries:
         answer = " ".join(written[_key(person, text)])

@@ -36,18 +36,20 @@ Say = Callable[[str], None]
 class Direction:
     """What is written, after what is read and `ask`.
 
-    `read`, `most`: the most tokens of both; `drawn`: texts that are drawn beside the likeliest one.
+    `to_memory`: whether a memory is written for a title, or a title for a memory. `read`, `most`: the most
+    tokens of both; `drawn`: texts that are drawn beside the likeliest one.
     """
 
     name: str
+    to_memory: bool
     ask: str
     read: int
     most: int
     drawn: int
 
 
-TITLES = Direction("titles", "\n\nTitle:", 220, 24, 4)
-MEMORIES = Direction("memories", "\n\nMemory:", 64, 32, 0)
+TITLES = Direction("titles", False, "\n\nTitle:", 220, 24, 4)
+MEMORIES = Direction("memories", True, "\n\nMemory:", 64, 32, 0)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Pair:
 
     def of(self, direction: Direction) -> tuple[str, str]:
         """What is read, and what is written."""
-        return (self.memory, self.title) if direction is TITLES else (self.title, self.memory)
+        return (self.title, self.memory) if direction.to_memory else (self.memory, self.title)
 
 
 def pairs_of(searches: Iterable[tuple[str, Sequence[str]]], memories: Mapping[str, str]) -> list[Pair]:
@@ -155,7 +157,7 @@ class Writer:
         return losses / sum(len(answer) for _, answer in tokens)
 
     def _written(self, language: Language, stage: Stage) -> dict[str, tuple[str, ...]]:
-        path = self._run.inner / f"{self._what.name}.jsonl"
+        path = self._run.inner / "written.jsonl"  # "titles.jsonl" was of other lines
         out = {key: texts for key, texts in _kept(path) if key in self._texts}
         waiting = [key for key in self._texts if key not in out]
         with path.open("a", encoding="utf-8") as file:

@@ -69,7 +69,7 @@ enum Indexing {
             if Places.searched == Places.bundle.path { try? FileManager.default.removeItem(at: Places.before) }
             let writer = try opened(meta)
             defer { writer.close() }
-            let run = IndexRun(PhotoLibrary(), writer, skips, SmallList(Places.small.path), encode: encoder.encode)
+            let run = IndexRun(PhotoLibrary(), writer, skips, SmallList(Places.small.path), MarkList(Places.marks.path), encode: encoder.encode)
             if try run.run(isStopped: isStopped, pool: pool, progress: told, names: encoder.names) { return .finished }
             return ended()
         } ?? .busy

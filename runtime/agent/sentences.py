@@ -85,17 +85,17 @@ def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -
 
 
 def _names_unheard(toolbox: Toolbox, text: str) -> bool:
-    """Whether an English question names somebody or something that no memory and no entity of the album is
-    called by; what it reads as a time or place is no such name.
-    """
+    """Whether an English question names somebody by words of which no memory and no entity has any."""
     engine = toolbox.engine
     words = clauses.words_in(text)
     if engine.language_of(text) or not any(word[:1].islower() for word in words if clauses.is_content(word)):
         return False  # nouns have capitals in German, and so have all words of a heading
     cues = engine.cues(text)
-    read = " ".join(text[slice(*cue.span)] for cue in (*cues.times, *cues.places, *cues.negated)).casefold()
-    names = [name for forms in clauses.sought(text).names for name in forms if name not in read]
-    return any(name not in engine.facts.name_words and not toolbox.album.holding([name]) for name in names)
+    read = " ".join(text[slice(*cue.span)] for cue in (*cues.times, *cues.places, *cues.negated))
+    return any(
+        not any(word in engine.facts.name_words for word in name) and not toolbox.album.holding(name)
+        for name in clauses.names_in(text, read)
+    )
 
 
 def asks_for_days(question: Question) -> bool:

@@ -127,6 +127,9 @@ _PARTS = re.compile(
 
 
 _PAID = frozenset(("charg", "pay", "spend"))  # stems
+_OWNED = frozenset(
+    ("a", "an", "another", "any", "her", "his", "its", "my", "our", "some", "that", "the", "their", "this")
+)
 _SPEAKERS = ("he", "i", "she", "they", "we", "you")
 _SAID_MYSELF = re.compile(r"\b(?:did|have|had) (?:i|we) (?:ever |just |already )?(?:say|said)\b")
 
@@ -196,6 +199,26 @@ def sought(question: str, people: Sequence[frozenset[str]] = ()) -> Sought:
     rest = frozenset(told.difference(map(stem, names)))
     denies = bool(_DENIES.search(question) or _WHETHER.match(text))
     return Sought(wanted, forms, rest, denies, stem(head[1]) if head else kind)
+
+
+def names_in(question: str, known: str = "") -> list[tuple[str, ...]]:
+    """The names that an English question says, of each its words in lower case; "Aunt Clara" is "clara".
+
+    `known`: text of the question that is read as times and places. What follows an article or an owner is a
+    thing ("the Italian restaurant"), and so is what is written with other capitals ("WiFi", "DHL").
+    """
+    words, read = words_in(question), {_bare(word) for word in words_in(known)}
+    out: list[tuple[str, ...]] = []
+    name, before = list[str](), words[0] if words else ""
+    for word in [*words[1:], ""]:
+        if word[:1].isupper() and (bare := _bare(word)) not in _kind("no name"):
+            if word.removesuffix("'s").removesuffix("’s").istitle() and bare not in read:
+                name += [bare] * (bare not in _kind("kin"))
+            continue
+        if name and before.lower() not in _OWNED:
+            out.append(tuple(name))
+        name, before = [], word
+    return out
 
 
 def without_deed(asked: Sought) -> Sought:

@@ -84,7 +84,7 @@ def test_the_likelihood_of_a_batch_is_that_of_each_answer_alone() -> None:
 def test_a_killed_run_goes_on_and_writes_the_same(tmp_path: Path) -> None:
     whole, _ = write(tmp_path / "whole")
     first, _ = write(tmp_path / "killed")
-    kept = tmp_path / "killed" / "training" / "titles.jsonl"
+    kept = tmp_path / "killed" / "training" / "written.jsonl"
     lines = kept.read_text().splitlines(keepends=True)
     kept.write_text(lines[0] + lines[1][:9])  # killed in the middle of the second photo's line
     again, stages = write(tmp_path / "killed")
@@ -95,9 +95,18 @@ def test_a_killed_run_goes_on_and_writes_the_same(tmp_path: Path) -> None:
 
 def test_a_title_with_a_line_separator_is_read_again_as_one(tmp_path: Path) -> None:
     write(tmp_path / "run")
-    kept = tmp_path / "run" / "training" / "titles.jsonl"
+    kept = tmp_path / "run" / "training" / "written.jsonl"
     kept.write_text(json.dumps({"of": "a", "texts": ["boats\u2028dawn"]}, ensure_ascii=False) + "\n")
     assert write(tmp_path / "run")[0]["a"] == ("boats\u2028dawn",)
+
+
+def test_what_a_run_of_before_had_written_is_written_anew(tmp_path: Path) -> None:
+    write(tmp_path / "run")
+    inner = tmp_path / "run" / "training"
+    (inner / "written.jsonl").unlink()
+    (inner / "titles.jsonl").write_text('{"photo": "a", "titles": ["harbour"]}\n')
+    got, stages = write(tmp_path / "run")
+    assert set(got) == {"a", "b"} and set(stages) == {"titles are written"}
 
 
 def test_a_run_of_other_memories_is_not_gone_on_with(tmp_path: Path) -> None:

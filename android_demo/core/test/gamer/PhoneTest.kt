@@ -20,6 +20,7 @@ import gamer.image.Scans
 import gamer.indexing.Attempts
 import gamer.indexing.IndexReport
 import gamer.indexing.IndexRun
+import gamer.indexing.MarkList
 import gamer.indexing.Moment
 import gamer.indexing.PhotoSource
 import gamer.indexing.Position
@@ -218,7 +219,7 @@ class PhoneTest {
         var last = IndexReport(0, 0)
         val writer = if (path.exists()) AlbumWriter.extend(path, JdbcDatabase) else AlbumWriter.create(path, meta, JdbcDatabase)
         writer.use { open ->
-            IndexRun(source, open, skips) { photo, pixels ->
+            IndexRun(source, open, skips, MarkList(File(folder, "marks"))) { photo, pixels ->
                 if (fails(photo.id, pixels?.width ?: 0)) throw IllegalStateException("refused")
                 if (pixels == null) null else Encoded(photo, mapOf("image" to arrayOf(FloatArray(16) { 0.25f })), mentions)
             }.run({ false }, { last = it }, names)
@@ -259,24 +260,28 @@ class PhoneTest {
     private fun ids() = AlbumWriter.extend(path, JdbcDatabase).use { it.known() }.sorted()
 
     @Test
-    fun `the gallery's favourites are the album's, and marks of other photos stay`() {
+    fun `the gallery's favourites are the album's, and marks of elsewhere stay`() {
         AlbumWriter.create(path, meta, JdbcDatabase).use { it.add(listOf(Encoded(Photo("a chat", memories = listOf(Memory.FAVOURITE)), emptyMap(), emptyList()))) }
         index(Source())
-        assertEquals(setOf("a chat"), marked())
+        AlbumWriter.extend(path, JdbcDatabase).use { it.mark(listOf("k\t0"), true) } // on a computer
+        assertEquals(setOf("a chat", "k\t0"), marked())
         index(Source(hearts = setOf(1, 3, 9))) // 9 is not in the album
-        assertEquals(setOf("a chat", "k\t1", "k\t3"), marked())
+        assertEquals(setOf("a chat", "k\t0", "k\t1", "k\t3"), marked())
         index(Source(hearts = setOf(3, 4), shots = listOf(0, 3, 4)))
-        assertEquals(setOf("a chat", "k\t3", "k\t4"), marked())
+        assertEquals(setOf("a chat", "k\t0", "k\t3", "k\t4"), marked())
         index(Source()) // a gallery without marks
-        assertEquals(setOf("a chat", "k\t3", "k\t4"), marked())
+        assertEquals(setOf("a chat", "k\t0", "k\t3", "k\t4"), marked())
+        index(Source(hearts = emptySet()))
+        assertEquals(setOf("a chat", "k\t0"), marked())
+        index(Source(hearts = setOf(0)))
         index(Source(hearts = emptySet()))
         assertEquals(setOf("a chat"), marked())
         assertEquals(emptyList<String>(), Check.problems(path, JdbcDatabase))
     }
 
     private fun marked(): Set<String> = Album.open(path, JdbcDatabase).use { album ->
-        assertEquals(0, album.words("favourite").bm25().withIndex().count { (row, score) -> score > 0 && Memory.FAVOURITE !in album.photo(row).memories })
-        album.memoriesOf("social").filter { it.second == "favourite" }.mapTo(HashSet()) { album.photo(it.first).id }
+        val named = album.words("favourite").bm25().withIndex().filter { it.value > 0 }.map { album.photo(it.index).id }.toSet()
+        album.memoriesOf("social").filter { it.second == "favourite" }.mapTo(HashSet()) { album.photo(it.first).id }.also { assertEquals(named, it) }
     }
 
     @Test

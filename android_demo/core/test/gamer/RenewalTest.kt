@@ -14,6 +14,7 @@ import gamer.common.AlbumError
 import gamer.image.Pixels
 import gamer.indexing.IndexReport
 import gamer.indexing.IndexRun
+import gamer.indexing.MarkList
 import gamer.indexing.PhotoSource
 import gamer.indexing.Renewal
 import gamer.indexing.SkipList
@@ -96,7 +97,7 @@ class RenewalTest {
         fun bare() = AlbumWriter.extend(path, JdbcDatabase).use { it.withoutVectors() }
         assertEquals(listOf("k4"), bare())
         fun indexed() = AlbumWriter.extend(path, JdbcDatabase).use { writer ->
-            IndexRun(Phone(), writer, SkipList(File(folder, "skips")), ::encode).run({ false }, {}) { names -> names.map { axis(it.length, 6) } }
+            IndexRun(Phone(), writer, SkipList(File(folder, "skips")), MarkList(File(folder, "marks")), ::encode).run({ false }, {}) { names -> names.map { axis(it.length, 6) } }
         }
         here = (0 until 10).toList()
         unreadable = -1

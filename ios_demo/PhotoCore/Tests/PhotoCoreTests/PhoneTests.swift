@@ -88,7 +88,7 @@ final class PhoneTests: XCTestCase {
         defer { writer.close() }
         var last: IndexReport?
         try withoutActuallyEscaping(fails) { fails in
-            let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips"), SmallList(folder + "/small")) { photo, pixels in
+            let run = IndexRun(source, writer, skips ?? SkipList(folder + "/skips"), SmallList(folder + "/small"), MarkList(folder + "/marks")) { photo, pixels in
                 if fails(photo.id, pixels?.width ?? 0) { throw Failure.runtime("refused") }
                 return pixels.map { _ in Encoded(photo, vectors: [("image", [[Float](repeating: 0.5, count: 4)])], mentions: mentions) }
             }
@@ -129,24 +129,29 @@ final class PhoneTests: XCTestCase {
         XCTAssertEqual(try index(Source())?.done, 5)
     }
 
-    func testTheLibrarysFavouritesAreTheAlbumsAndMarksOfOthersStay() throws {
+    func testTheLibrarysFavouritesAreTheAlbumsAndMarksOfElsewhereStay() throws {
         _ = try index(Source())
         let writer = try AlbumWriter(path)
         var told = Photo(id: "a chat")
         told.memories = [.favourite]
         try writer.add([Encoded(told, vectors: [], mentions: [])])
+        try writer.mark(["k0"], isFavourite: true)  // on a computer
         writer.close()
         func marked() throws -> Set<String> {
-            let album = try Album(path)
-            return Set(try album.memories(of: "social").filter { $0.text == "favourite" }.map { try album.photo($0.row).id })
+            let album = try Album(path), scores = try album.words("favourite".scalars).bm25()
+            let named = try scores.indices.filter { scores[$0] > 0 }.map { try album.photo($0).id }
+            let out = Set(try album.memories(of: "social").filter { $0.text == "favourite" }.map { try album.photo($0.row).id })
+            XCTAssertEqual(Set(named), out)
+            return out
         }
         for (hearts, shots, wanted) in [
-            ([1, 3, 9], Array(0..<5), ["k1", "k3"]), ([3, 4], [0, 3, 4], ["k3", "k4"]), (nil, Array(0..<5), ["k3", "k4"]), ([], Array(0..<5), []),
+            ([1, 3, 9], Array(0..<5), ["k0", "k1", "k3"]), ([3, 4], [0, 3, 4], ["k0", "k3", "k4"]), (nil, Array(0..<5), ["k0", "k3", "k4"]),
+            ([], Array(0..<5), ["k0"]), ([0], Array(0..<5), ["k0"]), ([], Array(0..<5), []),
         ] as [(Set<Int>?, [Int], [String])] {
             _ = try index(Source(shots: shots, hearts: hearts))
             XCTAssertEqual(try marked(), Set(wanted + ["a chat"]))
         }
-        XCTAssertEqual(try Check.problems(path), [])
+        XCTAssertEqual(Check.problems(path), [])
     }
 
     func testWhatLeftThePhoneLeavesTheAlbumAndNothingElseDoes() throws {

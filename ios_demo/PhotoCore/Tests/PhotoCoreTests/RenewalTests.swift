@@ -83,7 +83,7 @@ final class RenewalTests: XCTestCase {
         unreadable = -1
         here = (0..<10).map { "k\($0)" }
         let writer = try AlbumWriter(path)
-        let run = IndexRun(Phone(here: here), writer, SkipList(folder + "/skips"), SmallList(folder + "/small")) { photo, _ in
+        let run = IndexRun(Phone(here: here), writer, SkipList(folder + "/skips"), SmallList(folder + "/small"), MarkList(folder + "/marks")) { photo, _ in
             Encoded(photo, vectors: [("image", [self.axis(1, 6)])], mentions: [])
         }
         XCTAssertTrue(try run.run(isStopped: { false }, progress: { _ in }, names: { $0.map { self.axis($0.count, 6) } }))

@@ -94,6 +94,48 @@ class PhotoScreenTest : AppTest() {
     }
 
     @Test
+    fun `of the timeline the photo that is touched opens, after another was deleted`() {
+        haveIndexed()
+        main()
+        phone.choose("Timeline")
+        untilListed()
+        phone.battery = 10 // the album does not follow
+        squares()[0].performClick()
+        untilShown<PhotoActivity>()
+        phone.choose("Delete")
+        phone.answer(true)
+        val second = bitmapOnceShown()
+        phone.back()
+        untilListed()
+        squares()[1].performClick()
+        untilShown<PhotoActivity>()
+        assertEquals(second.width to second.height, bitmapOnceShown().let { it.width to it.height })
+        assertEquals("Photo 1 of 5", phone.screen().title)
+    }
+
+    private fun bitmapOnceShown(): android.graphics.Bitmap {
+        val view = phone.one(ImageView::class.java)
+        phone.until("the picture is shown") { view.drawable != null }
+        return bitmap(view)!!
+    }
+
+    @Test
+    fun `deleted photos stay away when the app was out of sight, though the album has not followed`() {
+        haveIndexed()
+        main()
+        val grid = search("a cat")
+        phone.battery = 10 // no indexing
+        grid.longPress(0)
+        phone.choose("Delete")
+        phone.answer(true)
+        phone.leaveAndReturn()
+        grid.longPress(0)
+        phone.choose("Delete")
+        phone.answer(true)
+        assertEquals(4, grid.adapter.count)
+    }
+
+    @Test
     fun `the reasons of a photo, and photos like it`() {
         haveIndexed()
         opened("a cat")

@@ -42,6 +42,7 @@ class IndexRun<S>(
     private val source: PhotoSource<S>,
     private val writer: AlbumWriter,
     private val skips: SkipList,
+    private val marks: MarkList,
     private val encode: (Photo, Pixels?) -> Encoded?,
 ) {
     /**
@@ -69,17 +70,23 @@ class IndexRun<S>(
             report = report.copy(done = report.done + made.size, unread = report.unread + batch.size - made.size)
             progress(report)
         }
-        mark(shots.mapTo(HashSet()) { source.key(it) })
+        if (!mark(shots.mapTo(HashSet()) { source.key(it) }, isStopped)) return false
         writer.finish(isStopped, names)
         return true
     }
 
-    /** Photos of the gallery that are in the album are marked as in the gallery; marks of others stay. */
-    private fun mark(here: Set<String>) {
-        val wanted = source.favourites() ?: return
-        val marked = writer.favourites()
-        val changed = writer.known().filter { it in here && (it in wanted) != (it in marked) }
-        for ((isFavourite, ids) in changed.groupBy { it in wanted }) for (batch in ids.chunked(AT_ONCE)) writer.mark(batch, isFavourite)
+    /** Marks what the gallery marks, and takes off what it marked before and does not any more. Returns false if it was stopped. */
+    private fun mark(here: Set<String>, isStopped: () -> Boolean): Boolean {
+        val wanted = source.favourites()?.filterTo(HashSet()) { it in here } ?: return true
+        val (marked, before) = writer.favourites() to marks.keys()
+        val (on, off) = writer.known().filter { it in here }.let { known -> known.filter { it in wanted && it !in marked } to known.filter { it in before && it in marked && it !in wanted } }
+        marks.put(before + wanted) // before the album is marked: a run that is killed leaves no mark that it would not know
+        for ((ids, isFavourite) in listOf(on to true, off to false)) for (batch in ids.chunked(AT_ONCE)) {
+            if (isStopped()) return false
+            writer.mark(batch, isFavourite)
+        }
+        marks.put(wanted + (before - here)) // photos of a card that is out stay known
+        return true
     }
 
     /** Ids of photos that this source no longer has. A gallery that lists nothing may be one that cannot be read now. */

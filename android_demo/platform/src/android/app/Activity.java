@@ -3,6 +3,7 @@ package android.app;
 import android.content.ActivityNotFoundException;
 import android.content.Context;
 import android.content.Intent;
+import android.content.IntentSender;
 import android.os.Bundle;
 import android.os.Handler;
 import android.os.Looper;
@@ -70,7 +71,7 @@ public class Activity extends Context {
         Phone.get().start(this, to, code);
     }
 
-    public void startIntentSenderForResult(android.content.IntentSender to, int code, Intent fill, int mask, int values, int extra) {
+    public void startIntentSenderForResult(IntentSender to, int code, Intent fill, int mask, int values, int extra) throws IntentSender.SendIntentException {
         Phone.get().question(this, to, code);
     }
 

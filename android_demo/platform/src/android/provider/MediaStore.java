@@ -12,7 +12,7 @@ public final class MediaStore {
         return standin.Phone.get().gallery.volumes();
     }
 
-    public static PendingIntent createDeleteRequest(ContentResolver resolver, Collection<Uri> photos) {
+    public static PendingIntent createTrashRequest(ContentResolver resolver, Collection<Uri> photos, boolean is) {
         return new PendingIntent(() -> photos.forEach(photo -> standin.Phone.get().gallery.delete(id(photo))));
     }
 
@@ -22,7 +22,8 @@ public final class MediaStore {
 
     /** Asked for anything but an item of its own, the provider throws. */
     private static long id(Uri photo) {
-        if (!photo.toString().startsWith(Images.Media.EXTERNAL_CONTENT_URI + "/")) throw new IllegalArgumentException("All requested items must be referenced by specific ID: " + photo);
+        if (!photo.toString().startsWith(Images.Media.EXTERNAL_CONTENT_URI + "/"))
+            throw new IllegalArgumentException("All requested items must be referenced by specific ID: " + photo);
         return Long.parseLong(photo.getLastPathSegment());
     }
 

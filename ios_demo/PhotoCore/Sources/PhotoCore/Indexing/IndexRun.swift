@@ -44,12 +44,13 @@ public struct IndexRun {
     private let writer: AlbumWriter
     private let skips: SkipList
     private let small: SmallList
+    private let marks: MarkList
     private let encode: (Photo, Pixels?) throws -> Encoded?
 
     public init(
-        _ source: PhotoSource, _ writer: AlbumWriter, _ skips: SkipList, _ small: SmallList, encode: @escaping (Photo, Pixels?) throws -> Encoded?
+        _ source: PhotoSource, _ writer: AlbumWriter, _ skips: SkipList, _ small: SmallList, _ marks: MarkList, encode: @escaping (Photo, Pixels?) throws -> Encoded?
     ) {
-        (self.source, self.writer, self.skips, self.small, self.encode) = (source, writer, skips, small, encode)
+        (self.source, self.writer, self.skips, self.small, self.marks, self.encode) = (source, writer, skips, small, marks, encode)
     }
 
     /// Returns false if `isStopped` ended it early. `progress` is called after each batch. `pool` frees what a
@@ -97,7 +98,7 @@ public struct IndexRun {
                 small.put(tried: part, small: part.filter { !came.contains($0) })
             }
         }
-        try mark(Set(keys))
+        if try !mark(Set(keys), isStopped) { return false }
         try writer.finish(isStopped: isStopped, names)
         return true
     }
@@ -106,12 +107,17 @@ public struct IndexRun {
         for first in stride(from: 0, to: ids.count, by: atOnce) { try work(Array(ids[first..<min(first + atOnce, ids.count)])) }
     }
 
-    /// Photos of the library that are in the album are marked as in the library; marks of others stay.
-    private func mark(_ here: Set<String>) throws {
-        guard let wanted = source.favourites() else { return }
-        let marked = try writer.favourites(), known = try writer.ids().intersection(here)
-        try IndexRun.inBatches(known.intersection(wanted).subtracting(marked).sorted()) { try writer.mark($0, isFavourite: true) }
-        try IndexRun.inBatches(known.intersection(marked).subtracting(wanted).sorted()) { try writer.mark($0, isFavourite: false) }
+    /// Marks what the library marks, and takes off what it marked before and does not any more. Returns false if it was stopped.
+    private func mark(_ here: Set<String>, _ isStopped: () -> Bool) throws -> Bool {
+        guard let wanted = source.favourites()?.intersection(here) else { return true }
+        let marked = try writer.favourites(), known = try writer.ids().intersection(here), before = marks.keys()
+        marks.put(before.union(wanted))  // before the album is marked: a run that is killed leaves no mark that it would not know
+        for (ids, isFavourite) in [(known.intersection(wanted).subtracting(marked), true), (known.intersection(before).intersection(marked).subtracting(wanted), false)] {
+            if isStopped() { return false }
+            try IndexRun.inBatches(ids.sorted()) { try writer.mark($0, isFavourite: isFavourite) }
+        }
+        marks.put(wanted)
+        return true
     }
 
     /// Ids of photos that this source no longer has. A library that lists nothing may be one that cannot be read now.

@@ -8,7 +8,7 @@ import android.widget.AbsListView
 import android.widget.GridView
 
 /** Several photos of a grid, chosen by a long press and then by taps, and what is done with them together. */
-class Choice(private val of: Activity, private val grid: GridView, private val begun: (List<FoundPhoto>) -> Unit) : AbsListView.MultiChoiceModeListener {
+class Choice(private val of: Activity, private val grid: GridView) : AbsListView.MultiChoiceModeListener {
     private var mode: ActionMode? = null
 
     init {
@@ -35,7 +35,6 @@ class Choice(private val of: Activity, private val grid: GridView, private val b
 
     override fun onActionItemClicked(mode: ActionMode, item: MenuItem): Boolean {
         val photos = (0 until grid.adapter.count).filter(grid::isItemChecked).map { grid.adapter.getItem(it) as FoundPhoto }
-        begun(photos)
         Gallery.begin(of, Gallery.Deed.values()[item.itemId], photos)
         mode.finish()
         return true

@@ -14,6 +14,7 @@ import gamer.indexing.IndexRun
 import gamer.indexing.PhotoEncoder
 import gamer.indexing.PhotoSource
 import gamer.indexing.Renewal
+import gamer.indexing.MarkList
 import gamer.indexing.SkipList
 import gamer.models.Backend
 import gamer.models.ByUnits
@@ -121,6 +122,7 @@ class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner)
 class Indexing(private val models: Models, private val files: Files) : AutoCloseable {
     private val encoder = PhotoEncoder(models)
     private val skips = SkipList(files.skips)
+    private val marks = MarkList(files.marks)
     private val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
 
     /**
@@ -131,7 +133,7 @@ class Indexing(private val models: Models, private val files: Files) : AutoClose
         if (isOfAnother() && !Renewal(source, files.album, AndroidDatabase, skips, encoder::encode).run(meta, isStopped, progress, encoder::names)) return false
         if (Cores.searched(files) == files.bundle) files.before.deleteRecursively()
         val writer = if (files.hasAlbum()) AlbumWriter.extend(files.album, AndroidDatabase) else AlbumWriter.create(files.album, meta, AndroidDatabase)
-        return writer.use { IndexRun(source, it, skips, encoder::encode).run(isStopped, progress, encoder::names) }
+        return writer.use { IndexRun(source, it, skips, marks, encoder::encode).run(isStopped, progress, encoder::names) }
     }
 
     private fun isOfAnother(): Boolean = files.hasAlbum() && Album.open(files.album, AndroidDatabase).use {

@@ -16,6 +16,7 @@ class Files(context: Context) {
     val before = File(home, "bundle.before")
     val album = File(home, "album.gamer")
     val skips = File(context.filesDir, "skipped.txt")
+    val marks = File(context.filesDir, "favourites.txt")
     val measurements = File(context.cacheDir, "measurements")
 
     fun hasBundle(): Boolean = File(bundle, "manifest.json").isFile

@@ -4,20 +4,22 @@ import android.app.Activity
 import android.app.PendingIntent
 import android.content.ContentResolver
 import android.content.Intent
+import android.content.IntentSender
 import android.net.Uri
 import android.os.Build
 import android.provider.MediaStore
 import android.widget.Toast
+import gamer.common.oneLine
 
 /**
- * What the phone's gallery does with photos: it deletes and marks them after asking the person itself, from Android 11 on. Before,
- * an app could change the photos of others only with a permission that this one does not have.
+ * What the phone's gallery does with photos: it puts them into its trash and marks them after asking the person itself, from
+ * Android 11 on. Before, an app could change the photos of others only with a permission that this one does not have.
  */
 object Gallery {
-    /** The codes of the questions, as `onActivityResult` gets them. */
-    const val DELETE = 11
+    private const val TRASH = 11
     private const val MARK = 12
-    private val GONE = HashSet<String>() // addresses; used on the main thread only
+    private val GONE = HashSet<String>() // addresses; all is used on the main thread only
+    private var asked = emptyList<String>()
 
     val canAsk: Boolean get() = Build.VERSION.SDK_INT >= 30
 
@@ -28,23 +30,29 @@ object Gallery {
         val isOffered: Boolean get() = this == SHARE || canAsk
     }
 
-    /** Does it, or asks; photos that are not on this phone are left out. */
+    /** Does it, or asks, and then tells the screen by `onActivityResult`; photos that are not on this phone are left out. */
     fun begin(of: Activity, deed: Deed, photos: List<FoundPhoto>) {
-        val uris = photos.mapNotNull(::address).map(Uri::parse)
+        val addresses = photos.mapNotNull(::address)
+        val uris = addresses.map(Uri::parse)
         when {
-            uris.isEmpty() -> Toast.makeText(of, R.string.not_here, Toast.LENGTH_SHORT).show()
+            uris.isEmpty() -> say(of, of.getString(R.string.not_here))
             deed == Deed.SHARE -> share(of, uris)
-            deed == Deed.DELETE -> ask(of, DELETE, "createDeleteRequest", uris)
+            deed == Deed.DELETE -> {
+                asked = addresses
+                ask(of, TRASH, "createTrashRequest", uris, true)
+            }
             else -> ask(of, MARK, "createFavoriteRequest", uris, deed == Deed.FAVOURITE)
         }
     }
 
-    /** To be told once the person has let the gallery delete them; the album follows with its next indexing. */
-    fun deleted(photos: List<FoundPhoto>) {
-        GONE += photos.mapNotNull(::address)
+    /** What `onActivityResult` was told: whether photos are gone now, as [isGone] says; the album follows with its next indexing. */
+    fun took(code: Int, result: Int): Boolean {
+        if (code != TRASH || result != Activity.RESULT_OK) return false
+        GONE += asked
+        return true
     }
 
-    /** By then the album has followed. */
+    /** A photo may come back from the trash. To be called once no screen shows those that are gone. */
     fun forget() = GONE.clear()
 
     fun isGone(photo: FoundPhoto): Boolean = photo.path in GONE
@@ -60,11 +68,16 @@ object Gallery {
 
     fun hand(of: Activity, to: Intent) = of.startActivity(Intent.createChooser(to.addFlags(Intent.FLAG_GRANT_READ_URI_PERMISSION), null))
 
-    private fun ask(of: Activity, code: Int, question: String, photos: List<Uri>, vararg more: Boolean) {
+    private fun ask(of: Activity, code: Int, question: String, photos: List<Uri>, value: Boolean) = try {
         // MediaStore's questions are newer than the platform that the app is compiled against.
-        val types = listOf(ContentResolver::class.java, Collection::class.java) + more.map { Boolean::class.javaPrimitiveType!! }
-        val ask = MediaStore::class.java.getMethod(question, *types.toTypedArray())
-        val asked = ask.invoke(null, of.contentResolver, photos, *more.toTypedArray()) as PendingIntent
+        val ask = MediaStore::class.java.getMethod(question, ContentResolver::class.java, Collection::class.java, Boolean::class.javaPrimitiveType)
+        val asked = ask.invoke(null, of.contentResolver, photos, value) as PendingIntent
         of.startIntentSenderForResult(asked.intentSender, code, null, 0, 0, 0)
+    } catch (error: ReflectiveOperationException) { // the provider refused
+        say(of, oneLine(error.cause ?: error))
+    } catch (error: IntentSender.SendIntentException) {
+        say(of, oneLine(error))
     }
+
+    private fun say(of: Activity, words: String) = Toast.makeText(of, words, Toast.LENGTH_SHORT).show()
 }

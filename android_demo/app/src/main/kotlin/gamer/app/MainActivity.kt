@@ -44,7 +44,6 @@ class MainActivity : Activity() {
     private var finder: Finder? = null // used on the thread of `work` only
     private var last: Found? = null
     private lateinit var choice: Choice
-    private var chosen: List<FoundPhoto> = emptyList() // those that the gallery was asked about
     private val tick = Runnable { watch() }
     private var asked = "" // the query of the last search
     private var isRefused = false // as the last answer to the question for photos said
@@ -65,7 +64,7 @@ class MainActivity : Activity() {
             numColumns = 3
             setOnItemClickListener { _, _, at, _ -> startActivity(PhotoActivity.intent(context, (adapter as PhotoGrid).photos, at)) }
         }
-        choice = Choice(this, grid) { chosen = it }
+        choice = Choice(this, grid)
         content(LinearLayout(this).apply {
             orientation = LinearLayout.VERTICAL
             for (view in listOf(line, state, action)) addView(view)
@@ -88,13 +87,14 @@ class MainActivity : Activity() {
         super.onTrimMemory(level)
         if (level < ComponentCallbacks2.TRIM_MEMORY_UI_HIDDEN) return
         Thumbnails.forget()
+        leaveOut()
         Gallery.forget()
         work.execute { finder?.rest() }
     }
 
     override fun onResume() {
         super.onResume()
-        if ((grid.adapter as PhotoGrid?)?.photos.orEmpty().any(Gallery::isGone)) fill() // deleted meanwhile
+        leaveOut()
         watch()
     }
 
@@ -170,10 +170,7 @@ class MainActivity : Activity() {
     }
 
     override fun onActivityResult(code: Int, result: Int, data: Intent?) {
-        if (code == Gallery.DELETE && result == RESULT_OK) {
-            Gallery.deleted(chosen)
-            return fill()
-        }
+        if (Gallery.took(code, result)) return leaveOut()
         val uri = data?.data ?: return
         if (code != MODEL || result != RESULT_OK) return
         model.unpacking()
@@ -258,12 +255,22 @@ class MainActivity : Activity() {
         if (!model.ended(search, message)) return
         last = found
         fill()
+        leaveOut() // the album may not have followed yet
         show()
     }
 
     private fun fill() {
         choice.end()
-        grid.adapter = PhotoGrid(this, last?.photos.orEmpty().filterNot(Gallery::isGone))
+        grid.adapter = PhotoGrid(this, last?.photos.orEmpty())
+    }
+
+    /** Shows the answer without photos that were deleted meanwhile. */
+    private fun leaveOut() {
+        val found = last ?: return
+        val left = found.photos.filterNot(Gallery::isGone)
+        if (left.size == found.photos.size) return
+        last = Found(left, found.here, found.remarks, found.count, found.trace)
+        fill()
     }
 
     private fun explain() {

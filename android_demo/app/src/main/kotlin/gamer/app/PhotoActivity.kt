@@ -24,15 +24,15 @@ class PhotoActivity : Activity() {
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
         photos = intent.getStringArrayExtra(PHOTOS).orEmpty().toList().chunked(PARTS) { (id, path, memory, why) -> FoundPhoto(id, path, memory, why) }
-            .filterNot(Gallery::isGone)
-        at = (saved ?: intent.extras)?.getInt(AT) ?: 0
+        val id = saved?.getString(ID) ?: photos.getOrNull(intent.getIntExtra(AT, 0))?.id
+        at = maxOf(0, photos.indexOfFirst { it.id == id })
         view = Zoomed(this, ::turn)
         content(view)
         turn(0)
     }
 
     override fun onSaveInstanceState(kept: Bundle) {
-        kept.putInt(AT, at)
+        photos.getOrNull(at)?.let { kept.putString(ID, it.id) }
         super.onSaveInstanceState(kept)
     }
 
@@ -53,17 +53,27 @@ class PhotoActivity : Activity() {
             R.string.why -> startActivity(TraceActivity.intent(this, listOf(photo.id, photo.memory.orEmpty(), photo.said)))
             R.string.similar -> startActivity(ShelfActivity.like(this, photo.id))
             R.string.open -> Gallery.hand(this, Intent(Intent.ACTION_VIEW).setDataAndType(uri() ?: return false, "image/*"))
-            else -> Gallery.begin(this, Gallery.Deed.values()[item.itemId - OWN.size], listOf(photo))
+            else -> Gallery.begin(this, Gallery.Deed.values().getOrNull(item.itemId - OWN.size) ?: return super.onOptionsItemSelected(item), listOf(photo))
         }
         return true
     }
 
     override fun onActivityResult(code: Int, result: Int, data: Intent?) {
-        if (code != Gallery.DELETE || result != RESULT_OK) return
-        Gallery.deleted(listOfNotNull(photos.getOrNull(at)))
-        photos = photos.filterNot(Gallery::isGone)
-        if (photos.isEmpty()) return finish()
-        at = minOf(at, photos.size - 1)
+        if (Gallery.took(code, result)) leaveOut()
+    }
+
+    override fun onResume() {
+        super.onResume()
+        leaveOut()
+    }
+
+    /** Shows the photo behind those that were deleted meanwhile, or the last; ends without any. */
+    private fun leaveOut() {
+        val left = photos.filterNot(Gallery::isGone)
+        if (left.size == photos.size) return
+        val next = photos.drop(at).firstOrNull { !Gallery.isGone(it) } ?: left.lastOrNull() ?: return finish()
+        photos = left
+        at = left.indexOf(next)
         turn(0)
     }
 
@@ -88,6 +98,7 @@ class PhotoActivity : Activity() {
     companion object {
         const val PHOTOS = "photos"
         const val AT = "at"
+        private const val ID = "id"
         private const val PARTS = 4
         private val OWN = listOf(R.string.why, R.string.open, R.string.similar)
         private const val LEAST = 1_600 // pixels of the shorter side, so that zooming shows more

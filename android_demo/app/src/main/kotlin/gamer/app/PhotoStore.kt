@@ -39,7 +39,8 @@ class PhotoStore(private val context: Context) {
     private val resolver: ContentResolver get() = context.contentResolver
 
     fun list(): List<Shot> {
-        val columns = arrayOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED, Media.ORIENTATION, Media.DATE_ADDED) + if (hasFavourites) arrayOf(FAVOURITE) else emptyArray()
+        val always = arrayOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED, Media.ORIENTATION, Media.DATE_ADDED)
+        val columns = if (hasFavourites) always + FAVOURITE else always
         val out = ArrayList<Shot>()
         val found = resolver.query(Media.EXTERNAL_CONTENT_URI, columns, null, null, "${Media.DATE_TAKEN} DESC") ?: return out
         found.use {
@@ -47,7 +48,8 @@ class PhotoStore(private val context: Context) {
                 val id = it.getLong(0)
                 val made = listOf(2, 4).map(it::getLong).filter { seconds -> seconds > 0 }.minOrNull()?.let { seconds -> seconds * 1_000 }
                 val taken = if (it.isNull(1) || it.getLong(1) <= 0) made else it.getLong(1)
-                out.add(Shot(id, ContentUris.withAppendedId(Media.EXTERNAL_CONTENT_URI, id), taken, it.getLong(2), it.getInt(3), hasFavourites && it.getInt(5) == 1))
+                val uri = ContentUris.withAppendedId(Media.EXTERNAL_CONTENT_URI, id)
+                out.add(Shot(id, uri, taken, it.getLong(2), it.getInt(3), hasFavourites && it.getInt(5) == 1))
             }
         }
         return out
