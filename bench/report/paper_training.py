@@ -1,6 +1,6 @@
 """The paper's tables about training: the losses of Table 4, α (Table 8) and updates (Table 11).
 
-They are drawn from the results of `bench study channels`, `alpha` and `update`.
+They are drawn from the results of `bench study channels`, `generated`, `alpha` and `update`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,24 @@ from .parts import Part, percent
 def losses(results: Sequence[Any]) -> list[Sheet]:
     """A sheet for each result of `channels`, with the rows of Table 4 that its losses correspond to."""
     return [_losses(channels) for channels in results]
+
+
+def generated(results: Sequence[Any]) -> list[Sheet]:
+    """A sheet for each result of `generated`: what a model writes for a query, as our Q̂ and for baselines."""
+    out = []
+    for result in results:
+        rows, ways = result["rows"], tuple(result["rows"][0]["recall"])
+        lines = [(row["user"], row["queries"], [row["recall"][way] for way in ways]) for row in rows]
+        means = [fmean(row["recall"][way] for row in rows) for way in ways]
+        lines.append(("mean", sum(row["queries"] for row in rows), means))
+        title = (
+            f"Layer-2 by the likelihood of the memory, {result['model']}, rank {result['lora']}, learned "
+            f"from {result['learned_from']} pairs ({result['nats_before']:.2f} nats a token of others before, "
+            f"{result['nats_after']:.2f} after): recall@5 of the other queries"
+        )
+        told = tuple((name, str(count), *(f"{share:.3f}" for share in of)) for name, count, of in lines)
+        out.append(Sheet(title, ("user", "queries", *ways), told))
+    return out
 
 
 def _losses(channels: Any) -> Sheet:

@@ -10,7 +10,7 @@ PA-CQR fuses the search of what it wrote with that of the query.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -23,11 +23,11 @@ from gamer.export.training.queries import Library
 from gamer.export.training.writing import MEMORIES, Pair, Writer, pairs_of
 from gamer.runtime.search.options import SearchOptions
 
+from ..report import paper_training
 from ..retrieval import datasets, metrics
 from ..retrieval.baselines import bm25, dense, gar, pa_cqr, rrf
 from ..retrieval.user import User
 from ..study.declaration import About, Run, Work
-from ..tables import Sheet, sheet
 from .adapter import K, Person, every, person_of, searched_of, split_queries
 
 # What is searched with a query and the text that was written for it; best first.
@@ -142,20 +142,4 @@ def _search(user: User, query: str, refined: str | None = None) -> list[str]:
     return [hit.id for hit in user.engine.search(query, DEPTH, now=user.now, options=options)]
 
 
-def tables(result: GeneratedReport) -> list[Sheet | str]:
-    columns: dict[str, Callable[[Generated], str]] = {
-        "user": lambda row: row.user,
-        "queries": lambda row: str(row.queries),
-    }
-    for name in WAYS:
-        columns[name] = lambda row, name=name: f"{row.recall[name]:.3f}"  # type: ignore[misc]
-    mean = {name: float(np.mean([row.recall[name] for row in result.rows])) for name in WAYS}
-    total = Generated("", "mean", sum(row.queries for row in result.rows), mean)
-    return [
-        sheet(f"recall@{K} of queries not learned from", [*result.rows, total], columns),
-        f"{result.model}, rank {result.lora}, learned from {result.learned_from} pairs; nats a token of "
-        f"memories not learned from: {result.nats_before:.2f} before, {result.nats_after:.2f} after",
-    ]
-
-
-WORK = Work(Settings, measure, tables)
+WORK = Work(Settings, measure, lambda result: paper_training.generated([asdict(result)]))

@@ -52,17 +52,31 @@ extension PhotoLibrary {
         }
     }
 
-    /// A copy of the original in a folder of its own, which the system empties.
+    /// A copy of the photo's file, as it was edited last; of one whose file is in the cloud a picture as it is here.
     static func original(_ id: String) async throws -> URL {
-        guard let asset = asset(id), let resource = PHAssetResource.assetResources(for: asset).first(where: { $0.type == .photo }) else {
+        guard let asset = asset(id) else { throw CocoaError(.fileNoSuchFile) }
+        let files = PHAssetResource.assetResources(for: asset)
+        guard let file = files.first(where: { $0.type == .fullSizePhoto }) ?? files.first(where: { $0.type == .photo }) else {
             throw CocoaError(.fileNoSuchFile)
         }
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        let folder = shared.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let file = folder.appendingPathComponent(resource.originalFilename)
+        let copy = folder.appendingPathComponent(file.originalFilename)
         let options = PHAssetResourceRequestOptions()
         options.isNetworkAccessAllowed = false
-        try await PHAssetResourceManager.default().writeData(for: resource, toFile: file, options: options)
-        return file
+        do {
+            try await PHAssetResourceManager.default().writeData(for: file, toFile: copy, options: options)
+            return copy
+        } catch {
+            guard let picture = whole(id)?.jpegData(compressionQuality: 0.9) else { throw error }
+            let small = copy.deletingPathExtension().appendingPathExtension("jpg")
+            try picture.write(to: small)
+            return small
+        }
     }
+
+    /// Deletes what was copied for sharing; to be called when the app begins.
+    static func forgetShared() { try? FileManager.default.removeItem(at: shared) }
+
+    private static var shared: URL { FileManager.default.temporaryDirectory.appendingPathComponent("shared") }
 }

@@ -8,6 +8,7 @@ struct GamerApp: App {
 
     init() {
         Indexing.register()
+        PhotoLibrary.forgetShared()
         #if DEBUG
             Measuring.begin()
         #endif

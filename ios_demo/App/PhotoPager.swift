@@ -26,10 +26,11 @@ struct PhotoPager: View {
         .tabViewStyle(.page(indexDisplayMode: .never))
         .background(Color.black)
         .toolbar {
-            Deeds([shown]) { if $0.contains(shown) { leave(shown) } }
             if let hit { Button("Why?") { isExplaining = true }.sheet(isPresented: $isExplaining) { HitView(hit: hit) } }
             NavigationLink("Similar photos") { ShelfView(scope: .like(shown)).navigationTitle("Similar photos") }
         }
+        .toolbar { ToolbarItemGroup(placement: .bottomBar) { Deeds([shown]) { if $0.contains(shown) { leave(shown) } } } }
+        .task { if session.gone.contains(shown) { leave(shown) } }
     }
 
     private var left: [String] { ids.filter { !session.gone.contains($0) } }

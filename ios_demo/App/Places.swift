@@ -18,6 +18,7 @@ enum Places {
     static var searched: String { Renewal.searched(album.path, bundle: bundle.path, before: before.path) }
     static var album: URL { support.appendingPathComponent("album.gamer") }
     static var skips: URL { support.appendingPathComponent("skipped.txt") }
+    static var marks: URL { support.appendingPathComponent("favourites.txt") }
     static var small: URL { support.appendingPathComponent("small.txt") }
     static var hasBundle: Bool { FileManager.default.fileExists(atPath: bundle.appendingPathComponent("manifest.json").path) }
     static var hasAlbum: Bool { FileManager.default.fileExists(atPath: album.path) }

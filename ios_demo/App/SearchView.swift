@@ -11,6 +11,7 @@ struct SearchView: View {
     @State private var isChecking = false
     // Photos that several things are done with at once; nil while a tap opens one.
     @State private var chosen: Set<String>?
+    @State private var opened: String?
 
     var body: some View {
         NavigationStack {
@@ -37,17 +38,15 @@ struct SearchView: View {
                 session.search(query)
             }
             .toolbar {
-                if let chosen {
-                    Deeds(hits.map(\.photo.id).filter(chosen.contains)) { _ in self.chosen = nil }
-                    Button("Done") { self.chosen = nil }
-                } else if !hits.isEmpty {
-                    Button("Choose several", systemImage: "checkmark.circle") { chosen = [] }
-                }
-                if let trace = session.answer?.trace { NavigationLink("Trace") { TraceView(trace: trace) } }
-                Button("Index", systemImage: "arrow.clockwise") { session.index() }.disabled(!Places.hasBundle)
-                Button("Choose a model", systemImage: "shippingbox") { isChoosing = true }
-                Button("Check the album", systemImage: "checkmark.shield") { isChecking = true }.disabled(!Places.hasAlbum)
+                if chosen == nil { actions } else { Button("Done") { chosen = nil } }
             }
+            .toolbar {
+                ToolbarItemGroup(placement: .bottomBar) {
+                    if let chosen { Deeds(hits.map(\.photo.id).filter(chosen.contains)) { _ in self.chosen = nil } }
+                }
+            }
+            // Of all hits: one that was deleted must have a place among them, from which the next is found.
+            .navigationDestination(item: $opened) { PhotoPager(ids: session.answer?.hits.map(\.photo.id) ?? [], first: $0, answer: session.answer) }
             .sheet(isPresented: $isChecking) { CheckView() }
             .fileImporter(isPresented: $isChoosing, allowedContentTypes: [.zip]) { chosen in
                 if case .success(let file) = chosen { session.take(file) }
@@ -64,18 +63,24 @@ struct SearchView: View {
 
     private var hits: [Hit] { session.answer?.hits.filter { !session.gone.contains($0.photo.id) } ?? [] }
 
-    @ViewBuilder private func square(_ id: String) -> some View {
-        if let chosen {
-            let isChosen = chosen.contains(id)
-            Button {
-                self.chosen = chosen.symmetricDifference([id])
-            } label: {
-                Thumbnail(id: id).overlay { if isChosen { Color.blue.opacity(0.5) } }
-            }
-            .accessibilityAddTraits(isChosen ? .isSelected : [])
-        } else {
-            NavigationLink(destination: PhotoPager(ids: hits.map(\.photo.id), first: id, answer: session.answer)) { Thumbnail(id: id) }
+    @ViewBuilder private var actions: some View {
+        if !hits.isEmpty { Button("Choose several", systemImage: "checkmark.circle") { chosen = [] } }
+        if let trace = session.answer?.trace { NavigationLink("Trace") { TraceView(trace: trace) } }
+        Menu("More", systemImage: "ellipsis.circle") {
+            Button("Index", systemImage: "arrow.clockwise") { session.index() }.disabled(!Places.hasBundle)
+            Button("Choose a model", systemImage: "shippingbox") { isChoosing = true }
+            Button("Check the album", systemImage: "checkmark.shield") { isChecking = true }.disabled(!Places.hasAlbum)
         }
+    }
+
+    private func square(_ id: String) -> some View {
+        let isChosen = chosen?.contains(id) ?? false
+        return Button {
+            if let chosen { self.chosen = chosen.symmetricDifference([id]) } else { opened = id }
+        } label: {
+            Thumbnail(id: id).overlay { if isChosen { Color.blue.opacity(0.5) } }
+        }
+        .accessibilityAddTraits(isChosen ? .isSelected : [])
     }
 
     @ViewBuilder private var notice: some View {

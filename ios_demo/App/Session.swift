@@ -87,6 +87,7 @@ final class Session: ObservableObject {
                 }
             }
             screen.endIndexing(ended.value, failure: ended.failure)
+            gone = gone.filter { PhotoLibrary.asset($0) == nil }  // others came back from what was deleted last
             look()
             switch ended.value {
             case .paused, .busy: goOn()

@@ -68,6 +68,13 @@ extension Button where Content == Text {
     public init(_ title: String, action: @escaping @MainActor () -> Void) {}
     public init(_ title: String, systemImage: String, action: @escaping @MainActor () -> Void) {}
 }
+public struct Menu<Content: View>: PrimitiveView {
+    public init(_ title: String, systemImage: String, @ViewBuilder content: () -> Content) {}
+}
+public enum ToolbarItemPlacement: Sendable { case bottomBar }
+public struct ToolbarItemGroup<Content: View>: PrimitiveView {
+    public init(placement: ToolbarItemPlacement, @ViewBuilder content: () -> Content) {}
+}
 public struct AccessibilityTraits: SetAlgebra, Sendable {
     public static let isSelected = AccessibilityTraits()
     public init() {}

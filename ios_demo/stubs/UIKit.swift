@@ -1,6 +1,7 @@
 @_exported import CoreGraphics
 
 public final class UIImage: @unchecked Sendable {
+    public func jpegData(compressionQuality: CGFloat) -> Data? { nil }
     public var cgImage: CGImage? { nil }
     public var size: CGSize { .zero }
     public var scale: CGFloat { 1 }
