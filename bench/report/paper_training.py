@@ -29,8 +29,8 @@ def generated(results: Sequence[Any]) -> list[Sheet]:
         lines.append(("mean", sum(row["queries"] for row in rows), means))
         title = (
             f"Layer-2 by the likelihood of the memory, {result['model']}, rank {result['lora']}, learned "
-            f"from {result['learned_from']} pairs ({result['nats_before']:.2f} nats a token of others before, "
-            f"{result['nats_after']:.2f} after): recall@5 of the other queries"
+            f"from {result['learned_from']} pairs ({result['nats_before']:.2f} nats a token of others "
+            f"before, {result['nats_after']:.2f} after): recall@5 of the other queries"
         )
         told = tuple((name, str(count), *(f"{share:.3f}" for share in of)) for name, count, of in lines)
         out.append(Sheet(title, ("user", "queries", *ways), told))
