@@ -79,7 +79,9 @@ class IndexRun<S>(
     private fun mark(here: Set<String>, isStopped: () -> Boolean): Boolean {
         val wanted = source.favourites()?.filterTo(HashSet()) { it in here } ?: return true
         val (marked, before) = writer.favourites() to marks.keys()
-        val (on, off) = writer.known().filter { it in here }.let { known -> known.filter { it in wanted && it !in marked } to known.filter { it in before && it in marked && it !in wanted } }
+        val known = writer.known().filter { it in here }
+        val on = known.filter { it in wanted && it !in marked }
+        val off = known.filter { it in before && it in marked && it !in wanted }
         marks.put(before + wanted) // before the album is marked: a run that is killed leaves no mark that it would not know
         for ((ids, isFavourite) in listOf(on to true, off to false)) for (batch in ids.chunked(AT_ONCE)) {
             if (isStopped()) return false

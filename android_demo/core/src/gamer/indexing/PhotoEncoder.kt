@@ -24,7 +24,8 @@ class PhotoEncoder(private val models: Models) {
         val code = pixels?.let { models.see(it) }
         if (code == null && known.memories.isEmpty()) return null
         val photo = completed(known, code)
-        val chunks = photo.memories.filter { it.source !in DERIVED && it != Memory.FAVOURITE }.asSequence().flatMap { texts(it, models.text.chunks(it.text)) { glosses } }.take(MAX_CHUNKS).toList()
+        val told = photo.memories.filter { it.source !in DERIVED && it != Memory.FAVOURITE }.asSequence()
+        val chunks = told.flatMap { texts(it, models.text.chunks(it.text)) { glosses } }.take(MAX_CHUNKS).toList()
         val vectors = LinkedHashMap<String, Array<FloatArray>>()
         if (code != null) {
             vectors["image"] = arrayOf(code.embedding)

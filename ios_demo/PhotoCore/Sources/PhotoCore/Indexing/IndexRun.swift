@@ -112,7 +112,9 @@ public struct IndexRun {
         guard let wanted = source.favourites()?.intersection(here) else { return true }
         let marked = try writer.favourites(), known = try writer.ids().intersection(here), before = marks.keys()
         marks.put(before.union(wanted))  // before the album is marked: a run that is killed leaves no mark that it would not know
-        for (ids, isFavourite) in [(known.intersection(wanted).subtracting(marked), true), (known.intersection(before).intersection(marked).subtracting(wanted), false)] {
+        let on = known.intersection(wanted).subtracting(marked)
+        let off = known.intersection(before).intersection(marked).subtracting(wanted)
+        for (ids, isFavourite) in [(on, true), (off, false)] {
             if isStopped() { return false }
             try IndexRun.inBatches(ids.sorted()) { try writer.mark($0, isFavourite: isFavourite) }
         }
