@@ -153,14 +153,14 @@ def measure(run: Run[Settings]) -> AdapterReport:
                 adapter = learn([library for _, library in others], f"fold {fold + 1}")
                 written = _titles(run, export, others, left_out, f"titles-{fold + 1}")
                 for person in left_out:
-                    judge(person, "unseen", adapter, person.library, None, written.get(_key(person)))
+                    judge(person, "unseen", adapter, person.library, None, written.get(key_of(person)))
             parts = {id(p): split_queries(p.library) for p in people}
             adapter = learn([parts[id(p)][0] for p in people], "same users")
             taught = [(p, parts[id(p)][0]) for p in people]
             written = _titles(run, export, taught, people, "titles")
             for person in people:
                 before, later = parts[id(person)]
-                judge(person, "same", adapter, later, before, written.get(_key(person)))
+                judge(person, "same", adapter, later, before, written.get(key_of(person)))
     finally:
         for person in people:
             person.user.engine.close()
@@ -237,12 +237,12 @@ def _titles(
         pairs += writing.pairs_of(searched_of(person, library), memories_of(person.user.album))
     for person in people:
         of = memories_of(person.user.album)
-        memories |= {f"{_key(person)}/{photo}": text for photo, text in of.items()}
+        memories |= {f"{key_of(person)}/{photo}": text for photo, text in of.items()}
     language = Language.of(export, run.settings.titles).to(sft.device())
     told = {"recipe": export.recipe, "lora": run.settings.titles}
     writer = writing.Writer(writing.TITLES, pairs, memories, run.home / folder, told, 0)
     texts = writer.write(language, every(run.tell), run.tell)
-    out: dict[str, dict[str, FloatArray]] = {_key(person): {} for person in people}
+    out: dict[str, dict[str, FloatArray]] = {key_of(person): {} for person in people}
     for key, of_photo in texts.items():
         dataset, user, photo = key.split("/", 2)
         if of_photo:
@@ -250,7 +250,7 @@ def _titles(
     return out
 
 
-def _key(person: Person) -> str:
+def key_of(person: Person) -> str:
     return f"{person.dataset}/{person.user.name}"
 
 

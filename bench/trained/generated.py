@@ -9,7 +9,7 @@ PA-CQR fuses the search of what it wrote with that of the query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated
 
@@ -28,15 +28,10 @@ from ..retrieval import datasets, metrics
 from ..retrieval.baselines import bm25, dense, gar, pa_cqr, rrf
 from ..retrieval.user import User
 from ..study.declaration import About, Run, Work
-from .adapter import K, Person, every, person_of, searched_of, split_queries
+from .adapter import K, Person, every, key_of, person_of, searched_of, split_queries
 
-# What is searched with a query and the text that was written for it; best first.
+# The baselines with a query and the text that was written for it; best first.
 WAYS: Mapping[str, Callable[[User, str, str], list[str]]] = {
-    "search": lambda user, query, written: _search(user, query),
-    "with its words": lambda user, query, written: _search(user, query, f"{query} {written}"),
-    "fused": lambda user, query, written: rrf.fused(
-        [_search(user, query), _search(user, query, f"{query} {written}")]
-    ),
     "BM25": lambda user, query, written: bm25.rank(user, query),
     "GAR": gar.with_sentence,
     "dense": lambda user, query, written: dense.rank(user, query),
@@ -54,7 +49,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Generated:
-    """recall@5 of one user's queries that were not learned from, by WAYS."""
+    """recall@5 of one user's queries that were not learned from, by the ways of `_ranked`."""
 
     dataset: str
     user: str
@@ -85,12 +80,14 @@ def measure(run: Run[Settings]) -> GeneratedReport:
     ]
     try:
         pairs, others, asked = list[Pair](), list[Pair](), dict[str, str]()
+        measured = list[tuple[Person, list[tuple[str, list[str]]]]]()
         for person in people:
             taught, later = _parts(person)
             memories = memories_of(person.user.album)
             pairs += pairs_of(searched_of(person, taught), memories)
-            others += pairs_of(searched_of(person, later), memories)
-            asked |= {_key(person, text): text for text, _ in later.queries}
+            measured.append((person, searched_of(person, later)))
+            others += pairs_of(measured[-1][1], memories)
+            asked |= {f"{key_of(person)}/{text}": text for text, _ in later.queries}
         if not pairs or not others:
             raise datasets.DatasetError(
                 "no query of a photo with a memory to learn from, and another to measure"
@@ -101,7 +98,7 @@ def measure(run: Run[Settings]) -> GeneratedReport:
         before = writer.nats(language, others)
         written = writer.write(language, every(run.tell), run.tell)
         after = writer.nats(language, others)
-        rows = tuple(_measured(person, written, run.tell) for person in people)
+        rows = tuple(_measured(*one, written, run.tell) for one in measured)
     finally:
         for person in people:
             person.user.engine.close()
@@ -118,23 +115,28 @@ def _parts(person: Person) -> tuple[Library, Library]:
     return taught, replace(later, queries=tuple(q for q in later.queries if q[0].casefold() not in known))
 
 
-def _key(person: Person, text: str) -> str:
-    return f"{person.dataset}/{person.user.name}/{text}"
-
-
 def _measured(
-    person: Person, written: Mapping[str, tuple[str, ...]], tell: Callable[[str], None]
+    person: Person,
+    queries: Sequence[tuple[str, Sequence[str]]],
+    written: Mapping[str, tuple[str, ...]],
+    tell: Callable[[str], None],
 ) -> Generated:
     tell(person.user.name)
-    queries = list(searched_of(person, _parts(person)[1]))
-    found: dict[str, list[float]] = {name: [] for name in WAYS}
+    found: dict[str, list[float]] = {}
     for text, relevant in queries:
-        answer = " ".join(written[_key(person, text)])
-        for name, ranked in WAYS.items():
-            places = metrics.places(ranked(person.user, text, answer), relevant)
-            found[name].append(metrics.recall(places, len(relevant), K))
+        answer = " ".join(written[f"{key_of(person)}/{text}"])
+        for name, ranked in _ranked(person.user, text, answer).items():
+            places = metrics.places(ranked, relevant)
+            found.setdefault(name, []).append(metrics.recall(places, len(relevant), K))
     means = {name: round(float(np.mean(values)), 4) for name, values in found.items()}
     return Generated(person.dataset, person.user.name, len(queries), means)
+
+
+def _ranked(user: User, query: str, written: str) -> dict[str, list[str]]:
+    """What each way finds, best first."""
+    plain, refined = _search(user, query), _search(user, query, f"{query} {written}")
+    ours = {"search": plain, "with its words": refined, "fused": rrf.fused([plain, refined])}
+    return ours | {name: way(user, query, written) for name, way in WAYS.items()}
 
 
 def _search(user: User, query: str, refined: str | None = None) -> list[str]:

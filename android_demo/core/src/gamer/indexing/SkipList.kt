@@ -1,7 +1,6 @@
 package gamer.indexing
 
 import java.io.File
-import java.io.IOException
 
 /**
  * The photos that ended the process while they were encoded (a decoder that crashes), or that failed (memory that ran
@@ -13,12 +12,7 @@ class SkipList(private val file: File) {
     private var open: String? = null
 
     init {
-        val lines = try {
-            if (file.isFile) file.readLines() else emptyList()
-        } catch (error: IOException) {
-            emptyList()
-        }
-        for (line in lines) line.substringBefore('\t').toIntOrNull()?.let { tries[line.substringAfter('\t')] = it }
+        for (line in KeptLines.read(file)) line.substringBefore('\t').toIntOrNull()?.let { tries[line.substringAfter('\t')] = it }
     }
 
     fun isSkipped(key: String): Boolean = (tries[key] ?: 0) >= TRIES
@@ -37,15 +31,7 @@ class SkipList(private val file: File) {
         store()
     }
 
-    private fun store() {
-        val aside = File(file.path + ".partial")
-        try {
-            aside.writeText(tries.entries.joinToString("") { "${it.value}\t${it.key}\n" })
-            aside.renameTo(file)
-        } catch (error: IOException) {
-            aside.delete() // without the list a run may repeat a photo; indexing itself goes on
-        }
-    }
+    private fun store() = KeptLines.write(file, tries.entries.map { "${it.value}\t${it.key}" }) // without it a run may repeat a photo
 
     companion object {
         const val TRIES = 2

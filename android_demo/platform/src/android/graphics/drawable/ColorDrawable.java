@@ -6,14 +6,4 @@ public class ColorDrawable extends Drawable {
     public ColorDrawable(int color) {
         this.color = color;
     }
-
-    @Override
-    public int getIntrinsicWidth() {
-        return -1;
-    }
-
-    @Override
-    public int getIntrinsicHeight() {
-        return -1;
-    }
 }

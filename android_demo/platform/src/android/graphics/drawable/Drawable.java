@@ -1,7 +1,11 @@
 package android.graphics.drawable;
 
 public abstract class Drawable {
-    public abstract int getIntrinsicWidth();
+    public int getIntrinsicWidth() {
+        return -1;
+    }
 
-    public abstract int getIntrinsicHeight();
+    public int getIntrinsicHeight() {
+        return -1;
+    }
 }

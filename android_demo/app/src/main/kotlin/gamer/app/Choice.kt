@@ -23,7 +23,7 @@ class Choice(private val of: Activity, private val grid: GridView) : AbsListView
 
     override fun onCreateActionMode(mode: ActionMode, menu: Menu): Boolean {
         this.mode = mode
-        for (deed in Gallery.Deed.values()) if (deed.isOffered) menu.add(0, deed.ordinal, deed.ordinal, deed.title)
+        Gallery.offer(menu)
         return true
     }
 
@@ -35,7 +35,7 @@ class Choice(private val of: Activity, private val grid: GridView) : AbsListView
 
     override fun onActionItemClicked(mode: ActionMode, item: MenuItem): Boolean {
         val photos = (0 until grid.adapter.count).filter(grid::isItemChecked).map { grid.adapter.getItem(it) as FoundPhoto }
-        Gallery.begin(of, Gallery.Deed.values()[item.itemId], photos)
+        Gallery.begin(of, Gallery.deed(item) ?: return false, photos)
         mode.finish()
         return true
     }

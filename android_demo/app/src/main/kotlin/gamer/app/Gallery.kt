@@ -8,6 +8,8 @@ import android.content.IntentSender
 import android.net.Uri
 import android.os.Build
 import android.provider.MediaStore
+import android.view.Menu
+import android.view.MenuItem
 import android.widget.Toast
 import gamer.common.oneLine
 
@@ -21,14 +23,19 @@ object Gallery {
     private val GONE = HashSet<String>() // addresses; all is used on the main thread only
     private var asked = emptyList<String>()
 
+    /** Whether it asks the person for others, and knows favourites. */
     val canAsk: Boolean get() = Build.VERSION.SDK_INT >= 30
 
-    /** What a screen's menu offers for photos. */
     enum class Deed(val title: Int) {
-        SHARE(R.string.share), FAVOURITE(R.string.favourite), NO_FAVOURITE(R.string.no_favourite), DELETE(R.string.delete);
-
-        val isOffered: Boolean get() = this == SHARE || canAsk
+        SHARE(R.string.share), FAVOURITE(R.string.favourite), NO_FAVOURITE(R.string.no_favourite), DELETE(R.string.delete)
     }
+
+    /** Adds what can be done with photos to a menu that has [own] entries, by [deed] of theirs. */
+    fun offer(menu: Menu, own: Int = 0) {
+        for (deed in Deed.values()) if (deed == Deed.SHARE || canAsk) (own + deed.ordinal).let { menu.add(0, it, it, deed.title) }
+    }
+
+    fun deed(item: MenuItem, own: Int = 0): Deed? = Deed.values().getOrNull(item.itemId - own)
 
     /** Does it, or asks, and then tells the screen by `onActivityResult`; photos that are not on this phone are left out. */
     fun begin(of: Activity, deed: Deed, photos: List<FoundPhoto>) {

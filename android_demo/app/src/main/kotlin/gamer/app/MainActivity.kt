@@ -62,7 +62,7 @@ class MainActivity : Activity() {
         }
         grid = GridView(this).apply {
             numColumns = 3
-            setOnItemClickListener { _, _, at, _ -> startActivity(PhotoActivity.intent(context, (adapter as PhotoGrid).photos, at)) }
+            setOnItemClickListener { _, _, at, _ -> last?.let { startActivity(PhotoActivity.intent(context, it.photos, at)) } }
         }
         choice = Choice(this, grid)
         content(LinearLayout(this).apply {
@@ -255,22 +255,18 @@ class MainActivity : Activity() {
         if (!model.ended(search, message)) return
         last = found
         fill()
-        leaveOut() // the album may not have followed yet
         show()
     }
 
+    /** Shows the answer without photos that were deleted, though the album may not have followed yet. */
     private fun fill() {
         choice.end()
+        last = last?.run { Found(photos.filterNot(Gallery::isGone), here, remarks, count, trace) }
         grid.adapter = PhotoGrid(this, last?.photos.orEmpty())
     }
 
-    /** Shows the answer without photos that were deleted meanwhile. */
     private fun leaveOut() {
-        val found = last ?: return
-        val left = found.photos.filterNot(Gallery::isGone)
-        if (left.size == found.photos.size) return
-        last = Found(left, found.here, found.remarks, found.count, found.trace)
-        fill()
+        if (last?.photos.orEmpty().any(Gallery::isGone)) fill()
     }
 
     private fun explain() {

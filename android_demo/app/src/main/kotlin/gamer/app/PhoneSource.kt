@@ -15,7 +15,7 @@ class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
 
     override fun list(): List<Shot> {
         isWhole = store.isWhole(System.currentTimeMillis())
-        return store.list().also { shots -> favourites = if (PhotoStore.hasFavourites) shots.filter { it.isFavourite }.mapTo(HashSet()) { it.key } else null }
+        return store.list().also { shots -> favourites = if (Gallery.canAsk) shots.filter { it.isFavourite }.mapTo(HashSet()) { it.key } else null }
     }
 
     override fun favourites(): Set<String>? = favourites

@@ -43,7 +43,7 @@ class PhotoActivity : Activity() {
 
     override fun onCreateOptionsMenu(menu: Menu): Boolean {
         for ((number, name) in OWN.withIndex()) menu.add(0, number, number, name)
-        for (deed in Gallery.Deed.values()) if (deed.isOffered) (OWN.size + deed.ordinal).let { menu.add(0, it, it, deed.title) }
+        Gallery.offer(menu, OWN.size)
         return true
     }
 
@@ -53,7 +53,7 @@ class PhotoActivity : Activity() {
             R.string.why -> startActivity(TraceActivity.intent(this, listOf(photo.id, photo.memory.orEmpty(), photo.said)))
             R.string.similar -> startActivity(ShelfActivity.like(this, photo.id))
             R.string.open -> Gallery.hand(this, Intent(Intent.ACTION_VIEW).setDataAndType(uri() ?: return false, "image/*"))
-            else -> Gallery.begin(this, Gallery.Deed.values().getOrNull(item.itemId - OWN.size) ?: return super.onOptionsItemSelected(item), listOf(photo))
+            else -> Gallery.begin(this, Gallery.deed(item, OWN.size) ?: return super.onOptionsItemSelected(item), listOf(photo))
         }
         return true
     }

@@ -9,7 +9,7 @@ import android.widget.BaseAdapter
 import android.widget.ImageView
 
 /** Shows the pictures of the hits. */
-class PhotoGrid(private val context: Context, val photos: List<FoundPhoto>) : BaseAdapter() {
+class PhotoGrid(private val context: Context, private val photos: List<FoundPhoto>) : BaseAdapter() {
     private val thumbnails = Thumbnails(context)
 
     override fun getCount(): Int = photos.size

@@ -40,7 +40,7 @@ class PhotoStore(private val context: Context) {
 
     fun list(): List<Shot> {
         val always = arrayOf(Media._ID, Media.DATE_TAKEN, Media.DATE_MODIFIED, Media.ORIENTATION, Media.DATE_ADDED)
-        val columns = if (hasFavourites) always + FAVOURITE else always
+        val columns = if (Gallery.canAsk) always + FAVOURITE else always
         val out = ArrayList<Shot>()
         val found = resolver.query(Media.EXTERNAL_CONTENT_URI, columns, null, null, "${Media.DATE_TAKEN} DESC") ?: return out
         found.use {
@@ -49,7 +49,7 @@ class PhotoStore(private val context: Context) {
                 val made = listOf(2, 4).map(it::getLong).filter { seconds -> seconds > 0 }.minOrNull()?.let { seconds -> seconds * 1_000 }
                 val taken = if (it.isNull(1) || it.getLong(1) <= 0) made else it.getLong(1)
                 val uri = ContentUris.withAppendedId(Media.EXTERNAL_CONTENT_URI, id)
-                out.add(Shot(id, uri, taken, it.getLong(2), it.getInt(3), hasFavourites && it.getInt(5) == 1))
+                out.add(Shot(id, uri, taken, it.getLong(2), it.getInt(3), Gallery.canAsk && it.getInt(5) == 1))
             }
         }
         return out
@@ -114,10 +114,8 @@ class PhotoStore(private val context: Context) {
         return Particulars(position?.lat, position?.lon, turn, taken, offset)
     }
 
-    companion object {
-        /** Whether the gallery knows favourites. */
-        val hasFavourites: Boolean get() = Build.VERSION.SDK_INT >= 30
-        private const val FAVOURITE = "is_favorite" // newer than the platform that the app is compiled against
-        private const val MONTH = 30 * 24 * 3_600_000L
+    private companion object {
+        const val FAVOURITE = "is_favorite" // newer than the platform that the app is compiled against
+        const val MONTH = 30 * 24 * 3_600_000L
     }
 }
