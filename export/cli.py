@@ -170,7 +170,8 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     "--weights",
     multiple=True,
     metavar="[PART=]SOURCE",
-    help="The same for a part (image, text, dpe, llm, faces), or for all but dpe and faces; repeat for more. "
+    help="The same for a part (image, text, dpe, llm, faces, ocr), or for all but dpe, faces and ocr; "
+    "repeat for more. "
     "random:7 fills the true architecture with numbers.",
 )
 @click.option(
@@ -182,8 +183,8 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
 @click.option(
     "--parts",
     default="",
-    help="Comma-separated: image, text, dpe, llm, faces. The rest can be added later. "
-    "[default: all but faces]",
+    help="Comma-separated: image, text, dpe, llm, faces, ocr. The rest can be added later. "
+    "[default: all but faces and ocr]",
 )
 @click.option(
     "--quant",

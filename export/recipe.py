@@ -12,9 +12,9 @@ from gamer.runtime.bundle.manifest import VISION as VISION
 
 from .errors import ExportError
 
-PARTS = ("image", "text", "dpe", "llm", "faces")
-# Exported only if they are asked for: faces are personal data of others, too.
-OPTIONAL = ("faces",)
+PARTS = ("image", "text", "dpe", "llm", "faces", "ocr")
+# Exported only if they are asked for: faces are personal data of others, too, and what reads text has 31 MB.
+OPTIONAL = ("faces", "ocr")
 ROLES = (
     "image_tower",
     "text_tower",
@@ -29,6 +29,8 @@ ROLES = (
     "llm_decoder",
     "face_detector",
     "face_encoder",
+    "ocr_detector",
+    "ocr_recogniser",
 )
 TARGETS = ("onnx", "executorch", "coreml")
 QUANTS = ("fp32", "fp16", "int8", "int4", "pal6", "pal4")
@@ -65,6 +67,10 @@ class Threshold:
 
 
 FACE_ROLES = ("face_detector", "face_encoder")
+OCR_ROLES = ("ocr_detector", "ocr_recogniser")
+# Components of optional parts, which take pictures of their own and stay in floats: whether two faces are of
+# one person hangs on a distance, and what a letter is on a maximum, which 8 bits change.
+PICTURE_ROLES = FACE_ROLES + OCR_ROLES
 
 
 def _thresholds(
@@ -75,9 +81,9 @@ def _thresholds(
         "dpe_query": Threshold(dpe),
     }
     states = {"llm_embed": Threshold(embed), "llm_encoder": Threshold(decoder.cosine), "llm_decoder": decoder}
-    faces = dict.fromkeys(FACE_ROLES, Threshold(0.9995))
+    pictures = dict.fromkeys(PICTURE_ROLES, Threshold(0.9995))
     towers = {"image_tower": tower, VISION: tower, "text_tower": text}
-    return {role: Threshold(least) for role, least in towers.items()} | experts | states | faces
+    return {role: Threshold(least) for role, least in towers.items()} | experts | states | pictures
 
 
 THRESHOLDS: dict[str, dict[str, Threshold]] = {
@@ -161,8 +167,8 @@ NO_RULES = WeightsRules()
 class Recipe:
     """A named set of models.
 
-    `image`, `text`, `llm`, `faces`: names in checkpoints/catalogue.py, "" for no such part, "*" for the
-    model given with `-m`. `adapter`: how the text tower reads queries, a name in checkpoints/adapters.
+    `image`, `text`, `llm`, `faces`, `ocr`: names in checkpoints/catalogue.py, "" for no such part, "*" for
+    the model given with `-m`. `adapter`: how the text tower reads queries, a name in checkpoints/adapters.
     `max_text`: greatest number of tokens of a text, 0 for the text tower's limit.
     `max_seq`: cache slots of the decoder. `rho`, `k`: the router's ρ and the number of hits, for the
     manifest.
@@ -175,6 +181,7 @@ class Recipe:
     text: str = ""
     llm: str = ""
     faces: str = ""
+    ocr: str = ""
     adapter: str = ""
     dpe: DpeShape | None = None
     max_text: int = 0
@@ -192,6 +199,7 @@ class Recipe:
             "dpe": self.dpe,
             "llm": self.llm,
             "faces": self.faces,
+            "ocr": self.ocr,
         }
         return tuple(part for part in PARTS if have[part])
 
@@ -219,19 +227,19 @@ class Recipe:
                 f"recipe {self.name}'s image tower is made of the text tower's vectors of its labels: ask "
                 "for text too"
             )
-        image, text, llm, faces = (
-            (getattr(self, part) if part in parts else "") for part in ("image", "text", "llm", "faces")
+        image, text, llm, faces, ocr = (
+            (getattr(self, part) if part in parts else "")
+            for part in ("image", "text", "llm", "faces", "ocr")
         )
         dpe = self.dpe if "dpe" in parts else None
-        return replace(self, image=image, text=text, llm=llm, faces=faces, dpe=dpe)
+        return replace(self, image=image, text=text, llm=llm, faces=faces, ocr=ocr, dpe=dpe)
 
     def quant_of(self, role: str, target: str, quant: str, weights: WeightsRules = NO_RULES) -> str:
         """The quantization of `role` on `target` (or an ExecuTorch backend) when `quant` is requested.
 
         `weights`: the rules of the language model's weights.
         """
-        if role in FACE_ROLES:
-            # 24 MB; and whether two faces are of one person hangs on a distance, which 8 bits change.
+        if role in PICTURE_ROLES:
             return "fp16" if quant == "fp16" and target in ("onnx", "coreml") else "fp32"
         for table in (weights.instead, self.instead, _INSTEAD):
             rules = table.get(target, {}).get(quant, {})
@@ -289,6 +297,7 @@ def _pocket(name: str, llm: str, max_seq: int = 512) -> Recipe:
         text="minilm-l6",
         llm=llm,
         faces="dlib-faces",
+        ocr="pp-ocr",
         adapter="titles-en",
         dpe=dpe,
         max_text=128,

@@ -162,6 +162,7 @@ class Settings:
             "text": self.chosen.text,
             "llm": self.chosen.llm,
             "faces": self.chosen.faces,
+            "ocr": self.chosen.ocr,
         }
         name = names.get(part, "*")  # the experts have no model of their own
         return None if name in ("*", "") else name
@@ -395,7 +396,7 @@ def _bar(item: str, text: str) -> Threshold:
 def parse_sources(name: str, model: str | None, weights: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """`-m SOURCE` and `--weights [PART=]SOURCE` → (part, source) pairs.
 
-    A source without a part applies to every part except dpe and faces. Raises ExportError for an unknown
+    A source without a part applies to every part except dpe, faces and ocr. Raises ExportError for an unknown
     recipe, for an unknown part, and for `-m` with a recipe of several models.
     """
     chosen = recipe(name)

@@ -37,7 +37,6 @@ EXTRAS = {
     "export": "torch",
     "serve": "fastapi",
     "mcp": "mcp",
-    "ocr": "rapidocr",
     "clips": "av",
     "hnswlib": "hnswlib",
     "bench": "faiss",

@@ -82,7 +82,9 @@ def measure(run: Run[Settings]) -> Newcomer:
     drawn = draw(run.settings.stamps, release)
     photos, album = run.home / "photos", run.home / "album.gamer"
     write(photos, drawn.shots)
-    built = build(photos, run.models, album, encoder=Encoder(run.models, TextReader("auto")))
+    built = build(
+        photos, run.models, album, encoder=Encoder(run.models, TextReader(run.models.lines, "auto"))
+    )
     with Engine.over(run.models, album) as engine:
         seen = ask(engine, drawn, held_out=False)
         held_out = ask(engine, drawn, held_out=True)

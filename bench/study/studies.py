@@ -196,7 +196,7 @@ STUDIES = {
             "queries of a newcomer's album, both drawn by rule for each release: which come right",
             "newcomer.measure",
             ("bench/newcomer", "runtime/indexing", *_SEARCH),
-            extra="ocr",
+            extra="export",
         ),
         Study(
             "page",

@@ -18,6 +18,8 @@ _ROLES = {
     "llm_decoder": "is the language model",
     "face_detector": "finds faces in a photo",
     "face_encoder": "makes a vector of a face",
+    "ocr_detector": "finds lines of text in a photo",
+    "ocr_recogniser": "reads a line of text",
     "dpe_router": "chooses experts for a photo",
     "dpe_query": "makes a query's vector for the experts",
 }

@@ -18,8 +18,7 @@ from gamer.runtime.bundle import manifest as mf
 
 from ..checkpoints import catalogue, pocket
 from ..checkpoints.chat_template import PICTURE, ChatTemplate, Picture
-from ..checkpoints.faces import FACES
-from ..components import components, faces, fixtures, query_adapter
+from ..components import components, faces, fixtures, printed, query_adapter
 from ..executorch import runner
 from ..glosses import tables as glosses
 from ..onnx import adapters, genai, to_ort
@@ -131,8 +130,9 @@ def licences(settings: Settings) -> dict[str, str]:
     parts = [part for part in settings.chosen.parts() if part != "dpe"]
     licence_of: dict[str, str] = {}
     for part in parts:
-        if part == "faces":
-            licence_of[FACES.source] = FACES.licence
+        if part in ("faces", "ocr"):
+            model = catalogue.model(getattr(settings.chosen, part))
+            licence_of[model.source] = model.licence
         elif settings.model(part) == components.CONSE:
             licence_of |= {m.source: m.licence for m in (pocket.EFFICIENTNET, catalogue.LABELS)}
         else:
@@ -167,6 +167,8 @@ def _write_files(
         names += glosses.write(settings, stage, report)
     if "faces" in settings.chosen.parts():
         names += faces.write_landmarks(settings.source("faces"), stage)
+    if "ocr" in settings.chosen.parts():
+        names += printed.write_characters(settings.source("ocr"), stage)
     if ort_files := [stage / a.path for a in artifacts if a.path.endswith(to_ort.SUFFIX)]:
         names.append(f"onnx/{to_ort.CONFIG}")
         (stage / names[-1]).write_text(to_ort.required_operators(ort_files), encoding="utf-8")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.contract import Contract, Golden, InputContract, OutputContract
-from gamer.runtime.models import faces
+from gamer.runtime.models import faces, printed
 
-from ..recipe import FACE_ROLES, VISION
+from ..recipe import PICTURE_ROLES, VISION
 
 TEXTS = {"text_tower": "fixtures/text.json", "llm_embed": "fixtures/llm.json"}
 # Golden array → the input that it is for, if its name is another.
@@ -51,7 +51,7 @@ _INPUTS = {
     "cross_*": ("the encoder's outputs of the same names", "head, slot, feature", "unchanged in every call"),
     "past_*": (_CACHE, "head, slot, feature", "what the previous call returned, each at its slot"),
 }
-_FACES = {
+_PICTURES = {
     faces.DETECTOR: (
         "a photograph in one of several sizes",
         f"longer side {faces.SEARCHED}, then 5/6 of it, and so on, bilinear",
@@ -60,9 +60,23 @@ _FACES = {
         "an upright face",
         f"rotated, scaled and cut to {faces.SIDE} × {faces.SIDE} by its landmarks, bilinear",
     ),
+    printed.DETECTOR: (
+        "a photograph",
+        f"shorter side at least {printed.LEAST}, longer at most {printed.MOST}, both multiples of "
+        f"{printed.STEP}, "
+        "bilinear with antialiasing",
+    ),
+    printed.RECOGNISER: (
+        "a line of text",
+        f"turned and scaled to a height of {printed.HEIGHT}, then grey ({printed.GREY}) up to a width of at "
+        f"least {printed.NARROWEST}",
+    ),
 }
 _OUTPUTS = {
     "scores": f"above 0: a face of side {faces.WINDOW}, its centre at {faces.STRIDE} · cell + {faces.FIRST}",
+    "likely": "how likely each pixel is of a line of text, row by row",
+    "codes": f"the likeliest character of {printed.CHARACTERS} at each step, from 1; 0 for none",
+    "certainty": "the probabilities of the codes",
     "patches": "features of the photograph's patches, for the experts",
     "label_probs": "probabilities of the classes in labels.json",
     "weights": "the router's weight of each expert; they add up to 1",
@@ -100,8 +114,8 @@ def _longest_text(bundle: Path) -> int:
 
 def _contract(manifest: mf.Manifest, artifact: mf.Artifact, longest: int, bundle: Path) -> Contract:
     inputs: tuple[InputContract, ...]
-    if artifact.role in FACE_ROLES:
-        inputs = (_face_pixels(artifact),)
+    if artifact.role in PICTURE_ROLES:
+        inputs = (_picture(artifact),)
     elif artifact.role == "image_tower":
         inputs = (_pixels(artifact.inputs[0], manifest.pixels()),)
     elif artifact.role == VISION:
@@ -146,14 +160,17 @@ def resizing(spec: mf.Preprocessing) -> str:
     )
 
 
-def _face_pixels(artifact: mf.Artifact) -> InputContract:
-    """The contract of a face network's input, whose preparation docs/bundle.md describes in full."""
+def _picture(artifact: mf.Artifact) -> InputContract:
+    """The contract of a face or text network's input, whose preparation docs/bundle.md describes in full."""
     tensor = artifact.inputs[0]
-    holds, prepare = _FACES[artifact.role]
-    fixed = "" if isinstance(tensor.shape[1], str) else "; a smaller picture at the top left, on grey (116)"
+    holds, prepare = _PICTURES[artifact.role]
+    grey = {faces.DETECTOR: faces.GREY, printed.DETECTOR: printed.GREY}.get(artifact.role, 0)
+    fixed = (
+        "" if isinstance(tensor.shape[1], str) else f"; a smaller picture at the top left, on grey ({grey})"
+    )
     layout = "1, height, width, channel (red, green, blue)"
     prepare += f"; values 0 to 255 as {tensor.dtype}: do not subtract a mean, do not divide"
-    where = fixed if artifact.role == faces.DETECTOR else ""
+    where = fixed if grey else ""
     return InputContract(tensor.name, holds, layout, prepare + where, (0.0, 255.0), "graph")
 
 

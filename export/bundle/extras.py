@@ -15,6 +15,7 @@ from . import contents, prefixes
 
 GAZETTEER = 6_300_000
 FACES = 7_800_000  # the landmarks' trees, and the golden pictures
+OCR = 10_300_000  # the characters, and the golden pictures
 MANIFEST = 200_000  # manifest, texts and other small fixtures
 
 
@@ -23,7 +24,8 @@ def predict(settings: Settings, targets: tuple[str, ...]) -> int:
     texts = sum(len(text.encode()) for text in contents.texts(settings).values())
     gazetteer = GAZETTEER if "text" in settings.chosen.parts() else 0
     faces = FACES if "faces" in settings.chosen.parts() else 0
-    own = MANIFEST + texts + gazetteer + faces + _adapters(settings, targets)
+    ocr = OCR if "ocr" in settings.chosen.parts() else 0
+    own = MANIFEST + texts + gazetteer + faces + ocr + _adapters(settings, targets)
     return own + _golden(settings) + _prefixes(settings, targets)
 
 

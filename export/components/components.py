@@ -21,9 +21,9 @@ from ..checkpoints.checkpoint import Checkpoint, open_checkpoint, random_seed
 from ..errors import ExportError
 from ..networks.decoder import DecoderStep
 from ..networks.efficientnet_lite import FEATURES, ConseTower
-from ..recipe import FACE_ROLES, ROLES, TARGETS, VISION
+from ..recipe import FACE_ROLES, OCR_ROLES, PICTURE_ROLES, ROLES, TARGETS, VISION
 from ..settings import Settings
-from . import experts, faces, graphs, query_adapter, sentence
+from . import experts, faces, graphs, printed, query_adapter, sentence
 from .export_module import ExportModule
 
 IMAGE_SIZE, RESIZE, MEAN, STD = 224, 256, 127.0, 128.0
@@ -53,6 +53,7 @@ def roles(settings: Settings) -> tuple[str, ...]:
         "llm_embed": "llm" in parts,
         "llm_decoder": "llm" in parts,
         **dict.fromkeys(FACE_ROLES, "faces" in parts),
+        **dict.fromkeys(OCR_ROLES, "ocr" in parts),
         experts.HEAD: "dpe" in parts and query_side(settings).width > 0,
     }
     have["llm_encoder"] = "llm" in parts and checkpoint(settings, "llm").config.get("model_type") == "t5"
@@ -363,8 +364,10 @@ def build(settings: Settings, role: str, quant: str) -> ExportModule:
             return _llm(settings, role, quant)
         case _ if role.startswith("dpe_"):
             return _dpe(settings, role)
-        case _ if role in FACE_ROLES:
-            return faces.component(role, settings.source("faces"), "faces" not in settings.random_parts)
+        case _ if role in PICTURE_ROLES:
+            part = "faces" if role in FACE_ROLES else "ocr"
+            make = {"faces": faces.component, "ocr": printed.component}[part]
+            return make(role, settings.source(part), part not in settings.random_parts)
     raise ExportError(f"unknown component {role!r}")
 
 

@@ -21,9 +21,9 @@ from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.models.image import prepare
 
 from ..errors import ExportError
-from ..recipe import FACE_ROLES, VISION
+from ..recipe import FACE_ROLES, PICTURE_ROLES, VISION
 from ..settings import Settings
-from . import components, faces, query_adapter, states
+from . import components, faces, printed, query_adapter, states
 from .components import reference
 from .export_module import ExportModule
 
@@ -153,9 +153,14 @@ def samples(settings: Settings, item: ExportModule, fixed: bool) -> list[tuple[N
             return []
         case "dpe_query":
             return query_states(settings)
-        case role if role in FACE_ROLES:
-            return [(x[None].astype(np.float32),) for x in faces.pictures(role, photographs()[:4])]
+        case role if role in PICTURE_ROLES:
+            return [(x[None].astype(np.float32),) for x in pictures(role, photographs()[:4])]
     return patches(settings)
+
+
+def pictures(role: str, of: tuple[NDArray[np.uint8], ...]) -> NDArray[np.uint8]:
+    """uint8 [n, height, width, 3] of the size of a component's example, for one of PICTURE_ROLES."""
+    return faces.pictures(role, of) if role in FACE_ROLES else printed.pictures(role)
 
 
 def texts(

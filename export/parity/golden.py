@@ -19,9 +19,9 @@ from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.models import selfcheck
 from gamer.runtime.models.image import prepare
 
-from ..components import components, faces, fixtures
+from ..components import components, fixtures
 from ..components.export_module import ExportModule
-from ..recipe import FACE_ROLES, VISION
+from ..recipe import PICTURE_ROLES, VISION
 from ..settings import Settings
 from . import reference
 
@@ -61,8 +61,8 @@ def inputs(settings: Settings, item: ExportModule) -> Arrays:
                 "ids": np.stack([ids for ids, _ in padded]),
                 "mask": np.stack([mask for _, mask in padded]),
             }
-        case role if role in FACE_ROLES:
-            return {"pixels": faces.pictures(role, fixtures.photographs()[:1])}
+        case role if role in PICTURE_ROLES:
+            return {"pixels": fixtures.pictures(role, fixtures.photographs()[:1])}
         case "dpe_query":
             return {"states": np.concatenate([row for (row,) in fixtures.query_states(settings)])}
         case "llm_embed":

@@ -178,7 +178,7 @@ def _static(settings: Settings, targets: tuple[str, ...]) -> None:
         why = (
             "a language model's cache has no fixed shape"
             if any(role in LLM_ROLES for role in components.roles(settings))
-            else "the faces' networks stay in fp32"
+            else "the networks of faces and of text stay in fp32"
         )
         if "onnx" not in targets:
             why = f"{' and '.join(targets)} has no such activations for these parts: add onnx to --targets"

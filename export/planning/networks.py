@@ -13,18 +13,21 @@ from torch import nn
 
 from gamer.runtime.models.faces import DETECTOR, ENCODER
 
-from ..checkpoints import catalogue, pocket
+from ..checkpoints import catalogue, pocket, printed
 from ..checkpoints.weights import NoWeights
 from ..components import components, decoders, experts, sentence, towers
 from ..networks.decoder import Embedding
 from ..networks.dpe import QueryHead
 from ..networks.efficientnet_lite import LABELS, ConseTower, EfficientNetLite0
 from ..networks.faces import FaceDetector, FaceEncoder
-from ..recipe import VISION
+from ..recipe import OCR_ROLES, VISION
 from ..settings import Settings
 
 TABLE = "llm_embed"
 FACES: dict[str, Callable[[], nn.Module]] = {DETECTOR: FaceDetector, ENCODER: FaceEncoder}
+PRINTED: dict[str, Callable[[str | None], nn.Module]] = dict(
+    zip(OCR_ROLES, (printed.detector, printed.recogniser), strict=True)
+)
 
 
 def networks(settings: Settings) -> Iterator[tuple[str, Callable[[], nn.Module]]]:
@@ -50,6 +53,9 @@ def networks(settings: Settings) -> Iterator[tuple[str, Callable[[], nn.Module]]
     for role, kind in FACES.items():
         if role in roles:
             yield role, partial(_face, kind)
+    for role, read in PRINTED.items():
+        if role in roles:  # a file says what the network is: 31 MB are read
+            yield role, partial(read, settings.source("ocr"))
 
 
 def parameters(network: nn.Module) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..components import components
-from ..recipe import CALIBRATED, FACE_ROLES, LLM_ROLES, STATIC
+from ..recipe import CALIBRATED, LLM_ROLES, PICTURE_ROLES, STATIC
 from ..settings import Settings
 
 # 4 bits by another name, which --quant int4 means on that target.
@@ -29,7 +29,7 @@ def _why(settings: Settings, role: str, target: str, used: str) -> str:
     rules = settings.weights_rules
     if role in rules.instead.get(target, {}).get(settings.quant, {}):
         return rules.why
-    if settings.quant in STATIC and target != "executorch" and role not in FACE_ROLES:
+    if settings.quant in STATIC and target != "executorch" and role not in PICTURE_ROLES:
         if target == "coreml" and settings.quant != "a8w8":
             return "Core ML has 8 bits or fp16 for activations, which are fp16 with it"
         if role == "text_tower":

@@ -63,13 +63,13 @@ enum Indexing {
             }
             let meta = meta(models)
             if Places.hasAlbum, try isOfAnother(meta) {
-                let renewal = Renewal(PhotoLibrary(), Places.album.path, skips, encode: encoder.encode)
+                let renewal = Renewal(PhotoLibrary(least: CGFloat(encoder.least)), Places.album.path, skips, encode: encoder.encode)
                 guard try renewal.run(meta, isStopped: isStopped, pool: pool, progress: told, names: encoder.names) else { return ended() }
             }
             if Places.searched == Places.bundle.path { try? FileManager.default.removeItem(at: Places.before) }
             let writer = try opened(meta)
             defer { writer.close() }
-            let run = IndexRun(PhotoLibrary(), writer, skips, SmallList(Places.small.path), MarkList(Places.marks.path), encode: encoder.encode)
+            let run = IndexRun(PhotoLibrary(least: CGFloat(encoder.least)), writer, skips, SmallList(Places.small.path), MarkList(Places.marks.path), encode: encoder.encode)
             if try run.run(isStopped: isStopped, pool: pool, progress: told, names: encoder.names) { return .finished }
             return ended()
         } ?? .busy

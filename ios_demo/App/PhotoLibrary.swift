@@ -11,6 +11,8 @@ import UniformTypeIdentifiers
 /// The phone's photos in PhotoKit: the permission to see them, their metadata and their pixels. Nothing is
 /// downloaded.
 struct PhotoLibrary: PhotoSource {
+    var least: CGFloat = 512 // pixels of a picture's shorter side, at least
+
     /// Asks the user once; later calls return at once.
     static func ask() async { _ = await PHPhotoLibrary.requestAuthorization(for: .readWrite) }
 
@@ -71,13 +73,13 @@ struct PhotoLibrary: PhotoSource {
         return out
     }
 
-    /// Upright RGB with at least 512 pixels on the short side if the photo has them. Of a photo whose original is
+    /// Upright RGB with at least `least` pixels on the short side if the photo has them. Of a photo whose original is
     /// in the cloud, the thumbnail that PhotoKit has here; nil if it has none.
     func picture(_ key: String) -> Picture? {
         autoreleasepool { () -> Picture? in
             guard let asset = PhotoLibrary.asset(key) else { return nil }
-            if let image = PhotoLibrary.image(asset, least: 512) { return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Picture($0) } }
-            let small = PhotoLibrary.image(asset, least: 512, isSmall: true)
+            if let image = PhotoLibrary.image(asset, least: least) { return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Picture($0) } }
+            let small = PhotoLibrary.image(asset, least: least, isSmall: true)
             return small.flatMap(PhotoLibrary.upright).flatMap(PhotoLibrary.rgb).map { Picture($0, isSmall: true) }
         }
     }

@@ -1,7 +1,8 @@
 """A bundle as one file, for phones: a ZIP that stores its entries uncompressed, `manifest.json` first.
 
-It may hold less than the bundle: some targets, and without the language model, the experts or the face
-networks. The manifest in it is that of what is left, so what comes out of it is a bundle like any other.
+It may hold less than the bundle: some targets, and without the language model, the experts, the face
+networks or those that read text. The manifest in it is that of what is left, so what comes out of it is a
+bundle like any other.
 `unpack` believes nothing: names, sizes and hashes are those of the manifest, or the file is refused.
 """
 
@@ -31,8 +32,8 @@ from .manifest import (
 )
 from .manifest import to_json as manifest_text
 
-OPTIONAL = ("llm", "dpe", "faces")  # parts that a search can do without
-_ROLES = {"llm": "llm_", "dpe": "dpe_", "faces": "face_"}
+OPTIONAL = ("llm", "dpe", "faces", "ocr")  # parts that a search can do without
+_ROLES = {"llm": "llm_", "dpe": "dpe_", "faces": "face_", "ocr": "ocr_"}
 _NOT_ON_PHONES = (VISION, PICTURE_FILE)  # how a language model sees pictures: the apps show it none
 MAX_MANIFEST, MAX_ENTRIES = 16 << 20, 100_000
 _BLOCK = 1 << 20

@@ -45,9 +45,9 @@ strict_option = click.option(
 ocr_option = click.option(
     "--ocr",
     type=click.Choice(("auto", "all", "off")),
-    default="off",
+    default="auto",
     show_default=True,
-    help="Read text in pictures (`ocr` extra). "
+    help="Read text in pictures, where the bundle has the part ocr. "
     "auto: screenshots, pictures of things that carry text, and those with rows of print.",
 )
 extract_option = click.option(
@@ -260,8 +260,8 @@ def caption(
 
 def _unread(album: Path, reading: Reading) -> str:
     """That screenshots hold text which nothing has read."""
-    number = encoding.unread(album, reading)
-    return f", screenshots whose text was not read: {number} (--ocr auto)" if number else ""
+    number, how = encoding.unread(album, reading)
+    return f", screenshots whose text was not read: {number} ({how})" if number else ""
 
 
 def _copies(number: int, album: Path) -> str:

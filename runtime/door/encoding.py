@@ -16,25 +16,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reading:
-    """`ocr`: text in pictures, of "all" or ("auto") of those that likely carry text. `extract`: who finds
-    entities in memories, the "rules" or, beside them, the bundle's language model ("llm").
+    """`ocr`: text in pictures, of "all" or, where the bundle reads text, of those that likely carry some
+    ("auto"). `extract`: who finds entities in memories, the "rules" or, beside them, the bundle's language
+    model ("llm").
     """
 
-    ocr: Literal["off", "auto", "all"] = "off"
+    ocr: Literal["off", "auto", "all"] = "auto"
     extract: Literal["rules", "llm"] = "rules"
 
 
 AS_IT_IS = Reading()
 
 
-def unread(album: Path, reading: Reading) -> int:
-    """How many screenshots of an album `reading` reads no text in. Raises AlbumError."""
+def unread(album: Path, reading: Reading) -> tuple[int, str]:
+    """How many screenshots of an album `reading` read no text in, and what reads it. Raises AlbumError."""
     from gamer.index import Album
 
-    if reading.ocr != "off":
-        return 0
+    from ..bundle.manifest import read
+    from ..models.printed import DETECTOR
+
     with Album.open(album) as opened:
-        return len(opened.rows_by_detail["medium"].get("screenshot", ()))
+        screenshots, bundle = len(opened.rows_by_detail["medium"].get("screenshot", ())), opened.bundle
+    if not screenshots or bundle is None:
+        return 0, ""
+    manifest = read(bundle)
+    if not any(component.role == DETECTOR for component in manifest.components):
+        return screenshots, f"gamer export {manifest.recipe} --parts ocr -o {bundle}"
+    return (screenshots, "--ocr auto") if reading.ocr == "off" else (0, "")
 
 
 def encoder(models: Models, album: Path, reading: Reading) -> Encoder:
@@ -44,7 +52,8 @@ def encoder(models: Models, album: Path, reading: Reading) -> Encoder:
     from ..indexing.encode import Encoder
     from ..indexing.ocr import TextReader
 
-    reader = None if reading.ocr == "off" else TextReader(reading.ocr)
+    reads = reading.ocr == "all" or (reading.ocr == "auto" and models.has_lines)
+    reader = TextReader(models.lines, reading.ocr) if reads else None
     if reading.extract == "rules":
         return Encoder(models, reader, by_rules)
     from ..indexing.extract import LlmExtractor

@@ -1,6 +1,6 @@
-"""OCR: reads text in pictures with rapidocr, whose models are inside its package, so no network is needed.
+"""OCR: which pictures' text is read, with a bundle's text networks (models/printed.py).
 
-Optional (extra `ocr`). Reading takes seconds, deciding milliseconds, so mode "auto" only reads:
+Reading takes a third of a second, deciding milliseconds, so mode "auto" only reads:
 
 1. screenshots by name, folder or EXIF comment, and pictures of mostly flat colour whose EXIF names no camera;
 2. pictures in which the image encoder sees something that carries text (a menu, a web site, a packet, ...);
@@ -11,18 +11,19 @@ Optional (extra `ocr`). Reading takes seconds, deciding milliseconds, so mode "a
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index.ingest import rendered
-from gamer.index.installing import install
 
-from ..errors import RuntimeFailure, check_choice
+from ..errors import check_choice
+
+if TYPE_CHECKING:
+    from ..models.printed import LineReader
 
 MODES = ("auto", "all", "off")
 Pixels = NDArray[np.uint8]
@@ -73,43 +74,30 @@ MAX_SIDE, _MAX_TEXT = 1_600, 4_000
 class TextReader:
     """`read(path, pixels, labels)`: the text in a picture; "" if there is none or it is not worth reading."""
 
-    def __init__(self, mode: str = "auto") -> None:
-        """Raises RuntimeFailure for an unknown mode, or if rapidocr is not installed."""
+    def __init__(self, lines: LineReader, mode: str = "auto") -> None:
+        """Raises RuntimeFailure for an unknown mode."""
         check_choice("OCR mode", mode, MODES)
-        if mode != "off" and importlib.util.find_spec("rapidocr") is None:
-            raise RuntimeFailure(
-                f"reading text in pictures needs rapidocr: {install('ocr')}, or say --ocr off"
-            )
-        self.mode = mode
-        self._engine: Any = None
+        self._lines, self.mode = lines, mode
 
     def read(self, path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]]) -> str:
         if self.mode == "off" or (self.mode == "auto" and not worth_reading(path, pixels, labels)):
             return ""
-        if self._engine is None:
-            self._engine = _open()
-        try:
-            result = self._engine(np.ascontiguousarray(_at_most(pixels, MAX_SIDE)[:, :, ::-1]))  # BGR
-        # rapidocr can fail on a picture; that must not end a build
-        except Exception as error:
-            raise RuntimeFailure(f"{path}: rapidocr failed ({' '.join(str(error).split())[:120]})") from None
         lines = [
-            text
-            for text, confidence in zip(result.txts or (), result.scores or (), strict=True)
-            if confidence >= _MIN_CONFIDENCE
+            " ".join(line.text.split())
+            for line in self._lines.read(_at_most(pixels, MAX_SIDE))
+            if line.confidence >= _MIN_CONFIDENCE
         ]
-        text = "\n".join(" ".join(line.split()) for line in lines if len(line.strip()) > 1)
-        return text[:_MAX_TEXT]
+        return "\n".join(line for line in lines if len(line) > 1)[:_MAX_TEXT]
 
 
 def worth_reading(path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]]) -> bool:
     if any(p >= LABEL_FLOOR and name in LABELS for name, p in labels):
         return True
-    grey = _grey(pixels)
+    grey = grey_of(pixels)
     drawn = rendered(path)
     return (
         (drawn == "screenshot")
-        or (drawn == "no camera" and _flat(grey) >= _MIN_FLAT)
+        or (drawn == "no camera" and flat_share(grey) >= _MIN_FLAT)
         or print_share(grey) >= _MIN_PRINT
     )
 
@@ -154,11 +142,11 @@ def _background(grey: NDArray[np.int16], height: int, width: int) -> NDArray[np.
     return ground
 
 
-def _flat(grey: NDArray[np.int16]) -> float:
+def flat_share(grey: NDArray[np.int16]) -> float:
     return float((np.diff(grey, axis=1) == 0).mean()) if grey.shape[1] > 1 else 1.0
 
 
-def _grey(pixels: Pixels) -> NDArray[np.int16]:
+def grey_of(pixels: Pixels) -> NDArray[np.int16]:
     """int16 [H, W], at most 768 on the longer side, averaged over areas."""
     from PIL import Image
 
@@ -175,19 +163,3 @@ def _at_most(pixels: Pixels, side: int) -> Pixels:
     image = Image.fromarray(np.ascontiguousarray(pixels))
     image.thumbnail((side, side), Image.Resampling.BICUBIC, reducing_gap=2.0)
     return np.asarray(image, np.uint8)
-
-
-def _open() -> Any:
-    """rapidocr, using only the models inside its package.
-
-    Raises RuntimeFailure if they are missing, because rapidocr would download them.
-    """
-    import rapidocr
-
-    models = list((Path(rapidocr.__file__).parent / "models").glob("*.onnx"))
-    if len(models) < 3:
-        raise RuntimeFailure(
-            "rapidocr is installed without its models; install the wheel from the package index again, or "
-            "say --ocr off"
-        )
-    return rapidocr.RapidOCR(params={"Global.log_level": "error"})

@@ -15,6 +15,7 @@ from gamer.index.records import FloatArray
 
 from ..backends import Session
 from ..errors import RuntimeFailure
+from .canvas import on_canvas
 from .landmarks import Box, Forest, similarity
 
 Pixels = NDArray[np.uint8]
@@ -33,6 +34,7 @@ SHRINK, LEAST = 5 / 6, 40
 MAX_WINDOWS, MAX_FACES = 4_000, 100
 # A face in fewer pixels of the photo has too little detail to be told from another.
 LEAST_FACE = 36
+GREY = 116.0  # around a picture where an artifact has a fixed size
 # The picture of a face that the encoder takes, and where its landmarks are to be there: the corners of the
 # eyes and the point below the nose, with a quarter of the face around it.
 SIDE, AROUND = 150, 0.25
@@ -99,7 +101,7 @@ class FaceReader:
 
     def _windows(self, picture: Pixels, width: int, height: int) -> Iterator[DetectedFace]:
         tensor = self._detector.artifact.inputs[0]
-        canvas = _on_canvas(picture.astype(np.float32), tensor.shape[1:3])
+        canvas = on_canvas(picture.astype(np.float32), tensor.shape[1:3], GREY)
         scores = self._detector.run({tensor.name: canvas[None]})[self._detector.artifact.outputs[0].name][0]
         across, down = width / picture.shape[1], height / picture.shape[0]
         rows, columns = np.nonzero(scores > 0)
@@ -180,18 +182,6 @@ def chip(pixels: Pixels, points: FloatArray) -> Pixels:
     coefficients = tuple(float(x) for x in (turn / shrink).ravel())
     upright = image.transform((SIDE, SIDE), Image.Transform.AFFINE, coefficients, Image.Resampling.BILINEAR)
     return np.asarray(upright, np.uint8)
-
-
-def _on_canvas(picture: NDArray[np.float32], shape: tuple[int | str, ...]) -> NDArray[np.float32]:
-    """The picture, or where an artifact has a fixed size, at the top left of that size, on grey."""
-    height, width = shape
-    if not isinstance(height, int) or not isinstance(width, int):
-        return picture
-    if picture.shape[0] > height or picture.shape[1] > width:
-        raise RuntimeFailure(f"the face detector takes {width} × {height} pixels: export it again")
-    canvas = np.full((height, width, 3), 116.0, np.float32)
-    canvas[: picture.shape[0], : picture.shape[1]] = picture
-    return canvas
 
 
 def _relative(box: Box, width: int, height: int) -> Box:

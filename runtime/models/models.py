@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .language.grammar import Vocabulary
     from .language.llm import LanguageModel
     from .language.reuse import Prefix
+    from .printed import LineReader
 
 # The threads and the allocation of each backend, for a trace.
 SET_UP = {
@@ -44,7 +45,7 @@ SET_UP = {
     "coreml": "its own threads",
 }
 # The cached properties that hold a family's sessions, and are created again once these were unloaded.
-_USERS = {"text": ("text",), "llm": ("language_model",), "face": ("faces",)}
+_USERS = {"text": ("text",), "llm": ("language_model",), "face": ("faces",), "ocr": ("lines",)}
 
 
 def _family(role: str) -> str:
@@ -332,6 +333,26 @@ class Models:
             landmarks.load(self.bundle),
             self.manifest.component(ENCODER).source,
         )
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether the bundle has the networks that read text."""
+        from .printed import DETECTOR
+
+        return any(component.role == DETECTOR for component in self.manifest.components)
+
+    @cached_property
+    def lines(self) -> LineReader:
+        """Reads text in photos. Raises BundleError for a bundle without the networks that do."""
+        from .printed import CHARACTERS, DETECTOR, RECOGNISER, LineReader, characters
+
+        if not self.has_lines:
+            raise BundleError(
+                f"{self.bundle}: has no networks that read text: `gamer export {self.manifest.recipe} "
+                f"--parts ocr -o {self.bundle}` adds them"
+            )
+        listed = characters(self.data(CHARACTERS))
+        return LineReader(self.session(DETECTOR), self.session(RECOGNISER), listed)
 
     def prompt(self, name: str, query: str, notes: str = "") -> tuple[int, ...]:
         """The token ids of the bundle's prompt `name`, filled in.

@@ -109,7 +109,6 @@ def test_words_that_pictures_cannot_be_searched_for_count_apart() -> None:
 
 @pytest.mark.slow
 def test_what_facts_decide_is_answered(bundle: Path, tmp_path: Path) -> None:
-    pytest.importorskip("rapidocr", reason="needs the ocr extra")
     if not STAMPS.is_dir():
         pytest.skip("needs Debian's tuxpaint-stamps-default")
     result = newcomer.measure(Run(newcomer.Settings(), (bundle,), home=tmp_path, threads=2))

@@ -133,6 +133,16 @@ def _pool(a: Arguments, kind: str) -> Tensor:
     return total / average(_padded(torch.ones_like(x), pads, 0.0), kernel, strides)
 
 
+def _upsample_nearest(a: Arguments) -> Tensor:
+    """Each pixel repeated; other factors than whole ones are not known. Raises ValueError."""
+    x = floats(a.wide("x"))
+    high, wide = (a.number(f"scale_factor_{side}", 1.0) for side in ("height", "width"))
+    if x.dim() != 4 or high != int(high) or wide != int(wide) or min(high, wide) < 1:
+        raise ValueError(f"factors {high} and {wide} are not known")
+    a.expect([*x.shape[:2], x.shape[2] * int(high), x.shape[3] * int(wide)])
+    return x.repeat_interleave(int(high), 2).repeat_interleave(int(wide), 3)
+
+
 def _layer_norm(a: Arguments) -> Tensor:
     x = floats(a.wide("x"))
     axes = sorted({axis_of(axis, x.dim()) for axis in a.ints("axes", range(x.dim()))})
@@ -213,6 +223,7 @@ OPS: dict[str, tuple[Function, str]] = {
         lambda a: _pool(a, "avg"),
         "x kernel_sizes strides pad_type pad ceil_mode exclude_padding_from_average",
     ),
+    "upsample_nearest_neighbor": (_upsample_nearest, "x scale_factor_height scale_factor_width"),
     "layer_norm": (_layer_norm, "x axes gamma beta epsilon"),
     "batch_norm": (_batch_norm, "x mean variance gamma beta epsilon"),
     "instance_norm": (_instance_norm, "x gamma beta epsilon"),

@@ -55,6 +55,7 @@ extension JSON {
     }
 
     func floats(_ name: String) throws -> [Float] { try list(name).map { Float($0.double ?? .nan) } }
+    func numbers(_ name: String) throws -> [Double] { try list(name).map { $0.double ?? .nan } }
     func integers(_ name: String) throws -> [Int] { try list(name).map { $0.int ?? .min } }
     func strings(_ name: String) throws -> [String] { try list(name).map { $0.string ?? "" } }
 

@@ -25,9 +25,8 @@ enum RankingSuite {
                 let here = Ranking.presence(try weights(given), cosine: try said("cosine"), coverage: try said("coverage"), cue: try said("cue"))
                 return .object(["here": .number(here)])
             case "judged":
-                func numbers(_ name: String) throws -> [Double] { try given.list(name).map { $0.double ?? .nan } }
                 let presence = try given.need("presence").double ?? .nan
-                let found = Confidence.judged(try numbers("scores"), try numbers("probabilities"), presence: presence)
+                let found = Confidence.judged(try given.numbers("scores"), try given.numbers("probabilities"), presence: presence)
                 return .object(["values": .array(found.map(JSON.number))])
             case "reorder":
                 let linked = try given.list("linked").map { (row: $0[0]?.int ?? 0, names: Set($0[1]?.array?.compactMap(\.int) ?? [])) }

@@ -14,6 +14,8 @@ public enum Replay {
         case "wordpiece", "bpe_bytelevel", "bpe_clip", "unigram", "unigram_bytes": return try Tokens.ready(suite)
         case "resize": return try PixelSuites.resize(suite)
         case "routing": return try PixelSuites.routing(suite)
+        case "printed": return try PrintedSuites.printed(suite)
+        case "lines": return try PrintedSuites.lines(suite)
         case "kdtree": return try TreeSuite.ready(suite)
         case "graph": return try GraphSuites.graph(suite)
         case "entities": return try GraphSuites.entities(suite)

@@ -27,6 +27,7 @@ object Players {
         "wordpiece", "bpe_bytelevel", "bpe_clip", "unigram", "unigram_bytes" -> tokens(suite)
         "resize" -> Player { resize(it.given) }
         "routing" -> Player { routing(it.given) }
+        "printed" -> PrintedPlayer(suite.shared.getJSONObject("pictures"))
         "kdtree" -> kdtree(suite)
         "graph" -> Player { graph(it.given) }
         "entities" -> Player { entities(it.given) }
@@ -41,6 +42,7 @@ object Players {
         "manifest" -> ManifestPlayer(suite.folder)
         "prefix" -> PrefixPlayer(suite)
         "errors" -> Player { ErrorPlayer.play(it.given, suite.folder) }
+        "lines" -> LinesPlayer(File(suite.shared.getString("bundle")))
         "embed_text", "embed_image", "dpe", "llm" -> ModelPlayer(suite)
         "search", "search_glossed", "search_found" -> SearchPlayer(suite)
         else -> null

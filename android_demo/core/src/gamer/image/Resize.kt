@@ -8,6 +8,9 @@ import kotlin.math.ceil
  * side.
  */
 enum class Filter(val support: Double) {
+    BOX(0.5) {
+        override fun at(x: Double): Double = if (x > -0.5 && x <= 0.5) 1.0 else 0.0
+    },
     BILINEAR(1.0) {
         override fun at(x: Double): Double = if (abs(x) < 1.0) 1.0 - abs(x) else 0.0
     },

@@ -9,11 +9,15 @@ import gamer.glosses.Names
 import gamer.glosses.Reader
 import gamer.image.Pixels
 import gamer.models.ImageCode
+import gamer.models.LineReader
 import gamer.models.Models
 import gamer.models.photoVector
 
 /** Encodes photos: image and text vectors, labels, place names and mentions. */
 class PhotoEncoder(private val models: Models) {
+    /** The shorter side of the pixels that it wants, where the photo has them: twice a tower's input, more to read text. */
+    val least: Int get() = if (models.hasLines) LineReader.PHOTO else LEAST
+
     private val glosses: Reader? by lazy { Bundled.reader(models) { null } }
 
     /**
@@ -23,7 +27,7 @@ class PhotoEncoder(private val models: Models) {
     fun encode(known: Photo, pixels: Pixels?): Encoded? {
         val code = pixels?.let { models.see(it) }
         if (code == null && known.memories.isEmpty()) return null
-        val photo = completed(known, code)
+        val photo = completed(known, code, if (code == null || !models.hasLines) "" else Written.text(pixels, code.labels) { models.lines })
         val told = photo.memories.filter { it.source !in DERIVED && it != Memory.FAVOURITE }.asSequence()
         val chunks = told.flatMap { texts(it, models.text.chunks(it.text)) { glosses } }.take(MAX_CHUNKS).toList()
         val vectors = LinkedHashMap<String, Array<FloatArray>>()
@@ -47,12 +51,13 @@ class PhotoEncoder(private val models: Models) {
     fun names(names: List<String>): List<FloatArray> = names.map { models.text.encode(it) }
 
     /**
-     * Adds memories derived on the device: labels from the pixels, the place name from the position. Their
-     * sources are "label" and "place".
+     * Adds memories derived on the device: [words] and labels from the pixels, the place name from the position. Their
+     * sources are "ocr", "label" and "place".
      */
-    private fun completed(photo: Photo, code: ImageCode?): Photo {
+    private fun completed(photo: Photo, code: ImageCode?, words: String): Photo {
         val old = photo.memories.filter { it.source !in DERIVED || (it.source == "label" && code == null) }
         val added = ArrayList<Memory>()
+        if (words.isNotEmpty() && old.none { it.text == words }) added.add(Memory("ocr", words))
         val names = code?.labels.orEmpty().filter { it.second >= LABEL_FLOOR }.map { it.first }
         if (names.isNotEmpty()) added.add(Memory("label", names.joinToString(", ")))
         if (photo.lat != null && photo.lon != null) {
@@ -86,6 +91,8 @@ class PhotoEncoder(private val models: Models) {
                 if (window.codePointCount(0, window.length) <= MAX_READ) reader?.read(window, NOBODY)?.let { yield(it.english) }
             }
         }
+
+        private const val LEAST = 512
 
         // Sources of memories that are generated at each encoding; they get no text vectors.
         private val DERIVED = setOf("label", "place")

@@ -54,7 +54,7 @@ internal class Golden(private val role: String, private val arrays: Map<String, 
             "llm_embed" -> array("ids").longs().all { told(LanguageModel.rows(session, longArrayOf(it))) }
             "llm_decoder" -> decoded(session, told)
             "dpe_query" -> first(session, "states", told)
-            "face_detector", "face_encoder" -> pictures(session, told)
+            "face_detector", "face_encoder", LineReader.DETECTOR, LineReader.RECOGNISER -> pictures(session, told)
             else -> first(session, "patches", told)
         }
     }

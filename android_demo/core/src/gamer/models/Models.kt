@@ -80,6 +80,12 @@ class Models private constructor(
     val llmTokenizer: Tokenizer by lazy { Tokenizer.read(bundle.data("llm_tokenizer.json")) }
     val llmVocabulary: Vocabulary by lazy { Vocabulary.read(bundle.data("llm_tokenizer.json").readText()) }
 
+    /** Whether the bundle has the networks that read text in pictures. */
+    val hasLines: Boolean get() = manifest.components.any { it.role == LineReader.DETECTOR }
+    val lines: LineReader by lazy {
+        LineReader(session(LineReader.DETECTOR), session(LineReader.RECOGNISER), LineReader.characters(bundle.data(LineReader.CHARACTERS)))
+    }
+
     /** null for a language model that no grammar can hold, because its tokens are not known bytes. */
     val heldVocabulary: Vocabulary? by lazy {
         try {

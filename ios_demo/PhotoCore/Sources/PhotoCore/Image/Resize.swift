@@ -4,11 +4,12 @@ import Foundation
 /// then 22-bit fixed point, rows and columns one after the other, each rounded to a byte.
 public struct Resize: Sendable {
     public enum Filter: String, Sendable {
-        case bicubic, bilinear
+        case bicubic, bilinear, box
 
-        fileprivate var support: Double { self == .bicubic ? 2 : 1 }
+        fileprivate var support: Double { self == .bicubic ? 2 : self == .bilinear ? 1 : 0.5 }
 
         fileprivate func weight(_ x: Double) -> Double {
+            if self == .box { return x > -0.5 && x <= 0.5 ? 1 : 0 }
             let x = abs(x)
             if self == .bilinear { return x < 1 ? 1 - x : 0 }
             let a = -0.5

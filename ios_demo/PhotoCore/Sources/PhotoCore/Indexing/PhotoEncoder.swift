@@ -9,6 +9,9 @@ public final class PhotoEncoder {
     private static let maxRead = 1_000 // characters of a chunk that is read in its language
     private static let maxNames = 1024 // entities of one photo, each of which is encoded, too
 
+    /// The shorter side of the pixels that it wants, where the photo has them: twice a tower's input, more to read text.
+    public var least: Int { models.hasLines ? LineReader.photo : 512 }
+
     private let models: Models
     private lazy var glosses = Result { [models] in try GlossReader.bundled(models, told: { _ in nil }) }
 
@@ -19,7 +22,8 @@ public final class PhotoEncoder {
     public func encode(_ photo: Photo, pixels: Pixels?) throws -> Encoded? {
         if pixels == nil && photo.memories.isEmpty { return nil }
         let code = try pixels.map { try models.see($0) }
-        let whole = try completed(photo, code)
+        let words = if let pixels, let code, models.hasLines { try Written.text(pixels, code.labels) { try models.lines() } } else { "" }
+        let whole = try completed(photo, code, words)
         let texts = try PhotoEncoder.texts(whole.memories.filter { !$0.isDerived && $0 != .favourite }) { try glosses.get() }
         var vectors: [(channel: String, chunks: [[Float]])] = []
         if let code { vectors += [("image", [code.embedding])] + (try projected(code)) }
@@ -59,11 +63,12 @@ public final class PhotoEncoder {
         return try names.map { try encoder.encode($0) }
     }
 
-    /// Adds memories derived on the device: labels from the pixels, the place name from the position. Their
-    /// sources are "label" and "place".
-    private func completed(_ photo: Photo, _ code: ImageCode?) throws -> Photo {
+    /// Adds memories derived on the device: `words` and labels from the pixels, the place name from the position. Their
+    /// sources are "ocr", "label" and "place".
+    private func completed(_ photo: Photo, _ code: ImageCode?, _ words: String) throws -> Photo {
         var out = photo
         out.memories = photo.memories.filter { !$0.isDerived || ($0.source == "label" && code == nil) }
+        if !words.isEmpty && !out.memories.contains(where: { $0.text == words }) { out.memories.append(Memory("ocr", words)) }
         let names = code?.labels.filter { $0.share >= PhotoEncoder.labelFloor }.map(\.name) ?? []
         if !names.isEmpty { out.memories.append(Memory("label", names.joined(separator: ", "))) }
         if let lat = photo.lat, let lon = photo.lon, let place = try models.gazetteer.get().nearest(lat, lon) {

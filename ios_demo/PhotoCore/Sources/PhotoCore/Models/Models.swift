@@ -71,6 +71,7 @@ public final class Models {
     public func release(keeping keep: Set<String> = []) {
         sessions.removeAll { !keep.contains($0.role) }
         if !keep.contains("text_tower") { textEncoder = nil }
+        if !keep.contains(LineReader.detector) { lineReader = nil }
         if !keep.contains("llm_decoder") { model = nil }
     }
 
@@ -131,6 +132,18 @@ public final class Models {
     /// nil for a language model that no grammar can hold, because its tokens are not known bytes.
     func heldVocabulary() throws -> Vocabulary? {
         do { return try llmVocabulary() } catch Failure.runtime { return nil }
+    }
+
+    /// Whether the bundle has the networks that read text in pictures.
+    public var hasLines: Bool { manifest.components.contains { $0.role == LineReader.detector } }
+    private var lineReader: LineReader?
+
+    public func lines() throws -> LineReader {
+        if let lineReader { return lineReader }
+        let listed = try LineReader.characters(try data(LineReader.characters))
+        let made = LineReader(try session(LineReader.detector), try session(LineReader.recogniser), characters: listed)
+        lineReader = made
+        return made
     }
 
     private var model: LanguageModel?

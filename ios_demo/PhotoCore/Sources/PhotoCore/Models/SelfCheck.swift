@@ -168,7 +168,7 @@ extension SelfCheck {
                 let part = (at * SelfCheck.piece)..<min((at + 1) * SelfCheck.piece, rows)
                 return try decoder.forward(part.flatMap { embeds.row($0, of: embeds.values) }, count: part.count).hidden
             })
-        case "face_detector", "face_encoder":  // pictures whose values stay 0 to 255
+        case "face_detector", "face_encoder", LineReader.detector, LineReader.recogniser:  // pictures whose values stay 0 to 255
             let pixels = try need(golden, "pixels", sides: 4)
             return (pixels.shape[0], { at in
                 let values = pixels.row(at, of: pixels.bytes).map(Float.init)

@@ -121,6 +121,7 @@ class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner)
 /** Encodes photos and adds them to the album, which is created if there is none. */
 class Indexing(private val models: Models, private val files: Files) : AutoCloseable {
     private val encoder = PhotoEncoder(models)
+    val least get() = encoder.least
     private val skips = SkipList(files.skips)
     private val marks = MarkList(files.marks)
     private val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }

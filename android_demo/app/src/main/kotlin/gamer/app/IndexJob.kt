@@ -70,8 +70,7 @@ class IndexJob : JobService() {
     private fun run(): Boolean {
         if (mustStop()) return false
         if (!Files(this).hasBundle() || Permissions.access(this) == Access.NONE) return true
-        val source = PhoneSource(PhotoStore(this))
-        return Cores.index(this).use { index -> index.run(source, ::mustStop) { Progress.set(this, it) } }
+        return Cores.index(this).use { index -> index.run(PhoneSource(PhotoStore(this), index.least), ::mustStop) { Progress.set(this, it) } }
     }
 
     /** The job goes on when the phone charges: nothing is tried before. */

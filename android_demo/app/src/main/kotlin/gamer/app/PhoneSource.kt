@@ -7,8 +7,8 @@ import gamer.indexing.Moment
 import gamer.indexing.PhotoSource
 import java.util.TimeZone
 
-/** MediaStore's photos, as the indexing takes them. */
-class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
+/** MediaStore's photos, as the indexing takes them. [least]: pixels of a picture's shorter side, at least. */
+class PhoneSource(private val store: PhotoStore, private val least: Int) : PhotoSource<Shot> {
     private val pictures = Pictures(store)
     private var favourites: Set<String>? = null // as they were listed
     private var read: Pair<Shot, Particulars>? = null // of the last photo: its pixels need the rotation
@@ -36,7 +36,7 @@ class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
     }
 
     override fun picture(shot: Shot): Pixels? = try {
-        pictures.pixels(shot, particulars(shot).turn)
+        pictures.pixels(shot, particulars(shot).turn, least)
     } catch (error: Exception) {
         // A picture that cannot be decoded must not end the run; it is tried again in the next one.
         Log.w("GAMER", "${shot.uri}: not read (${error.message})")

@@ -13,7 +13,7 @@ import gamer.image.Scans
  * ([Sampling]).
  */
 class Pictures(private val store: PhotoStore) {
-    fun bitmap(shot: Shot, turn: Int, least: Int = LEAST): Bitmap? {
+    fun bitmap(shot: Shot, turn: Int, least: Int): Bitmap? {
         val bounds = BitmapFactory.Options().apply { inJustDecodeBounds = true }
         store.open(shot).use { BitmapFactory.decodeStream(it, null, bounds) }
         if (minOf(bounds.outWidth, bounds.outHeight) < 1) return null
@@ -31,7 +31,7 @@ class Pictures(private val store: PhotoStore) {
         null
     }
 
-    fun pixels(shot: Shot, turn: Int): Pixels? = bitmap(shot, turn)?.let(::rgb)
+    fun pixels(shot: Shot, turn: Int, least: Int): Pixels? = bitmap(shot, turn, least)?.let(::rgb)
 
     private fun rgb(bitmap: Bitmap): Pixels {
         val row = IntArray(bitmap.width)
@@ -46,10 +46,5 @@ class Pictures(private val store: PhotoStore) {
             }
         }
         return Pixels(bitmap.width, bitmap.height, out)
-    }
-
-    private companion object {
-        // Pixels: twice the input of the image towers, to leave detail for the antialiased resize.
-        const val LEAST = 512
     }
 }

@@ -1,0 +1,102 @@
+"""The networks that read text as components, their pictures for parity, and the file beside them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gamer.runtime.bundle.manifest import TensorSpec
+from gamer.runtime.models.printed import CHARACTERS, DETECTOR, FIXED, HEIGHT, RECOGNISER, WIDTH
+
+from ..checkpoints import printed
+from .export_module import ExportModule
+
+# Lines as screens and tickets have them, in sizes of letters.
+LINES = (
+    ("Gate B42  boarding 14:35", 30),
+    ("Total 119.00 EUR", 36),
+    ("WiFi: sunny-beach-2024", 28),
+    ("Müller & Söhne, Café Noël", 32),
+)
+
+
+def component(role: str, source: str | None, trained: bool) -> ExportModule:
+    """The component DETECTOR or RECOGNISER; `source`: as in checkpoints/printed.py. Raises ExportError."""
+    return {DETECTOR: _detector, RECOGNISER: _recogniser}[role](source, trained)
+
+
+def _detector(source: str | None, trained: bool) -> ExportModule:
+    return ExportModule(
+        role=DETECTOR,
+        module=printed.detector(source),
+        example=(torch.zeros(1, FIXED, FIXED, 3),),
+        inputs=(TensorSpec("pixels", (1, "height", "width", 3), "float32"),),
+        outputs=(TensorSpec("likely", (1, "cells"), "float32"),),
+        dynamic={0: {1: "height", 2: "width"}},
+        architecture="differentiable binarization, PP-OCR",
+        source=printed.PP_OCR.source,
+        trained=trained,
+        macs_per=f"{FIXED} × {FIXED} picture",
+    )
+
+
+def _recogniser(source: str | None, trained: bool) -> ExportModule:
+    return ExportModule(
+        role=RECOGNISER,
+        module=printed.recogniser(source),
+        example=(torch.zeros(1, HEIGHT, WIDTH, 3),),
+        inputs=(TensorSpec("pixels", ("batch", HEIGHT, "width", 3), "float32"),),
+        outputs=tuple(TensorSpec(name, ("batch", "steps"), "float32") for name in ("codes", "certainty")),
+        dynamic={0: {0: "batch", 2: "width"}},
+        architecture="temporal classification, PP-OCR",
+        source=printed.PP_OCR.source,
+        trained=trained,
+        macs_per=f"line of {HEIGHT} × {WIDTH}",
+    )
+
+
+def pictures(role: str) -> NDArray[np.uint8]:
+    """uint8 [1, 960, 960, 3] for the detector: a photographed page, and drawn lines below it.
+
+    For the recogniser [n, 48, 960, 3], of single lines.
+    """
+    if role == DETECTOR:
+        return page()[None]
+    return np.stack([drawn((line,), WIDTH, HEIGHT, at=(8, 4)) for line in LINES])
+
+
+@lru_cache(maxsize=1)
+def page() -> NDArray[np.uint8]:
+    """uint8 [960, 960, 3]: the photograph of a page that scikit-image packages, and drawn lines below it."""
+    from PIL import Image
+
+    from .fixtures import photo_path
+
+    with Image.open(photo_path("skimage", "page.png")) as image:
+        canvas = Image.fromarray(drawn(LINES, FIXED, FIXED, at=(40, 500)))
+        canvas.paste(image.convert("RGB").resize((image.width * 2, image.height * 2)), (0, 0))
+        return np.asarray(canvas, np.uint8)
+
+
+def drawn(
+    lines: tuple[tuple[str, int], ...], width: int, height: int, at: tuple[int, int] = (40, 60)
+) -> NDArray[np.uint8]:
+    """uint8 [height, width, 3]: lines in black on white, each as large as it says."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    canvas = Image.new("RGB", (width, height), "white")
+    draw, (x, y) = ImageDraw.Draw(canvas), at
+    for text, size in lines:
+        draw.text((x, y), text, font=ImageFont.load_default(size), fill="black")
+        y += 3 * size
+    return np.asarray(canvas, np.uint8)
+
+
+def write_characters(source: str | None, folder: Path) -> list[str]:
+    """Writes the recogniser's characters, a line each, into a folder and returns the name of the file."""
+    (folder / CHARACTERS).write_text("".join(f"{c}\n" for c in printed.characters(source)), encoding="utf-8")
+    return [CHARACTERS]

@@ -1,0 +1,61 @@
+import Foundation
+import PhotoCore
+import PhotoORT
+
+/// Suites `printed` (lines in a map of probabilities, what is cut from a picture, codes, what looks like print) and `lines`
+/// (what the networks of a bundle read in a picture).
+enum PrintedSuites {
+    private static let every = 97 // values of a cut of which one is compared
+
+    static func printed(_ suite: Suite) throws -> Replayed {
+        { one in
+            let given = one.given
+            switch try given.text("op") {
+            case "boxes":
+                let likely = try given.base64("map").map { Float($0) / 255 }, scale = try given.numbers("scale")
+                let found = LineBoxes.find(likely, width: try given.whole("width"), height: try given.whole("height"), stride: try given.whole("stride"))
+                return .object(["boxes": .array(found.map { values($0.scaled(scale[0], scale[1])) })])
+            case "order":
+                let boxes = try given.list("boxes").map { box(($0.array ?? []).map { $0.double ?? .nan }) }
+                return .object(["order": .ints(LineBoxes.inReadingOrder(boxes).map { boxes.firstIndex(of: $0) ?? -1 })])
+            case "cut":
+                let picture = try pixels(try suite.shared.need("pictures").need(try given.text("picture")))
+                let line = LineBoxes.cut(picture, box(try given.numbers("box")), width: try given.whole("cut"))
+                return .object(["values": .floats(stride(from: 0, to: line.count, by: every).map { line[$0] })])
+            case "decode":
+                let (text, confidence) = try LineReader.decoded(try given.floats("codes"), try given.floats("scores"), try given.strings("characters"))
+                return .object(["text": .string(text), "confidence": .number(confidence)])
+            case "size":
+                let size = LineReader.detectedSize(try given.whole("width"), try given.whole("height"), fixed: try given.whole("fixed"))
+                return .object(["size": .ints([size.width, size.height])])
+            default:
+                let grey = Written.Grey(try pixels(given))
+                return .object(["flat": .number(Written.flat(grey)), "print": .number(Written.print(grey))])
+            }
+        }
+    }
+
+    static func lines(_ suite: Suite) throws -> Replayed {
+        let bundle = suite.path(try suite.shared.text("bundle")), backend = OrtBackend()
+        let manifest = try ManifestReader.read(bundle)
+        func session(_ role: String) throws -> ModelSession {
+            let artifact = try manifest.artifact(role, backend.target)
+            return try backend.open(try ManifestReader.inside(bundle, artifact.file.path), artifact, units: backend.units)
+        }
+        let listed = try LineReader.characters(try ManifestReader.inside(bundle, LineReader.characters))
+        let reader = LineReader(try session(LineReader.detector), try session(LineReader.recogniser), characters: listed)
+        return { one in
+            let found = try reader.read(try pixels(one.given))
+            return .object(["texts": .strings(found.map(\.text)), "boxes": .array(found.map { values($0.box) })])
+        }
+    }
+
+    private static func pixels(_ given: JSON) throws -> Pixels {
+        let bytes = given["rgb"] == nil ? try given.base64("grey").flatMap { [$0, $0, $0] } : try given.base64("rgb")
+        return Pixels(bytes: bytes, width: try given.whole("width"), height: try given.whole("height"))
+    }
+
+    private static func box(_ v: [Double]) -> LineBox { LineBox(v[0], v[1], v[2], v[3], v[4], v[5]) }
+
+    private static func values(_ box: LineBox) -> JSON { .array(box.values.map(JSON.number)) }
+}
