@@ -1,20 +1,24 @@
-"""How many photos a second are indexed, by format, beside twenty lines that decode and encode with threads.
+"""How many photos a second are indexed, by format and step, beside twenty lines that decode and encode.
 
 The pictures are made of packaged photographs, enlarged to twelve megapixels, with grain; copies of one file
 cost what other files do. The twenty lines decode at reduced scale, resize and run the bundle's own image
-encoder, a thread a core; they hash nothing, read no metadata and write no album.
+encoder, a thread a core; they hash nothing, read no metadata and write no album. With full decoding they do
+what the loaders of open_clip and rclip do, but for torch.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any
 
 import numpy as np
@@ -22,8 +26,11 @@ from PIL import Image
 
 from gamer.export.components import fixtures
 from gamer.index import FloatArray, Size, load_pixels
+from gamer.index.ingest import picture
 from gamer.runtime.door.bundle import Bundle, Running
-from gamer.runtime.door.encoding import build
+from gamer.runtime.door.encoding import Reading, build
+from gamer.runtime.indexing.likeness import likeness
+from gamer.runtime.indexing.ocr import MAX_SIDE
 from gamer.runtime.models.image import prepare
 
 from . import machine
@@ -49,7 +56,8 @@ class Settings:
 
 @dataclass(frozen=True)
 class Format:
-    """`indexed`, `plain`: photos a second by this project, and by the twenty lines in the same run.
+    """`indexed`, `plain`, `full`: photos a second by this project, and in the same run by the twenty lines,
+    decoding at reduced scale and in full.
 
     `worst`, `mean`: cosine of a photo's vector with that of the picture decoded in full.
     """
@@ -59,6 +67,7 @@ class Format:
     megabytes: float
     indexed: float
     plain: float
+    full: float
     worst: float
     mean: float
 
@@ -68,10 +77,25 @@ class Format:
 
 
 @dataclass(frozen=True)
+class Step:
+    """`milliseconds`: of a thread, for a photo, the median over the distinct ones."""
+
+    name: str
+    milliseconds: float
+
+
+@dataclass(frozen=True)
 class Indexing:
+    """`steps`: of the first format. `beside`: photos a second of it with what is done beside (people, text in
+    all pictures), where the bundle has the part. `peak_mb`: of the process, with all of that.
+    """
+
     load: float | None
     size: tuple[int, int]
     formats: tuple[Format, ...]
+    steps: tuple[Step, ...]
+    beside: dict[str, float]
+    peak_mb: int
 
 
 def measure(run: Run[Settings]) -> Indexing:
@@ -82,7 +106,11 @@ def measure(run: Run[Settings]) -> Indexing:
             _format(opened, Path(aside) / name, name, run.settings.photos, run.tell)
             for name in run.settings.formats
         ]
-    return Indexing(load, SIZE, tuple(rows))
+        first = Path(aside) / run.settings.formats[0]
+        steps = _steps(opened, sorted(first.iterdir())[:DISTINCT])
+        beside = _beside(opened, first, run.tell)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1_000
+    return Indexing(load, SIZE, tuple(rows), steps, beside, peak)
 
 
 def _format(bundle: Bundle, folder: Path, name: str, photos: int, tell: Tell) -> Format:
@@ -92,10 +120,10 @@ def _format(bundle: Bundle, folder: Path, name: str, photos: int, tell: Tell) ->
     _ = bundle.models.text
     bundle.models.session("image_tower")
     begin = time.perf_counter()
-    build(folder, folder.with_suffix(".gamer"), bundle)
+    build(folder, folder.with_suffix(".gamer"), bundle, reading=Reading(ocr="off"))
     ours = time.perf_counter() - begin
     tell(f"twenty lines: {name}")
-    plain = _twenty_lines(bundle, files)
+    plain, full = (_twenty_lines(bundle, files, reduced) for reduced in (True, False))
     tell(f"comparing: {name}")
     spec = bundle.manifest.pixels()
     least = Size(2 * max(spec.resize, spec.crop))
@@ -106,6 +134,7 @@ def _format(bundle: Bundle, folder: Path, name: str, photos: int, tell: Tell) ->
         megabytes=round(sum(file.stat().st_size for file in files) / photos / 1e6, 2),
         indexed=round(photos / ours, 1),
         plain=round(photos / plain, 1),
+        full=round(photos / full, 1),
         worst=round(min(cosines), 4),
         mean=round(sum(cosines) / len(cosines), 4),
     )
@@ -139,7 +168,43 @@ def _detail(source: Image.Image, size: tuple[int, int], rng: np.random.Generator
     return Image.fromarray((large + grain).clip(0, 255).astype(np.uint8))
 
 
-def _twenty_lines(bundle: Bundle, files: Sequence[Path]) -> float:
+def _steps(bundle: Bundle, files: Sequence[Path]) -> tuple[Step, ...]:
+    models, spec = bundle.models, bundle.manifest.pixels()
+    least = Size(2 * max(spec.resize, spec.crop))
+    times: dict[str, list[float]] = {}
+
+    def timed(name: str, made: Callable[[], Any]) -> Any:
+        begin = time.perf_counter()
+        value = made()
+        times.setdefault(name, []).append(1e3 * (time.perf_counter() - begin))
+        return value
+
+    for file in files:
+        timed("hash", partial(picture.sha256, file))
+        timed("header", partial(picture.header, file))
+        pixels = timed("decode", partial(load_pixels, file, least=least))
+        timed("encode", partial(models.encode_image, pixels))
+        timed("copies", partial(likeness, pixels))
+        if models.has_lines:
+            timed("text", partial(models.lines.read, load_pixels(file, least=Size(least.shorter, MAX_SIDE))))
+        if models.has_faces:
+            timed("people", partial(models.faces.read, pixels))
+    return tuple(Step(name, round(median(all_of_it), 2)) for name, all_of_it in times.items())
+
+
+def _beside(bundle: Bundle, folder: Path, tell: Tell) -> dict[str, float]:
+    parts = {"text": bundle.models.has_lines, "people": bundle.models.has_faces}
+    found = {}
+    for name in (name for name, has in parts.items() if has):
+        tell(f"indexing again, with {name}")
+        reading, album = Reading(ocr="all" if name == "text" else "off"), folder.with_name(f"{name}.gamer")
+        begin = time.perf_counter()
+        built = build(folder, album, bundle, reading=reading, people=name == "people")
+        found[name] = round(built.photos / (time.perf_counter() - begin), 1)
+    return found
+
+
+def _twenty_lines(bundle: Bundle, files: Sequence[Path], reduced: bool) -> float:
     """Seconds."""
     single = Bundle(bundle.path, Running(threads=1))
     spec, tower = single.manifest.pixels(), single.models.session("image_tower")
@@ -147,7 +212,8 @@ def _twenty_lines(bundle: Bundle, files: Sequence[Path]) -> float:
 
     def encode(file: Path) -> FloatArray:
         with Image.open(file) as image:
-            image.draft("RGB", (2 * spec.resize, 2 * spec.resize))
+            if reduced:
+                image.draft("RGB", (2 * spec.resize, 2 * spec.resize))
             pixels = np.asarray(image.convert("RGB"))
         return tower.run({given: prepare(pixels, spec)})["embedding"].astype(np.float32)
 
@@ -169,12 +235,25 @@ def tables(result: Indexing) -> list[Sheet | str]:
         "MB": lambda row: row.megabytes,
         "photos/s": lambda row: row.indexed,
         "twenty lines": lambda row: row.plain,
+        "full decoding": lambda row: row.full,
         "ratio": lambda row: f"{row.ratio:.2f}",
         "cosine with full decoding": lambda row: f"≥ {row.worst:.4f}",
         "mean": lambda row: f"{row.mean:.4f}",
     }
     width, height = result.size
-    return [sheet(f"{width} × {height} pixels, load {result.load}", result.formats, columns)]
+    by_step: dict[str, Callable[[Step], str | float]] = {
+        "step": lambda row: row.name,
+        "ms a photo": lambda row: row.milliseconds,
+    }
+    first, beside = (
+        result.formats[0],
+        "".join(f", with {name} {rate}" for name, rate in result.beside.items()),
+    )
+    return [
+        sheet(f"{width} × {height} pixels, load {result.load}", result.formats, columns),
+        sheet(f"{first.name}, one thread", result.steps, by_step),
+        f"photos a second of {first.name}: {first.indexed}{beside}; at most {result.peak_mb} MB of memory",
+    ]
 
 
 WORK = Work(Settings, measure, tables)

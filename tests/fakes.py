@@ -75,6 +75,7 @@ def fake_models(name: str = "made-up", *, experts: bool = False) -> Models:
     return cast(
         Models,
         SimpleNamespace(
+            has_lines=False,
             manifest=manifest,
             bundle=Path("out/x"),
             text=FakeText(),

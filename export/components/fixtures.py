@@ -5,7 +5,6 @@ The photographs are files of the scikit-image and scikit-learn packages; they ar
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamer.index import load_pixels
-from gamer.index.installing import install
 from gamer.runtime.bundle.manifest import Preprocessing
 from gamer.runtime.models.image import prepare
 
@@ -26,29 +24,8 @@ from ..settings import Settings
 from . import components, faces, printed, query_adapter, states
 from .components import reference
 from .export_module import ExportModule
+from .photographs import PHOTOS, photo_path
 
-PHOTOS = {
-    "skimage": (
-        "data",
-        (
-            "astronaut.png",
-            "chelsea.png",
-            "coffee.png",
-            "rocket.jpg",
-            "motorcycle_left.png",
-            "brick.png",
-            "grass.png",
-            "coins.png",
-            "hubble_deep_field.jpg",
-            "camera.png",
-            "moon.png",
-            "retina.jpg",
-            "motorcycle_right.png",
-            "gravel.png",
-        ),
-    ),
-    "sklearn": ("datasets/images", ("china.jpg", "flower.jpg")),
-}
 TEXTS = (
     "the coffee I photographed last spring",
     "my cat asleep on the sofa",
@@ -68,14 +45,6 @@ PROSE = (
     "keys. We stayed until noon, bought bread and cherries, and walked back along the river, past the "
     "yellow house with the broken window."
 )
-
-
-def photo_path(package: str, name: str) -> Path:
-    """The path of a packaged photograph. Raises ExportError with the install command."""
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
-        raise ExportError(f"the fixtures' photographs come with {package}: {install('export')}")
-    return Path(spec.origin).parent / PHOTOS[package][0] / name
 
 
 @lru_cache(maxsize=2)

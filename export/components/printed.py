@@ -1,4 +1,9 @@
-"""The networks that read text as components, their pictures for parity, and the file beside them."""
+"""The networks that read text as components, from PaddleOCR's graphs, which come in a package.
+
+Their pictures for parity, and the file beside them, are here, too.
+
+`source`: None for the package's files, or a folder with files of such names.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +15,26 @@ import torch
 from numpy.typing import NDArray
 
 from gamer.runtime.bundle.manifest import TensorSpec
-from gamer.runtime.models.printed import CHARACTERS, DETECTOR, FIXED, HEIGHT, RECOGNISER, WIDTH
+from gamer.runtime.models.printed import (
+    CHARACTERS,
+    DETECTOR,
+    FIXED,
+    HEIGHT,
+    MAX_CHARACTER,
+    MAX_CHARACTERS,
+    RECOGNISER,
+    WIDTH,
+)
 
-from ..checkpoints import printed
+from ..checkpoints import catalogue
+from ..errors import ExportError
+from ..networks.from_onnx import OnnxNetwork
+from ..networks.printed import TextDetector, TextRecogniser
 from .export_module import ExportModule
+from .photographs import photo_path
 
+PP_OCR = catalogue.MODELS["pp-ocr"]
+FILES = {"ocr_detector": "*_det_*.onnx", "ocr_recogniser": "*_rec_*.onnx"}
 # Lines as screens and tickets have them, in sizes of letters.
 LINES = (
     ("Gate B42  boarding 14:35", 30),
@@ -22,6 +42,43 @@ LINES = (
     ("WiFi: sunny-beach-2024", 28),
     ("Müller & Söhne, Café Noël", 32),
 )
+
+
+def detector(source: str | None) -> TextDetector:
+    """The detector in eval mode. Raises ExportError for a file that is missing or no such graph."""
+    return TextDetector(_graph(source, "ocr_detector"))
+
+
+def recogniser(source: str | None) -> TextRecogniser:
+    """The recogniser in eval mode. Raises ExportError as `detector` does."""
+    return TextRecogniser(_graph(source, "ocr_recogniser"))
+
+
+def characters(source: str | None) -> tuple[str, ...]:
+    """The characters of the recogniser's codes from 1, but the space, which is the last.
+
+    Raises ExportError for a graph that does not list them.
+    """
+    listed = tuple(_graph(source, "ocr_recogniser").metadata.get("character", "").split("\n"))
+    if not 0 < len(listed) < MAX_CHARACTERS or any(not 0 < len(c) <= MAX_CHARACTER for c in listed):
+        raise ExportError(
+            f"{_path(source, 'ocr_recogniser')}: lists no characters: take the graph that rapidocr packages"
+        )
+    return listed
+
+
+def _graph(source: str | None, role: str) -> OnnxNetwork:
+    return OnnxNetwork(_path(source, role))
+
+
+def _path(source: str | None, role: str) -> Path:
+    if source is not None and catalogue.is_random(source):
+        raise ExportError(f"--weights ocr={source}: its architecture comes with its weights: leave it out")
+    folder = catalogue.package_dir(PP_OCR) / "models" if source is None else Path(source)
+    found = sorted(folder.glob(FILES[role]))
+    if len(found) != 1:
+        raise ExportError(f"{folder}: must hold one file {FILES[role]}, not {len(found)}")
+    return found[0]
 
 
 def component(role: str, source: str | None, trained: bool) -> ExportModule:
@@ -32,13 +89,13 @@ def component(role: str, source: str | None, trained: bool) -> ExportModule:
 def _detector(source: str | None, trained: bool) -> ExportModule:
     return ExportModule(
         role=DETECTOR,
-        module=printed.detector(source),
+        module=detector(source),
         example=(torch.zeros(1, FIXED, FIXED, 3),),
         inputs=(TensorSpec("pixels", (1, "height", "width", 3), "float32"),),
         outputs=(TensorSpec("likely", (1, "cells"), "float32"),),
         dynamic={0: {1: "height", 2: "width"}},
         architecture="differentiable binarization, PP-OCR",
-        source=printed.PP_OCR.source,
+        source=PP_OCR.source,
         trained=trained,
         macs_per=f"{FIXED} × {FIXED} picture",
     )
@@ -47,13 +104,13 @@ def _detector(source: str | None, trained: bool) -> ExportModule:
 def _recogniser(source: str | None, trained: bool) -> ExportModule:
     return ExportModule(
         role=RECOGNISER,
-        module=printed.recogniser(source),
+        module=recogniser(source),
         example=(torch.zeros(1, HEIGHT, WIDTH, 3),),
         inputs=(TensorSpec("pixels", ("batch", HEIGHT, "width", 3), "float32"),),
         outputs=tuple(TensorSpec(name, ("batch", "steps"), "float32") for name in ("codes", "certainty")),
         dynamic={0: {0: "batch", 2: "width"}},
         architecture="temporal classification, PP-OCR",
-        source=printed.PP_OCR.source,
+        source=PP_OCR.source,
         trained=trained,
         macs_per=f"line of {HEIGHT} × {WIDTH}",
     )
@@ -73,8 +130,6 @@ def pictures(role: str) -> NDArray[np.uint8]:
 def page() -> NDArray[np.uint8]:
     """uint8 [960, 960, 3]: the photograph of a page that scikit-image packages, and drawn lines below it."""
     from PIL import Image
-
-    from .fixtures import photo_path
 
     with Image.open(photo_path("skimage", "page.png")) as image:
         canvas = Image.fromarray(drawn(LINES, FIXED, FIXED, at=(40, 500)))
@@ -98,5 +153,5 @@ def drawn(
 
 def write_characters(source: str | None, folder: Path) -> list[str]:
     """Writes the recogniser's characters, a line each, into a folder and returns the name of the file."""
-    (folder / CHARACTERS).write_text("".join(f"{c}\n" for c in printed.characters(source)), encoding="utf-8")
+    (folder / CHARACTERS).write_text("".join(f"{c}\n" for c in characters(source)), encoding="utf-8")
     return [CHARACTERS]

@@ -13,9 +13,9 @@ from torch import nn
 
 from gamer.runtime.models.faces import DETECTOR, ENCODER
 
-from ..checkpoints import catalogue, pocket, printed
+from ..checkpoints import catalogue, pocket
 from ..checkpoints.weights import NoWeights
-from ..components import components, decoders, experts, sentence, towers
+from ..components import components, decoders, experts, printed, sentence, towers
 from ..networks.decoder import Embedding
 from ..networks.dpe import QueryHead
 from ..networks.efficientnet_lite import LABELS, ConseTower, EfficientNetLite0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gamer.export.bundle import write
-from gamer.export.components import printed
+from gamer.export.recipe import OCR_ROLES
 from gamer.export.settings import Settings
 from gamer.runtime.bundle import manifest as mf
 
@@ -34,7 +34,7 @@ def test_what_another_version_made_is_made_again_beside_what_is_asked_for(tmp_pa
     manifest["tools"]["fingerprint"] = "0" * 64
     path.write_text(json.dumps(manifest), encoding="utf-8")
     roles, notes = exported(folder, parts=("ocr",))
-    assert roles == faces | {printed.DETECTOR, printed.RECOGNISER}
+    assert roles == faces | set(OCR_ROLES)
     assert any(
         "made by another version, or damaged: all that it has is exported again" in note for note in notes
     )

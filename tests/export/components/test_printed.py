@@ -10,7 +10,6 @@ import pytest
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from gamer.export.checkpoints import printed as checkpoints
 from gamer.export.components import components, printed
 from gamer.export.errors import ExportError
 from gamer.export.networks.from_onnx import OnnxNetwork
@@ -23,7 +22,7 @@ ASKED = Settings("pocket", parts=("ocr",))
 
 
 def source(role: str) -> Path:
-    return checkpoints._path(None, role)
+    return printed._path(None, role)
 
 
 def test_text_networks_are_a_part_that_must_be_asked_for() -> None:
@@ -88,10 +87,10 @@ def test_what_is_not_known_is_refused_by_its_name(
 
 def test_files_that_are_no_graphs_are_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="must hold one file"):
-        checkpoints.detector(str(tmp_path))
+        printed.detector(str(tmp_path))
     (tmp_path / "a_det_b.onnx").write_bytes(b"no graph")
     with pytest.raises(ExportError, match="no ONNX graph") as raised:
-        checkpoints.detector(str(tmp_path))
+        printed.detector(str(tmp_path))
     assert "\n" not in str(raised.value)
     with pytest.raises(ExportError, match="its architecture comes with its weights"):
-        checkpoints.detector("random:1")
+        printed.detector("random:1")

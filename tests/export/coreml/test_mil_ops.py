@@ -563,6 +563,13 @@ CASES: list[Case] = [
         pad=[1] * 4,
     ),
     unary(
+        "upsample_nearest_neighbor",
+        lambda x: F.interpolate(x, scale_factor=(2.0, 3.0)),
+        normal(1, 2, 3, 4),
+        scale_factor_height=2.0,
+        scale_factor_width=3.0,
+    ),
+    unary(
         "avg_pool",
         lambda x: F.avg_pool2d(x, 3, 2, 1),
         normal(1, 2, 8, 9),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gamer.export.checkpoints import catalogue, faces
 from gamer.export.components.components import reference
-from gamer.export.components.fixtures import photo_path
+from gamer.export.components.photographs import photo_path
 from gamer.index import load_pixels
 from gamer.runtime.backends import Session
 from gamer.runtime.models.faces import FaceReader, chip

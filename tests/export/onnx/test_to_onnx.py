@@ -21,7 +21,7 @@ from torch import nn
 from gamer.export.checkpoints.preprocessing import preprocessing
 from gamer.export.checkpoints.weights import RandomWeights
 from gamer.export.components.export_module import ExportModule
-from gamer.export.components.fixtures import PHOTOS, photo_path
+from gamer.export.components.photographs import PHOTOS, photo_path
 from gamer.export.components.towers import image_tower, text_tower
 from gamer.export.errors import ExportError
 from gamer.export.onnx.fusion import fuse_attention

@@ -141,4 +141,4 @@ def test_the_detector_sees_multiples_of_32_between_the_bounds() -> None:
     assert printed.detected_size(4000, 3000) == (1600, 1216)
     assert printed.detected_size(300, 200) == (1120, 736)
     assert printed.detected_size(10, 4000) == (32, 1600)
-    assert printed.detected_size(1080, 2400, 960) == (416, 960)
+    assert printed.detected_size(1080, 2400, 960) == (448, 960)
