@@ -213,7 +213,17 @@ def _quoted(toolbox: Toolbox, items: tuple[Item, ...], question: str, doubts: bo
     rarity = {stem: held[form].rarity if form in held else COMMON for stem, form in forms.items()}
     nearest = one_line(items[0].memory or "The album says nothing about it.", 300)
     found = quotations.quotation(asked, told, rarity) or Quotation(nearest, False)
-    return replace(found, text=one_line(found.text, 300))
+    text = _line_of(toolbox, items, asked.sought, found.text) or found.text
+    return replace(found, text=one_line(text, 300))
+
+
+def _line_of(toolbox: Toolbox, items: tuple[Item, ...], asked: clauses.Sought, text: str) -> str:
+    """Where `text` is printed in a picture, the line of it that answers: the password, not the network."""
+    for item in items:
+        printed = "\n".join(toolbox.album.photo(item.row).told("ocr"))[:PRINTED]
+        if text in printed.splitlines():
+            return clauses.printed(asked, printed, "")
+    return ""
 
 
 def _told(toolbox: Toolbox, row: int, around: float, doubts: bool) -> Told:

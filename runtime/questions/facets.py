@@ -53,7 +53,7 @@ def _orientation(words: list[Word], has: Has) -> Taken:
         begin, end = at - 1 if at and words[at - 1].key == "in" else at, at + 1
         if follows and follows[0].has("format"):
             end = at + 2
-        elif follows and follows[0].has("picture") and word.key != value:
+        elif follows and follows[0].has("picture") and (word.key != value or value == "square"):
             begin = at
         elif begin == at or (follows and not follows[0].is_mark):
             continue

@@ -22,7 +22,7 @@ def take_groups(words: Words) -> tuple[list[Word], Group, bool]:
     """The words without what they count by, what that is, and whether only the greatest is asked for."""
     for at in range(1, len(words) - 1):
         group = _group(words[at + 1])
-        each = words[at].key in _EACH or (words[at].key == "a" and words[at - 1].has("picture"))
+        each = words[at].key in _EACH or (words[at].key == "a" and words[at - 1].has("picture", "howmany"))
         if group and each and index_of(words[:at], "howmany") >= 0:
             return [*words[:at], *words[at + 2 :]], group, False
     most = next((at for at, word in enumerate(words) if word.key == "most" and _counts(words[at + 1 :])), -1)

@@ -31,8 +31,9 @@ def together(album: Album, hits: Sequence[Shown], asked: int | None = None) -> t
     """The hits, best first, each copy with those it is a copy of: one stands for all, and names the others.
 
     That is the one of which most is known, its time, place, camera and memories, with the rank of the best: a
-    copy that was sent on has lost what its original has. It is the best where that fits a time or place
-    better. The photo in row `asked` always stands for itself.
+    copy that was sent on has lost what its original has. Of two that tell as much it is that to whose
+    name the other's adds ("-small", " (1)"). It is the best where that fits a time or place better. The
+    photo in row `asked` always stands for itself.
     """
     firsts = first_of_each(album, [hit.row for hit in hits])
     groups: dict[int, list[Shown]] = {}
@@ -47,7 +48,14 @@ def _one_of(album: Album, group: Sequence[Shown], asked: int | None) -> Shown:
         return best
     rows = [hit.row for hit in group]
     known = dict(zip(rows, map(_known, album.photos(rows)), strict=True))
-    shown = best if best.row == asked else max(group, key=lambda hit: (_fits(hit, best), known[hit.row]))
+    names = [_name(hit.id) for hit in group]
+
+    def rank_of(hit: Shown) -> tuple[bool, int, int]:
+        own = _name(hit.id)
+        begun = sum(name.startswith(own) for name in names) if own else 0
+        return _fits(hit, best), known[hit.row], begun
+
+    shown = best if best.row == asked else max(group, key=rank_of)
     others = tuple(hit.id for hit in group if hit is not shown)
     rank: dict[str, Any] = {}
     if isinstance(best, Hit):
@@ -60,6 +68,11 @@ def _fits(hit: Shown, best: Shown) -> bool:
     if isinstance(hit, Hit) and isinstance(best, Hit):
         return hit.parts.get("cue", 0.0) >= best.parts.get("cue", 0.0)
     return True
+
+
+def _name(photo_id: str) -> str:
+    """The name of a photo's file, without its folder and its ending; "" where the id is no file's."""
+    return photo_id.rpartition("/")[2].rpartition(".")[0]
 
 
 def _known(photo: Photo) -> int:

@@ -19,6 +19,7 @@ from gamer.index import Album, RowSet
 from ..bundle.manifest import Ranking
 from ..cues.parse import Cues
 from ..cues.places import PlaceCue
+from ..cues.time_ranges import TimeCue
 from ..defaults import SET_SEARCHES
 from ..models.models import Models
 from ..questions import grouped
@@ -162,12 +163,13 @@ class _Search:
         return again
 
     def _unpictured(self, answer: Answer, count: int | None) -> tuple[Answer, int | None]:
-        """A doubtful answer and its count, with a note of the words that the image encoder does not know.
+        """A doubtful answer, or a count of 0, with a note of the words that the image encoder does not know.
 
         Then no photo is known not to show them, so that there is no count of 0.
         """
         refined = answer.trace.refined
-        if not answer.doubtful or answer.remark or refine.says_nothing(refined):
+        sure = not answer.doubtful and count != 0
+        if sure or answer.remark or refine.says_nothing(refined):
             return answer, count
         if self._engine.is_glossed(self._request.query):
             return answer, count
@@ -332,7 +334,9 @@ class _Search:
         return self._facts_of(self._question.target) or self._question.target or "photos"
 
     def _of_query(self) -> str:
-        """The query, or that for the place of a stay."""
+        """The query; that for the place of a stay, or for all that "how many from Rome" names."""
+        if self._question.counts and (only := self._only(f"photos {self._question.query}")):
+            return only
         stay = self._facts_of(gone_to(self._question.query))
         timed = stay and self._cues(stay).times  # "our weekend in May" is more than its month
         return self._soon(self._question.query) if timed or not stay else stay
@@ -340,9 +344,13 @@ class _Search:
     def _facts_of(self, target: str) -> str:
         """The query for the photos of a time, or of a place that the album has; "" for what says more."""
         dated = f"photos in {target}"
-        cues = self._cues(dated) if target else Cues(query=dated)
-        known = cues.times or any(place.photos for place in cues.places)
-        return dated if known and says_nothing_else(cues, [*cues.times, *cues.places]) else ""
+        known = target and (self._cues(dated).times or any(p.photos for p in self._cues(dated).places))
+        return self._only(dated) if known else ""
+
+    def _only(self, text: str) -> str:
+        """`text` if it names a time or place and says nothing else, or ""."""
+        named: list[TimeCue | PlaceCue] = [*self._cues(text).times, *self._cues(text).places]
+        return text if named and says_nothing_else(self._cues(text), named) else ""
 
     def _soon(self, text: str) -> str:
         """`text`, or its form with a span of time after (or before) an event that the album knows."""

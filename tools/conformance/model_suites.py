@@ -85,6 +85,8 @@ FOUND = (
     "our trip to China",
     "how many photos of cats do we have?",
     "how many photos from 2021",
+    "how many in Germany",
+    "how many from last year",
     "the rokcet launch",
     "screenshots from last summer",
     "photos in portrait format",

@@ -228,3 +228,25 @@ def test_a_name_that_the_album_has_nowhere_is_not_spoken_for(
     assert said.found == known
     assert ("does not seem to say" in said.sentence) == (not known)
     assert "too soft" in said.sentence or "2 May 2025" in said.sentence
+
+
+FLAT = "Welcome to our flat\nWifi network: CasaGuest\nPassword: 22222222222\nCheckout at 11:00"
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("what is the wifi password", "Password: 22222222222"),
+        ("what is the wifi called", "Wifi network: CasaGuest"),
+        ("how much was the espresso", "Espresso 1.80"),
+    ],
+)
+def test_of_what_is_printed_the_line_answers_that_is_asked_for(
+    bundle: Path, tmp_path: Path, question: str, line: str
+) -> None:
+    photos = [
+        photo("flat", "2025-03-10T10:00:00", ("ocr", FLAT)),
+        photo("bar", "2025-03-11T10:00:00", ("ocr", "CAFE LUNA\nEspresso 1.80\nCroissant 2.40\nTotal 4.20")),
+    ]
+    with engine_over(Models.open(bundle), tmp_path, photos) as engine:
+        assert ask(engine, question).answer.text == line

@@ -106,3 +106,17 @@ def test_copies_far_apart_in_a_large_album_are_one_group(tmp_path: Path) -> None
     with Album.open(album_of(tmp_path / "a.gamer", items)) as album:
         assert groups(album) == [(0, many - 1, 50)]
         assert added(album, [f"p{n}" for n in range(many)]) == 2
+
+
+def test_of_copies_that_tell_as_much_the_one_stands_for_all_to_whose_name_the_others_add(
+    tmp_path: Path,
+) -> None:
+    ids = ("b/IMG_1-small.jpg", "IMG_1 (1).jpg", "IMG_1.jpg", "sent on.jpg")
+    looks = likeness(_pixels(_scene(1)))[None]
+    items = [Encoded(Photo(name, None, n * DAY), {COPIES: looks}) for n, name in enumerate(ids)]
+    with Album.open(album_of(tmp_path / "a.gamer", items)) as album:
+        hits = [Hit(n, name, None, None, None, None, 1.0, 0.1, {}, None, ()) for n, name in enumerate(ids)]
+        (shown,) = together(album, hits)
+        assert (shown.id, shown.copies) == (ids[2], (ids[0], ids[1], ids[3]))
+        (shown,) = together(album, [hits[3], hits[0]])  # no name adds to the other
+        assert shown.id == ids[3]

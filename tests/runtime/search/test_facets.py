@@ -116,6 +116,7 @@ def test_a_kind_that_a_memory_tells_of_is_searched(tmp_path: Path, query: str) -
     [
         ("which year did I photograph most?", 2, "2024: 2", {"a", "b"}),
         ("how many photos a month", 3, "2023-05: 1, 2024-03: 2", {"a", "b", "c"}),
+        ("how many a month", 3, "2023-05: 1, 2024-03: 2", {"a", "b", "c"}),
         ("which month did I take the most photos in 2023", 1, "2023-05: 1", {"c"}),
     ],
 )

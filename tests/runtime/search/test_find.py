@@ -47,6 +47,8 @@ def test_misspelt_words_are_mended_only_where_nothing_was_found(engine: Engine) 
 
 def test_photos_are_counted(engine: Engine) -> None:
     assert engine.search("how many photos from Berlin do I have", now=NOW, options=AS_ASKED).count == 2
+    assert engine.search("how many from Berlin", now=NOW, options=AS_ASKED).count == 2
+    assert engine.search("how many in Berlin in 1990", now=NOW, options=AS_ASKED).count == 0
     assert engine.search("photos from Berlin", now=NOW, options=AS_ASKED).count is None
 
 

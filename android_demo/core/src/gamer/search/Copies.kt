@@ -29,10 +29,16 @@ internal object Copies {
             return listOf(isDated, photo.lat != null, taken[hit.row], photo.memories.any { it.source != "label" }).count { it }
         }
         fun cue(hit: Hit) = hit.parts["cue"] ?: 0.0
-        val shown = group.maxByOrNull { known(it) + if (cue(it) >= cue(best)) 10 else 0 }!!
+        // Copying adds to a name: "-small", " (1)".
+        val names = group.map { name(it.id) }
+        fun begun(hit: Hit) = name(hit.id).let { own -> if (own.isEmpty()) 0 else names.count { it.startsWith(own) } }
+        val shown = group.maxWithOrNull(compareBy({ known(it) + if (cue(it) >= cue(best)) 10 else 0 }, ::begun))!!
         val others = group.filter { it !== shown }.map { it.id }
         return shown.copy(score = best.score, probability = best.probability, parts = best.parts, copies = others)
     }
+
+    /** The name of a photo's file, without its folder and its ending; "" where the id is no file's. */
+    private fun name(id: String): String = id.substringAfterLast('/').substringBeforeLast('.', "")
 
     /** For each of [rows] the earliest among them that it is a copy of, itself if there is none before. */
     fun firsts(album: Album, rows: List<Int>): List<Int> {

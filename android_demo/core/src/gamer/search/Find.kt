@@ -51,8 +51,13 @@ internal class Find(
 
     private fun cues(text: String): Cues = read.getOrPut(text) { engine.cues(text, now) }
 
-    /** The query, or that for the place of a stay, or its form with a span of time after an event that the album knows. */
+    /**
+     * The query, or that for all photos of what "how many from Rome" names, for the place of a stay, or its form with a span of
+     * time after an event that the album knows.
+     */
     private fun textOf(question: Question): String {
+        val counted = if (question.counts) cues("photos ${question.query}") else null
+        if (counted != null && counted.times.size + counted.places.size > 0 && saysNothingElse(counted)) return counted.query
         val stay = engine.questions.phrases.goneTo(question.query).let { if (it.isEmpty()) "" else "photos in $it" }
         if (stay.isNotEmpty()) {
             val there = cues(stay)

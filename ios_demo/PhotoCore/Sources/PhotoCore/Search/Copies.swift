@@ -26,11 +26,20 @@ enum Copies {
             let told = [isDated, photo.lat != nil, taken[hit.row], photo.memories.contains { $0.source != "label" }].filter { $0 }.count
             return told + (hit.part("cue") >= best.part("cue") ? 10 : 0)
         }
-        let values = group.map(known), at = values.firstIndex(of: values.max()!)!
+        // Copying adds to a name: "-small", " (1)".
+        let names = group.map { name($0.photo.id) }
+        let values = zip(group, names).map { hit, own in (known(hit), own.isEmpty ? 0 : names.filter { $0.starts(with: own) }.count) }
+        let at = values.indices.reduce(0) { values[$1] > values[$0] ? $1 : $0 }
         var shown = group[at]
         (shown.score, shown.probability, shown.parts) = (best.score, best.probability, best.parts)
         shown.copies = group.indices.filter { $0 != at }.map { group[$0].photo.id }
         return shown
+    }
+
+    /// The name of a photo's file, without its folder and its ending; "" where the id is no file's.
+    private static func name(_ id: String) -> Text {
+        let file = Text(id).split(separator: "/", omittingEmptySubsequences: false).last ?? []
+        return Text(file.lastIndex(of: ".").map { file[..<$0] } ?? [])
     }
 
     /// For each of `rows` the earliest among them that it is a copy of, itself if there is none before.

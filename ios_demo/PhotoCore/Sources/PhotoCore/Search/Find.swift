@@ -51,8 +51,13 @@ struct Find {
 
     private func cues(_ text: Text) throws -> Cues { try engine.cues(text, request.now) }
 
-    /// The query, or that for the place of a stay, or its form with a span of time after an event that the album knows.
+    /// The query, or that for all photos of what "how many from Rome" names, for the place of a stay, or its form with a
+    /// span of time after an event that the album knows.
     private func text(of question: Question) throws -> Text {
+        if question.counts {
+            let all = "photos ".scalars + question.query, named = try cues(all)
+            if named.times.count + named.places.count > 0, saysNothingElse(named) { return all }
+        }
         let place = engine.questions.phrases.gone(to: question.query), stay = "photos in ".scalars + place
         if !place.isEmpty {
             let there = try cues(stay)
