@@ -296,8 +296,6 @@ def _pocket(name: str, llm: str, max_seq: int = 512) -> Recipe:
         image="efficientnet-lite0",
         text="minilm-l6",
         llm=llm,
-        faces="dlib-faces",
-        ocr="pp-ocr",
         adapter="titles-en",
         dpe=dpe,
         max_text=128,
@@ -322,7 +320,7 @@ PACKAGED = {
 }
 
 RECIPES: dict[str, Recipe] = {
-    recipe.name: recipe
+    recipe.name: replace(recipe, faces="dlib-faces", ocr="pp-ocr") if recipe.image else recipe
     for recipe in (
         _pocket("pocket", "smollm2-135m"),
         _pocket("pocket-gemma3-270m", "gemma3-270m"),

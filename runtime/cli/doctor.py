@@ -13,6 +13,7 @@ import click
 
 from ..bundle.placement import Placement
 from ..doctor import Report, backends_here, examine
+from ..models.printed import DETECTOR
 from .console import json_line, one_line
 from .options import PATH, backend_option, json_option, threads_option
 
@@ -70,6 +71,7 @@ def _print(report: Report) -> None:
     }
     if report.bundle:
         rows["pictures"] = _pictures(report)
+        rows["text in pictures"] = _texts(report)
     for name, text in rows.items():
         facts.add_row(name, text)
     console.print(facts)
@@ -152,6 +154,12 @@ def _pictures(report: Report) -> str:
         f"searched for {report.classes:,} kinds of things; any word with a downloaded MobileCLIP or SigLIP: "
         "gamer export -m ./CHECKPOINT -o out/open, then gamer index update ALBUM -b out/open"
     )
+
+
+def _texts(report: Report) -> str:
+    if any(component.role == DETECTOR for component in report.components):
+        return "read"
+    return f"not read; gamer export RECIPE --parts ocr -o {report.bundle} adds what reads it (31 MB)"
 
 
 def _fts5(present: bool) -> str:

@@ -249,4 +249,4 @@ def test_of_what_is_printed_the_line_answers_that_is_asked_for(
         photo("bar", "2025-03-11T10:00:00", ("ocr", "CAFE LUNA\nEspresso 1.80\nCroissant 2.40\nTotal 4.20")),
     ]
     with engine_over(Models.open(bundle), tmp_path, photos) as engine:
-        assert ask(engine, question).answer.text == line
+        assert ask(engine, question).answer.sentence == line
