@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,15 +79,14 @@ class TextReader:
         """Raises RuntimeFailure for an unknown mode."""
         check_choice("OCR mode", mode, MODES)
         self._lines, self.mode = lines, mode
+        self._alone = Lock()  # a picture takes 300 MB while it is read, by all threads of the engine
 
     def read(self, path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]]) -> str:
         if self.mode == "off" or (self.mode == "auto" and not worth_reading(path, pixels, labels)):
             return ""
-        lines = [
-            " ".join(line.text.split())
-            for line in self._lines.read(_at_most(pixels, MAX_SIDE))
-            if line.confidence >= _MIN_CONFIDENCE
-        ]
+        with self._alone:
+            found = self._lines.read(_at_most(pixels, MAX_SIDE))
+        lines = [" ".join(line.text.split()) for line in found if line.confidence >= _MIN_CONFIDENCE]
         return "\n".join(line for line in lines if len(line) > 1)[:_MAX_TEXT]
 
 

@@ -30,7 +30,7 @@ CHARACTERS = "ocr_characters.txt"  # of the code n the n-th line, from 1; after 
 MAX_CHARACTERS, MAX_CHARACTER = 65_536, 16
 # The detector reads sides of a multiple of STEP, the shorter of at least LEAST, the longer of at most MOST;
 # FIXED and WIDTH are the sides where a target has no other.
-STEP, LEAST, MOST, FIXED = 32, 736, 1_600, 960
+STEP, LEAST, MOST, FIXED = 32, 736, 1_280, 960
 HEIGHT, NARROWEST, WIDTH, WIDEST = 48, 320, 960, 2_400
 LEVEL, MIN_REGION, MIN_SIDE = 0.3, 0.6, 3.0
 GROWTH = 1.6  # of a region by its area over its outline

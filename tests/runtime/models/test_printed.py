@@ -138,7 +138,7 @@ def test_a_file_that_lists_no_characters_is_refused(text: str, tmp_path: Path) -
 
 
 def test_the_detector_sees_multiples_of_32_between_the_bounds() -> None:
-    assert printed.detected_size(4000, 3000) == (1600, 1216)
+    assert printed.detected_size(4000, 3000) == (1280, 960)
     assert printed.detected_size(300, 200) == (1120, 736)
-    assert printed.detected_size(10, 4000) == (32, 1600)
+    assert printed.detected_size(10, 4000) == (32, 1280)
     assert printed.detected_size(1080, 2400, 960) == (448, 960)

@@ -14,6 +14,8 @@ final class OrtSession: ModelSession {
         defer { api.ReleaseSessionOptions!(options) }
         try Runtime.check(api.SetIntraOpNumThreads!(options, Int32(threads)), path)
         try Runtime.check(api.SetInterOpNumThreads!(options, 1), path)
+        // A pattern is kept for each size of a picture.
+        if artifact.inputs.contains(where: { $0.shape.contains(.named("width")) }) { try Runtime.check(api.DisableMemPattern!(options), path) }
         // Operators are short: waking a sleeping thread for each would cost more than the operator.
         try Runtime.check(api.AddSessionConfigEntry!(options, "session.intra_op.allow_spinning", spins && threads > 1 ? "1" : "0"), path)
         // Long enough to wait for the next operator; after a run the threads leave the cores to what comes next, as in Python.

@@ -73,7 +73,7 @@ class LineReader(private val detector: Session, private val recogniser: Session,
         /** The shorter side that a photo is to be decoded at, so that small print in it can be read. */
         const val PHOTO = 1_200
         private const val LEAST = 736 // of a picture's shorter side, in the detector
-        private const val MOST = 1_600 // of its longer
+        private const val MOST = 1_280 // of its longer
         private const val STEP = 32
         private const val NARROWEST = 320
         private const val WIDEST = 2_400

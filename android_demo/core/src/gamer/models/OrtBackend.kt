@@ -44,6 +44,8 @@ open class Ort internal constructor(private val spins: Boolean, private val prof
             options.setInterOpNumThreads(1)
             options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_ERROR)
             options.setCPUArenaAllocator(true)
+            // A pattern is kept for each size of a picture.
+            options.setMemoryPatternOptimization(artifact.inputs.none { "width" in it.shape })
             profiles?.let { options.enableProfiling(File(it, artifact.role + PROFILE).path) }
             // Operators are short: waking a sleeping thread for each would cost more than the operator.
             options.addConfigEntry("session.intra_op.allow_spinning", if (spins && threads > 1) "1" else "0")

@@ -13,7 +13,7 @@ public final class LineReader {
     public static let detector = "ocr_detector", recogniser = "ocr_recogniser", characters = "ocr_characters.txt"
     /// The shorter side that a photo is to be decoded at, so that small print in it can be read.
     static let photo = 1_200
-    private static let least = 736, most = 1_600 // of a picture's shorter and longer side, in the detector
+    private static let least = 736, most = 1_280 // of a picture's shorter and longer side, in the detector
     private static let step = 32, narrowest = 320, widest = 2_400
     private static let grey: Float = 127.5
     private static let sure = 0.9 // below it, a line is read the other way up, too
