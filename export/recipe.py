@@ -239,7 +239,9 @@ class Recipe:
 
         `weights`: the rules of the language model's weights.
         """
-        if role in PICTURE_ROLES:
+        if role in OCR_ROLES:
+            return "fp32"  # fp16 tells whole numbers, such as characters, apart up to 2,048
+        if role in FACE_ROLES:
             return "fp16" if quant == "fp16" and target in ("onnx", "coreml") else "fp32"
         for table in (weights.instead, self.instead, _INSTEAD):
             rules = table.get(target, {}).get(quant, {})

@@ -83,7 +83,7 @@ def measure(run: Run[Settings]) -> Newcomer:
     photos, album = run.home / "photos", run.home / "album.gamer"
     write(photos, drawn.shots)
     built = build(
-        photos, run.models, album, encoder=Encoder(run.models, TextReader(run.models.lines, "auto"))
+        photos, run.models, album, encoder=Encoder(run.models, TextReader(lambda: run.models.lines, "auto"))
     )
     with Engine.over(run.models, album) as engine:
         seen = ask(engine, drawn, held_out=False)

@@ -35,6 +35,8 @@ _NOT_PORTED = (
 )
 _PORTED = ("WordPiece", "BPE", "Unigram")  # kinds of tokenizers that the ports have
 
+NOTICE = "NOTICE.txt"
+
 
 def calibrate_delta(settings: Settings) -> tuple[float, str]:
     """(δ of layer 2 for this text encoder, how it was determined).
@@ -76,7 +78,7 @@ def texts(settings: Settings) -> dict[str, str]:
     if settings.model("image") == components.CONSE:
         texts["labels.json"] = json.dumps(pocket.class_names(), ensure_ascii=False, indent=0) + "\n"
     notice = "".join(f"{name}: {text}\n" for name, text in licences(settings).items())
-    texts["NOTICE.txt"] = notice + query_adapter.notice(settings)
+    texts[NOTICE] = notice + query_adapter.notice(settings)
     return texts
 
 
@@ -238,10 +240,10 @@ def finish(
     if language is not None and language.start_id is None:
         step("prompt caches of the language model")
         manifest = replace(manifest, prefixes=prefixes.write(stage, manifest))
-    return _with_card(manifest, stage)
+    return with_card(manifest, stage)
 
 
-def _with_card(manifest: mf.Manifest, stage: Path) -> mf.Manifest:
+def with_card(manifest: mf.Manifest, stage: Path) -> mf.Manifest:
     (stage / card.NAME).write_text(card.text(manifest), encoding="utf-8")
     entry = mf.DataFile(card.NAME, card.NAME, *mf.digest(stage / card.NAME))
     return replace(manifest, files=(*manifest.files, entry))

@@ -28,10 +28,11 @@ from gamer.runtime.errors import BundleError
 
 from .. import sources
 from ..errors import ExportError
-from ..recipe import PARTS, ROLES, TARGETS, recipe
+from ..recipe import ROLES, TARGETS
 from ..settings import KV_CACHES, LAYOUTS, Settings, parse_parts
 from ..target_options import target_options
-from . import room, workers
+from . import beside, room, workers
+from .beside import together
 from .fingerprint import ASIDE, TOOLS, fingerprint
 from .limits import UNLIMITED, Limits
 from .limits import check as check_sizes
@@ -119,7 +120,29 @@ def export(
         report(f"{NOTE}{line}", None)
     out = out.resolve()
     with _only_one(out):
-        return _export(settings, targets, out, jobs, report, budgets, limits)
+        had = beside.taking(settings, out)
+        if had is None:
+            return _export(settings, targets, out, jobs, report, budgets, limits)
+        return _added(had, settings, targets, out, jobs, report, limits)
+
+
+def _added(
+    had: mf.Manifest,
+    settings: Settings,
+    targets: tuple[str, ...],
+    out: Path,
+    jobs: int,
+    report: Report,
+    limits: Limits,
+) -> mf.Manifest:
+    def alone(asked: Settings, wanted: tuple[str, ...], folder: Path) -> mf.Manifest:
+        return _export(asked, wanted, folder, jobs, report, (), UNLIMITED)
+
+    stage = beside.add(had, settings, targets, out, alone)
+    manifest = mf.read(stage)
+    check_sizes(limits, manifest, targets)
+    _swap(stage, out)
+    return manifest
 
 
 @contextlib.contextmanager
@@ -249,14 +272,6 @@ def _with_existing(
     )
     needed = {(t.role, t.target) for t in requested} | {(a.role, a.target) for a in existing.artifacts}
     return combined, [task for task in tasks(combined, TARGETS, folder) if (task.role, task.target) in needed]
-
-
-def together(name: str, *requests: tuple[str, ...]) -> tuple[str, ...]:
-    """What several requests for parts of a recipe ask for together; () stands for the usual parts."""
-    usual = recipe(name).usual()
-    wanted = {part for request in requests for part in (request or usual)}
-    parts = tuple(part for part in PARTS if part in wanted)
-    return () if parts == usual else parts
 
 
 def _remove_unlisted(stage: Path, manifest: mf.Manifest) -> None:

@@ -153,5 +153,6 @@ def drawn(
 
 def write_characters(source: str | None, folder: Path) -> list[str]:
     """Writes the recogniser's characters, a line each, into a folder and returns the name of the file."""
-    (folder / CHARACTERS).write_text("".join(f"{c}\n" for c in characters(source)), encoding="utf-8")
+    with (folder / CHARACTERS).open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{character}\n" for character in characters(source))
     return [CHARACTERS]

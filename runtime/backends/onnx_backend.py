@@ -76,7 +76,7 @@ def read_adapter(path: Path, session: Session) -> dict[str, FloatArray]:
 
 
 def session_options(threads: int, unfused: bool = False, varies: bool = False) -> Any:
-    """The SessionOptions of every ONNX Runtime session of a bundle. `varies`: it gets pictures of any size."""
+    """The SessionOptions of every ONNX Runtime session of a bundle. `varies`: its pictures have any size."""
     ort = load_onnxruntime()
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads

@@ -159,7 +159,7 @@ def _pictures(report: Report) -> str:
 def _texts(report: Report) -> str:
     if any(component.role == DETECTOR for component in report.components):
         return "read"
-    return f"not read; gamer export RECIPE --parts ocr -o {report.bundle} adds what reads it (31 MB)"
+    return f"not read; gamer export RECIPE --parts ocr -o {report.bundle} adds what reads it (31 MB a target)"
 
 
 def _fts5(present: bool) -> str:

@@ -33,15 +33,22 @@ def unread(album: Path, reading: Reading) -> tuple[int, str]:
     from gamer.index import Album
 
     from ..bundle.manifest import read
+    from ..errors import BundleError
     from ..models.printed import DETECTOR
 
     with Album.open(album) as opened:
-        screenshots, bundle = len(opened.rows_by_detail["medium"].get("screenshot", ())), opened.bundle
-    if not screenshots or bundle is None:
+        known = {row for row, _ in opened.memories_of("ocr")}
+        screenshots = len(set(opened.rows_by_detail["medium"].get("screenshot", ())) - known)
+        bundle = opened.bundle
+    try:
+        manifest = None if bundle is None else read(bundle)
+    except BundleError:
         return 0, ""
-    manifest = read(bundle)
+    if not screenshots or manifest is None:
+        return 0, ""
     if not any(component.role == DETECTOR for component in manifest.components):
-        return screenshots, f"gamer export {manifest.recipe} --parts ocr -o {bundle}"
+        adds = f"gamer export {manifest.recipe} --parts ocr -o {bundle}"
+        return screenshots, f"{adds}, then gamer index update {album}"
     return (screenshots, "--ocr auto") if reading.ocr == "off" else (0, "")
 
 
@@ -52,8 +59,11 @@ def encoder(models: Models, album: Path, reading: Reading) -> Encoder:
     from ..indexing.encode import Encoder
     from ..indexing.ocr import TextReader
 
-    reads = reading.ocr == "all" or (reading.ocr == "auto" and models.has_lines)
-    reader = TextReader(models.lines, reading.ocr) if reads else None
+    reader: TextReader | None = TextReader(lambda: models.lines, reading.ocr)
+    if reading.ocr == "all":
+        _ = models.lines  # what is asked for and missing is said before anything is done
+    elif reading.ocr == "off" or not models.has_lines:
+        reader = None
     if reading.extract == "rules":
         return Encoder(models, reader, by_rules)
     from ..indexing.extract import LlmExtractor

@@ -248,7 +248,8 @@ class Encoder:
         old = tuple(
             m for m in photo.memories if m.source not in DERIVED or (m.source == "label" and picture is None)
         )
-        added = [Memory("ocr", words)] if words and all(m.text != words for m in old) else []
+        # What was read before, by whatever program, is not said twice.
+        added = [Memory("ocr", words)] if words and all(m.source != "ocr" for m in old) else []
         if picture is not None and (names := [name for name, p in picture.labels if p >= LABEL_FLOOR]):
             added.append(Memory("label", ", ".join(names)))
         if photo.lat is not None and photo.lon is not None:

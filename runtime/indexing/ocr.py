@@ -11,7 +11,7 @@ Reading takes a third of a second, deciding milliseconds, so mode "auto" only re
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gamer.index.ingest import rendered
 
-from ..errors import check_choice
+from ..errors import BundleError, RuntimeFailure, check_choice
 
 if TYPE_CHECKING:
     from ..models.printed import LineReader
@@ -73,21 +73,32 @@ MAX_SIDE, _MAX_TEXT = 1_600, 4_000
 
 
 class TextReader:
-    """`read(path, pixels, labels)`: the text in a picture; "" if there is none or it is not worth reading."""
+    """`read(path, pixels, labels)`: the text in a picture; "" if there is none or it is not worth reading.
 
-    def __init__(self, lines: LineReader, mode: str = "auto") -> None:
+    `lines`: gives what reads lines, whose sessions may be unloaded between two pictures.
+    """
+
+    def __init__(self, lines: Callable[[], LineReader], mode: str = "auto") -> None:
         """Raises RuntimeFailure for an unknown mode."""
         check_choice("OCR mode", mode, MODES)
-        self._lines, self.mode = lines, mode
+        self._lines, self.mode, self._broken = lines, mode, False
         self._alone = Lock()  # a picture takes 300 MB while it is read, by all threads of the engine
 
     def read(self, path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]]) -> str:
+        """Raises RuntimeFailure or BundleError; where networks cannot be opened, once in mode "auto"."""
         if self.mode == "off" or (self.mode == "auto" and not worth_reading(path, pixels, labels)):
             return ""
         with self._alone:
-            found = self._lines.read(_at_most(pixels, MAX_SIDE))
+            found = self._opened().read(pixels) if not self._broken else ()
         lines = [" ".join(line.text.split()) for line in found if line.confidence >= _MIN_CONFIDENCE]
         return "\n".join(line for line in lines if len(line) > 1)[:_MAX_TEXT]
+
+    def _opened(self) -> LineReader:
+        try:
+            return self._lines()
+        except (BundleError, RuntimeFailure):
+            self._broken = self.mode == "auto"
+            raise
 
 
 def worth_reading(path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]]) -> bool:
@@ -153,13 +164,3 @@ def grey_of(pixels: Pixels) -> NDArray[np.int16]:
     image = Image.fromarray(np.ascontiguousarray(pixels)).convert("L")
     image.thumbnail((768, 768), Image.Resampling.BOX)
     return np.asarray(image, np.int16)
-
-
-def _at_most(pixels: Pixels, side: int) -> Pixels:
-    from PIL import Image
-
-    if max(pixels.shape[:2]) <= side:
-        return pixels
-    image = Image.fromarray(np.ascontiguousarray(pixels))
-    image.thumbnail((side, side), Image.Resampling.BICUBIC, reducing_gap=2.0)
-    return np.asarray(image, np.uint8)

@@ -336,10 +336,11 @@ class Models:
 
     @property
     def has_lines(self) -> bool:
-        """Whether the bundle has the networks that read text."""
-        from .printed import DETECTOR
+        """Whether the bundle has the networks that read text, for this backend."""
+        from .printed import ROLES
 
-        return any(component.role == DETECTOR for component in self.manifest.components)
+        have = {artifact.role for artifact in self.manifest.artifacts if artifact.target == self.backend}
+        return have.issuperset(ROLES)
 
     @cached_property
     def lines(self) -> LineReader:
@@ -349,7 +350,7 @@ class Models:
         if not self.has_lines:
             raise BundleError(
                 f"{self.bundle}: has no networks that read text: `gamer export {self.manifest.recipe} "
-                f"--parts ocr -o {self.bundle}` adds them"
+                f"--parts ocr --targets {self.backend} -o {self.bundle}` adds them"
             )
         listed = characters(self.data(CHARACTERS))
         return LineReader(self.session(DETECTOR), self.session(RECOGNISER), listed)

@@ -36,7 +36,9 @@ LEVEL, MIN_REGION, MIN_SIDE = 0.3, 0.6, 3.0
 GROWTH = 1.6  # of a region by its area over its outline
 GREY = 127.5  # where there is no picture: 0 after normalisation
 MAX_LINES = 200
-SURE = 0.9  # below it, a line is read the other way up, too
+SURE = 0.9  # below it, a line is read the other way up, too,
+TURNS = 10  # until that was in vain for so many lines of a picture
+MAX_RUNS = 100_000  # of pixels of a row: a map of more is noise
 # A region that is higher than this many times its width is a line that runs down.
 UPRIGHT = 1.5
 Pixels = NDArray[np.uint8]
@@ -91,16 +93,26 @@ class LineReader:
     """`read(pixels)`: the lines in a picture. Opens no bundle: it is given sessions and characters."""
 
     def __init__(self, detector: Session, recogniser: Session, characters: Sequence[str]) -> None:
+        """Raises RuntimeFailure for a detector of a fixed size that is no square of whole steps."""
         self._detector, self._recogniser = detector, recogniser
         self._characters = (*characters, " ")
+        self._likely = detector.artifact.outputs[0].name
+        sides = {side for side in detector.artifact.inputs[0].shape[1:3] if isinstance(side, int)}
+        if len(sides) > 1 or any(side % STEP for side in sides):
+            raise RuntimeFailure(f"the text detector takes {sorted(sides)} pixels: export it again")
 
     def read(self, pixels: Pixels) -> tuple[Line, ...]:
         """The lines in uint8 RGB [H, W, 3], as one reads them: from the top, and in a row from the left."""
-        lines = []
+        lines, in_vain = [], 0
         for box in self.detect(pixels):
-            text, confidence = self.recognise(pixels, box)
-            if text.strip():
-                lines.append(Line(text, confidence, box))
+            line = cut(pixels, box, self._width(box))
+            best = self._decoded(line)
+            if best[1] < SURE and in_vain < TURNS:
+                other = self._decoded(line[::-1, ::-1])
+                in_vain += other[1] <= best[1]
+                best = max(best, other, key=lambda read: read[1])
+            if best[0].strip():
+                lines.append(Line(*best, box))
         return tuple(lines)
 
     def detect(self, pixels: Pixels) -> list[Box]:
@@ -114,19 +126,16 @@ class LineReader:
             (width, height), Image.Resampling.BILINEAR
         )
         canvas = on_canvas(np.asarray(resized, np.float32), tensor.shape[1:3], GREY)
-        likely = self._detector.run({tensor.name: canvas[None]})[self._detector.artifact.outputs[0].name]
-        cells = np.asarray(likely, np.float32).reshape(canvas.shape[:2])
+        likely = np.asarray(self._detector.run({tensor.name: canvas[None]})[self._likely], np.float32)
+        if likely.size != canvas.shape[0] * canvas.shape[1]:
+            raise RuntimeFailure(
+                f"the text detector gave {likely.size} values for {canvas.shape[1]} × {canvas.shape[0]} "
+                "pixels: export it again"
+            )
+        cells = likely.reshape(canvas.shape[:2])
         found = boxes(cells[:height, :width])
         across, down = pixels.shape[1] / width, pixels.shape[0] / height
         return in_reading_order([scaled(box, across, down) for box in found[:MAX_LINES]])
-
-    def recognise(self, pixels: Pixels, box: Box) -> tuple[str, float]:
-        """What stands in a box, and the mean probability of its characters (0 where nothing is read)."""
-        line = cut(pixels, box, self._width(box))
-        best = self._decoded(line)
-        if best[1] < SURE:
-            best = max(best, self._decoded(line[::-1, ::-1]), key=lambda read: read[1])
-        return best
 
     def _width(self, box: Box) -> int:
         shape = self._recogniser.artifact.inputs[0].shape
@@ -139,7 +148,7 @@ class LineReader:
         if not isinstance(width, int):
             width = max(NARROWEST, -(-line.shape[1] // STEP) * STEP)
         out = self._recogniser.run({tensor.name: on_canvas(line, (HEIGHT, width), GREY)[None]})
-        codes, scores = (np.asarray(out[spec.name][0], np.float32) for spec in artifact.outputs)
+        codes, scores = (np.asarray(out[spec.name], np.float32).ravel() for spec in artifact.outputs)
         return decoded(codes, scores, self._characters)
 
 
@@ -157,9 +166,9 @@ def boxes(likely: FloatArray) -> list[Box]:
     """The lines in a map [h, w] of probabilities, the largest regions first."""
     found = []
     for region in regions(likely > LEVEL)[: 5 * MAX_LINES]:
-        rows, starts, ends = region.T
+        rows, starts, ends = outer(region).T
         total = sum(float(likely[y, a:b].sum()) for y, a, b in region.tolist())
-        if total / int((ends - starts).sum()) < MIN_REGION:
+        if total / int((region[:, 2] - region[:, 1]).sum()) < MIN_REGION:
             continue
         points = np.concatenate([np.stack([starts, rows], 1), np.stack([ends - 1, rows], 1)])
         if (box := _grown(rectangle(points.astype(np.float64)))) is not None:
@@ -167,13 +176,22 @@ def boxes(likely: FloatArray) -> list[Box]:
     return found
 
 
+def outer(region: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of a region's runs [n, 3], which are in order, one for each row: from its first column to its last."""
+    first = np.concatenate([[True], region[1:, 0] != region[:-1, 0]])
+    last = np.concatenate([first[1:], [True]])
+    return np.stack([region[first, 0], region[first, 1], region[last, 2]], 1)
+
+
 def regions(mask: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
     """The regions of pixels that touch, corners included: runs [n, 3] of row, first and past-the-last column.
 
-    The largest first.
+    The largest first; none of noise.
     """
     steps = np.diff(np.pad(mask, ((0, 0), (1, 1))).astype(np.int8), axis=1)
     (rows, starts), ends = np.nonzero(steps == 1), np.nonzero(steps == -1)[1]
+    if len(rows) > MAX_RUNS:
+        return []
     parents = list(range(len(rows)))
 
     def root(n: int) -> int:
@@ -316,8 +334,10 @@ def _bilinear(pixels: Pixels, x: Points, y: Points) -> NDArray[np.float32]:
 def decoded(codes: FloatArray, scores: FloatArray, characters: Sequence[str]) -> tuple[str, float]:
     """The text of codes [T] and the mean of their scores: repeated codes count once, the code 0 is none.
 
-    Raises RuntimeFailure for a code without a character.
+    Raises RuntimeFailure for a code without a character, or without a score.
     """
+    if codes.shape != scores.shape or not np.isfinite(codes).all():
+        raise RuntimeFailure("the text recogniser gave no characters: export it again")
     kept = list(_characters(codes.astype(np.int64), scores))
     if any(not 0 < code <= len(characters) for code, _ in kept):
         raise RuntimeFailure(

@@ -16,6 +16,7 @@ from .words import Word, Words, listed, text_of, words_of
 # alone: the name of somebody whose face alone is there; together: the names of people whose faces are there.
 Kind = Literal["medium", "orientation", "camera", "fact", "alone", "together"]
 _OWNED = frozenset({"my", "our", "the"})
+_BEFORE_SHAPE = _OWNED | {"all", "any", "me", "some"}
 _CAMERA = 5  # words of a camera's name
 
 
@@ -53,7 +54,7 @@ def _orientation(words: list[Word], has: Has) -> Taken:
         begin, end = at - 1 if at and words[at - 1].key == "in" else at, at + 1
         if follows and follows[0].has("format"):
             end = at + 2
-        elif follows and follows[0].has("picture") and (word.key != value or value == "square"):
+        elif follows and follows[0].has("picture") and (word.key != value or _is_square(words, at)):
             begin = at
         elif begin == at or (follows and not follows[0].is_mark):
             continue
@@ -61,6 +62,11 @@ def _orientation(words: list[Word], has: Has) -> Taken:
         if value and has(facet):
             return [*words[:begin], *words[end:]], facet
     return words, None
+
+
+def _is_square(words: list[Word], at: int) -> bool:
+    """Of "my square photos", not of those of "Times Square"."""
+    return words[at].key == "square" and (not at or words[at - 1].key in _BEFORE_SHAPE)
 
 
 def _medium(words: list[Word], has: Has) -> Taken:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gamer.export.bundle.write import together
+from gamer.export.bundle.beside import together
 from gamer.export.components import components, faces
 from gamer.export.components.export_module import ExportModule
 from gamer.export.recipe import FACE_ROLES

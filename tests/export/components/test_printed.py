@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from gamer.export.components import components, printed
 from gamer.export.errors import ExportError
 from gamer.export.networks.from_onnx import OnnxNetwork
-from gamer.export.recipe import OCR_ROLES
+from gamer.export.recipe import OCR_ROLES, TARGETS
 from gamer.export.settings import Settings
 from gamer.runtime.models.printed import HEIGHT, characters, decoded
 from gamer.runtime.telemetry import load_onnxruntime
@@ -28,7 +29,9 @@ def source(role: str) -> Path:
 def test_text_networks_are_a_part_that_must_be_asked_for() -> None:
     assert "ocr" not in Settings("pocket").chosen.parts()
     assert components.roles(ASKED) == OCR_ROLES
-    assert {ASKED.quant_of(role, target) for role in OCR_ROLES for target in ("onnx", "coreml")} == {"fp32"}
+    for quant in ("int8", "fp16", "pal4"):  # characters are whole numbers up to 18,709
+        asked = replace(ASKED, quant=quant)
+        assert {asked.quant_of(role, target) for role in OCR_ROLES for target in TARGETS} == {"fp32"}
 
 
 @pytest.mark.parametrize(

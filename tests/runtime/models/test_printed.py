@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -142,3 +144,60 @@ def test_the_detector_sees_multiples_of_32_between_the_bounds() -> None:
     assert printed.detected_size(300, 200) == (1120, 736)
     assert printed.detected_size(10, 4000) == (32, 1280)
     assert printed.detected_size(1080, 2400, 960) == (448, 960)
+
+
+def test_a_map_of_noise_has_no_lines_and_takes_no_time() -> None:
+    noise = np.random.default_rng(0).random((960, 1280)).astype(np.float32)
+    assert regions(noise > 0.5) == [] and boxes(noise) == []
+
+
+class Network:
+    """A session that gives what it was told to, whatever it gets."""
+
+    def __init__(self, shape: tuple[int | str, ...], **outputs: list[float]) -> None:
+        specs = [SimpleNamespace(name=name) for name in outputs]
+        self.artifact = SimpleNamespace(inputs=[SimpleNamespace(name="pixels", shape=shape)], outputs=specs)
+        self._outputs = {name: np.array([values], np.float32) for name, values in outputs.items()}
+
+    def run(self, inputs: dict[str, object]) -> dict[str, FloatArray]:
+        return self._outputs
+
+
+ANY, LINE = (1, "height", "width", 3), ("batch", 48, "width", 3)
+
+
+@pytest.mark.parametrize(
+    ("detector", "message"),
+    [
+        (Network(ANY, likely=[0.0] * 7), "the text detector gave 7 values for 736 × 736 pixels"),
+        (Network((1, 960, 640, 3), likely=[]), r"the text detector takes \[640, 960\] pixels"),
+        (Network((1, 1010, 1010, 3), likely=[]), r"the text detector takes \[1010\] pixels"),
+    ],
+)
+def test_networks_that_do_not_fit_are_refused_in_one_line(detector: Network, message: str) -> None:
+    recogniser = Network(LINE, codes=[1.0], certainty=[0.9])
+    with pytest.raises(RuntimeFailure, match=message):
+        printed.LineReader(cast(Any, detector), cast(Any, recogniser), ("a",)).read(
+            np.zeros((40, 40, 3), np.uint8)
+        )
+
+
+@pytest.mark.parametrize(("codes", "scores"), [([1.0], []), ([math.nan], [1.0]), ([math.inf], [1.0])])
+def test_characters_that_are_none_are_refused(codes: list[float], scores: list[float]) -> None:
+    with pytest.raises(RuntimeFailure, match="gave no characters"):
+        decoded(np.array(codes, np.float32), np.array(scores, np.float32), ("a",))
+
+
+def test_lines_are_turned_only_until_that_was_in_vain_for_some() -> None:
+    likely = np.zeros((736, 736), np.float32)
+    for n in range(20):
+        likely[20 + 30 * n : 34 + 30 * n, 100:400] = 1
+    recogniser = Network(LINE, codes=[1.0], certainty=[0.5])
+    runs: list[int] = []
+    plain = recogniser.run
+    recogniser.run = lambda inputs: runs.append(1) or plain(inputs)  # type: ignore[method-assign, func-returns-value]
+    reader = printed.LineReader(
+        cast(Any, Network(ANY, likely=likely.ravel().tolist())), cast(Any, recogniser), ("a",)
+    )
+    assert len(reader.read(np.zeros((736, 736, 3), np.uint8))) == 20
+    assert len(runs) == 20 + printed.TURNS

@@ -43,7 +43,7 @@ enum PrintedSuites {
             return try backend.open(try ManifestReader.inside(bundle, artifact.file.path), artifact, units: backend.units)
         }
         let listed = try LineReader.characters(try ManifestReader.inside(bundle, LineReader.characters))
-        let reader = LineReader(try session(LineReader.detector), try session(LineReader.recogniser), characters: listed)
+        let reader = try LineReader(try session(LineReader.detector), try session(LineReader.recogniser), characters: listed)
         return { one in
             let found = try reader.read(try pixels(one.given))
             return .object(["texts": .strings(found.map(\.text)), "boxes": .array(found.map { values($0.box) })])

@@ -43,6 +43,7 @@ object LineBoxes {
     const val HEIGHT = 48 // of a line that is cut
     private const val LEVEL = 0.3f
     private const val MIN_REGION = 0.6
+    private const val MAX_RUNS = 100_000 // of pixels of a row: a map of more is noise
     private const val MAX_SAMPLES = 4 // in a row, for a value of a line that is larger than its cut
 
     /** The columns of a row from [start] to before [end]. */
@@ -55,13 +56,23 @@ object LineBoxes {
             val total = region.sumOf { run -> (run.start until run.end).sumOf { likely[run.row * stride + it].toDouble() } }
             total / size(region) >= MIN_REGION
         }.mapNotNull { region ->
-            rectangle(region.flatMap { listOf(it.start.toDouble() to it.row.toDouble(), it.end - 1.0 to it.row.toDouble()) }).grown()
+            rectangle(outer(region)).grown()
         }
+    }
+
+    /** The first and last pixel of each row of a region, whose runs are in order. */
+    private fun outer(region: List<Run>): List<Pair<Double, Double>> {
+        val points = ArrayList<Pair<Double, Double>>()
+        for ((n, run) in region.withIndex()) {
+            if (n == 0 || region[n - 1].row != run.row) points.add(run.start.toDouble() to run.row.toDouble())
+            if (n == region.size - 1 || region[n + 1].row != run.row) points.add(run.end - 1.0 to run.row.toDouble())
+        }
+        return points
     }
 
     private fun size(region: List<Run>): Int = region.sumOf { it.end - it.start }
 
-    /** The regions of pixels that touch, corners included, the largest first. */
+    /** The regions of pixels that touch, corners included, the largest first; none of noise. */
     internal fun regions(width: Int, height: Int, isSet: (Int, Int) -> Boolean): List<List<Run>> {
         val runs = ArrayList<Run>()
         for (y in 0 until height) {
@@ -71,6 +82,7 @@ object LineBoxes {
                 while (x < width && isSet(x, y)) x++
                 if (x > start) runs.add(Run(y, start, x)) else x++
             }
+            if (runs.size > MAX_RUNS) return emptyList()
         }
         val parents = IntArray(runs.size) { it }
         fun root(of: Int): Int {

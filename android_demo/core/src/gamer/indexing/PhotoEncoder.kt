@@ -4,6 +4,7 @@ import gamer.album.Encoded
 import gamer.album.Memory
 import gamer.album.Mention
 import gamer.album.Photo
+import gamer.common.GamerError
 import gamer.glosses.Bundled
 import gamer.glosses.Names
 import gamer.glosses.Reader
@@ -27,7 +28,7 @@ class PhotoEncoder(private val models: Models) {
     fun encode(known: Photo, pixels: Pixels?): Encoded? {
         val code = pixels?.let { models.see(it) }
         if (code == null && known.memories.isEmpty()) return null
-        val photo = completed(known, code, if (code == null || !models.hasLines) "" else Written.text(pixels, code.labels) { models.lines })
+        val photo = completed(known, code, if (code == null) "" else words(pixels, code))
         val told = photo.memories.filter { it.source !in DERIVED && it != Memory.FAVOURITE }.asSequence()
         val chunks = told.flatMap { texts(it, models.text.chunks(it.text)) { glosses } }.take(MAX_CHUNKS).toList()
         val vectors = LinkedHashMap<String, Array<FloatArray>>()
@@ -37,6 +38,13 @@ class PhotoEncoder(private val models: Models) {
         }
         if (chunks.isNotEmpty()) vectors["text"] = chunks.map { models.text.encode(it) }.toTypedArray()
         return Encoded(photo, vectors, mentions(photo))
+    }
+
+    /** The text in a picture; none where what reads it cannot be used: the picture is found all the same. */
+    private fun words(pixels: Pixels, code: ImageCode): String = try {
+        if (models.hasLines) Written.text(pixels, code.labels) { models.lines } else ""
+    } catch (error: GamerError) {
+        ""
     }
 
     /** v_I by channel, where the bundle's experts are trained. */
@@ -57,7 +65,7 @@ class PhotoEncoder(private val models: Models) {
     private fun completed(photo: Photo, code: ImageCode?, words: String): Photo {
         val old = photo.memories.filter { it.source !in DERIVED || (it.source == "label" && code == null) }
         val added = ArrayList<Memory>()
-        if (words.isNotEmpty() && old.none { it.text == words }) added.add(Memory("ocr", words))
+        if (words.isNotEmpty() && old.none { it.source == "ocr" }) added.add(Memory("ocr", words))
         val names = code?.labels.orEmpty().filter { it.second >= LABEL_FLOOR }.map { it.first }
         if (names.isNotEmpty()) added.add(Memory("label", names.joinToString(", ")))
         if (photo.lat != null && photo.lon != null) {

@@ -35,7 +35,7 @@ object Written {
         return gamer.common.PyText.head(lines.filter { it.codePointCount(0, it.length) > 1 }.joinToString("\n"), MAX_TEXT)
     }
 
-    private val SPACE = Regex("\\s+")
+    private val SPACE = Regex("[\\s\\p{Z}]+")
 
     private fun isWorthReading(pixels: Pixels, labels: List<Pair<String, Float>>): Boolean {
         if (labels.any { it.second >= LABEL_FLOOR && it.first in LABELS }) return true

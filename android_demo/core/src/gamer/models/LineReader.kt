@@ -22,16 +22,30 @@ data class Line(val text: String, val confidence: Double, val box: LineBox)
  */
 class LineReader(private val detector: Session, private val recogniser: Session, characters: List<String>) {
     private val characters = characters + " "
+    private val fixed: Int
+
+    init {
+        val sides = detector.artifact.inputs[0].shape.subList(1, 3).filterIsInstance<Int>().distinct()
+        if (sides.size > 1 || sides.any { it % STEP != 0 }) throw RuntimeFailure("the text detector takes $sides pixels: export it again")
+        fixed = sides.firstOrNull() ?: 0
+    }
 
     /** The lines as one reads them: from the top, and in a row from the left. */
-    fun read(pixels: Pixels): List<Line> = detect(pixels).mapNotNull { box ->
-        val (text, confidence) = recognise(pixels, box)
-        if (text.isBlank()) null else Line(text, confidence, box)
+    fun read(pixels: Pixels): List<Line> {
+        var inVain = 0
+        return detect(pixels).mapNotNull { box ->
+            val (line, width, canvas) = cut(pixels, box)
+            var best = decoded(line, width, canvas)
+            if (best.second < SURE && inVain < TURNS) {
+                val other = decoded(FloatArray(line.size) { i -> line[line.size - 3 - i / 3 * 3 + i % 3] }, width, canvas)
+                if (other.second > best.second) best = other else inVain++
+            }
+            if (best.first.isBlank()) null else Line(best.first, best.second, box)
+        }
     }
 
     private fun detect(pixels: Pixels): List<LineBox> {
         val wanted = detector.artifact.inputs[0]
-        val fixed = wanted.shape[1] as? Int ?: 0
         val (width, height) = detectedSize(pixels.width, pixels.height, fixed)
         val whole = floatArrayOf(0f, 0f, pixels.width.toFloat(), pixels.height.toFloat())
         val resized = Resize.resize(pixels, width, height, Filter.BILINEAR, whole)
@@ -40,20 +54,17 @@ class LineReader(private val detector: Session, private val recogniser: Session,
         for (y in 0 until height) for (i in 0 until 3 * width) values[3 * y * wide + i] = (resized.bytes[3 * y * width + i].toInt() and 0xFF).toFloat()
         val input = Tensor.floats(values, 1, high.toLong(), wide.toLong(), 3)
         val likely = detector.run(mapOf(wanted.name to input)).getValue(detector.artifact.outputs[0].name).toFloats()
+        if (likely.size != wide * high) throw RuntimeFailure("the text detector gave ${likely.size} values for $wide × $high pixels: export it again")
         val across = pixels.width.toDouble() / width
         val down = pixels.height.toDouble() / height
         return LineBoxes.inReadingOrder(LineBoxes.find(likely, width, height, wide).take(LineBoxes.MOST).map { it.scaled(across, down) })
     }
 
-    private fun recognise(pixels: Pixels, box: LineBox): Pair<String, Double> {
+    /** A line, its width, and that of the canvas on which it is read. */
+    private fun cut(pixels: Pixels, box: LineBox): Triple<FloatArray, Int, Int> {
         val fixed = recogniser.artifact.inputs[0].shape[2] as? Int
         val width = max(1, min(ceil(LineBoxes.HEIGHT * box.width / max(box.height, 1.0)).toInt(), fixed ?: WIDEST))
-        val line = LineBoxes.cut(pixels, box, width)
-        val canvas = fixed ?: max(NARROWEST, (width + STEP - 1) / STEP * STEP)
-        val best = decoded(line, width, canvas)
-        if (best.second >= SURE) return best
-        val turned = FloatArray(line.size) { i -> line[line.size - 3 - i / 3 * 3 + i % 3] }
-        return listOf(best, decoded(turned, width, canvas)).maxBy { it.second }
+        return Triple(LineBoxes.cut(pixels, box, width), width, fixed ?: max(NARROWEST, (width + STEP - 1) / STEP * STEP))
     }
 
     private fun decoded(line: FloatArray, width: Int, canvas: Int): Pair<String, Double> {
@@ -78,7 +89,8 @@ class LineReader(private val detector: Session, private val recogniser: Session,
         private const val NARROWEST = 320
         private const val WIDEST = 2_400
         private const val GREY = 127.5f
-        private const val SURE = 0.9 // below it, a line is read the other way up, too
+        private const val SURE = 0.9 // below it, a line is read the other way up, too,
+        private const val TURNS = 10 // until that was in vain for so many lines of a picture
         private const val MAX_CHARACTERS = 65_536
         private const val MAX_CHARACTER = 16
 
@@ -102,15 +114,17 @@ class LineReader(private val detector: Session, private val recogniser: Session,
 
         /**
          * The text of codes and the mean of their scores: repeated codes count once, the code 0 is none. Raises [RuntimeFailure]
-         * for a code without a character.
+         * for a code without a character, or without a score.
          */
         fun decoded(codes: FloatArray, scores: FloatArray, characters: List<String>): Pair<String, Double> {
-            val kept = codes.indices.filter { codes[it] != 0f && (it == 0 || codes[it] != codes[it - 1]) }
-            if (kept.any { codes[it].toInt() !in 1..characters.size }) {
+            if (codes.size != scores.size || codes.any { !it.isFinite() }) throw RuntimeFailure("the text recogniser gave no characters: export it again")
+            val whole = IntArray(codes.size) { codes[it].toInt() }
+            val kept = whole.indices.filter { whole[it] != 0 && (it == 0 || whole[it] != whole[it - 1]) }
+            if (kept.any { whole[it] !in 1..characters.size }) {
                 throw RuntimeFailure("the text recogniser knows more characters than the bundle lists: export it again")
             }
             if (kept.isEmpty()) return "" to 0.0
-            return kept.joinToString("") { characters[codes[it].toInt() - 1] } to kept.sumOf { scores[it].toDouble() } / kept.size
+            return kept.joinToString("") { characters[whole[it] - 1] } to kept.sumOf { scores[it].toDouble() } / kept.size
         }
     }
 }

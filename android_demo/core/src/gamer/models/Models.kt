@@ -80,8 +80,8 @@ class Models private constructor(
     val llmTokenizer: Tokenizer by lazy { Tokenizer.read(bundle.data("llm_tokenizer.json")) }
     val llmVocabulary: Vocabulary by lazy { Vocabulary.read(bundle.data("llm_tokenizer.json").readText()) }
 
-    /** Whether the bundle has the networks that read text in pictures. */
-    val hasLines: Boolean get() = manifest.components.any { it.role == LineReader.DETECTOR }
+    /** Whether the bundle has the networks that read text in pictures, for this backend. */
+    val hasLines: Boolean get() = setOf(LineReader.DETECTOR, LineReader.RECOGNISER).all { role -> manifest.artifacts.any { it.role == role && it.target == target } }
     val lines: LineReader by lazy {
         LineReader(session(LineReader.DETECTOR), session(LineReader.RECOGNISER), LineReader.characters(bundle.data(LineReader.CHARACTERS)))
     }

@@ -30,7 +30,7 @@ internal class FacetReader(private val vocabulary: Vocabulary, private val has: 
         val facet = Facet("orientation", word.values["shape"].orEmpty())
         val follows = words.getOrNull(at + 1)
         val isNamed = follows != null && follows.has("format")
-        val isBefore = !isNamed && follows != null && follows.has("picture") && (word.key != facet.value || facet.value == "square")
+        val isBefore = !isNamed && follows != null && follows.has("picture") && (word.key != facet.value || word.key == "square" && (at == 0 || words[at - 1].key in BEFORE_SHAPE))
         val begin = if (!isBefore && at > 0 && words[at - 1].key == "in") at - 1 else at
         val isAlone = begin < at && (follows == null || follows.isMark)
         if (isNamed || isBefore || isAlone) words.take(begin) + words.drop(if (isNamed) at + 2 else at + 1) to facet else null
@@ -83,6 +83,7 @@ internal class FacetReader(private val vocabulary: Vocabulary, private val has: 
         const val CAMERA = 5 // words of a camera's name
         val ARTICLES = setOf("a", "an", "the")
         val OWNED = setOf("my", "our", "the")
+        val BEFORE_SHAPE = OWNED + setOf("all", "any", "me", "some")
         val IN = setOf("in", "on")
         val THEM = setOf("it", "them")
         val BY = setOf("by", "on")

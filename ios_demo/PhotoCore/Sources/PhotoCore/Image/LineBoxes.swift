@@ -39,6 +39,7 @@ public enum LineBoxes {
     public static let height = 48 // of a line that is cut
     private static let level: Float = 0.3
     private static let minRegion = 0.6
+    private static let maxRuns = 100_000 // of pixels of a row: a map of more is noise
     private static let maxSamples = 4 // in a row, for a value of a line that is larger than its cut
 
     private typealias Point = (x: Double, y: Double)
@@ -51,13 +52,23 @@ public enum LineBoxes {
             var total = 0.0
             for run in region { for x in run.start..<run.end { total += Double(likely[run.row * stride + x]) } }
             if total / Double(size(region)) < minRegion { return nil }
-            return rectangle(region.flatMap { [(Double($0.start), Double($0.row)), (Double($0.end - 1), Double($0.row))] }).grown()
+            return rectangle(outer(region)).grown()
         }
+    }
+
+    /// The first and last pixel of each row of a region, whose runs are in order.
+    private static func outer(_ region: [Run]) -> [Point] {
+        var points: [Point] = []
+        for (n, run) in region.enumerated() {
+            if n == 0 || region[n - 1].row != run.row { points.append((Double(run.start), Double(run.row))) }
+            if n == region.count - 1 || region[n + 1].row != run.row { points.append((Double(run.end - 1), Double(run.row))) }
+        }
+        return points
     }
 
     private static func size(_ region: [Run]) -> Int { region.reduce(0) { $0 + $1.end - $1.start } }
 
-    /// The regions of pixels above `level` that touch, corners included, the largest first.
+    /// The regions of pixels above `level` that touch, corners included, the largest first; none of noise.
     private static func regions(_ likely: [Float], _ width: Int, _ height: Int, _ stride: Int) -> [[Run]] {
         var runs: [Run] = []
         for y in 0..<height {
@@ -67,6 +78,7 @@ public enum LineBoxes {
                 while x < width && likely[y * stride + x] > level { x += 1 }
                 if x > start { runs.append((y, start, x)) } else { x += 1 }
             }
+            if runs.count > maxRuns { return [] }
         }
         var parents = Array(runs.indices)
         func root(_ of: Int) -> Int {

@@ -22,7 +22,8 @@ public final class PhotoEncoder {
     public func encode(_ photo: Photo, pixels: Pixels?) throws -> Encoded? {
         if pixels == nil && photo.memories.isEmpty { return nil }
         let code = try pixels.map { try models.see($0) }
-        let words = if let pixels, let code, models.hasLines { try Written.text(pixels, code.labels) { try models.lines() } } else { "" }
+        // Where what reads text cannot be used, the picture is found all the same.
+        let words = if let pixels, let code, models.hasLines { (try? Written.text(pixels, code.labels) { try models.lines() }) ?? "" } else { "" }
         let whole = try completed(photo, code, words)
         let texts = try PhotoEncoder.texts(whole.memories.filter { !$0.isDerived && $0 != .favourite }) { try glosses.get() }
         var vectors: [(channel: String, chunks: [[Float]])] = []
@@ -68,7 +69,7 @@ public final class PhotoEncoder {
     private func completed(_ photo: Photo, _ code: ImageCode?, _ words: String) throws -> Photo {
         var out = photo
         out.memories = photo.memories.filter { !$0.isDerived || ($0.source == "label" && code == nil) }
-        if !words.isEmpty && !out.memories.contains(where: { $0.text == words }) { out.memories.append(Memory("ocr", words)) }
+        if !words.isEmpty && !out.memories.contains(where: { $0.source == "ocr" }) { out.memories.append(Memory("ocr", words)) }
         let names = code?.labels.filter { $0.share >= PhotoEncoder.labelFloor }.map(\.name) ?? []
         if !names.isEmpty { out.memories.append(Memory("label", names.joined(separator: ", "))) }
         if let lat = photo.lat, let lon = photo.lon, let place = try models.gazetteer.get().nearest(lat, lon) {

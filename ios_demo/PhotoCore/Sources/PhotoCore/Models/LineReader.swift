@@ -16,14 +16,22 @@ public final class LineReader {
     private static let least = 736, most = 1_280 // of a picture's shorter and longer side, in the detector
     private static let step = 32, narrowest = 320, widest = 2_400
     private static let grey: Float = 127.5
-    private static let sure = 0.9 // below it, a line is read the other way up, too
+    private static let sure = 0.9 // below it, a line is read the other way up, too,
+    private static let turns = 10 // until that was in vain for so many lines of a picture
     private static let maxCharacters = 65_536, maxCharacter = 16
 
     private let detector, recogniser: ModelSession
     private let characters: [String]
+    private let fixed: Int
 
-    public init(_ detector: ModelSession, _ recogniser: ModelSession, characters: [String]) {
+    /// Raises Failure.runtime for a detector of a fixed size that is no square of whole steps.
+    public init(_ detector: ModelSession, _ recogniser: ModelSession, characters: [String]) throws {
         (self.detector, self.recogniser, self.characters) = (detector, recogniser, characters + [" "])
+        let sides = Set(detector.artifact.inputs[0].shape[1..<3].compactMap(\.fixed))
+        guard sides.count < 2, sides.allSatisfy({ $0 % LineReader.step == 0 }) else {
+            throw Failure.runtime("the text detector takes \(sides.sorted()) pixels: export it again")
+        }
+        fixed = sides.first ?? 0
     }
 
     /// The characters of a bundle's file, a line each. Raises Failure.bundle for one that is no such list.
@@ -41,14 +49,22 @@ public final class LineReader {
 
     /// The lines as one reads them: from the top, and in a row from the left. Raises Failure.runtime.
     public func read(_ pixels: Pixels) throws -> [Line] {
-        try detect(pixels).compactMap { box in
-            let (text, confidence) = try recognise(pixels, box)
-            return text.allSatisfy(\.isWhitespace) ? nil : Line(text: text, confidence: confidence, box: box)
+        var inVain = 0
+        return try detect(pixels).compactMap { box in
+            let (line, width, canvas) = cut(pixels, box)
+            var best = try decoded(line, width, canvas)
+            if best.1 < LineReader.sure, inVain < LineReader.turns {
+                var turned = line
+                for at in line.indices { turned[at] = line[line.count - 3 - at / 3 * 3 + at % 3] }
+                let other = try decoded(turned, width, canvas)
+                if other.1 > best.1 { best = other } else { inVain += 1 }
+            }
+            return best.0.allSatisfy(\.isWhitespace) ? nil : Line(text: best.0, confidence: best.1, box: box)
         }
     }
 
     private func detect(_ pixels: Pixels) throws -> [LineBox] {
-        let wanted = detector.artifact.inputs[0], fixed = wanted.shape[1].fixed ?? 0
+        let wanted = detector.artifact.inputs[0]
         let (width, height) = LineReader.detectedSize(pixels.width, pixels.height, fixed: fixed)
         let whole: Resize.Box = (0, 0, Float(pixels.width), Float(pixels.height))
         let resized = Resize.rgb(
@@ -63,18 +79,13 @@ public final class LineReader {
         return LineBoxes.inReadingOrder(found.map { $0.scaled(across, down) })
     }
 
-    private func recognise(_ pixels: Pixels, _ box: LineBox) throws -> (String, Double) {
+    /// A line, its width, and that of the canvas on which it is read.
+    private func cut(_ pixels: Pixels, _ box: LineBox) -> (line: [Float], width: Int, canvas: Int) {
         let fixed = recogniser.artifact.inputs[0].shape[2].fixed
         let ideal = Int((Double(LineBoxes.height) * box.width / max(box.height, 1)).rounded(.up))
         let width = max(1, min(ideal, fixed ?? LineReader.widest))
-        let line = LineBoxes.cut(pixels, box, width: width)
         let canvas = fixed ?? max(LineReader.narrowest, (width + LineReader.step - 1) / LineReader.step * LineReader.step)
-        let best = try decoded(line, width, canvas)
-        if best.1 >= LineReader.sure { return best }
-        var turned = line
-        for at in line.indices { turned[at] = line[line.count - 3 - at / 3 * 3 + at % 3] }
-        let other = try decoded(turned, width, canvas)
-        return other.1 > best.1 ? other : best
+        return (LineBoxes.cut(pixels, box, width: width), width, canvas)
     }
 
     private func decoded(_ line: [Float], _ width: Int, _ canvas: Int) throws -> (String, Double) {
@@ -101,14 +112,17 @@ public final class LineReader {
     }
 
     /// The text of codes and the mean of their scores: repeated codes count once, the code 0 is none. Raises Failure.runtime
-    /// for a code without a character.
+    /// for a code without a character, or without a score.
     public static func decoded(_ codes: [Float], _ scores: [Float], _ characters: [String]) throws -> (String, Double) {
-        let kept = codes.indices.filter { codes[$0] != 0 && ($0 == 0 || codes[$0] != codes[$0 - 1]) }
-        guard codes.count == scores.count, kept.allSatisfy({ codes[$0] >= 1 && codes[$0] <= Float(characters.count) }) else {
+        guard codes.count == scores.count, codes.allSatisfy({ abs($0) < 1e9 }) else {
+            throw Failure.runtime("the text recogniser gave no characters: export it again")
+        }
+        let whole = codes.map { Int($0) }, kept = whole.indices.filter { whole[$0] != 0 && ($0 == 0 || whole[$0] != whole[$0 - 1]) }
+        guard kept.allSatisfy({ (1...characters.count).contains(whole[$0]) }) else {
             throw Failure.runtime("the text recogniser knows more characters than the bundle lists: export it again")
         }
         if kept.isEmpty { return ("", 0) }
-        let text = kept.map { characters[Int(codes[$0]) - 1] }.joined()
+        let text = kept.map { characters[whole[$0] - 1] }.joined()
         return (text, kept.reduce(0) { $0 + Double(scores[$1]) } / Double(kept.count))
     }
 }

@@ -134,14 +134,16 @@ public final class Models {
         do { return try llmVocabulary() } catch Failure.runtime { return nil }
     }
 
-    /// Whether the bundle has the networks that read text in pictures.
-    public var hasLines: Bool { manifest.components.contains { $0.role == LineReader.detector } }
+    /// Whether the bundle has the networks that read text in pictures, for this backend.
+    public var hasLines: Bool {
+        [LineReader.detector, LineReader.recogniser].allSatisfy { role in manifest.artifacts.contains { $0.role == role && $0.target == backend.target } }
+    }
     private var lineReader: LineReader?
 
     public func lines() throws -> LineReader {
         if let lineReader { return lineReader }
         let listed = try LineReader.characters(try data(LineReader.characters))
-        let made = LineReader(try session(LineReader.detector), try session(LineReader.recogniser), characters: listed)
+        let made = try LineReader(try session(LineReader.detector), try session(LineReader.recogniser), characters: listed)
         lineReader = made
         return made
     }

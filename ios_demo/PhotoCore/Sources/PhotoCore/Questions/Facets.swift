@@ -38,7 +38,7 @@ struct FacetReader {
     private func orientation(_ words: [AskedWord]) throws -> Taken? {
         try first(words) { at, word in
             let shape = word.values["shape"] ?? [], follows = at + 1 < words.count ? words[at + 1] : nil
-            let isNamed = follows?.has("format") == true, isBefore = !isNamed && follows?.has("picture") == true && (word.key != shape || shape == "square".scalars)
+            let isNamed = follows?.has("format") == true, isBefore = !isNamed && follows?.has("picture") == true && (word.key != shape || word.isAny("square") && (at == 0 || words[at - 1].isAny("my", "our", "the", "all", "any", "me", "some")))
             let begin = !isBefore && at > 0 && words[at - 1].isAny("in") ? at - 1 : at
             guard isNamed || isBefore || begin < at && (follows?.isMark ?? true) else { return nil }
             return (FacetReader.cut(words, begin, isNamed ? at + 2 : at + 1), Facet("orientation", shape))
