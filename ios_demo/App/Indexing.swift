@@ -69,7 +69,9 @@ enum Indexing {
             if Places.searched == Places.bundle.path { try? FileManager.default.removeItem(at: Places.before) }
             let writer = try opened(meta)
             defer { writer.close() }
-            let run = IndexRun(PhotoLibrary(least: CGFloat(encoder.least)), writer, skips, SmallList(Places.small.path), MarkList(Places.marks.path), encode: encoder.encode)
+            let library = PhotoLibrary(least: CGFloat(encoder.least))
+            let marks = MarkList(Places.marks.path)
+            let run = IndexRun(library, writer, skips, SmallList(Places.small.path), marks, encode: encoder.encode)
             if try run.run(isStopped: isStopped, pool: pool, progress: told, names: encoder.names) { return .finished }
             return ended()
         } ?? .busy

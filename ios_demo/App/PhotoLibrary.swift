@@ -11,7 +11,7 @@ import UniformTypeIdentifiers
 /// The phone's photos in PhotoKit: the permission to see them, their metadata and their pixels. Nothing is
 /// downloaded.
 struct PhotoLibrary: PhotoSource {
-    var least: CGFloat = 512 // pixels of a picture's shorter side, at least
+    var least: CGFloat = 512  // pixels of a picture's shorter side, at least
 
     /// Asks the user once; later calls return at once.
     static func ask() async { _ = await PHPhotoLibrary.requestAuthorization(for: .readWrite) }
@@ -78,7 +78,9 @@ struct PhotoLibrary: PhotoSource {
     func picture(_ key: String) -> Picture? {
         autoreleasepool { () -> Picture? in
             guard let asset = PhotoLibrary.asset(key) else { return nil }
-            if let image = PhotoLibrary.image(asset, least: least) { return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Picture($0) } }
+            if let image = PhotoLibrary.image(asset, least: least) {
+                return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Picture($0) }
+            }
             let small = PhotoLibrary.image(asset, least: least, isSmall: true)
             return small.flatMap(PhotoLibrary.upright).flatMap(PhotoLibrary.rgb).map { Picture($0, isSmall: true) }
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
@@ -100,8 +100,7 @@ class Encoder:
     ) -> None:
         self.models, self._reader, self._extract, self.things = models, reader, extractor, things
         self.glosses = Bundled(models)
-        # A picture that is read is held in full until its turn.
-        self._ahead = Ahead(self._looked, WINDOW if reader is None else 2)
+        self._ahead = Ahead(self._looked, WINDOW)
 
     def ahead(self, photo: Photo) -> None:
         """Says that a photo will be encoded: its picture is looked at by a thread meanwhile."""
@@ -196,28 +195,33 @@ class Encoder:
         return _Seen(self._completed(photo, look.picture, look.words), look.picture)
 
     def _looked(self, photo: Photo) -> _Look:
-        """Decodes a picture once, for the encoder, the likeness and OCR. Called by threads."""
+        """Decodes a picture for the encoder and the likeness, and again, larger, where text is read in it.
+
+        Called by threads.
+        """
         path, picture = Path(photo.path or ""), None
         try:
             if not path.is_file():  # reading a pipe or a terminal would block
                 raise IngestError(f"{path}: no such file")
             if clips.is_clip(photo.path):
                 picture, pixels = self._watched(photo, path)
+                large = partial(np.asarray, pixels)
             else:
                 pixels = load_pixels(path, least=self._least)
+                large = partial(load_pixels, path, least=replace(self._least, longer=MAX_SIDE))
                 code = self.models.encode_image(pixels)
                 channels = {"image": code.embedding[None]} | self._projected(code)
                 picture = _Picture(code.labels, channels | {COPIES: likeness(pixels)[None]})
-            words = "" if self._reader is None else self._reader.read(path, pixels, picture.labels)
+            words = "" if self._reader is None else self._reader.read(path, pixels, picture.labels, large)
             return _Look(picture, words)
         except (IngestError, RuntimeFailure) as error:
             return _Look(picture, "", error)
 
     @cached_property
     def _least(self) -> Size:
-        """The size that a picture is decoded at, at least: twice the encoder's, and what OCR reads."""
+        """The size that a picture is decoded at, at least: twice the encoder's."""
         spec = self.models.manifest.pixels()
-        return Size(2 * max(spec.resize, spec.crop), 0 if self._reader is None else MAX_SIDE)
+        return Size(2 * max(spec.resize, spec.crop))
 
     def _watched(self, photo: Photo, path: Path) -> tuple[_Picture, NDArray[np.uint8]]:
         """What the frames of a clip say, and the pixels in which text is read."""

@@ -73,7 +73,7 @@ MAX_SIDE, _MAX_TEXT = 1_600, 4_000
 
 
 class TextReader:
-    """`read(path, pixels, labels)`: the text in a picture; "" if there is none or it is not worth reading.
+    """`read(path, pixels, labels, large)`: the text in a picture; "" for none, or if not worth reading.
 
     `lines`: gives what reads lines, whose sessions may be unloaded between two pictures.
     """
@@ -84,12 +84,17 @@ class TextReader:
         self._lines, self.mode, self._broken = lines, mode, False
         self._alone = Lock()  # a picture takes 300 MB while it is read, by all threads of the engine
 
-    def read(self, path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]]) -> str:
-        """Raises RuntimeFailure or BundleError; where networks cannot be opened, once in mode "auto"."""
+    def read(
+        self, path: Path, pixels: Pixels, labels: Iterable[tuple[str, float]], large: Callable[[], Pixels]
+    ) -> str:
+        """`pixels`: by which it is decided; `large`: gives more of them, to read.
+
+        Raises RuntimeFailure or BundleError; where networks cannot be opened, once in mode "auto".
+        """
         if self.mode == "off" or (self.mode == "auto" and not worth_reading(path, pixels, labels)):
             return ""
         with self._alone:
-            found = self._opened().read(pixels) if not self._broken else ()
+            found = self._opened().read(large()) if not self._broken else ()
         lines = [" ".join(line.text.split()) for line in found if line.confidence >= _MIN_CONFIDENCE]
         return "\n".join(line for line in lines if len(line) > 1)[:_MAX_TEXT]
 

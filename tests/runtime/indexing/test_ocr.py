@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -85,9 +86,11 @@ def reading_bundle(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder
 
 
-def reader(bundle: Path, mode: str = "auto") -> TextReader:
+def reader(bundle: Path, mode: str = "auto") -> Callable[[Path, Image.Image], str]:
+    """Reads the text in a picture that lies at a path."""
     models = Models.open(bundle)
-    return TextReader(lambda: models.lines, mode)
+    text = TextReader(lambda: models.lines, mode)
+    return lambda path, image: text.read(path, np.asarray(image), (), lambda: np.asarray(image))
 
 
 @pytest.mark.slow
@@ -107,12 +110,12 @@ def test_text_is_read_without_a_network_and_only_where_the_mode_says_so(
     monkeypatch.setattr(socket, "create_connection", refuse)
     auto = reader(reading_bundle)
     tag = price_tag(photograph())
-    text = auto.read(saved(tag, tmp_path / "tag.jpg", "Canon"), np.asarray(tag), ())
+    text = auto(saved(tag, tmp_path / "tag.jpg", "Canon"), tag)
     assert text.splitlines() == ["OAK CHAIR", "$119.00", "incl. VAT, made in Sweden"]
     blank = photograph()
-    assert auto.read(saved(blank, tmp_path / "blank.jpg", "Canon"), np.asarray(blank), ()) == ""
-    assert reader(reading_bundle, "all").read(tmp_path / "blank.jpg", np.asarray(blank), ()) == ""
-    assert reader(reading_bundle, "off").read(tmp_path / "tag.jpg", np.asarray(tag), ()) == ""
+    assert auto(saved(blank, tmp_path / "blank.jpg", "Canon"), blank) == ""
+    assert reader(reading_bundle, "all")(tmp_path / "blank.jpg", blank) == ""
+    assert reader(reading_bundle, "off")(tmp_path / "tag.jpg", tag) == ""
 
 
 @pytest.mark.slow
