@@ -11,8 +11,6 @@ import UniformTypeIdentifiers
 /// The phone's photos in PhotoKit: the permission to see them, their metadata and their pixels. Nothing is
 /// downloaded.
 struct PhotoLibrary: PhotoSource {
-    var least: CGFloat = 512  // pixels of a picture's shorter side, at least
-
     /// Asks the user once; later calls return at once.
     static func ask() async { _ = await PHPhotoLibrary.requestAuthorization(for: .readWrite) }
 
@@ -73,17 +71,20 @@ struct PhotoLibrary: PhotoSource {
         return out
     }
 
-    /// Upright RGB with at least `least` pixels on the short side if the photo has them. Of a photo whose original is
+    /// Upright RGB with at least 512 pixels on the short side if the photo has them. Of a photo whose original is
     /// in the cloud, the thumbnail that PhotoKit has here; nil if it has none.
     func picture(_ key: String) -> Picture? {
         autoreleasepool { () -> Picture? in
             guard let asset = PhotoLibrary.asset(key) else { return nil }
-            if let image = PhotoLibrary.image(asset, least: least) {
-                return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Picture($0) }
-            }
-            let small = PhotoLibrary.image(asset, least: least, isSmall: true)
+            if let image = PhotoLibrary.image(asset, least: 512) { return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Picture($0) } }
+            let small = PhotoLibrary.image(asset, least: 512, isSmall: true)
             return small.flatMap(PhotoLibrary.upright).flatMap(PhotoLibrary.rgb).map { Picture($0, isSmall: true) }
         }
+    }
+
+    /// More pixels of a photo, where there is text in it; nil where they are not here.
+    static func large(_ photo: Photo) -> Pixels? {
+        autoreleasepool { asset(photo.id).flatMap { image($0, least: CGFloat(LineReader.photo)) }.flatMap(upright).flatMap(rgb) }
     }
 
     /// The pixels as they are to be seen: those of a `cgImage` may lie on their side.

@@ -22,8 +22,9 @@ class OnnxSession:
     """
 
     def __init__(self, path: Path, artifact: Artifact, threads: int, unfused: bool) -> None:
-        varies = any("width" in tensor.shape for tensor in artifact.inputs)
-        ort, options = load_onnxruntime(), session_options(threads, unfused, varies)
+        ort, options = load_onnxruntime(), session_options(threads, unfused)
+        # A pattern would be kept for each size of a picture: 830 MB after five sizes of a page, 530 without.
+        options.enable_mem_pattern = not any("width" in tensor.shape for tensor in artifact.inputs)
         # A directory holds a model with external weights, because they exceed what one ONNX file can hold.
         path = path / "model.onnx" if path.is_dir() else path
         try:
@@ -75,16 +76,14 @@ def read_adapter(path: Path, session: Session) -> dict[str, FloatArray]:
     return values
 
 
-def session_options(threads: int, unfused: bool = False, varies: bool = False) -> Any:
-    """The SessionOptions of every ONNX Runtime session of a bundle. `varies`: its pictures have any size."""
+def session_options(threads: int, unfused: bool = False) -> Any:
+    """The SessionOptions of every ONNX Runtime session of a bundle."""
     ort = load_onnxruntime()
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.enable_cpu_mem_arena = True
-    # A pattern is kept for each size: 830 MB after five sizes of a page, 530 without.
-    options.enable_mem_pattern = not varies
     # Operators are short: waking a sleeping thread for each would cost more than the operator.
     options.add_session_config_entry("session.intra_op.allow_spinning", "1" if threads > 1 else "0")
     # Long enough to wait for the next operator, but not while the session is loaded: the default duration

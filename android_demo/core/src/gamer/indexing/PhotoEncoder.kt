@@ -14,11 +14,11 @@ import gamer.models.LineReader
 import gamer.models.Models
 import gamer.models.photoVector
 
-/** Encodes photos: image and text vectors, labels, place names and mentions. */
-class PhotoEncoder(private val models: Models) {
-    /** The shorter side of the pixels that it wants, where the photo has them: twice a tower's input, more to read text. */
-    val least: Int get() = if (models.hasLines) LineReader.PHOTO else LEAST
-
+/**
+ * Encodes photos: image and text vectors, labels, the text in them, place names and mentions. [large]: a photo's pixels with at
+ * least [LineReader.PHOTO] on the shorter side, where text is read in it; null for those that it was given.
+ */
+class PhotoEncoder(private val models: Models, private val large: (Photo) -> Pixels? = { null }) {
     private val glosses: Reader? by lazy { Bundled.reader(models) { null } }
 
     /**
@@ -28,7 +28,7 @@ class PhotoEncoder(private val models: Models) {
     fun encode(known: Photo, pixels: Pixels?): Encoded? {
         val code = pixels?.let { models.see(it) }
         if (code == null && known.memories.isEmpty()) return null
-        val photo = completed(known, code, if (code == null) "" else words(pixels, code))
+        val photo = completed(known, code, if (code == null) "" else words(known, pixels, code))
         val told = photo.memories.filter { it.source !in DERIVED && it != Memory.FAVOURITE }.asSequence()
         val chunks = told.flatMap { texts(it, models.text.chunks(it.text)) { glosses } }.take(MAX_CHUNKS).toList()
         val vectors = LinkedHashMap<String, Array<FloatArray>>()
@@ -41,8 +41,8 @@ class PhotoEncoder(private val models: Models) {
     }
 
     /** The text in a picture; none where what reads it cannot be used: the picture is found all the same. */
-    private fun words(pixels: Pixels, code: ImageCode): String = try {
-        if (models.hasLines) Written.text(pixels, code.labels) { models.lines } else ""
+    private fun words(photo: Photo, pixels: Pixels, code: ImageCode): String = try {
+        if (models.hasLines && Written.isWorthReading(pixels, code.labels)) Written.text(models.lines.read(large(photo) ?: pixels)) else ""
     } catch (error: GamerError) {
         ""
     }
@@ -99,8 +99,6 @@ class PhotoEncoder(private val models: Models) {
                 if (window.codePointCount(0, window.length) <= MAX_READ) reader?.read(window, NOBODY)?.let { yield(it.english) }
             }
         }
-
-        private const val LEAST = 512
 
         // Sources of memories that are generated at each encoding; they get no text vectors.
         private val DERIVED = setOf("label", "place")

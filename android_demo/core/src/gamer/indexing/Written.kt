@@ -3,7 +3,7 @@ package gamer.indexing
 import gamer.image.Filter
 import gamer.image.Pixels
 import gamer.image.Resize
-import gamer.models.LineReader
+import gamer.models.Line
 import kotlin.math.abs
 import kotlin.math.max
 
@@ -28,16 +28,15 @@ object Written {
         "bookshop", "grocery store", "pill bottle", "binder", "carton", "cash machine", "digital clock", "odometer", "rule", "pay-phone",
     )
 
-    /** The text in a picture, a line each; "" if there is none or it is not worth reading. */
-    fun text(pixels: Pixels, labels: List<Pair<String, Float>>, reader: () -> LineReader): String {
-        if (!isWorthReading(pixels, labels)) return ""
-        val lines = reader().read(pixels).filter { it.confidence >= MIN_CONFIDENCE }.map { it.text.split(SPACE).filter(String::isNotEmpty).joinToString(" ") }
+    /** The text of lines that were read, but of those that are noise. */
+    fun text(read: List<Line>): String {
+        val lines = read.filter { it.confidence >= MIN_CONFIDENCE }.map { it.text.split(SPACE).filter(String::isNotEmpty).joinToString(" ") }
         return gamer.common.PyText.head(lines.filter { it.codePointCount(0, it.length) > 1 }.joinToString("\n"), MAX_TEXT)
     }
 
     private val SPACE = Regex("[\\s\\p{Z}]+")
 
-    private fun isWorthReading(pixels: Pixels, labels: List<Pair<String, Float>>): Boolean {
+    fun isWorthReading(pixels: Pixels, labels: List<Pair<String, Float>>): Boolean {
         if (labels.any { it.second >= LABEL_FLOOR && it.first in LABELS }) return true
         val grey = Grey.of(pixels)
         return flat(grey) >= MIN_FLAT || print(grey) >= MIN_PRINT

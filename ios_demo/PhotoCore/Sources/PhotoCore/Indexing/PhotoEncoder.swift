@@ -9,22 +9,20 @@ public final class PhotoEncoder {
     private static let maxRead = 1_000 // characters of a chunk that is read in its language
     private static let maxNames = 1024 // entities of one photo, each of which is encoded, too
 
-    /// The shorter side of the pixels that it wants, where the photo has them: twice a tower's input, more to read text.
-    public var least: Int { models.hasLines ? LineReader.photo : 512 }
-
     private let models: Models
+    private let large: (Photo) -> Pixels?
     private lazy var glosses = Result { [models] in try GlossReader.bundled(models, told: { _ in nil }) }
 
-    public init(_ models: Models) { self.models = models }
+    /// `large`: a photo's pixels with at least `LineReader.photo` on the shorter side, where text is read in it; nil for
+    /// those that it was given.
+    public init(_ models: Models, large: @escaping (Photo) -> Pixels? = { _ in nil }) { (self.models, self.large) = (models, large) }
 
     /// `pixels`: nil if they cannot be read now (in the cloud, deleted); the photo's memories are still
     /// indexed. Returns nil for a photo with neither: it would be taken for an indexed one for ever.
     public func encode(_ photo: Photo, pixels: Pixels?) throws -> Encoded? {
         if pixels == nil && photo.memories.isEmpty { return nil }
         let code = try pixels.map { try models.see($0) }
-        // Where what reads text cannot be used, the picture is found all the same.
-        let words = if let pixels, let code, models.hasLines { (try? Written.text(pixels, code.labels) { try models.lines() }) ?? "" } else { "" }
-        let whole = try completed(photo, code, words)
+        let whole = try completed(photo, code, words(photo, pixels, code))
         let texts = try PhotoEncoder.texts(whole.memories.filter { !$0.isDerived && $0 != .favourite }) { try glosses.get() }
         var vectors: [(channel: String, chunks: [[Float]])] = []
         if let code { vectors += [("image", [code.embedding])] + (try projected(code)) }
@@ -33,6 +31,12 @@ public final class PhotoEncoder {
             vectors.append(("text", try texts.map { try encoder.encode($0.string) }))
         }
         return Encoded(whole, vectors: vectors, mentions: PhotoEncoder.mentions(whole))
+    }
+
+    /// The text in a picture; none where what reads it cannot be used: the picture is found all the same.
+    private func words(_ photo: Photo, _ pixels: Pixels?, _ code: ImageCode?) -> String {
+        guard let pixels, let code, models.hasLines, Written.isWorthReading(pixels, code.labels), let reader = try? models.lines() else { return "" }
+        return (try? reader.read(large(photo) ?? pixels)).map(Written.text) ?? ""
     }
 
     /// The windows of the memories, and behind each that is in another language the same in English words. Names alone

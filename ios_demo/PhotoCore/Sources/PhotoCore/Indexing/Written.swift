@@ -16,15 +16,14 @@ public enum Written {
         "bookshop", "grocery store", "pill bottle", "binder", "carton", "cash machine", "digital clock", "odometer", "rule", "pay-phone",
     ]
 
-    /// The text in a picture, a line each; "" if there is none or it is not worth reading.
-    static func text(_ pixels: Pixels, _ seen: [(name: String, share: Float)], _ reader: () throws -> LineReader) throws -> String {
-        if !isWorthReading(pixels, seen) { return "" }
-        let lines = try reader().read(pixels).filter { $0.confidence >= minConfidence }
+    /// The text of lines that were read, but of those that are noise.
+    static func text(_ read: [Line]) -> String {
+        let lines = read.filter { $0.confidence >= minConfidence }
             .map { $0.text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }.filter { $0.unicodeScalars.count > 1 }
         return Text(lines.joined(separator: "\n")).prefix(maxText).reduce(into: "") { $0.unicodeScalars.append($1) }
     }
 
-    private static func isWorthReading(_ pixels: Pixels, _ seen: [(name: String, share: Float)]) -> Bool {
+    static func isWorthReading(_ pixels: Pixels, _ seen: [(name: String, share: Float)]) -> Bool {
         if seen.contains(where: { $0.share >= labelFloor && labels.contains($0.name) }) { return true }
         let grey = Grey(pixels)
         return flat(grey) >= minFlat || print(grey) >= minPrint

@@ -12,7 +12,7 @@ public struct Line: Sendable {
 public final class LineReader {
     public static let detector = "ocr_detector", recogniser = "ocr_recogniser", characters = "ocr_characters.txt"
     /// The shorter side that a photo is to be decoded at, so that small print in it can be read.
-    static let photo = 1_200
+    public static let photo = 1_200
     private static let least = 736, most = 1_280 // of a picture's shorter and longer side, in the detector
     private static let step = 32, narrowest = 320, widest = 2_400
     private static let grey: Float = 127.5

@@ -120,8 +120,6 @@ class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner)
 
 /** Encodes photos and adds them to the album, which is created if there is none. */
 class Indexing(private val models: Models, private val files: Files) : AutoCloseable {
-    private val encoder = PhotoEncoder(models)
-    val least get() = encoder.least
     private val skips = SkipList(files.skips)
     private val marks = MarkList(files.marks)
     private val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
@@ -130,7 +128,8 @@ class Indexing(private val models: Models, private val files: Files) : AutoClose
      * Removes the photos that left the phone and adds those that the album lacks; an album of another model's encoders is encoded
      * again before. Returns false if it was stopped before its end.
      */
-    fun run(source: PhotoSource<Shot>, isStopped: () -> Boolean, progress: (IndexReport) -> Unit): Boolean {
+    fun run(source: PhoneSource, isStopped: () -> Boolean, progress: (IndexReport) -> Unit): Boolean {
+        val encoder = PhotoEncoder(models, source::large)
         if (isOfAnother() && !Renewal(source, files.album, AndroidDatabase, skips, encoder::encode).run(meta, isStopped, progress, encoder::names)) return false
         if (Cores.searched(files) == files.bundle) files.before.deleteRecursively()
         val writer = if (files.hasAlbum()) AlbumWriter.extend(files.album, AndroidDatabase) else AlbumWriter.create(files.album, meta, AndroidDatabase)

@@ -5,10 +5,11 @@ import gamer.album.Photo
 import gamer.image.Pixels
 import gamer.indexing.Moment
 import gamer.indexing.PhotoSource
+import gamer.models.LineReader
 import java.util.TimeZone
 
-/** MediaStore's photos, as the indexing takes them. [least]: pixels of a picture's shorter side, at least. */
-class PhoneSource(private val store: PhotoStore, private val least: Int) : PhotoSource<Shot> {
+/** MediaStore's photos, as the indexing takes them. */
+class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
     private val pictures = Pictures(store)
     private var favourites: Set<String>? = null // as they were listed
     private var read: Pair<Shot, Particulars>? = null // of the last photo: its pixels need the rotation
@@ -35,8 +36,14 @@ class PhoneSource(private val store: PhotoStore, private val least: Int) : Photo
         return Photo(shot.key, shot.uri.toString(), moment.takenAt, moment.zone, own.lat, own.lon, utcOffset = moment.offset)
     }
 
-    override fun picture(shot: Shot): Pixels? = try {
-        pictures.pixels(shot, particulars(shot).turn, least)
+    override fun picture(shot: Shot): Pixels? = pixels(shot) { pictures.pixels(shot, it) }
+
+    /** More pixels of the photo that was read last, where there is text in it. */
+    fun large(photo: Photo): Pixels? =
+        read?.first?.takeIf { it.key == photo.id }?.let { shot -> pixels(shot) { pictures.pixels(shot, it, LineReader.PHOTO) } }
+
+    private fun pixels(shot: Shot, decoded: (Int) -> Pixels?): Pixels? = try {
+        decoded(particulars(shot).turn)
     } catch (error: Exception) {
         // A picture that cannot be decoded must not end the run; it is tried again in the next one.
         Log.w("GAMER", "${shot.uri}: not read (${error.message})")
