@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from gamer.index import load_pixels
 from gamer.runtime.bundle.manifest import TensorSpec
 from gamer.runtime.models.printed import (
     CHARACTERS,
@@ -131,10 +132,10 @@ def page() -> NDArray[np.uint8]:
     """uint8 [960, 960, 3]: the photograph of a page that scikit-image packages, and drawn lines below it."""
     from PIL import Image
 
-    with Image.open(photo_path("skimage", "page.png")) as image:
-        canvas = Image.fromarray(drawn(LINES, FIXED, FIXED, at=(40, 500)))
-        canvas.paste(image.convert("RGB").resize((image.width * 2, image.height * 2)), (0, 0))
-        return np.asarray(canvas, np.uint8)
+    canvas = Image.fromarray(drawn(LINES, FIXED, FIXED, at=(40, 500)))
+    photograph = Image.fromarray(load_pixels(photo_path("skimage", "page.png")))
+    canvas.paste(photograph.resize((photograph.width * 2, photograph.height * 2)), (0, 0))
+    return np.asarray(canvas, np.uint8)
 
 
 def drawn(
