@@ -257,7 +257,8 @@ def test_an_answer_shows_its_photos_and_leads_to_its_memories(
     page.ask(f"{thumbs}[0].focus(), {thumbs}[0].click()")
     page.wait("document.querySelector('#viewer').open && document.querySelector('#viewer-facts dl')")
     page.ask("document.querySelector('#talk-of').click()")
-    page.wait("!document.querySelector('#viewer').open && !document.querySelector('#talk-shown').hidden")
+    shown = "!document.querySelector('#viewer').open && !document.querySelector('#talk-shown').hidden"
+    page.wait(f"{shown} && document.activeElement.id === 'talk-text'")  # what is typed before goes nowhere
     page.type("This is my blue mug.")
     page.press("Enter")
     page.wait(f"{turn}.textContent.includes('Noted.') && {idle} && {LISTED}")
