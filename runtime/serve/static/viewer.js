@@ -30,8 +30,9 @@ export class Viewer {
       byId(id).addEventListener("click", () => {
         if (this.returning) return;
         history.replaceState(null, "");
+        const hit = this.hits[this.at];
+        this.dialog.addEventListener("close", () => go(hit), { once: true }); // behind what gives the focus back
         this.dialog.close();
-        go(this.hits[this.at]);
       });
     }
     this.dialog.addEventListener("keydown", (event) => {
