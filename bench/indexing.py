@@ -245,10 +245,8 @@ def tables(result: Indexing) -> list[Sheet | str]:
         "step": lambda row: row.name,
         "ms a photo": lambda row: row.milliseconds,
     }
-    first, beside = (
-        result.formats[0],
-        "".join(f", with {name} {rate}" for name, rate in result.beside.items()),
-    )
+    first = result.formats[0]
+    beside = "".join(f", with {name} {rate}" for name, rate in result.beside.items())
     return [
         sheet(f"{width} × {height} pixels, load {result.load}", result.formats, columns),
         sheet(f"{first.name}, one thread", result.steps, by_step),

@@ -17,7 +17,7 @@ from gamer.runtime.errors import BundleError
 from ..errors import ExportError
 from ..recipe import OPTIONAL, PARTS, PICTURE_ROLES, RECIPES, recipe
 from ..settings import Settings, parse_parts
-from . import card, contents
+from . import card, contents, room
 
 # (settings, targets, folder) → the manifest of a bundle of these parts alone, written into the folder.
 Alone = Callable[[Settings, tuple[str, ...], Path], mf.Manifest]
@@ -50,8 +50,9 @@ def add(had: mf.Manifest, settings: Settings, targets: tuple[str, ...], out: Pat
         shutil.rmtree(folder, ignore_errors=True)
     try:
         made = alone(settings, wanted, apart)
-        shutil.copytree(out, stage)
-        _write(stage, apart, _together(had, made, settings), made)
+        with room.needed(out.parent):
+            shutil.copytree(out, stage)
+            _write(stage, apart, _together(had, made, settings), made)
     except BaseException:
         shutil.rmtree(stage, ignore_errors=True)
         raise

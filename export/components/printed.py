@@ -29,13 +29,13 @@ from gamer.runtime.models.printed import (
 
 from ..checkpoints import catalogue
 from ..errors import ExportError
-from ..networks.from_onnx import OnnxNetwork
+from ..networks.from_onnx import OnnxNetwork, metadata
 from ..networks.printed import TextDetector, TextRecogniser
 from .export_module import ExportModule
 from .photographs import photo_path
 
 PP_OCR = catalogue.MODELS["pp-ocr"]
-FILES = {"ocr_detector": "*_det_*.onnx", "ocr_recogniser": "*_rec_*.onnx"}
+FILES = {DETECTOR: "*_det_*.onnx", RECOGNISER: "*_rec_*.onnx"}
 # Lines as screens and tickets have them, in sizes of letters.
 LINES = (
     ("Gate B42  boarding 14:35", 30),
@@ -47,12 +47,12 @@ LINES = (
 
 def detector(source: str | None) -> TextDetector:
     """The detector in eval mode. Raises ExportError for a file that is missing or no such graph."""
-    return TextDetector(_graph(source, "ocr_detector"))
+    return TextDetector(OnnxNetwork(_path(source, DETECTOR)))
 
 
 def recogniser(source: str | None) -> TextRecogniser:
     """The recogniser in eval mode. Raises ExportError as `detector` does."""
-    return TextRecogniser(_graph(source, "ocr_recogniser"))
+    return TextRecogniser(OnnxNetwork(_path(source, RECOGNISER)))
 
 
 def characters(source: str | None) -> tuple[str, ...]:
@@ -60,16 +60,12 @@ def characters(source: str | None) -> tuple[str, ...]:
 
     Raises ExportError for a graph that does not list them.
     """
-    listed = tuple(_graph(source, "ocr_recogniser").metadata.get("character", "").split("\n"))
+    listed = tuple(metadata(_path(source, RECOGNISER)).get("character", "").split("\n"))
     if not 0 < len(listed) < MAX_CHARACTERS or any(not 0 < len(c) <= MAX_CHARACTER for c in listed):
         raise ExportError(
-            f"{_path(source, 'ocr_recogniser')}: lists no characters: take the graph that rapidocr packages"
+            f"{_path(source, RECOGNISER)}: lists no characters: take the graph that rapidocr packages"
         )
     return listed
-
-
-def _graph(source: str | None, role: str) -> OnnxNetwork:
-    return OnnxNetwork(_path(source, role))
 
 
 def _path(source: str | None, role: str) -> Path:

@@ -21,7 +21,7 @@ MAX_BYTES = 1 << 28
 
 
 class OnnxNetwork(nn.Module):
-    """`forward(x)`: the one output of a graph for its one input. `metadata`: the file's own notes.
+    """`forward(x)`: the one output of a graph for its one input.
 
     Values that the graph computes from shapes are Python numbers; all others are tensors.
     """
@@ -32,7 +32,6 @@ class OnnxNetwork(nn.Module):
         model = _read(path)
         graph = model.graph
         self.input, self.output = graph.input[0].name, graph.output[0].name
-        self.metadata = {entry.key: entry.value for entry in model.metadata_props}
         self.convolutions, self.weights = nn.ModuleList(), nn.ParameterDict()
         self._steps: list[tuple[Callable[..., Any], Values, list[str], str]] = []
         self._numbers: dict[str, list[Any]] = {}
@@ -76,6 +75,11 @@ class OnnxNetwork(nn.Module):
         for operator, values, inputs, output in self._steps:
             known[output] = operator(*(known[name] for name in inputs), **values)
         return torch.as_tensor(known[self.output])
+
+
+def metadata(path: Path) -> dict[str, str]:
+    """A graph's own notes by name. Raises ExportError for a file that is no graph."""
+    return {entry.key: entry.value for entry in _read(path).metadata_props}
 
 
 def _read(path: Path) -> Any:

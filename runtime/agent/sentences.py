@@ -172,8 +172,8 @@ def said_date(taken: str) -> str:
 
 def _when(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
     if not _WAS.search(question.text):  # what a ticket says, not when its picture was taken
-        told = "\n".join(toolbox.album.photo(items[0].row).told("ocr"))[:PRINTED]
-        if line := clauses.printed(clauses.sought(question.text), told, ""):
+        ticket = _printed(toolbox, items[0].row)
+        if line := clauses.printed(clauses.sought(question.text), ticket, ""):
             return one_line(line, 200)
     taken = next((item.taken for item in items if item.taken), None)
     if taken and _CLOCK.search(question.text):
@@ -213,17 +213,22 @@ def _quoted(toolbox: Toolbox, items: tuple[Item, ...], question: str, doubts: bo
     rarity = {stem: held[form].rarity if form in held else COMMON for stem, form in forms.items()}
     nearest = one_line(items[0].memory or "The album says nothing about it.", 300)
     found = quotations.quotation(asked, told, rarity) or Quotation(nearest, False)
-    text = _line_of(toolbox, items, asked.sought, found.text) or found.text
+    rows = [item.row for item, one in zip(items, told, strict=True) if found.text in one.text]
+    text = _line_of(toolbox, rows, asked.sought, found.text) or found.text
     return replace(found, text=one_line(text, 300))
 
 
-def _line_of(toolbox: Toolbox, items: tuple[Item, ...], asked: clauses.Sought, text: str) -> str:
+def _line_of(toolbox: Toolbox, rows: list[int], asked: clauses.Sought, text: str) -> str:
     """Where `text` is printed in a picture, the line of it that answers: the password, not the network."""
-    for item in items:
-        printed = "\n".join(toolbox.album.photo(item.row).told("ocr"))[:PRINTED]
+    for row in rows:
+        printed = _printed(toolbox, row)
         if text in printed.splitlines():
             return clauses.printed(asked, printed, "")
     return ""
+
+
+def _printed(toolbox: Toolbox, row: int) -> str:
+    return "\n".join(toolbox.album.photo(row).told("ocr"))[:PRINTED]
 
 
 def _told(toolbox: Toolbox, row: int, around: float, doubts: bool) -> Told:

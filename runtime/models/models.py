@@ -48,6 +48,12 @@ SET_UP = {
 _USERS = {"text": ("text",), "llm": ("language_model",), "face": ("faces",), "ocr": ("lines",)}
 
 
+def _lacking(models: Models, does: str, part: str, first: str = "") -> BundleError:
+    """The error of a bundle without an optional part, with the command that adds it."""
+    adds = f"gamer export {models.manifest.recipe} --parts {part} -o {models.bundle}"
+    return BundleError(f"{models.bundle}: has no networks that {does}: `{adds}` adds them{first}")
+
+
 def _family(role: str) -> str:
     return role.split("_", 1)[0]
 
@@ -309,10 +315,10 @@ class Models:
 
     @property
     def has_faces(self) -> bool:
-        """Whether the bundle has the networks that find faces."""
-        from .faces import DETECTOR
+        """Whether the bundle has the networks that find faces, for this backend."""
+        from .faces import ROLES
 
-        return any(component.role == DETECTOR for component in self.manifest.components)
+        return self._has(ROLES)
 
     @cached_property
     def faces(self) -> FaceReader:
@@ -321,10 +327,7 @@ class Models:
         from .faces import DETECTOR, ENCODER, FaceReader
 
         if not self.has_faces:
-            raise BundleError(
-                f"{self.bundle}: has no networks that find faces: `gamer export {self.manifest.recipe} "
-                f"--parts faces -o {self.bundle}` adds them (first: make weights-faces)"
-            )
+            raise _lacking(self, "find faces", "faces", " (first: make weights-faces)")
         for name in landmarks.FILES:
             self.data(name)
         return FaceReader(
@@ -339,8 +342,11 @@ class Models:
         """Whether the bundle has the networks that read text, for this backend."""
         from .printed import ROLES
 
+        return self._has(ROLES)
+
+    def _has(self, roles: tuple[str, ...]) -> bool:
         have = {artifact.role for artifact in self.manifest.artifacts if artifact.target == self.backend}
-        return have.issuperset(ROLES)
+        return have.issuperset(roles)
 
     @cached_property
     def lines(self) -> LineReader:
@@ -348,10 +354,7 @@ class Models:
         from .printed import CHARACTERS, DETECTOR, RECOGNISER, LineReader, characters
 
         if not self.has_lines:
-            raise BundleError(
-                f"{self.bundle}: has no networks that read text: `gamer export {self.manifest.recipe} "
-                f"--parts ocr --targets {self.backend} -o {self.bundle}` adds them"
-            )
+            raise _lacking(self, "read text", "ocr")
         listed = characters(self.data(CHARACTERS))
         return LineReader(self.session(DETECTOR), self.session(RECOGNISER), listed)
 
