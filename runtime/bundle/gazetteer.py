@@ -51,8 +51,8 @@ class Place:
     `primary`: the name that was looked up is the place's primary (or usual English) name, not an alternate
     one. `word`: it is also an English word (Nice, Reading). `given`: it is also a given name (Florence,
     Austin). Places from `nearest` have True, False, False. `parts`: the boxes (south, north, west, east) of a
-    country with distant parts, such as Hawaii beside the mainland; () if one box is enough. `border`: the
-    outline of the country that it is or lies in; None for a city, and where none is known.
+    country with distant parts, such as Hawaii beside the mainland; () if one box is enough. `border`: its
+    outline; of a region without one, that of its country; None for a city, and where none is known.
     """
 
     id: int
@@ -278,7 +278,7 @@ class Gazetteer:
         with self._lock:
             rows = self._query(sql, (folded,))
             parts = {r[0]: self._parts(r[0]) for r in rows if r[2] == "country"} if self._has_parts else {}
-            borders = {r[3]: self._border(r[3]) for r in rows if r[2] != "city" and r[3]}
+            borders = {r[0]: self._border_of(*r[:4]) for r in rows}
         rows.sort(key=lambda r: (-r[10] if r[11] & FLAG_PRIMARY else -r[10] / 4, r[0]))
         return tuple(
             replace(
@@ -287,7 +287,7 @@ class Gazetteer:
                 word=bool(r[11] & FLAG_WORD),
                 given=bool(r[11] & FLAG_GIVEN),
                 parts=parts.get(r[0], ()),
-                border=None if r[2] == "city" else borders.get(r[3]),
+                border=borders[r[0]],
             )
             for r in rows[:MAX_CANDIDATES]
         )
@@ -305,12 +305,19 @@ class Gazetteer:
             )
         )
 
-    def _read_border(self, country_code: str) -> Border | None:
-        """The border of a country; None if the file has none. Rings that are no rings are left out."""
+    def _border_of(self, id_: int, _: str, kind: str, country_code: str) -> Border | None:
+        own = self._border(str(id_)) if kind == "region" else None
+        return own or (None if kind == "city" or not country_code else self._border(country_code))
+
+    def _read_border(self, key: str) -> Border | None:
+        """A border by a country's code or a region's id; None if the file has none.
+
+        Rings that are no rings are left out.
+        """
         sql = "SELECT ring FROM borders WHERE country_code = ? ORDER BY rowid"
         rings, points = [], 0
         try:
-            rows = self._query(sql, (country_code,))
+            rows = self._query(sql, (key,))
         except GazetteerError as error:
             if "no such table" in str(error):  # an older file
                 return None
@@ -318,10 +325,10 @@ class Gazetteer:
         for (blob,) in rows:
             points += len(blob) // _POINT if isinstance(blob, bytes) else 0
             if points > MAX_BORDER:
-                raise GazetteerError(f"{self.path}: the border of {country_code} has too many points")
+                raise GazetteerError(f"{self.path}: the border of {key} has too many points")
             if isinstance(blob, bytes) and len(blob) >= 3 * _POINT and len(blob) % _POINT == 0:
                 rings.append(np.frombuffer(blob, "<i4").astype(np.int64).reshape(-1, 2))
-        return Border(country_code, rings) if rings else None
+        return Border(key, rings) if rings else None
 
     def _query(self, sql: str, arguments: tuple[Any, ...]) -> list[Any]:
         try:

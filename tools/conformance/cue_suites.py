@@ -76,7 +76,8 @@ _MORE = (
     "Tui",
     "Viana do Castelo",
 )
-_OUTLINED = ("PT", "FJ")  # countries whose borders the extract has; the others have boxes
+# The places whose borders the extract has: countries by code, regions by name; the others have boxes.
+_OUTLINED = ("PT", "FJ", "Tuscany", "California")
 _TOWNS = 3  # of each name, the most populous first
 
 
@@ -104,7 +105,11 @@ def write_gazetteer(path: Path) -> None:
         ids = ",".join(str(place) for place in sorted(place_ids))
         for table, column in (("places", "id"), ("names", "place_id"), ("parts", "place_id")):
             db.execute(f"DELETE FROM {table} WHERE {column} NOT IN ({ids})")
-        db.execute("DELETE FROM borders WHERE country_code NOT IN (?, ?)", _OUTLINED)
+        db.execute(
+            "DELETE FROM borders WHERE country_code NOT IN (?, ?) AND country_code NOT IN "
+            "(SELECT CAST(id AS TEXT) FROM places WHERE kind = 'region' AND name IN (?, ?))",
+            _OUTLINED,
+        )
         db.execute("PRAGMA page_size = 1024")
         db.execute("VACUUM")
         db.close()

@@ -78,7 +78,7 @@ def test_a_failed_build_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         raise OSError("disk full")
 
     monkeypatch.setattr(build, "_load", lambda: ([], [], []))
-    monkeypatch.setattr(build, "NATIONS", {})
+    monkeypatch.setattr(build, "REGIONS", {})
     monkeypatch.setattr(build, "_write", fail)
     with pytest.raises(OSError, match="disk full"):
         build.build_gazetteer(target)
@@ -160,6 +160,20 @@ def test_places_are_flagged_as_common_words_given_names_and_primary_names(gazett
         ("Spain", [(40.4, -3.7), (28.1, -15.4)], [(48.9, 2.3)]),
         ("Australia", [(-33.9, 151.2), (-31.95, 115.86), (-25.0, 131.0)], [(-36.8, 174.8)]),
         ("Hawaii", [(21.3, -157.9)], [(34.0, -118.2)]),
+        (
+            "California",
+            [(34.05, -118.24), (39.1, -120.0), (37.75, -122.5)],
+            [(36.17, -115.14), (32.5, -116.9)],
+        ),
+        ("Tuscany", [(43.77, 11.25), (42.76, 10.24)], [(43.11, 12.39), (44.49, 11.34), (44.22, 12.04)]),
+        ("the Alps", [(45.92, 6.87), (47.27, 11.4), (46.02, 7.75)], [(48.14, 11.58), (45.46, 9.19)]),
+        (
+            "Europe",
+            [(41.01, 28.95), (55.75, 37.6), (64.1, -21.9)],
+            [(36.8, 10.2), (41.0, 29.1), (56.8, 60.7)],
+        ),
+        ("England", [(55.77, -2.0), (51.5, -0.1)], [(55.95, -3.19), (51.48, -3.18)]),
+        ("Bavaria", [(48.14, 11.58)], [(47.8, 13.04), (50.1, 8.68)]),
         ("Fiji", [(-18.1, 178.4)], [(0.0, 0.0)]),
         ("New Zealand", [(-36.8, 174.8), (-45.9, 170.5)], [(-33.9, 151.2)]),
         ("Russia", [(55.8, 37.6), (43.1, 131.9)], [(48.9, 2.3)]),
@@ -176,18 +190,15 @@ def test_a_place_contains_points_inside_it_and_none_outside(
     assert not any(place.contains(*p) for p in outside)
 
 
-def test_an_extent_can_cross_the_antimeridian() -> None:
-    south, north, west, east = build.extent_of([(-18.0, 178.0, 5), (-17.0, -179.0, 5)], 18_000)
+def test_a_box_crosses_the_antimeridian_as_its_outline_does_and_closes_around_a_pole() -> None:
+    south, north, west, east = build.boxes_around([[(-18000, 178000), (-17000, -179000), (-16000, 179000)]])[
+        0
+    ]
     assert west > east
-    assert -18.5 < south < north < -16.5
-    assert 177 < west < 178
-    assert -179 < east < -178
-
-
-def test_a_small_group_of_cities_far_away_is_left_out_of_an_extent() -> None:
-    box = build.extent_of([(50.0, 0.0, 1000), (52.0, 3.0, 1000), (20.0, -150.0, 10)])
-    assert box[2] > -10
-    assert box[0] > 45
+    assert (south, north) == pytest.approx((-18, -16), abs=0.01)
+    assert (west, east) == pytest.approx((178, -179), abs=0.01)
+    corners = [(-90000, -180000), (-60000, -180000), (-60000, 180000), (-90000, 180000)]
+    assert build.boxes_around([corners])[0] == pytest.approx((-90, -60, -180, 180), abs=0.01)
 
 
 def test_longest_match_reads_a_name_of_two_words(gazetteer: Gazetteer) -> None:

@@ -352,6 +352,7 @@ PLACES = [
     ("hamburger in Hamburg", "Hamburg DE", "hamburger"),
     ("snow in the Alps", "Alps ", "snow"),
     ("vineyard in Tuscany", "Tuscany ", "vineyard"),
+    ("desert in California", "California US", "desert"),
     ("Paris's bridges", "Paris FR", None),
 ]
 

@@ -150,13 +150,17 @@ class Gazetteer private constructor(private val db: Database, private val path: 
         val parts = if (hasParts && row.size > 11 && row[2] == "country") parts(row[0].asLong()) else emptyList()
         return Place(
             row[0].asLong(), row[1].asText(), row[2].asText(), row[3].asText(), row[4].asReal(), row[5].asReal(), box(row, 6), row[10].asLong(),
-            flags and PRIMARY != 0, flags and WORD != 0, flags and GIVEN != 0, parts, if (row[2] == "city") null else border(row[3].asText()),
+            flags and PRIMARY != 0, flags and WORD != 0, flags and GIVEN != 0, parts, borderOf(row),
         )
     }
 
+    /** The outline of a country or region; of a region without one, that of its country. */
+    private fun borderOf(row: Array<Any?>): Border? =
+        if (row[2] == "city") null else (if (row[2] == "region") border(row[0].asLong().toString()) else null) ?: border(row[3].asText())
+
     private fun border(code: String): Border? = if (code.isEmpty()) null else borders.getOrPut(code) { read(code) }
 
-    /** The border of a country; null if the file has none. Rings that are no rings are left out. */
+    /** A border by a country's code or a region's id; null if the file has none. Rings that are no rings are left out. */
     private fun read(code: String): Border? {
         val rows = try {
             db.query("SELECT ring FROM borders WHERE country_code = ? ORDER BY rowid", code)

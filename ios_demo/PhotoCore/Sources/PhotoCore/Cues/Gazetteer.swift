@@ -97,7 +97,8 @@ public final class Gazetteer: @unchecked Sendable {
                 place.parts = try query("SELECT south, north, west, east FROM parts WHERE place_id = ? ORDER BY rowid", [.integer(place.id)])
                     .map { Gazetteer.box($0[...]) }
             }
-            if place.kind != "city" && !place.countryCode.isEmpty { place.border = try border(place.countryCode) }
+            if place.kind == "region" { place.border = try border(String(place.id)) }
+            if place.border == nil && place.kind != "city" && !place.countryCode.isEmpty { place.border = try border(place.countryCode) }
             found.append((place, place.isPrimary ? Double(place.population) : Double(place.population) / 4))
         }
         found.sort { $0.weight != $1.weight ? $0.weight > $1.weight : $0.place.id < $1.place.id }
@@ -111,7 +112,7 @@ public final class Gazetteer: @unchecked Sendable {
         return found
     }
 
-    /// The border of a country; nil if the file has none. Rings that are no rings are left out.
+    /// A border by a country's code or a region's id; nil if the file has none. Rings that are no rings are left out.
     private func readBorder(_ code: String) throws -> Border? {
         // An older file has no such table.
         guard let rows = try? db.rows("SELECT ring FROM borders WHERE country_code = ? ORDER BY rowid", [.text(code)]) else { return nil }
