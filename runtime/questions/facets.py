@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from .words import Word, Words, listed, text_of, words_of
 
 # medium: "video", "screenshot" or "receipt"; fact: what is known of a photo (the role "fact");
-# alone: the name of somebody whose face alone is there; together: the names of people whose faces are there.
+# alone: the name of somebody whose face alone is there, "" for anybody's; together: the names of people whose
+# faces are there, "" for any two.
 Kind = Literal["medium", "orientation", "camera", "fact", "alone", "together"]
 _OWNED = frozenset({"my", "our", "the"})
 _BEFORE_SHAPE = _OWNED | {"all", "any", "me", "some"}
@@ -35,7 +37,7 @@ Taken = tuple[list[Word], Facet | None]
 def take_facets(words: Words, has: Has) -> tuple[list[Word], tuple[Facet, ...]]:
     """The words without the facets that they name, and these."""
     left, facets = list(words), []
-    for take in (_medium, _orientation, _fact, _alone, _together, _camera):
+    for take in (_medium, _orientation, _fact, _alone, _together, _company, _camera):
         left, facet = take(left, has)
         if facet is not None:
             facets.append(facet)
@@ -121,6 +123,34 @@ def _together(words: list[Word], has: Has) -> Taken:
         facet = Facet("together", text_of(words[begin:at]))
         if word.key == "together" and at - begin > 2 and has(facet):
             return [*words[:at], *words[at + 1 :]], facet
+    return words, None
+
+
+def _company(words: list[Word], has: Has) -> Taken:
+    """ "Group photos", "people together", "somebody alone", "only one person".
+
+    "Two people in a boat" is a scene, in which no face need be seen.
+    """
+    for at, (word, follows) in enumerate(pairwise(words)):
+        kind: Kind | None = None
+        if word.key == "group" and follows.has("picture"):
+            kind = "together"
+        elif (
+            word.key == "one"
+            and follows.key in listed("persons")
+            and at
+            and words[at - 1].key in ("just", "only")
+        ):
+            kind = "alone"
+        elif word.key in listed("persons") and (follows.key == "together" or follows.has("alone")):
+            kind = "together" if follows.key == "together" else "alone"
+        if kind and _ends(words, at + 2) and has(Facet(kind)):
+            begin, before = at, listed("determiners") | listed("containing") | listed("how_many_people")
+            while begin and words[begin - 1].key in before:
+                begin -= 1
+            photos = replace(word, text="photos", key="photos", values={"picture": ""})
+            pictured = any(one.has("picture", "medium") for one in words[:begin])
+            return [*words[:begin], *([] if pictured else [photos]), *words[at + 2 :]], Facet(kind)
     return words, None
 
 

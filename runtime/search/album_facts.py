@@ -19,6 +19,7 @@ from ..cues.printed import printed_days
 from ..cues.recurring import into_day, into_week
 from ..glosses.letters import Names
 from ..questions.grouped import UNKNOWN
+from .copies import inherited
 from .stages.ranking import Conversations
 
 _LENGTHS = {"day": 10, "month": 7, "year": 4}
@@ -80,9 +81,12 @@ class AlbumFacts:
         return RowSet.of(np.asarray(rows, np.int64), len(self._album))
 
     def knowing(self, fact: str) -> RowSet:
-        """The photos whose "date" or "place" is known, that show "text", or were taken with "flash"."""
+        """The photos whose "date" or "place" is known, that show "text", or were taken with "flash".
+
+        A copy that was sent on has lost date and place; that of its original is known.
+        """
         if fact in ("date", "place"):
-            return RowSet(self.dated if fact == "date" else self.placed)
+            return RowSet(inherited(self._album, self.dated if fact == "date" else self.placed))
         rows = (
             [row for row, _ in self._album.memories_of("ocr")]
             if fact == "text"

@@ -24,6 +24,7 @@ Shown = TypeVar("Shown", Hit, SimilarPhoto)
 # Cosines. Over 547 photographs of one person, in which there is no copy, the likest two have 0.987, and the
 # two of the same second 0.976; a picture saved again at another size has 0.9995.
 MOST = 3_000  # photos of an answer of which copies are looked for: every two are compared
+PAIRS = 100_000_000  # of photos that are compared at most, to find what an original knows
 BLOCK = 256  # photos compared with all before them at once
 
 
@@ -88,6 +89,21 @@ def first_of_each(album: Album, rows: Sequence[int]) -> list[int]:
         return list(rows)
     firsts = _firsts(_vectors(album, rows), album.times()[np.asarray(rows, np.int64)])
     return [rows[first] for first in firsts]
+
+
+def inherited(album: Album, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """bool [photos]: of which photos something is known, or of one that they are a copy of.
+
+    `known` itself for an album without likenesses, or where more than PAIRS would be compared.
+    """
+    lacking, having = np.flatnonzero(~known), np.flatnonzero(known)
+    if COPIES not in album.channels() or not 0 < len(lacking) * len(having) <= PAIRS:
+        return known
+    out, times, vectors = known.copy(), album.times(), album.means(COPIES)
+    for start in range(0, len(lacking), BLOCK):
+        rows = lacking[start : start + BLOCK]
+        out[rows] = _alike(vectors[rows], times[rows], vectors[having], times[having]).any(1)
+    return out
 
 
 def groups(album: Album) -> list[tuple[int, ...]]:

@@ -16,6 +16,7 @@ from .album_facts import AlbumFacts
 from .remarks import Remark
 
 FLASH, RECEIPT = Facet("fact", "flash"), Facet("medium", "receipt")
+_ANYBODY = {"alone": "somebody", "together": "people"}
 _BETWEEN_NAMES = re.compile(r",|&|\band\b")
 
 
@@ -47,7 +48,10 @@ class FacetRows:
     def named(self, facets: Sequence[Facet]) -> dict[Remark, RowSet]:
         """The photos of each facet of a question, by what a trace says of it."""
         rows = {facet: self.of(facet) for facet in facets}
-        return {Remark(f"facet.{facet.kind}", name=facet.value, n=len(of)): of for facet, of in rows.items()}
+        return {
+            Remark(f"facet.{facet.kind}", name=facet.value or _ANYBODY[facet.kind], n=len(of)): of
+            for facet, of in rows.items()
+        }
 
 
 def _having(album: Album, facts: AlbumFacts, facet: Facet) -> RowSet:
@@ -73,11 +77,16 @@ def fact_without(facts: AlbumFacts, phrase: str) -> str:
 
 
 def _with_faces(album: Album, names: Sequence[str], alone: bool) -> Iterable[str]:
-    """The photos that show the faces of all of them, by the name or its first word; `alone`: and no other."""
+    """The photos that show the faces of all of them, by the name or its first word; `alone`: and no other.
+
+    Without names those that show two faces or more; `alone`: one.
+    """
     people, wanted = reading.read(album.path), [name.strip().casefold() for name in names if name.strip()]
     if people is None:
         return ()
     faces = Counter(face.photo for face in people.faces)
+    if not wanted:
+        return (photo for photo, seen in faces.items() if (seen == 1) == alone)
     return (
         photo
         for photo, shown in people.named_in().items()

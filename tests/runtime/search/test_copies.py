@@ -13,7 +13,7 @@ from gamer.index import Album, Encoded, Memory, Photo
 from gamer.index.records import COPIES
 from gamer.runtime.indexing.likeness import likeness
 from gamer.runtime.search.answer import Hit
-from gamer.runtime.search.copies import BLOCK, added, groups, together
+from gamer.runtime.search.copies import BLOCK, added, groups, inherited, together
 from tests.albums import album_of
 
 DAY = 86_400_000
@@ -41,7 +41,9 @@ def album(tmp_path: Path) -> Album:
     times = [0, 9 * DAY, 5 * DAY, 5 * DAY + 900, 6 * DAY, 7 * DAY, 7 * DAY + 1, 7 * DAY + 2]
     items = [
         Encoded(
-            Photo(f"p{n}", None, time, lat=None if n else 48.0, memories=() if n else (TOLD,)),
+            Photo(
+                f"p{n}", None, time, memories=() if n else (TOLD,), **({} if n else {"lat": 48.0, "lon": 2.0})
+            ),
             {} if picture is None else {COPIES: likeness(_pixels(picture))[None]},
         )
         for n, (picture, time) in enumerate(zip(pictures, times, strict=True))
@@ -69,6 +71,13 @@ def test_the_photo_of_which_most_is_known_stands_for_its_copies_with_the_best_ra
 def test_a_copy_that_fits_the_time_asked_for_stands_for_its_group(album: Album) -> None:
     (shown,) = together(album, [hit(1, 0.9, cue=2.0), hit(0, 0.4, lat=48.0, cue=-2.0)])
     assert (shown.id, shown.copies) == ("p1", ("p0",))
+
+
+def test_what_an_original_knows_its_copies_know_too(album: Album) -> None:
+    placed = np.isfinite(album.positions()[:, 0])
+    assert np.flatnonzero(placed).tolist() == [0]
+    assert np.flatnonzero(inherited(album, placed)).tolist() == [0, 1]
+    assert inherited(album, np.zeros(8, np.bool_)).sum() == 0
 
 
 def test_an_albums_groups_begin_with_the_photo_taken_first(album: Album) -> None:

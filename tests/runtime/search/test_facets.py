@@ -167,6 +167,10 @@ def test_people_alone_and_together_are_those_whose_faces_are_there(tmp_path: Pat
         assert {hit.id for hit in answer.hits} == {"both"}
         answer = engine.search("photos of Anna alone", now=NOW, options=AS_ASKED)
         assert {hit.id for hit in answer.hits} == {"anna"}
+        answer = engine.search("group photos in the garden", now=NOW, options=AS_ASKED)
+        assert {hit.id for hit in answer.hits} == {"both"}
+        answer = engine.search("people alone in the garden", now=NOW, options=AS_ASKED)
+        assert {hit.id for hit in answer.hits} == {"anna", "tom"}
         answer = engine.search("the tree alone in the garden", now=NOW, options=AS_ASKED)
         assert len(answer.hits) == len(shown)
 

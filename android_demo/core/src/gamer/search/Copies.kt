@@ -12,6 +12,8 @@ internal object Copies {
     private const val BURST_MS = 3_000L
     private const val MOST = 3_000 // photos of an answer of which copies are looked for: every two are compared
 
+    private const val PAIRS = 100_000_000L // of photos that are compared at most, to find what an original knows
+
     /** The hits, best first, each copy with those it is a copy of: one stands for all, that of which most is known. */
     fun together(album: Album, hits: List<Hit>): List<Hit> {
         val taken by lazy { album.detailed("cameras") }
@@ -43,16 +45,35 @@ internal object Copies {
     /** For each of [rows] the earliest among them that it is a copy of, itself if there is none before. */
     fun firsts(album: Album, rows: List<Int>): List<Int> {
         if (CHANNEL !in album.channels() || rows.size !in 2..MOST) return rows
-        val vectors = rows.map { album.meanOf(CHANNEL, it) }
-        fun isAlike(a: Int, b: Int): Boolean {
-            val (one, other) = (vectors[a] ?: return false) to (vectors[b] ?: return false)
-            val (then, later) = album.time(rows[a]) to album.time(rows[b])
-            val isBurst = then != Space.LOWEST && later != Space.LOWEST && abs(then - later) <= BURST_MS
+        val looks = rows.map { Look(album, it) }
+        val kept = ArrayList<Int>() // those that are no copy
+        return rows.indices.map { at -> rows[kept.firstOrNull { looks[it].isLike(looks[at]) } ?: at.also(kept::add)] }
+    }
+
+    /**
+     * By row: whether something is known of a photo, or of one that it is a copy of. [known] itself for an album
+     * without likenesses, or where more than PAIRS would be compared.
+     */
+    fun inherited(album: Album, known: BooleanArray): BooleanArray {
+        val (having, lacking) = known.indices.partition { known[it] }
+        val pairs = having.size.toLong() * lacking.size
+        if (CHANNEL !in album.channels() || pairs !in 1..PAIRS) return known
+        val looks = having.map { Look(album, it) }
+        return known.copyOf().also { out ->
+            for (row in lacking) out[row] = Look(album, row).let { own -> looks.any { it.isLike(own) } }
+        }
+    }
+
+    private class Look(album: Album, row: Int) {
+        private val vector = album.meanOf(CHANNEL, row)
+        private val time = album.time(row)
+
+        fun isLike(other: Look): Boolean {
+            val (one, two) = (vector ?: return false) to (other.vector ?: return false)
+            val isBurst = time != Space.LOWEST && other.time != Space.LOWEST && abs(time - other.time) <= BURST_MS
             var dot = 0f
-            for (at in one.indices) dot += one[at] * other[at]
+            for (at in one.indices) dot += one[at] * two[at]
             return dot >= (if (isBurst) NEARLY else SAME)
         }
-        val kept = ArrayList<Int>() // those that are no copy
-        return rows.indices.map { at -> rows[kept.firstOrNull { isAlike(it, at) } ?: at.also(kept::add)] }
     }
 }

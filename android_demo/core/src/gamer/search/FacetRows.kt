@@ -39,8 +39,8 @@ internal class FacetRows(private val album: Album, private val engine: Engine) {
 
     /** The photos whose "date" or "place" is known, that show "text", or were taken with "flash". */
     fun knowing(fact: String): BooleanArray = when (fact) {
-        "date" -> engine.dated
-        "place" -> engine.placed
+        "date" -> Copies.inherited(album, engine.dated)
+        "place" -> Copies.inherited(album, engine.placed)
         "text" -> Rows.mask(album.memoriesOf("ocr").map { it.first }.toIntArray(), album.size)
         else -> album.detailed("lightings", "flash")
     }

@@ -6,6 +6,8 @@ enum Copies {
     private static let burst = 3_000  // ms
     private static let most = 3_000  // photos of an answer of which copies are looked for: every two are compared
 
+    private static let pairs = 100_000_000  // of photos that are compared at most, to find what an original knows
+
     /// The hits, best first, each copy with those it is a copy of: one stands for all, that of which most is known.
     static func together(_ album: Album, _ hits: [Hit]) throws -> [Hit] {
         let firsts = try firsts(album, hits.map(\.row))
@@ -45,19 +47,40 @@ enum Copies {
     /// For each of `rows` the earliest among them that it is a copy of, itself if there is none before.
     static func firsts(_ album: Album, _ rows: [Int]) throws -> [Int] {
         guard try album.channels().contains(channel), (2...most).contains(rows.count) else { return rows }
-        let vectors = try rows.map { try album.mean(channel, $0) }, all = try album.times(), times = rows.map { all[$0] }
-        func isAlike(_ a: Int, _ b: Int) -> Bool {
-            guard let one = vectors[a], let other = vectors[b] else { return false }
-            let isBurst = times[a] != .min && times[b] != .min && abs(times[a] - times[b]) <= burst
-            var dot: Float = 0
-            for at in one.indices { dot += one[at] * other[at] }
-            return dot >= (isBurst ? nearly : same)
-        }
+        let all = try album.times(), looks = try rows.map { Look(vector: try album.mean(channel, $0), time: all[$0]) }
         var kept: [Int] = []  // those that are no copy
         return rows.indices.map { at in
-            if let first = kept.first(where: { isAlike($0, at) }) { return rows[first] }
+            if let first = kept.first(where: { looks[$0].isLike(looks[at]) }) { return rows[first] }
             kept.append(at)
             return rows[at]
+        }
+    }
+
+    /// By row: whether something is known of a photo, or of one that it is a copy of. `known` itself for an album
+    /// without likenesses, or where more than `pairs` would be compared.
+    static func inherited(_ album: Album, _ known: [Bool]) throws -> [Bool] {
+        let having = known.indices.filter { known[$0] }, lacking = known.indices.filter { !known[$0] }
+        guard try album.channels().contains(channel), (1...pairs).contains(having.count * lacking.count) else { return known }
+        let times = try album.times()
+        func look(_ row: Int) throws -> Look { Look(vector: try album.mean(channel, row), time: times[row]) }
+        let looks = try having.map(look)
+        var out = known
+        for row in lacking {
+            let own = try look(row)
+            out[row] = looks.contains { $0.isLike(own) }
+        }
+        return out
+    }
+
+    private struct Look {
+        let vector: [Float]?, time: Int
+
+        func isLike(_ other: Look) -> Bool {
+            guard let one = vector, let two = other.vector else { return false }
+            let isBurst = time != .min && other.time != .min && abs(time - other.time) <= burst
+            var dot: Float = 0
+            for at in one.indices { dot += one[at] * two[at] }
+            return dot >= (isBurst ? nearly : same)
         }
     }
 }

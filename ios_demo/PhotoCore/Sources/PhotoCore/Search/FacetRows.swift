@@ -45,8 +45,8 @@ final class FacetRows {
     /// The photos whose "date" or "place" is known, that show "text", or were taken with "flash".
     func knowing(_ fact: String) throws -> [Bool] {
         switch fact {
-        case "date": return engine.dated
-        case "place": return engine.placed
+        case "date": return try Copies.inherited(album, engine.dated)
+        case "place": return try Copies.inherited(album, engine.placed)
         case "text": return Find.mask(try album.memories(of: "ocr").map(\.row), album.count)
         default: return try album.detailed("lightings", "flash")
         }
