@@ -41,6 +41,7 @@ _RANKED = 48  # turns that memories are looked up for
 _NAMING = 20_000
 _LEAST = 0.28  # a cosine with the question; below it, a turn without one of its words is not about it
 _SAYS = frozenset({"read", "say", "tell"})
+_OWN = re.compile(r"\b(?:my|our)\b")
 NOTHING = "You have told me nothing about that."
 SHOWN = "These photos show it."
 
@@ -136,6 +137,7 @@ class Responder:
         """Answers a question from the memories. `now`: the clock on the wall, for "last week"."""
         core = self.core()
         asked = questions.read(question, questions.people_of(core))
+        asked = questions.of_oneself(asked, core)
         known = questions.fitting(asked, core)
         rounds: list[Round] = []
         while len(rounds) < ROUNDS:
@@ -154,6 +156,9 @@ class Responder:
         if (born := questions.birthday(asked, core)) is not None and (age := _age(born, now)):
             return Reply(age, (born,), tuple(rounds), _sources([born]))
         nothing = Reply(NOTHING, (), tuple(rounds), ())
+        if not asked.past and (was := questions.fitting(replace(asked, past=True), core)):
+            text = " ".join(_no_longer(item, alone=len(was) == 1) for item in was)
+            return Reply(text, tuple(was), tuple(rounds), _sources(was))
         if photos:  # by what the person named in a picture
             row, _ = objects[0]
             nothing = Reply(SHOWN, (), tuple(rounds), (), (row,), self._store.item(row), photos)
@@ -526,7 +531,8 @@ def _sentence(
             if re.match(r"(?:not|an?|into|fond|tired|really into)\b", value.text)
             else ""
         )
-        name = f"{who} {be}{re.sub(r'^(?:am|is|are) ', 'is ' if of else 'are ', value.text)}"
+        told = re.sub(r"^(?:am|is|are) ", "is " if of else "are ", value.text)
+        name = f"{who} {be}{_OWN.sub('your', told)}"
     else:
         text = resolved(value.text, _date(value.at)) if value.key.startswith(DATE) else value.text
         name = text[:1].upper() + text[1:] if alone else f"{value.key.removeprefix(PERSONA)}: {text}"
@@ -542,6 +548,12 @@ def _sentence(
     earlier = f" Before that{colon} {before.value.text}." if before is not None else ""
     told = f"{name}, as you said on {day(value.at)}."
     return f"{told}{_passed(value, now)}{earlier}"
+
+
+def _no_longer(item: Item, alone: bool) -> str:
+    """Of what is known only that it held before: "Siemens, but no longer, as you said on 1 January 2026."."""
+    text = item.value.text if alone else f"{item.value.key.removesuffix(BEFORE)}: {item.value.text}"
+    return f"{text[:1].upper()}{text[1:]}, but no longer, as you said on {day(item.value.at)}."
 
 
 def _resolved(text: str, at: int) -> str:

@@ -332,6 +332,9 @@ def resolve(text: str, context: Context) -> Resolved:
         return Resolved("corrects", corrected)
     if (also := _ALSO.match(plain)) and (whole := _completed(also["rest"], context)):
         return whole
+    instead = _MEANT.match(plain) if context.asked and not asked and _SURELY.match(plain) else None
+    if instead and (again := _asked_again(instead, context.asked)):
+        return Resolved("asks", again)
     if asked and len(plain) < _LONG:
         if context.shown and (order := _order(plain)):
             return Resolved("asks", _ONE.sub("that", plain, count=1), of_shown=True, order=order)

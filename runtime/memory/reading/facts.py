@@ -124,6 +124,16 @@ _SWITCHES = re.compile(
     r"replaced|traded)(?: in)? (?:my |the |our )?(?P<gone>.+?) (?:for|with) (?:an? )?(?P<put>.+)",
     re.IGNORECASE,
 )
+_REPLACED = re.compile(  # "the Golf was replaced by a Tesla"
+    r"(?:my |our |the )?(?P<gone>[\w' -]{1,60}?) (?:was|is|got|has been|had to be)(?: now| just)? replaced "
+    r"(?:by|with) (?:an? )?(?P<put>.+)",
+    re.IGNORECASE,
+)
+# "I lived in Porto, then moved to Braga": of whom the second clause is, is said in the first.
+_THEN = re.compile(
+    r"^(?P<who>I|We|He|She|They|(?:My|Our) \w+|[A-ZÀ-Þ][\wà-ÿ'-]*)(?P<first> .{1,120}?),?(?: and)? then "
+    r"(?=(?:became|changed|got|joined|left|moved|quit|started|switched|took|went)\b)"
+)
 _SWITCHED_TO = re.compile(
     r"\b(?P<how>(?:switched|changed|swapped) (?:over )?(?:to|with|for)|(?:gone|went) over to) (?P<new>.+)",
     re.IGNORECASE,
@@ -244,7 +254,7 @@ def clauses_of(sentence: str) -> list[str]:
 
     A verb that is left out is put in.
     """
-    text = " ".join(sentence[:MOST].split())
+    text = _THEN.sub(r"\g<who>\g<first>; \g<who> ", " ".join(sentence[:MOST].split()))
     joints = _WISHES if persona.wish_of(text.replace("’", "'")) else _CLAUSES
     return [*filled(joints.split(text))]
 
@@ -334,13 +344,15 @@ def _event(text: str) -> Fact | None:
 
 def _switched(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:
     """ "I've switched from Vodafone to Telia": a new value of whatever had the first."""
-    found = _SWITCHES.search(text)
+    found = _SWITCHES.search(text) or _REPLACED.match(text)
     if found is None:
         return _sold(text, meant) or _switched_to(text, meant, subject)
-    old = (found["old"] or found["gone"]).strip(" .,").casefold()
-    had = next((one for one in reversed(meant.values) if old and old in one.value.casefold()), None)
+    groups = found.groupdict()
+    old = (groups.get("old") or groups["gone"]).strip(" .,").casefold()
+    told = (*meant.known, *meant.values)
+    had = next((one for one in reversed(told) if old and old in one.value.casefold()), None)
     key = had.key if had else "home" if _MOVED_FROM.match(text) else ""
-    new = values.told_of(key.rpartition("'s ")[2], found["new"] or found["put"])
+    new = values.told_of(key.rpartition("'s ")[2], groups.get("new") or groups["put"])
     return [fact(key, new)] if key and new else []
 
 
@@ -525,7 +537,10 @@ def _related(said: _Predicate, relation: Relation, size: int, owner: str) -> Ite
         return  # "I'm moving to Orkney in January" is not yet so
     key = owner + (f"allergy: {value.lower()}" if name == "allergy" else name)
     if negated or relation.aspect == "end":
-        yield fact(key, values.clipped(negated or said.after(0)))
+        ended = values.clipped(negated or said.after(0))
+        yield fact(key, ended)
+        if name == "employer" and "job" in keys_of(said.tokens):  # "I quit my job"
+            yield fact(f"{owner}job", ended)
         return
     if name == "car":
         if not re.match(r"(?:an?|my|our|the) |[A-Z]", value):

@@ -223,6 +223,13 @@ def aliases(person: str | None, items: Sequence[Item]) -> frozenset[str]:
     return frozenset({person}).union(*(forms for forms in alike(items) if person in forms))
 
 
+def of_oneself(asked: FactQuestion, items: Sequence[Item]) -> FactQuestion:
+    """The question, of the owner where it calls them by their own name."""
+    own = {item.value.text.casefold() for item in items if item.value.key == "name" and not item.past}
+    named = asked.person and any(asked.person in (name, name.partition(" ")[0]) for name in own)
+    return replace(asked, person="") if named else asked
+
+
 def fitting(asked: FactQuestion, items: Sequence[Item]) -> list[Item]:
     """The core memories that the question asks for: of each key the value that is meant."""
     core = [item for item in items if item.value.kind == "core"]

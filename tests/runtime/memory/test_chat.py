@@ -91,6 +91,20 @@ def test_what_is_done_replaces_a_job_only_from_now_on(talk: Talk) -> None:
             "nothing",
         ),
         (("I live in Porto.", "I moved to Lisbon.", "Where did I live before?"), "Porto", "Lisbon"),
+        (("I used to work at Siemens.", "Where do I work?"), "Siemens, but no longer, as you said", "“"),
+        (
+            ("My job is nursing.", "I quit my job last week.", "What is my job?"),
+            "You quit your job",
+            "ursing",
+        ),
+        (
+            ("My car is a Golf.", "The Golf was replaced by a Tesla.", "What do I drive?"),
+            "Tesla, as",
+            "nothing",
+        ),
+        (("We lived in Porto, then moved to Braga.", "Where do I live?"), "Braga, as you said", "“"),
+        (("My name is Sam.", "I live in Porto.", "Where does Sam live?"), "Porto, as you said", "nothing"),
+        (("What is my favourite colour?", "no, I meant the moon"), "nothing about that", "Noted"),
         (
             ("I live in Porto.", "I used to live in Rome.", "I moved to Lisbon.", "Where do I live?"),
             "Before that Porto",
