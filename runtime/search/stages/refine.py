@@ -36,6 +36,14 @@ MAX_ADDED = 8  # words that a refinement without context may add
 MAX_NAMES, MAX_NAME, MAX_NAME_WORDS = 8, 40, 4
 MAX_MEMORIES, MAX_MEMORY = 3, 120
 _NOUN = r"(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)"
+# "Can you show me", "find my", "I'm looking for"; "find" and "show" alone begin what is looked for, too.
+_REQUEST = re.compile(
+    r"^\s*((please|hey|hi|ok|okay)[\s,]{1,3}){0,2}((can|could|would|will)\s+(you|i|we)\s+(please\s+)?)?"
+    r"((show|find|get|give|bring|fetch)\s+(me|us)\s+|(find|see|show)\s+(?=(a|an|the|my|our|any|all|some|that)\s)|"
+    r"((i'm|i\s+am)\s+)?(looking|searching)\s+for\s+|search\s+for\s+|i\s+want\s+to\s+see\s+)",
+    re.IGNORECASE,
+)
+_PLEASE = re.compile(r"[\s,]{1,3}(please|thanks|thank\s{1,3}you)[\s.!?]{0,5}$", re.IGNORECASE)
 _FILLER = re.compile(
     r"^\s*(please\s+)?((show|find|get|give)\s+(me\s+)?)?((the|a|an|my|some|all)\s+)*"
     rf"{_NOUN}\s+((of|with|from|where|when|that|which|showing)\s+)*",
@@ -142,7 +150,8 @@ def fast(rest: str) -> str:
 
     `rest`: the query without its cue words.
     """
-    text = _SPACE.sub(" ", _TAIL.sub(" ", _FILLER.sub("", rest))).strip(" ,.;:?!")
+    asked = _FILLER.sub("", _REQUEST.sub("", _PLEASE.sub("", rest)))
+    text = _SPACE.sub(" ", _TAIL.sub(" ", asked)).strip(" ,.;:?!")
     return text or rest
 
 

@@ -42,6 +42,13 @@ class Context(private val names: List<String> = emptyList()) {
 object Refine {
     val MODES = listOf("off", "fast", "llm")
     private const val MAX_ADDED = 8 // words that a refinement without context may add
+    private val REQUEST = Patterns.of(
+        "^\\s*((please|hey|hi|ok|okay)[\\s,]{1,3}){0,2}((can|could|would|will)\\s+(you|i|we)\\s+(please\\s+)?)?" +
+            "((show|find|get|give|bring|fetch)\\s+(me|us)\\s+|(find|see|show)\\s+(?=(a|an|the|my|our|any|all|some|that)\\s)|" +
+            "((i'm|i\\s+am)\\s+)?(looking|searching)\\s+for\\s+|search\\s+for\\s+|i\\s+want\\s+to\\s+see\\s+)",
+        ignoreCase = true,
+    )
+    private val PLEASE = Patterns.of("[\\s,]{1,3}(please|thanks|thank\\s{1,3}you)[\\s.!?]{0,5}$", ignoreCase = true)
     private val FILLER = Patterns.of(
         "^\\s*(please\\s+)?((show|find|get|give)\\s+(me\\s+)?)?((the|a|an|my|some|all)\\s+)*" +
             "(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)\\s+((of|with|from|where|when|that|which|showing)\\s+)*",
@@ -63,7 +70,8 @@ object Refine {
      * without its cue words.
      */
     fun fast(rest: String): String {
-        val text = SPACE.replaced(TAIL.replaced(FILLER.replaced(rest, ""), " "), " ").trim { it in " ,.;:?!" }
+        val asked = FILLER.replaced(REQUEST.replaced(PLEASE.replaced(rest, ""), ""), "")
+        val text = SPACE.replaced(TAIL.replaced(asked, " "), " ").trim { it in " ,.;:?!" }
         return text.ifEmpty { rest }
     }
 

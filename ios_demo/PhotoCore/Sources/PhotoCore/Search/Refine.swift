@@ -6,6 +6,11 @@ public enum Refine {
     static let maxNew = 32
     private static let maxAdded = 8  // words that a refinement without context may add
 
+    private static let request = Pattern(
+        #"^\s*((please|hey|hi|ok|okay)[\s,]{1,3}){0,2}((can|could|would|will)\s+(you|i|we)\s+(please\s+)?)?"#
+            + #"((show|find|get|give|bring|fetch)\s+(me|us)\s+|(find|see|show)\s+(?=(a|an|the|my|our|any|all|some|that)\s)|"#
+            + #"((i'm|i\s+am)\s+)?(looking|searching)\s+for\s+|search\s+for\s+|i\s+want\s+to\s+see\s+)"#, ignoringCase: true)
+    private static let please = Pattern(#"[\s,]{1,3}(please|thanks|thank\s{1,3}you)[\s.!?]{0,5}$"#, ignoringCase: true)
     private static let filler = Pattern(
         #"^\s*(please\s+)?((show|find|get|give)\s+(me\s+)?)?((the|a|an|my|some|all)\s+)*"#
             + #"(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)\s+((of|with|from|where|when|that|which|showing)\s+)*"#, ignoringCase: true)
@@ -21,7 +26,8 @@ public enum Refine {
     /// The query without filler ("photos of", "that I took"); never empty. `rest`: the query without its cue
     /// words.
     public static func fast(_ rest: Text) -> Text {
-        let text = space.replacing(tail.replacing(filler.replacing(rest, with: ""), with: " "), with: " ").stripped { " ,.;:?!".unicodeScalars.contains($0) }
+        let asked = filler.replacing(request.replacing(please.replacing(rest, with: ""), with: ""), with: "")
+        let text = space.replacing(tail.replacing(asked, with: " "), with: " ").stripped { " ,.;:?!".unicodeScalars.contains($0) }
         return text.isEmpty ? rest : text
     }
 
