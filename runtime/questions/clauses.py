@@ -18,8 +18,8 @@ from .dates import DAY
 from .words import sections
 
 Wanted = Literal[
-    "", "age", "colour", "duration", "means", "money", "name", "number", "person", "place", "reason", "side",
-    "time", "writing"
+    "", "age", "animal", "colour", "duration", "means", "money", "name", "number", "person", "place",
+    "reason", "side", "time", "writing"
 ]  # fmt: skip
 LEAST = 0.6  # of the question's words, those that a sentence must have
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
@@ -42,6 +42,12 @@ VALUES: Mapping[str, re.Pattern[str]] = {
     for kind, pattern in {
         "age": rf"{_COUNT}[ -](?:years?|months?|weeks?|yrs?)\b|\b(?:is|am|are|was|'s|'m|turn(?:s|ed)?|aged?|"
         rf"be) (?:\w{{1,9}} )?{_COUNT}(?! ?(?:euro|pound|dollar|am\b|pm\b))",
+        "animal": r"\b(?:ant|bear|bee|beetle|bird|bunny|butterfly|camel|cat|chicken|cow|crab|deer|dog|"
+        r"dolphin|donkey|duck|eagle|elephant|fish|fox|frog|giraffe|goat|goose|hamster|hare|hedgehog|"
+        r"hen|heron|horse|hound|jellyfish|kangaroo|kitten|kelpie|lamb|lion|lizard|lobster|"
+        r"monkey|moose|mouse|octopus|otter|owl|panda|parrot|peacock|penguin|pig|pigeon|pony|"
+        r"poodle|pup|puppy|rabbit|rat|raven|retriever|seal|shark|sheep|shepherd|snail|snake|"
+        r"spaniel|spider|squirrel|swan|tabby|terrier|tiger|tortoise|turtle|whale|wolf|zebra)(?:s|es)?\b",
         "colour": r"\b(?:red|blue|green|yellow|orange|purple|violet|pink|brown|black|white|gr[ae]y|beige|"
         r"turquoise|gold(?:en)?|silver|navy|teal|mustard|cream|maroon|crimson|lilac|bronze|olive|ivory|amber|tan|"
         r"blonde?|hazel|copper|scarlet|indigo)\b",
@@ -79,6 +85,7 @@ _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
         "money",
     ),
     (re.compile(r"\bhow old\b|\bwhat age\b"), "age"),
+    (re.compile(r"\b(?:what|which) (?:(?:kind|sort) of )?(?:animal|breed|creature|pet)s?\b"), "animal"),
     (re.compile(r"\bhow (?:many|tall|far|big|heavy|high|fast)\b|\b(?:what|which) number\b"), "number"),
     (re.compile(r"\b(?:what|which)\b(?:'s)? (?:.{0,40} )?colou?rs?\b"), "colour"),
     (re.compile(r"\bwhich (?:hand|eye|side|arm|leg|foot|ear|knee|shoulder|end)\b"), "side"),
@@ -328,7 +335,8 @@ def _stands_alone(part: str) -> bool:
 
 def _does(words: Sequence[str], endings: tuple[str, ...]) -> bool:
     """Whether the first word is followed by what it does: by a verb, or a word with such an ending."""
-    follows = words[1].lower() if len(words) > 1 else ""
+    after = [word.lower() for word in words[1:3]]
+    follows = next((word for word in after if not word.endswith("ly")), "")  # "Tom finally fixed it"
     return follows in _kind("verb") or follows.endswith(endings) or words[0].endswith("'s")
 
 

@@ -62,7 +62,7 @@ class Told:
     """What is known of a photo that was found.
 
     `around`: the share of the circumstances, by rarity, that it or another of its day has. `replies`: whether
-    it is a message of a conversation, which does not repeat what it answers.
+    it is a message of a conversation: of the best photo's, an answer need not repeat what it answers.
     """
 
     text: str
@@ -113,7 +113,8 @@ def quotation(asked: Asking, told: Sequence[Told], rarity: Mapping[str, float]) 
             of = any(word in here for word in asked.of)
             score = share + 0.5 * (beside + one.around + 1 / (2 + rank)) + 0.3 * wanted + 0.15 * of
             least = LEAST * (1 - 0.5 * wanted) if of else UNNAMED
-            answers = valued and (one.replies or (share >= least and score >= ENOUGH))
+            replies = one.replies and (beside > 0 or not rank)
+            answers = valued and (replies or (share >= least and score >= ENOUGH))
             if best is None or (answers, score) > (best[1], best[0] + 1e-9):
                 best = score, answers, sentence
     return None if best is None else Quotation(best[2], best[1])

@@ -54,7 +54,7 @@ def split_of(request: Request, is_time: IsTime) -> Split | None:
         if split.relation in ("", "between"):
             anchors.append(text_of(split.other))
         bound = f"{split.relation} {anchors[0]}"  # "after May": a month, though "May" alone may be a name
-        if all(anchors) and not any(map(is_time, (*anchors, bound))):
+        if not split.relation or (all(anchors) and not any(map(is_time, (*anchors, bound)))):
             return split
     return _told(request, is_time) if request.sentence else None
 
@@ -70,13 +70,23 @@ def _told(request: Request, is_time: IsTime) -> Split | None:
 
 
 def _which_first(request: Request) -> Split | None:
-    """ "Did I see A first, or B?", "which came first, A or B", "was A before B, or the other way round?"."""
+    """ "Did I see A first, or B?", "which came first, A or B", "was A before B?"."""
     words = request.words
     keys = [word.key for word in words]
-    if request.asks != "fact" or "or" not in keys:
+    if request.asks not in ("fact", "where") or not {"after", "before", "or"} & {*keys}:
         return None
+    around = index_of(words, "before", "after")
+    if "or" not in keys or (around > 0 and words[around + 2 : around + 3] and words[around + 2].has("after")):
+        then = around + 3 if keys[around + 1 : around + 2] == ["or"] else around + 1
+        # "Was the wedding before the move", not "were the kids happy before the move"
+        begins = words[0].has("definite") and around == 2
+        named = around > 0 and (begins or all(word.text[:1].isupper() for word in words[:around]))
+        return _two(words[:around], words[then:]) if request.is_closed and named else None
     link = keys.index("or")
     first = next((at for at, key in enumerate(keys) if key in _FIRST), -1)
+    mark = max((at for at in range(link) if words[at].is_mark), default=-1)
+    if 0 <= first < mark < link - 1:  # "which trip was first, A or B"
+        return _two(words[mark + 1 : link], words[link + 1 :])
     if keys[0] in ("which", "what") or "came" in keys[:link]:
         return _two(words[first + 1 : link], words[link + 1 :]) if 0 <= first < link else None
     around = index_of(words[:link], "before", "after")

@@ -27,6 +27,7 @@ PHOTOS = [
     photo("kite", "2025-06-01T12:00:00", "a red kite flying in the sky"),
     photo("ice", "2025-06-01T14:00:00", "two cones of strawberry ice cream"),
     photo("piano", "2025-06-05T14:00:00", "grandfather playing\nthe piano"),
+    photo("chair", "2025-07-01T14:00:00", "Chelsea took my chair again", ("label", "tiger cat, tabby")),
 ]
 
 
@@ -94,6 +95,21 @@ def test_a_program_reads_a_line_for_each_step_and_the_outcome(album: Path, bundl
     assert [step["tool"] for step in steps] == ["search"] and steps[0]["left"]["calls"] == 24
     assert outcome["sentence"] == "5 June 2025" and outcome["photos"][0]["file"] == "piano"
     assert (outcome["mind"], outcome["end"], outcome["ended"]) == ("rules", "sentence", "answer")
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("Which animal took my chair?", "tiger cat"),
+        ("Was the kite before the strawberry ice cream?", "The kite first"),
+        ("Which was first, the piano or the two cones?", "The two cones first"),
+    ],
+)
+def test_an_animal_is_named_by_the_picture_and_of_two_things_the_first(
+    album: Path, bundle: Path, question: str, sentence: str
+) -> None:
+    done = gamer("ask", album, question, "-b", bundle, "--json")
+    assert json.loads(done.stdout.splitlines()[-1])["sentence"] == sentence
 
 
 def test_a_used_up_budget_is_said_and_what_was_found_is_shown(album: Path, bundle: Path) -> None:

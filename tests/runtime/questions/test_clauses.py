@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamer.runtime.questions.clauses import best, fit, printed, sentences_of, sought, stem
+from gamer.runtime.questions.clauses import best, fit, has_value, printed, sentences_of, sought, stem
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,12 @@ def test_what_is_quoted_stands_in_the_text(question: str, text: str) -> None:
     found = best(sought(question), [(text, "")])
     assert found is None or found[1] in text
     assert all(stem(word) for word in text.split() if any(map(str.isalnum, word)))
+
+
+def test_who_did_something_is_named_before_what_was_done() -> None:
+    asked = sought("Who fixed the Honda?")
+    assert has_value(asked, "Tom finally fixed the Honda in the garage.")
+    assert not has_value(asked, "Finally the Honda runs again.")
 
 
 def test_names_that_are_joined_are_quoted_together() -> None:

@@ -372,3 +372,27 @@ for word in words:
         for tail in tails:
             read_question(head + word * (900 // len(word)) + tail)
 """
+
+
+@pytest.mark.parametrize(
+    ("text", "anchor", "other"),
+    [
+        ("Which was first, the ferry or the castle?", "the ferry", "the castle"),
+        ("Which trip was first: Rome or Vienna?", "Rome", "Vienna"),
+        ("What did I photograph first, the moon or the coins?", "the moon", "the coins"),
+        ("Did we see the puffins first, or was it the seals?", "the puffins", "the seals"),
+        ("Was Rome before Vienna?", "Rome", "Vienna"),
+        ("Was the wedding before or after the move?", "the wedding", "the move"),
+    ],
+)
+def test_which_of_two_was_first_is_read_from_where_they_stand(text: str, anchor: str, other: str) -> None:
+    # The reader of places takes "Rome" for nothing but a place, which may be compared all the same.
+    question = read_question(text, lambda phrase: phrase in ("Rome", "Vienna"))
+    assert (question.relation, question.anchor, question.other) == ("", anchor, other)
+
+
+@pytest.mark.parametrize(
+    "text", ["Were the kids happy before the party?", "Was it raining before the match?"]
+)
+def test_what_was_before_something_is_no_comparison(text: str) -> None:
+    assert read_question(text).other == ""

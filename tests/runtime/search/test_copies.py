@@ -42,7 +42,12 @@ def album(tmp_path: Path) -> Album:
     items = [
         Encoded(
             Photo(
-                f"p{n}", None, time, memories=() if n else (TOLD,), **({} if n else {"lat": 48.0, "lon": 2.0})
+                f"p{n}",
+                None,
+                time,
+                lat=None if n else 48.0,
+                lon=None if n else 2.0,
+                memories=() if n else (TOLD,),
             ),
             {} if picture is None else {COPIES: likeness(_pixels(picture))[None]},
         )
