@@ -167,6 +167,9 @@ _DIET = re.compile(
 _I = re.compile(r"\bi ?$", re.IGNORECASE)
 _NOW = re.compile(r"\b(?:now|nowadays|these days|no longer)\b", re.IGNORECASE)
 _CHOSEN = re.compile(r"(?:prefer|drink)s? ", re.IGNORECASE)
+_EARLIER = re.compile(
+    r"\b(?:before|in the past)\W*$|^\W*(?:before|previously|earlier|formerly)\b", re.IGNORECASE
+)
 _INSTEAD = re.compile(rf"{_NOW.pattern}|\b(?:instead|rather)\b", re.IGNORECASE)
 _SWITCHED = frozenset({"car", "employer", "job", "study"})  # of which one says that one switched to another
 _TO_BE = frozenset({"be", "become", "been", "longer", "no", "not", "to", "'s"})
@@ -551,7 +554,7 @@ def _related(said: _Predicate, relation: Relation, size: int, owner: str) -> Ite
         value = re.sub(r"^(?:an?|the) ", "", value)
     first = said.tokens[0].key
     held = relation.aspect == "is" and not said.perfect and (first in ("was", "were") or first.endswith("ed"))
-    past = said.past or held
+    past = said.past or held or (said.perfect and _EARLIER.search(said.text) is not None)
     yield fact(key + BEFORE * past, value)
     if name == "job" and not past and (firm := values.firm_in(after)):
         yield fact(f"{owner}employer", firm)

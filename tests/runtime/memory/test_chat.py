@@ -103,6 +103,8 @@ def test_what_is_done_replaces_a_job_only_from_now_on(talk: Talk) -> None:
             "nothing",
         ),
         (("We lived in Porto, then moved to Braga.", "Where do I live?"), "Braga, as you said", "“"),
+        (("I live in Braga. Before that I lived in Porto.", "Where do I live?"), "Before that Porto", "nothing"),
+        (("I've lived in Porto before.", "Where do I live?"), "Porto, but no longer", "nothing"),
         (("My name is Sam.", "I live in Porto.", "Where does Sam live?"), "Porto, as you said", "nothing"),
         (("What is my favourite colour?", "no, I meant the moon"), "nothing about that", "Noted"),
         (
