@@ -152,6 +152,12 @@ _INTRODUCED = re.compile(  # "Hi! I'm Anke and I live in Leuven."
 )
 _NEVER = re.compile(r"\b(?:never|not)\b|n't\b", re.IGNORECASE)
 _CHOICE = re.compile(r"(?:^|'s )(?:likes|favorite) ")  # keys of what one thing takes the place of another in
+_NAMES = re.compile(r"\b(my|his|her) names (?!are\b)", re.IGNORECASE)  # "my names kayla"
+_TURNS = re.compile(  # "I'll be 79 on the 3rd of February", "turned 29 on Saturday"
+    r"\b(?P<who>i(?:'ll| will)? (?:be|turn(?:ed)?)|(?<!\w )turn(?:ed|ing)|turn(?:ed|s)) \d{1,3} on "
+    rf"(?P<day>(?:the )?{WHEN}(?: of \w+)?)",
+    re.IGNORECASE,
+)
 _MOVED_FROM = re.compile(r"i(?:'ve)? (?:(?:just|recently|finally) )?moved from [A-ZÀ-Þ]", re.IGNORECASE)
 _AHEAD = re.compile(
     r"\b(?:next|soon|tomorrow|later|(?:in|on|at) (?:the |early |late )?"
@@ -264,7 +270,7 @@ def clauses_of(sentence: str) -> list[str]:
 
 def of_clause(clause: str, meant: Meant) -> tuple[Meant, list[Fact]]:
     """What "she" and "it" will mean from here on, and the facts of a clause."""
-    text = _CHANGED.sub(r"\g<what> is now \g<to>", clause.replace("’", "'"))
+    text = _NAMES.sub(r"\1 name is ", _CHANGED.sub(r"\g<what> is now \g<to>", clause.replace("’", "'")))
     if wish := persona.wish_of(text):
         return meant, [fact(*wish)]
     tokens = tokens_of(text)
@@ -283,6 +289,10 @@ def of_clause(clause: str, meant: Meant) -> tuple[Meant, list[Fact]]:
         found = [_of_thing(one, meant) for one in _named_thing(text, tokens[start:])]
     else:
         found = [*_told_of(text, tokens, subject, meant)]
+    if (turns := _TURNS.search(text)) and (day := value_of(turns["day"])):
+        owner = subject.owner if subject is not None and not subject.noun else ""
+        own = turns["who"][:1] in "iI" or turns.start() == 0 or text[turns.start() - 2] == ","
+        found = [*found, *([fact(f"{DATE}{owner}birthday", day)] if own or owner else [])]
     meant = _meant_after(meant, tokens[start:], subject, found)
     return replace(meant, values=(*meant.values, *found)[-_REMEMBERED:]), found
 
@@ -356,7 +366,8 @@ def _switched(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:
     had = next((one for one in reversed(told) if old and old in one.value.casefold()), None)
     key = had.key if had else "home" if _MOVED_FROM.match(text) else ""
     new = values.told_of(key.rpartition("'s ")[2], groups.get("new") or groups["put"])
-    return [fact(key, new)] if key and new else []
+    left = [fact(key + BEFORE, value_of(groups["old"]))] if key == "home" and had is None else []
+    return [*left, fact(key, new)] if key and new else []
 
 
 def _sold(text: str, meant: Meant) -> list[Fact]:
