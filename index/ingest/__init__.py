@@ -6,7 +6,8 @@ Scanning reads headers and text; pixels are read only by `load_pixels` and `load
 
 from .picture import rendered
 from .pixels import Size, load_pixels
+from .remembered import Remembered
 from .shown import load_photo
 from .source import count, scan
 
-__all__ = ["Size", "count", "load_photo", "load_pixels", "rendered", "scan"]
+__all__ = ["Remembered", "Size", "count", "load_photo", "load_pixels", "rendered", "scan"]

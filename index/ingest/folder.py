@@ -6,7 +6,7 @@ The order is stable; symbolic links to folders are not followed. picture.py read
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,12 +18,14 @@ from . import chat, picture
 from .chat_matching import Talk
 from .clips import live
 from .metadata.sidecars import Sidecars
+from .remembered import Remembered
 
 PICTURES = frozenset({".jpg", ".jpeg", ".jpe", ".png", ".webp", ".tif", ".tiff", ".heic", ".heif"})
 VIDEOS = frozenset({".avi", ".mts", ".m2ts", ".mpg", ".mpeg", ".wmv", ".mp", ".mv"})
 OTHERS = frozenset(
     {".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2", ".avif", ".gif", ".bmp", ".jxl"}
 )
+Read = Callable[[Path, str, Sidecars], Iterator[Photo | Skip]]
 _MAX_DEPTH = 100  # levels of folders: os.walk recurses once for each
 
 
@@ -41,7 +43,9 @@ def count(root: Path) -> int:
     )
 
 
-def scan(root: Path) -> Iterator[Photo | Skip]:
+def scan(root: Path, remembered: Remembered | None = None) -> Iterator[Photo | Skip]:
+    """`remembered`: what earlier scans of this folder read."""
+    read = picture.read if remembered is None else remembered.read
     talks: list[Talk] = []
     yield from _read_chat_logs(root, talks)
     for folder in _walk(root):
@@ -51,10 +55,12 @@ def scan(root: Path) -> Iterator[Photo | Skip]:
         for name in folder.names:
             if name in moving:  # it is shown with its still
                 continue
-            for item in _file(root, folder.path / name, sidecars):
+            for item in _file(root, folder.path / name, sidecars, read):
                 yield _with_messages(item, talks) if isinstance(item, Photo) else item
     for talk in talks:
         yield from talk.rest()
+    if remembered is not None:
+        remembered.finish()
 
 
 def _walk(root: Path) -> Iterator[_Folder]:
@@ -117,7 +123,7 @@ def _with_messages(photo: Photo, talks: list[Talk]) -> Photo:
     return picture.with_memories(photo, tuple(memory for talk in talks for memory in talk.of(name, wall)))
 
 
-def _file(root: Path, path: Path, sidecars: Sidecars) -> Iterator[Photo | Skip]:
+def _file(root: Path, path: Path, sidecars: Sidecars, read: Read) -> Iterator[Photo | Skip]:
     suffix = path.suffix.lower()
     if suffix in VIDEOS | OTHERS:
         yield Skip(shown(path), f"{suffix} files are not supported{' (video)' if suffix in VIDEOS else ''}")
@@ -134,7 +140,7 @@ def _file(root: Path, path: Path, sidecars: Sidecars) -> Iterator[Photo | Skip]:
         elif not path.is_file():  # a dangling link, a pipe, a device
             yield Skip(shown(path), "not a readable file")
         else:
-            yield from picture.read(path, photo_id, sidecars)
+            yield from read(path, photo_id, sidecars)
     except UnicodeEncodeError:
         yield Skip(shown(path), "its name is not valid Unicode; rename it")
     except IngestError as error:

@@ -8,14 +8,16 @@ from pathlib import Path
 from ..errors import IngestError
 from ..records import Photo, Skip
 from . import folder, jsonl
+from .remembered import Remembered
 
 
-def scan(source: Path) -> Iterator[Photo | Skip]:
-    """Photos in a stable order.
+def scan(source: Path, remembered: Remembered | None = None) -> Iterator[Photo | Skip]:
+    """Photos in a stable order. `remembered`: what earlier scans of a folder read.
 
     Raises IngestError if `source` itself is neither a folder nor an album JSONL.
     """
-    return folder.scan(Path(source)) if _is_folder(Path(source)) else jsonl.scan(Path(source))
+    found = Path(source)
+    return folder.scan(found, remembered) if _is_folder(found) else jsonl.scan(found)
 
 
 def count(source: Path) -> int:

@@ -19,11 +19,13 @@ from gamer.index.album.schema import check_replaceable
 from gamer.index.album.writing import reencode
 from gamer.index.album.writing.storage import BUILDING, RENEWING, WriterLock, discard, publish
 from gamer.index.fields import values
+from gamer.index.ingest import Remembered
 from gamer.index.ingest import count as count_source
 from gamer.index.memory.carrying import carry
 from gamer.index.people import reading
 from gamer.index.things import bank
 
+from .. import cache
 from ..bundle.manifest import Manifest
 from ..errors import RuntimeFailure
 from ..models.models import Models, check_encoders
@@ -110,7 +112,7 @@ def build(
     for; None: as in the album before, if the bundle can. Raises RuntimeFailure if no photo could be indexed,
     AlbumError and IngestError from the index.
     """
-    scanned = scan(source)  # first, because it raises at once for an unusable source
+    scanned = scan(source, _remembered(source))  # first, because it raises at once for an unusable source
     total = count_source(source)
     check_replaceable(out)
     faces.check(models, with_people)
@@ -159,7 +161,7 @@ def add(
     that were removed before come back only with `again`. `with_people`: as in `build`; False
     deletes what is known of them.
     """
-    scanned = scan(source)
+    scanned = scan(source, _remembered(source))
     with Album.open(album) as opened:
         check_encoders(models, opened.meta, album)
     faces.check(models, with_people)
@@ -233,6 +235,10 @@ def update(
 def grow_things(writer: AlbumWriter, encoder: Encoder, again: bool = False) -> None:
     """Brings the bank of things up to date with the album's memories; `again`: reads all of them anew."""
     writer.change_optional(lambda db, path: bank.grow(db, path, encoder.things, again))
+
+
+def _remembered(source: Path) -> Remembered:
+    return Remembered(cache.file_of("scans", (str(Path(source).absolute()),), ".sqlite"))
 
 
 class _Run:
