@@ -13,10 +13,12 @@ import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -24,6 +26,7 @@ from typing import Annotated, Any
 import numpy as np
 from PIL import Image
 
+import gamer
 from gamer.export.components import fixtures
 from gamer.index import FloatArray, Size, load_pixels
 from gamer.index.ingest import picture
@@ -52,6 +55,9 @@ GRAIN = 6  # levels up and down
 class Settings:
     photos: Annotated[int, About("pictures of each format", least=DISTINCT, most=10_000, quick=16)] = 160
     formats: Annotated[tuple[str, ...], About("the formats", choices=tuple(FORMATS))] = tuple(FORMATS)
+    again: Annotated[int, About("small photos of a folder that is gone over again", least=1, quick=100)] = (
+        20_000
+    )
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,15 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Again:
+    """`first`, `again`: seconds to index a folder of small photos, and to go over it unchanged."""
+
+    photos: int
+    first: float
+    again: float
+
+
+@dataclass(frozen=True)
 class Indexing:
     """`steps`: of the first format. `beside`: photos a second of it with what is done beside (people, text in
     all pictures), where the bundle has the part. `peak_mb`: of the process, with all of that.
@@ -96,6 +111,7 @@ class Indexing:
     steps: tuple[Step, ...]
     beside: dict[str, float]
     peak_mb: int
+    again: Again
 
 
 def measure(run: Run[Settings]) -> Indexing:
@@ -109,8 +125,21 @@ def measure(run: Run[Settings]) -> Indexing:
         first = Path(aside) / run.settings.formats[0]
         steps = _steps(opened, sorted(first.iterdir())[:DISTINCT])
         beside = _beside(opened, first, run.tell)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1_000
-    return Indexing(load, SIZE, tuple(rows), steps, beside, peak)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1_000
+        again = _again(opened, Path(aside) / "small", run.settings.again, run.tell)
+    return Indexing(load, SIZE, tuple(rows), steps, beside, peak, again)
+
+
+@contextmanager
+def _forgetting(folder: Path) -> Iterator[None]:
+    """What scans remember is kept in a folder of the study's own."""
+    before = os.environ.get("GAMER_CACHE")
+    os.environ["GAMER_CACHE"] = str(folder)
+    try:
+        yield
+    finally:
+        os.environ.pop("GAMER_CACHE")
+        os.environ.update({"GAMER_CACHE": before} if before else {})
 
 
 def _format(bundle: Bundle, folder: Path, name: str, photos: int, tell: Tell) -> Format:
@@ -119,9 +148,10 @@ def _format(bundle: Bundle, folder: Path, name: str, photos: int, tell: Tell) ->
     tell(f"indexing {photos} pictures: {name}")
     _ = bundle.models.text
     bundle.models.session("image_tower")
-    begin = time.perf_counter()
-    build(folder, folder.with_suffix(".gamer"), bundle, reading=Reading(ocr="off"))
-    ours = time.perf_counter() - begin
+    with _forgetting(folder.with_suffix(".cache")):
+        begin = time.perf_counter()
+        build(folder, folder.with_suffix(".gamer"), bundle, reading=Reading(ocr="off"))
+        ours = time.perf_counter() - begin
     tell(f"twenty lines: {name}")
     plain, full = (_twenty_lines(bundle, files, reduced) for reduced in (True, False))
     tell(f"comparing: {name}")
@@ -198,10 +228,29 @@ def _beside(bundle: Bundle, folder: Path, tell: Tell) -> dict[str, float]:
     for name in (name for name, has in parts.items() if has):
         tell(f"indexing again, with {name}")
         reading, album = Reading(ocr="all" if name == "text" else "off"), folder.with_name(f"{name}.gamer")
-        begin = time.perf_counter()
-        built = build(folder, album, bundle, reading=reading, people=name == "people")
-        found[name] = round(built.photos / (time.perf_counter() - begin), 1)
+        with _forgetting(album.with_suffix(".cache")):
+            begin = time.perf_counter()
+            built = build(folder, album, bundle, reading=reading, people=name == "people")
+            found[name] = round(built.photos / (time.perf_counter() - begin), 1)
     return found
+
+
+def _again(bundle: Bundle, folder: Path, photos: int, tell: Tell) -> Again:
+    tell(f"making {photos} small pictures")
+    folder.mkdir()
+    shades = np.random.default_rng(0).integers(0, 256, (photos, 6, 8, 3), np.uint8)
+    for number, shade in enumerate(shades):
+        Image.fromarray(shade).resize((320, 240)).save(folder / f"{number:06}.jpg")
+    tell(f"indexing {photos} small pictures, and going over them again")
+    album, reading = folder.with_suffix(".gamer"), Reading(ocr="off")
+    with _forgetting(folder.with_suffix(".cache")):
+        times = [time.perf_counter()]
+        build(folder, album, bundle, reading=reading)
+        times.append(time.perf_counter())
+        with gamer.open(album, bundle) as built:
+            built.add(folder, reading=reading)
+        times.append(time.perf_counter())
+    return Again(photos, *(round(end - begin, 1) for begin, end in pairwise(times)))
 
 
 def _twenty_lines(bundle: Bundle, files: Sequence[Path], reduced: bool) -> float:
@@ -250,6 +299,7 @@ def tables(result: Indexing) -> list[Sheet | str]:
     return [
         sheet(f"{width} × {height} pixels, load {result.load}", result.formats, columns),
         sheet(f"{first.name}, one thread", result.steps, by_step),
+        f"{result.again.photos} small photos: {result.again.first} s, unchanged {result.again.again} s",
         f"photos a second of {first.name}: {first.indexed}{beside}; at most {result.peak_mb} MB of memory",
     ]
 
