@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gamer.index import AlbumError, AlbumWriter, IngestError, Skip, load_photo
 from gamer.index.people import reading, writing
 from gamer.index.people.records import LookedAt, NewFace, People
@@ -18,8 +21,11 @@ from gamer.index.records import Known
 from ..errors import RuntimeFailure
 from ..models.faces import FaceReader
 from ..models.models import Models
+from .ahead import Ahead
 
 BATCH = 32
+_AHEAD = 2  # whole pictures that wait, decoded
+Pixels = NDArray[np.uint8]
 Progress = Callable[[int, int, str], None]  # done, total, name
 
 
@@ -43,14 +49,19 @@ def search(
     reader = models.faces
     writer.change_optional(lambda db, _: writing.begin(db, album, reader.name))
     todo = _unsearched(writer.known(), reading.read(album) or People())
-    searched = 0
-    for start in range(0, len(todo), BATCH):
-        batch = todo[start : start + BATCH]
-        looked = _look(batch, reader, skips)
-        writer.change_optional(lambda db, _, looked=looked: writing.store(db, looked))  # type: ignore[misc]
-        searched += len(looked)
-        if progress:
-            progress(start + len(batch), len(todo), batch[-1].id)
+    searched, ahead = 0, Ahead(_picture, _AHEAD, workers=1)
+    try:
+        for photo in todo:
+            ahead.add(photo)
+        for start in range(0, len(todo), BATCH):
+            batch = todo[start : start + BATCH]
+            looked = _look(batch, ahead, reader, skips)
+            writer.change_optional(lambda db, _, looked=looked: writing.store(db, looked))  # type: ignore[misc]
+            searched += len(looked)
+            if progress:
+                progress(start + len(batch), len(todo), batch[-1].id)
+    finally:
+        ahead.close()
     writer.change_optional(lambda db, _: writing.regroup(db, album))
     found = reading.read(album) or People()
     return FaceSearch(searched, len(found.faces), sum(len(person.faces) > 1 for person in found.people))
@@ -93,14 +104,21 @@ def _unsearched(known: Sequence[Known], people: People) -> list[Known]:
     ]
 
 
-def _look(photos: Sequence[Known], reader: FaceReader, skips: list[Skip]) -> list[LookedAt]:
+def _picture(photo: Known) -> Pixels:
+    path = Path(photo.path or "")
+    if not path.is_file():  # reading a pipe or a terminal would block
+        raise IngestError(f"{path}: no such file")
+    return load_photo(photo)
+
+
+def _look(
+    photos: Sequence[Known], pictures: Ahead[Known, Pixels], reader: FaceReader, skips: list[Skip]
+) -> list[LookedAt]:
     looked = []
     for photo in photos:
         path = Path(photo.path or "")
         try:
-            if not path.is_file():  # reading a pipe or a terminal would block
-                raise IngestError(f"{path}: no such file")
-            faces = reader.read(load_photo(photo))
+            faces = reader.read(pictures.result(photo))
         except (IngestError, RuntimeFailure) as error:
             skips.append(Skip(str(path), f"not searched for people: {str(error).removeprefix(f'{path}: ')}"))
             continue

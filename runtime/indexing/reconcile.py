@@ -1,8 +1,8 @@
 """Compares a scan with the photos already in an album: each is new, the same, moved, edited or gone.
 
 Compares paths and the SHA-256 of contents. Tools that edit in place can preserve size and modification time
-(exiftool -P, rsync --times), so no shortcut by those is safe; index/ingest/remembered.py says when a file need
-not be read again.
+(exiftool -P, rsync --times), so no shortcut by those is safe; index/ingest/remembered.py says when a file
+need not be read again.
 """
 
 from __future__ import annotations

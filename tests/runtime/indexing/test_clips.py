@@ -17,6 +17,7 @@ from gamer.index import Album, AlbumError, AlbumWriter, Clip, Encoded, Memory, P
 from gamer.index.album.export_jsonl import export_jsonl
 from gamer.index.records import Known
 from gamer.runtime.indexing import build, faces
+from gamer.runtime.indexing.ahead import Ahead
 from gamer.runtime.indexing.encode import Encoder
 from gamer.runtime.models.faces import Face, FaceReader
 from gamer.runtime.models.vision import copied
@@ -175,7 +176,8 @@ def test_people_are_looked_for_in_what_stands_for_a_clip(place: Path) -> None:
     with Album.open(place / "a.gamer") as album:
         known = [Known(p.id, p.path, p.sha256) for p in album.photos(range(len(album)))]
     seen, skips = Seen(), list[Skip]()
-    assert len(faces._look(known, cast(FaceReader, seen), skips)) == 4
+    pictures = Ahead(faces._picture, 1, workers=1)
+    assert len(faces._look(known, pictures, cast(FaceReader, seen), skips)) == 4
     assert skips == []
     assert len(set(seen.colours)) == 3  # red, green and blue parts, and a short clip of all
 
