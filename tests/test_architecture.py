@@ -266,12 +266,12 @@ def test_the_server_opens_albums_and_bundles_at_the_door() -> None:
     assert opening.isdisjoint(at_run_time(ROOT / "runtime" / "serve" / "cli.py"))
 
 
-# Where the time of day means something: a question's "yesterday", when something was said, shown or made; or a
-# file was changed, of which one that was changed just now, or after now, is read.
+# Where the time of day means something: a question's "yesterday", when something was said, shown or made, or
+# a file was changed: one that was changed just now, or after now, is read.
 DATED = {
-    "export/bundle/rendering.py", "export/training/refinement/rlhf.py", "index/ingest/remembered.py", "index/opened.py",
-    "runtime/cli/chat.py", "runtime/door/memory.py", "runtime/memory/by_hand.py", "runtime/search/engine.py",
-    "runtime/serve/completions.py", "runtime/serve/talk.py",
+    "export/bundle/rendering.py", "export/training/refinement/rlhf.py", "index/ingest/remembered.py",
+    "index/opened.py", "runtime/cli/chat.py", "runtime/door/memory.py", "runtime/memory/by_hand.py",
+    "runtime/search/engine.py", "runtime/serve/completions.py", "runtime/serve/talk.py",
 }  # fmt: skip
 WALL_CLOCKS = {"time.time", "time.time_ns", "datetime.now", "datetime.today", "datetime.utcnow", "date.today"}
 

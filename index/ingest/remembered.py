@@ -2,8 +2,9 @@
 
 A file is unchanged if its number, size and times are those of then, its change time included, which no
 program can set: tools that edit in place and keep the modification time (exiftool -P, rsync --times) change
-it. That holds on Linux's own file systems alone; elsewhere, and where anything is in doubt, files are read.
-What is remembered may be lost at any time.
+it. A page of a file that is mapped into memory changes it once until it is written back, after 30 seconds, so
+that a file must be unchanged for a minute. All that holds on Linux's own file systems on disks alone;
+elsewhere, and where anything is in doubt, files are read. What is remembered may be lost at any time.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from stat import S_ISREG
 
 from ..json_checked import JsonError, read_as
 from ..records import Photo, Skip
 from . import picture
 from .metadata.sidecars import Sidecars
 
-# File systems whose change times are set by the kernel, to a fraction of a second.
-_KEEPING = frozenset({"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"})
-_SETTLED_NS = 2_000_000_000  # a file changed later than that before it is read may change again unseen
+# File systems whose change times are set by the kernel, to a fraction of a second, and that write back.
+_KEEPING = frozenset({"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "xfs", "zfs"})
+_SETTLED_NS = 60_000_000_000  # a file changed later than that before it is read may change again unseen
 _WRITTEN = 500  # files between two commits
 
 
@@ -40,7 +43,7 @@ class Remembered:
 
     def __init__(self, path: Path) -> None:
         self._path, self._db = path, None if not path.exists() else _opened(path)
-        self._seen, self._mounts = set[str](), dict[Path, bool]()
+        self._seen, self._mounts, self._devices = set[str](), dict[Path, bool](), dict[Path, int]()
         self._waiting, self._is_full = 0, False
 
     def read(self, path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip]:
@@ -70,10 +73,9 @@ class Remembered:
 
     def _stat(self, path: Path, photo_id: str, sidecars: Sidecars) -> str:
         """What tells a file and its sidecars from what they will be after a change; "" if nothing does."""
-        if not self._is_kept(path.parent) or path.is_symlink():
+        if not self._is_kept(path.parent):
             return ""
-        told: list[object] = [photo_id]
-        now = time.time_ns()
+        told, now = list[object]([photo_id]), time.time_ns()
         for file in (path, sidecars.xmp_of(path.name), sidecars.json_of(path.name)):
             if file is None:
                 told.append(None)
@@ -82,18 +84,22 @@ class Remembered:
                 stat = file.lstat()
             except OSError:
                 return ""
+            # A link's times are not those of what it leads to, nor a mounted file's folder its own.
+            if not S_ISREG(stat.st_mode) or stat.st_dev != self._devices[path.parent]:
+                return ""
             if stat.st_ctime_ns > now - _SETTLED_NS:
                 return ""
-            told.append([str(file), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns])
+            told.append([file.name, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns])
         return json.dumps(told)
 
     def _is_kept(self, folder: Path) -> bool:
         if folder not in self._mounts:
-            self._mounts[folder] = _file_system(folder) in _KEEPING
+            self._mounts[folder] = bool(_reader()) and _file_system(folder) in _KEEPING
+            self._devices[folder] = folder.stat().st_dev if self._mounts[folder] else 0
         return self._mounts[folder]
 
     def _known(self, path: Path, stat: str) -> Photo | None:
-        name = str(path)
+        name = str(path.absolute())
         self._seen.add(name)
         if self._db is None:
             return None
@@ -111,7 +117,7 @@ class Remembered:
         if self._db is None:
             return
         try:
-            row = (str(path), _reader(), stat, json.dumps(dataclasses.asdict(photo)))
+            row = (str(path.absolute()), _reader(), stat, json.dumps(dataclasses.asdict(photo)))
             self._db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", row)
             self._waiting += 1
             if self._waiting % _WRITTEN == 0:
@@ -144,12 +150,16 @@ def _opened(path: Path) -> sqlite3.Connection | None:
 
 @cache
 def _reader() -> str:
-    """A digest of the program that reads files: another one may read more of them."""
-    folder = Path(__file__).parent
-    sources = sorted((*folder.rglob("*.py"), *(folder.parent / name for name in ("fields.py", "records.py"))))
-    digest = hashlib.sha256()
-    for source in sources:
-        digest.update(source.read_bytes())
+    """A digest of the program that reads files, which may read more of them than another; "" if unknown."""
+    folder, digest = Path(__file__).parent, hashlib.sha256()
+    try:
+        for source in sorted((*folder.rglob("*.py"), *folder.parent.glob("*.py"))):
+            digest.update(source.read_bytes())
+    except OSError:
+        return ""
+    for package in ("pillow", "pillow-heif", "tzfpy", "tzdata"):
+        with suppress(PackageNotFoundError):
+            digest.update(f"{package} {version(package)}\n".encode())
     return digest.hexdigest()
 
 

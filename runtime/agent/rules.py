@@ -44,7 +44,14 @@ class RulesMind:
     def solve(self, question: str, end: End) -> Turns:
         has = self.toolbox.facet_rows
         language = self.toolbox.engine.language_of(question)
-        asks = partial(read, question, lambda text: self.spans(text).only, has=has, language=language)
+        asks = partial(
+            read,
+            question,
+            lambda text: self.spans(text).only,
+            has=has,
+            language=language,
+            is_place=lambda text: self.spans(text).is_place,
+        )
         asked = asks()
         if asked.favourites and not means_marks(self.toolbox.engine, asked):
             asked = asks(has_favourites=False)

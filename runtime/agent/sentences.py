@@ -25,6 +25,10 @@ _CLOCK = re.compile(r"\bwhat time\b", re.IGNORECASE)
 PRINTED = 2_000  # characters of a text in a picture that are read
 _DAYS = re.compile(r"\s*(?:on )?how many days\b", re.IGNORECASE)
 _WAS = re.compile(r"\b(?:was|were|did|had|last|first)\b", re.IGNORECASE)
+# Labels that only name an animal
+_NO_ANIMAL = re.compile(
+    r"\b(?:teddy|computer|hot ?dog|hen-of|birdhouse|bird house|cage|bars?)\b", re.IGNORECASE
+)
 COMMON = 1.0  # rarity of a word that too many memories have to be looked up
 
 
@@ -197,14 +201,14 @@ def _who(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
 
 
 def _animal(toolbox: Toolbox, question: Question, items: tuple[Item, ...]) -> str:
-    """The animal that the best photo shows, if one is asked for and its memories do not say."""
+    """The animal that the best photo's label names, if one is asked for and its memories do not say."""
     if clauses.sought(question.text).wanted != "animal":
         return ""
     animal, photo = clauses.VALUES["animal"], toolbox.album.photo(items[0].row)
     if any(animal.search(one.text) for one in photo.memories if one.source not in ("label", "place")):
         return ""
     labels = (name.strip() for text in photo.told("label") for name in text.split(","))
-    return next((name for name in labels if animal.search(name)), "")
+    return next((name for name in labels if animal.search(name) and not _NO_ANIMAL.search(name)), "")
 
 
 def _quoted(toolbox: Toolbox, items: tuple[Item, ...], question: str, doubts: bool) -> Quotation:

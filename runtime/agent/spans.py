@@ -21,6 +21,11 @@ class Span:
     only: bool
     none: str = ""
 
+    @property
+    def is_place(self) -> bool:
+        """Whether the text names a place, and nothing else."""
+        return self.only and self.where.startswith(("place =", "(place ="))
+
 
 class SpanReader:
     """Reads spans in relation to one engine's album. `now`: wall time, from which "last spring" counts."""

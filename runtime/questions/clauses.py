@@ -85,7 +85,13 @@ _ASKS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
         "money",
     ),
     (re.compile(r"\bhow old\b|\bwhat age\b"), "age"),
-    (re.compile(r"\b(?:what|which) (?:(?:kind|sort) of )?(?:animal|breed|creature|pet)s?\b"), "animal"),
+    (
+        re.compile(
+            r"\b(?:what|which) (?:(?:kind|sort) of )?(?:animal|breed|creature|pet)s?\b"
+            r"(?! (?:clinic|doctor|food|hospital|name|park|shelter|shop|store))"
+        ),
+        "animal",
+    ),
     (re.compile(r"\bhow (?:many|tall|far|big|heavy|high|fast)\b|\b(?:what|which) number\b"), "number"),
     (re.compile(r"\b(?:what|which)\b(?:'s)? (?:.{0,40} )?colou?rs?\b"), "colour"),
     (re.compile(r"\bwhich (?:hand|eye|side|arm|leg|foot|ear|knee|shoulder|end)\b"), "side"),

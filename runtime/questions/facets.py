@@ -129,29 +129,33 @@ def _together(words: list[Word], has: Has) -> Taken:
 def _company(words: list[Word], has: Has) -> Taken:
     """ "Group photos", "people together", "somebody alone", "only one person".
 
-    "Two people in a boat" is a scene, in which no face need be seen.
+    "Two people in a boat" is a scene, in which no face need be seen; so is all of which more is said.
     """
     for at, (word, follows) in enumerate(pairwise(words)):
-        kind: Kind | None = None
-        if word.key == "group" and follows.has("picture"):
-            kind = "together"
-        elif (
-            word.key == "one"
-            and follows.key in listed("persons")
-            and at
-            and words[at - 1].key in ("just", "only")
-        ):
-            kind = "alone"
-        elif word.key in listed("persons") and (follows.key == "together" or follows.has("alone")):
-            kind = "together" if follows.key == "together" else "alone"
-        if kind and _ends(words, at + 2) and has(Facet(kind)):
-            begin, before = at, listed("determiners") | listed("containing") | listed("how_many_people")
-            while begin and words[begin - 1].key in before:
-                begin -= 1
+        kind = _kind_of_company(word, follows, words[at - 1] if at else None)
+        counted = kind == "together" and at > 0 and words[at - 1].key in listed("how_many_people")
+        begin = at - 1 if counted or (at and words[at - 1].key in ("just", "only")) else at
+        while begin and words[begin - 1].key in listed("determiners") | listed("containing"):
+            begin -= 1
+        of_it = at + 2 < len(words) and words[at + 2].key == "of"  # "a group picture of penguins"
+        only = all(
+            before.has("all", "courtesy", "medium", "picture", "request", "self") for before in words[:begin]
+        )
+        if kind and only and not of_it and _ends(words, at + 2) and has(Facet(kind)):
             photos = replace(word, text="photos", key="photos", values={"picture": ""})
             pictured = any(one.has("picture", "medium") for one in words[:begin])
             return [*words[:begin], *([] if pictured else [photos]), *words[at + 2 :]], Facet(kind)
     return words, None
+
+
+def _kind_of_company(word: Word, follows: Word, before: Word | None) -> Kind | None:
+    if word.key == "group" and follows.has("picture"):
+        return "together"
+    if word.key == "one" and follows.key in listed("persons"):
+        return "alone" if before is not None and before.key in ("just", "only") else None
+    if word.key not in listed("persons"):
+        return None
+    return "together" if follows.key == "together" else "alone" if follows.has("alone") else None
 
 
 def _camera(words: list[Word], has: Has) -> Taken:

@@ -29,8 +29,10 @@ def read(
     has_favourites: bool = True,
     has: Has = lambda *_: False,
     language: str = "",
+    is_place: IsTime = lambda _: False,
 ) -> Question:
-    """`is_time`: whether a phrase is nothing but a time ("2015", "Christmas"), which is no anchor.
+    """`is_time`: whether a phrase is nothing but a time or place ("2015", "Christmas"), which is no anchor;
+    `is_place`: nothing but a place, which may be compared with another.
 
     `is_cue`: whether what is left out is a time or place ("except 2024"), which the reader of cues excludes.
     `has_favourites`: whether a photo of the album is marked; else "my favourite cat" is only words.
@@ -62,7 +64,7 @@ def read(
         counts=query.counts,
         soon=query.soon,
     )
-    split = split_of(request, is_time)
+    split = split_of(request, is_time, is_place)
     return _plain(question, request) if split is None else _related(question, request, split)
 
 

@@ -44,8 +44,8 @@ class Split:
     exact: bool = False
 
 
-def split_of(request: Request, is_time: IsTime) -> Split | None:
-    """None for a request without an anchor; a time is none."""
+def split_of(request: Request, is_time: IsTime, is_place: IsTime) -> Split | None:
+    """None for a request without an anchor; a time is none, and a place only one that is compared."""
     for part in (_which_first, _shifted, _same, _between, _around, _at_an_event):
         split = part(request)
         if split is None:
@@ -54,7 +54,8 @@ def split_of(request: Request, is_time: IsTime) -> Split | None:
         if split.relation in ("", "between"):
             anchors.append(text_of(split.other))
         bound = f"{split.relation} {anchors[0]}"  # "after May": a month, though "May" alone may be a name
-        if not split.relation or (all(anchors) and not any(map(is_time, (*anchors, bound)))):
+        compared = [one for one in anchors if split.relation or not is_place(one)]
+        if all(anchors) and not any(map(is_time, (*compared, *([bound] if split.relation else [])))):
             return split
     return _told(request, is_time) if request.sentence else None
 
@@ -81,12 +82,16 @@ def _which_first(request: Request) -> Split | None:
         # "Was the wedding before the move", not "were the kids happy before the move"
         begins = words[0].has("definite") and around == 2
         named = around > 0 and (begins or all(word.text[:1].isupper() for word in words[:around]))
-        return _two(words[:around], words[then:]) if request.is_closed and named else None
+        after = words[then:]
+        other = bool(after) and (after[0].has("definite") or after[0].text[:1].isupper())
+        return _two(words[:around], after) if request.was and named and other else None
     link = keys.index("or")
     first = next((at for at, key in enumerate(keys) if key in _FIRST), -1)
     mark = max((at for at in range(link) if words[at].is_mark), default=-1)
-    if 0 <= first < mark < link - 1:  # "which trip was first, A or B"
+    if 0 <= first == mark - 1 and mark < link - 1:  # "which trip was first, A or B", not "the first night"
         return _two(words[mark + 1 : link], words[link + 1 :])
+    if request.asks != "fact":
+        return None
     if keys[0] in ("which", "what") or "came" in keys[:link]:
         return _two(words[first + 1 : link], words[link + 1 :]) if 0 <= first < link else None
     around = index_of(words[:link], "before", "after")

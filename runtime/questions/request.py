@@ -22,7 +22,8 @@ class Request:
     """`words`: of the request, without what only asks. `story`: what was told before, to which it refers;
     `sentence`: the whole of it.
 
-    `is_question`: whether it begins as one; `is_closed`: whether yes or no answers it. `asked`: whether
+    `is_question`: whether it begins as one; `is_closed`: whether yes or no answers it; `was`: whether that is
+    asked with "was" or "were". `asked`: whether
     photos are asked for; `shows`: whether by "show me", "find". `did`: whether it says what the
     photographer did. `everything`: whether all that fits is meant ("what else did I …"). `about_a_photo`:
     whether its subject is one ("which photo …").
@@ -34,6 +35,7 @@ class Request:
     sentence: tuple[Word, ...] = ()
     is_question: bool = False
     is_closed: bool = False
+    was: bool = False
     asked: bool = False
     shows: bool = False
     did: bool = False
@@ -195,6 +197,7 @@ def _read(words: Words, story: tuple[Word, ...]) -> Request:
         story=story,
         is_question=begins or late is not None or result.asks != "photos",
         is_closed=result.is_closed,
+        was=result.is_closed and bool(rest) and rest[0].key in ("was", "were"),
         asked=asked,
         shows=index_of(plain[:opened], "shows") >= 0,
         did=_did(rest),

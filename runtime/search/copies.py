@@ -24,7 +24,7 @@ Shown = TypeVar("Shown", Hit, SimilarPhoto)
 # Cosines. Over 547 photographs of one person, in which there is no copy, the likest two have 0.987, and the
 # two of the same second 0.976; a picture saved again at another size has 0.9995.
 MOST = 3_000  # photos of an answer of which copies are looked for: every two are compared
-PAIRS = 100_000_000  # of photos that are compared at most, to find what an original knows
+PAIRS = 4_000_000  # of photos that are compared at most, to find what an original knows
 BLOCK = 256  # photos compared with all before them at once
 
 

@@ -77,7 +77,7 @@ _MORE = (
     "Viana do Castelo",
 )
 # The places whose borders the extract has: countries by code, regions by name; the others have boxes.
-_OUTLINED = ("PT", "FJ", "Tuscany", "California")
+_OUTLINED = ("PT", "FJ", "Tuscany")
 _TOWNS = 3  # of each name, the most populous first
 
 
@@ -107,7 +107,7 @@ def write_gazetteer(path: Path) -> None:
             db.execute(f"DELETE FROM {table} WHERE {column} NOT IN ({ids})")
         db.execute(
             "DELETE FROM borders WHERE country_code NOT IN (?, ?) AND country_code NOT IN "
-            "(SELECT CAST(id AS TEXT) FROM places WHERE kind = 'region' AND name IN (?, ?))",
+            "(SELECT CAST(id AS TEXT) FROM places WHERE kind = 'region' AND name = ?)",
             _OUTLINED,
         )
         db.execute("PRAGMA page_size = 1024")

@@ -131,7 +131,7 @@ _REPLACED = re.compile(  # "the Golf was replaced by a Tesla"
 )
 # "I lived in Porto, then moved to Braga": of whom the second clause is, is said in the first.
 _THEN = re.compile(
-    r"^(?P<who>I|We|He|She|They|(?:My|Our) \w+|[A-ZÀ-Þ][\wà-ÿ'-]*)(?P<first> .{1,120}?),?(?: and)? then "
+    r"^(?P<who>I|We|He|She|They)(?P<first> (?:(?!\band (?:i|we|he|she|they)\b).){1,120}?),?(?: and)? then "
     r"(?=(?:became|changed|got|joined|left|moved|quit|started|switched|took|went)\b)"
 )
 _SWITCHED_TO = re.compile(
@@ -153,9 +153,9 @@ _INTRODUCED = re.compile(  # "Hi! I'm Anke and I live in Leuven."
 _NEVER = re.compile(r"\b(?:never|not)\b|n't\b", re.IGNORECASE)
 _CHOICE = re.compile(r"(?:^|'s )(?:likes|favorite) ")  # keys of what one thing takes the place of another in
 _NAMES = re.compile(r"\b(my|his|her) names (?!are\b)", re.IGNORECASE)  # "my names kayla"
-_TURNS = re.compile(  # "I'll be 79 on the 3rd of February", "turned 29 on Saturday"
+_TURNS = re.compile(  # "I'll be 79 on the 3rd of February"; a weekday would be another day the week after
     r"\b(?P<who>i(?:'ll| will)? (?:be|turn(?:ed)?)|(?<!\w )turn(?:ed|ing)|turn(?:ed|s)) \d{1,3} on "
-    rf"(?P<day>(?:the )?{WHEN}(?: of \w+)?)",
+    rf"(?P<day>(?:the )?\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTHS})\b|(?:{MONTHS}) (?:the )?\d{{1,2}}\b)",
     re.IGNORECASE,
 )
 _MOVED_FROM = re.compile(r"i(?:'ve)? (?:(?:just|recently|finally) )?moved from [A-ZÀ-Þ]", re.IGNORECASE)
@@ -164,6 +164,7 @@ _AHEAD = re.compile(
     rf"(?:{MONTHS}|spring|summer|autumn|fall|winter|new year|\d{{4}}))\b",
     re.IGNORECASE,
 )
+_IS_CAR = re.compile(r"\b(?:by|for|with|to) (?:an?|my|our|the) (?:(?:new|used|old|second-hand) )?[A-Z]")
 _CAR = re.compile(r"\b(?:car|van|jeep|suv|hybrid|estate|hatchback)\b", re.IGNORECASE)
 _HERE_NOW = re.compile(r"(?P<at>at|with|in) (?P<value>[A-ZÀ-Þ].*?) (?:now|these days|nowadays)\b")
 _DIET = re.compile(
@@ -173,8 +174,15 @@ _DIET = re.compile(
 _I = re.compile(r"\bi ?$", re.IGNORECASE)
 _NOW = re.compile(r"\b(?:now|nowadays|these days|no longer)\b", re.IGNORECASE)
 _CHOSEN = re.compile(r"(?:prefer|drink)s? ", re.IGNORECASE)
-_EARLIER = re.compile(
-    r"\b(?:before|in the past)\W*$|^\W*(?:before|previously|earlier|formerly)\b", re.IGNORECASE
+_EARLIER = re.compile(  # of "I have lived there": no longer
+    r"(?!.*\b(?:never|like|as)\b)"
+    r"(?:[^,]*\b(?:before|in the past)\W*|\W*(?:before|previously|earlier|formerly)\b.*)",
+    re.IGNORECASE,
+)
+# "Quit my job last week", not that at the bank, nor the second one
+_MY_JOB = re.compile(
+    r"\b(?:my|his|her|their) job(?: (?:last|this|yesterday|today|in|because|and|recently)\b.*)?\W*$",
+    re.IGNORECASE,
 )
 _INSTEAD = re.compile(rf"{_NOW.pattern}|\b(?:instead|rather)\b", re.IGNORECASE)
 _SWITCHED = frozenset({"car", "employer", "job", "study"})  # of which one says that one switched to another
@@ -292,7 +300,8 @@ def of_clause(clause: str, meant: Meant) -> tuple[Meant, list[Fact]]:
     if (turns := _TURNS.search(text)) and (day := value_of(turns["day"])):
         owner = subject.owner if subject is not None and not subject.noun else ""
         own = turns["who"][:1] in "iI" or turns.start() == 0 or text[turns.start() - 2] == ","
-        found = [*found, *([fact(f"{DATE}{owner}birthday", day)] if own or owner else [])]
+        birthday = replace(fact(f"{DATE}{owner}birthday", day), firm=False)  # what is known stays
+        found = [*found, *([birthday] if own or owner else [])]
     meant = _meant_after(meant, tokens[start:], subject, found)
     return replace(meant, values=(*meant.values, *found)[-_REMEMBERED:]), found
 
@@ -362,12 +371,19 @@ def _switched(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:
         return _sold(text, meant) or _switched_to(text, meant, subject)
     groups = found.groupdict()
     old = (groups.get("old") or groups["gone"]).strip(" .,").casefold()
-    told = (*meant.known, *meant.values)
-    had = next((one for one in reversed(told) if old and old in one.value.casefold()), None)
+    put = groups.get("new") or groups["put"]
+    told = (*(meant.known if _IS_CAR.search(text) else ()), *meant.values)
+    named = old if old not in ("he", "it", "she", "that", "they", "this") else ""
+    had = next((one for one in reversed(told) if named and _has_words(one.value, named)), None)
     key = had.key if had else "home" if _MOVED_FROM.match(text) else ""
-    new = values.told_of(key.rpartition("'s ")[2], groups.get("new") or groups["put"])
+    new = values.told_of(key.rpartition("'s ")[2], put)
     left = [fact(key + BEFORE, value_of(groups["old"]))] if key == "home" and had is None else []
     return [*left, fact(key, new)] if key and new else []
+
+
+def _has_words(value: str, words: str) -> bool:
+    spaced = " ".join(word.strip(".,;:!?()") for word in value.casefold().split())
+    return f" {words} " in f" {spaced} "
 
 
 def _sold(text: str, meant: Meant) -> list[Fact]:
@@ -553,7 +569,7 @@ def _related(said: _Predicate, relation: Relation, size: int, owner: str) -> Ite
     if negated or relation.aspect == "end":
         ended = values.clipped(negated or said.after(0))
         yield fact(key, ended)
-        if name == "employer" and "job" in keys_of(said.tokens):  # "I quit my job"
+        if name == "employer" and not negated and _MY_JOB.search(ended):
             yield fact(f"{owner}job", ended)
         return
     if name == "car":
@@ -565,7 +581,7 @@ def _related(said: _Predicate, relation: Relation, size: int, owner: str) -> Ite
         value = re.sub(r"^(?:an?|the) ", "", value)
     first = said.tokens[0].key
     held = relation.aspect == "is" and not said.perfect and (first in ("was", "were") or first.endswith("ed"))
-    past = said.past or held or (said.perfect and _EARLIER.search(said.text) is not None)
+    past = said.past or held or (said.perfect and _EARLIER.fullmatch(said.text) is not None)
     yield fact(key + BEFORE * past, value)
     if name == "job" and not past and (firm := values.firm_in(after)):
         yield fact(f"{owner}employer", firm)

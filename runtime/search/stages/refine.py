@@ -36,13 +36,17 @@ MAX_ADDED = 8  # words that a refinement without context may add
 MAX_NAMES, MAX_NAME, MAX_NAME_WORDS = 8, 40, 4
 MAX_MEMORIES, MAX_MEMORY = 3, 120
 _NOUN = r"(photos?|pictures?|pics?|images?|shots?|snaps?|photographs?)"
-# "Can you show me", "find my", "I'm looking for"; "find" and "show" alone begin what is looked for, too.
+# "Can you show me", "find my", "I'm looking for"; "find" and "looking for" alone are of what is sought, too.
 _REQUEST = re.compile(
     r"^\s*((please|hey|hi|ok|okay)[\s,]{1,3}){0,2}((can|could|would|will)\s+(you|i|we)\s+(please\s+)?)?"
-    r"((show|find|get|give|bring|fetch)\s+(me|us)\s+|(find|see|show)\s+(?=(a|an|the|my|our|any|all|some|that)\s)|"
-    r"((i'm|i\s+am)\s+)?(looking|searching)\s+for\s+|search\s+for\s+|i\s+want\s+to\s+see\s+)",
+    r"((show|find|get|give|bring|fetch)\s+(me|us)\s+|(find|see|show)\s+"
+    r"(?=(a|an|the|my|our|any|all|some|that|photos|pictures|pics|images)\s)|"
+    r"(i'm|i\s+am)\s+(looking|searching)\s+for\s+|search\s+for\s+(?=(a|an|the|my|our|any|all|photos|pictures)\s)|"
+    r"i\s+want\s+to\s+see\s+)",
     re.IGNORECASE,
 )
+# Of a request, or after a comma: "a sign that says please"
+_COMMA_PLEASE = re.compile(r"\s{0,3},\s{0,3}(please|thanks|thank\s{1,3}you)[\s.!?]{0,5}$", re.IGNORECASE)
 _PLEASE = re.compile(r"[\s,]{1,3}(please|thanks|thank\s{1,3}you)[\s.!?]{0,5}$", re.IGNORECASE)
 _FILLER = re.compile(
     r"^\s*(please\s+)?((show|find|get|give)\s+(me\s+)?)?((the|a|an|my|some|all)\s+)*"
@@ -150,7 +154,8 @@ def fast(rest: str) -> str:
 
     `rest`: the query without its cue words.
     """
-    asked = _FILLER.sub("", _REQUEST.sub("", _PLEASE.sub("", rest)))
+    wanted = _REQUEST.sub("", rest)
+    asked = _FILLER.sub("", (_COMMA_PLEASE if wanted == rest else _PLEASE).sub("", wanted))
     text = _SPACE.sub(" ", _TAIL.sub(" ", asked)).strip(" ,.;:?!")
     return text or rest
 

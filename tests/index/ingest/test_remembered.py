@@ -21,8 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="files are alway
 @pytest.fixture
 def album(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(remembered, "_SETTLED_NS", 0)
-    if remembered._file_system(tmp_path) not in remembered._KEEPING:
-        pytest.skip("the temporary folder lies on a file system that is not trusted")
+    monkeypatch.setattr(remembered, "_file_system", lambda _: "ext4")  # the rest of a container is another
     folder = tmp_path / "photos"
     for n in range(3):
         _draw(folder / f"{n}.jpg", n)
@@ -137,6 +136,34 @@ def test_files_that_are_gone_are_forgotten(album: Path) -> None:
         names = {Path(row[0]).name for row in db.execute("SELECT path FROM files")}
     db.close()
     assert names == {"1.jpg", "2.jpg"}
+
+
+def test_what_a_linked_sidecar_says_is_read_where_it_has_changed(album: Path, tmp_path: Path) -> None:
+    there = tmp_path / "elsewhere.json"
+    there.write_text('{"title": "2.jpg", "photoTakenTime": {"timestamp": "1700000000"}}')
+    (album / "2.jpg.json").symlink_to(there)
+    scanned(album)
+    there.write_text('{"title": "2.jpg", "photoTakenTime": {"timestamp": "1500000000"}}')
+    told = [item for item in scanned(album) if isinstance(item, Photo) and item.id == "2.jpg"]
+    assert told[0].taken_at == 1_500_000_000_000
+
+
+def test_a_program_without_its_source_reads_everything(
+    album: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "_reader", lambda: "")
+    assert len(scanned(album)) == len(scanned(album)) == 3
+    assert len(opened) == 6
+
+
+def test_the_same_folder_is_known_by_another_way_to_it(
+    album: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scanned(album)
+    opened.clear()
+    monkeypatch.chdir(album.parent)
+    again = list(scan(Path(album.name), Remembered(album.parent / "cache" / "scan.sqlite")))
+    assert (len(again), opened) == (3, [])
 
 
 def test_a_link_is_always_read(album: Path, tmp_path: Path, opened: list[str]) -> None:

@@ -12,7 +12,7 @@ internal object Copies {
     private const val BURST_MS = 3_000L
     private const val MOST = 3_000 // photos of an answer of which copies are looked for: every two are compared
 
-    private const val PAIRS = 100_000_000L // of photos that are compared at most, to find what an original knows
+    private const val PAIRS = 4_000_000L // of photos that are compared at most, to find what an original knows
 
     /** The hits, best first, each copy with those it is a copy of: one stands for all, that of which most is known. */
     fun together(album: Album, hits: List<Hit>): List<Hit> {

@@ -44,10 +44,12 @@ object Refine {
     private const val MAX_ADDED = 8 // words that a refinement without context may add
     private val REQUEST = Patterns.of(
         "^\\s*((please|hey|hi|ok|okay)[\\s,]{1,3}){0,2}((can|could|would|will)\\s+(you|i|we)\\s+(please\\s+)?)?" +
-            "((show|find|get|give|bring|fetch)\\s+(me|us)\\s+|(find|see|show)\\s+(?=(a|an|the|my|our|any|all|some|that)\\s)|" +
-            "((i'm|i\\s+am)\\s+)?(looking|searching)\\s+for\\s+|search\\s+for\\s+|i\\s+want\\s+to\\s+see\\s+)",
+            "((show|find|get|give|bring|fetch)\\s+(me|us)\\s+|(find|see|show)\\s+(?=(a|an|the|my|our|any|all|some|that|photos|pictures|pics|images)\\s)|" +
+            "(i'm|i\\s+am)\\s+(looking|searching)\\s+for\\s+|search\\s+for\\s+(?=(a|an|the|my|our|any|all|photos|pictures)\\s)|" +
+            "i\\s+want\\s+to\\s+see\\s+)",
         ignoreCase = true,
     )
+    private val COMMA_PLEASE = Patterns.of("\\s{0,3},\\s{0,3}(please|thanks|thank\\s{1,3}you)[\\s.!?]{0,5}$", ignoreCase = true)
     private val PLEASE = Patterns.of("[\\s,]{1,3}(please|thanks|thank\\s{1,3}you)[\\s.!?]{0,5}$", ignoreCase = true)
     private val FILLER = Patterns.of(
         "^\\s*(please\\s+)?((show|find|get|give)\\s+(me\\s+)?)?((the|a|an|my|some|all)\\s+)*" +
@@ -70,7 +72,8 @@ object Refine {
      * without its cue words.
      */
     fun fast(rest: String): String {
-        val asked = FILLER.replaced(REQUEST.replaced(PLEASE.replaced(rest, ""), ""), "")
+        val wanted = REQUEST.replaced(rest, "")
+        val asked = FILLER.replaced((if (wanted == rest) COMMA_PLEASE else PLEASE).replaced(wanted, ""), "")
         val text = SPACE.replaced(TAIL.replaced(asked, " "), " ").trim { it in " ,.;:?!" }
         return text.ifEmpty { rest }
     }

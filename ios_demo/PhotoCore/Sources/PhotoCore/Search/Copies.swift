@@ -6,7 +6,7 @@ enum Copies {
     private static let burst = 3_000  // ms
     private static let most = 3_000  // photos of an answer of which copies are looked for: every two are compared
 
-    private static let pairs = 100_000_000  // of photos that are compared at most, to find what an original knows
+    private static let pairs = 4_000_000  // of photos that are compared at most, to find what an original knows
 
     /// The hits, best first, each copy with those it is a copy of: one stands for all, that of which most is known.
     static func together(_ album: Album, _ hits: [Hit]) throws -> [Hit] {

@@ -8,8 +8,10 @@ public enum Refine {
 
     private static let request = Pattern(
         #"^\s*((please|hey|hi|ok|okay)[\s,]{1,3}){0,2}((can|could|would|will)\s+(you|i|we)\s+(please\s+)?)?"#
-            + #"((show|find|get|give|bring|fetch)\s+(me|us)\s+|(find|see|show)\s+(?=(a|an|the|my|our|any|all|some|that)\s)|"#
-            + #"((i'm|i\s+am)\s+)?(looking|searching)\s+for\s+|search\s+for\s+|i\s+want\s+to\s+see\s+)"#, ignoringCase: true)
+            + #"((show|find|get|give|bring|fetch)\s+(me|us)\s+|(find|see|show)\s+(?=(a|an|the|my|our|any|all|some|that|photos|pictures|pics|images)\s)|"#
+            + #"(i'm|i\s+am)\s+(looking|searching)\s+for\s+|search\s+for\s+(?=(a|an|the|my|our|any|all|photos|pictures)\s)|"#
+            + #"i\s+want\s+to\s+see\s+)"#, ignoringCase: true)
+    private static let commaPlease = Pattern(#"\s{0,3},\s{0,3}(please|thanks|thank\s{1,3}you)[\s.!?]{0,5}$"#, ignoringCase: true)
     private static let please = Pattern(#"[\s,]{1,3}(please|thanks|thank\s{1,3}you)[\s.!?]{0,5}$"#, ignoringCase: true)
     private static let filler = Pattern(
         #"^\s*(please\s+)?((show|find|get|give)\s+(me\s+)?)?((the|a|an|my|some|all)\s+)*"#
@@ -26,7 +28,8 @@ public enum Refine {
     /// The query without filler ("photos of", "that I took"); never empty. `rest`: the query without its cue
     /// words.
     public static func fast(_ rest: Text) -> Text {
-        let asked = filler.replacing(request.replacing(please.replacing(rest, with: ""), with: ""), with: "")
+        let wanted = request.replacing(rest, with: "")
+        let asked = filler.replacing((wanted == rest ? commaPlease : please).replacing(wanted, with: ""), with: "")
         let text = space.replacing(tail.replacing(asked, with: " "), with: " ").stripped { " ,.;:?!".unicodeScalars.contains($0) }
         return text.isEmpty ? rest : text
     }
