@@ -48,6 +48,7 @@ FORMATS: dict[str, dict[str, Any]] = {
 }
 DISTINCT = 8  # encoding HEIC takes seconds
 SIZE = (4000, 3000)
+_MANY = 1_000  # small pictures; fewer are only to see that it runs
 GRAIN = 6  # levels up and down
 
 
@@ -241,6 +242,9 @@ def _again(bundle: Bundle, folder: Path, photos: int, tell: Tell) -> Again:
     shades = np.random.default_rng(0).integers(0, 256, (photos, 6, 8, 3), np.uint8)
     for number, shade in enumerate(shades):
         Image.fromarray(shade).resize((320, 240)).save(folder / f"{number:06}.jpg")
+    if photos >= _MANY:
+        tell("waiting until the pictures are a minute old: younger ones are read again")
+        time.sleep(61)
     tell(f"indexing {photos} small pictures, and going over them again")
     album, reading = folder.with_suffix(".gamer"), Reading(ocr="off")
     with _forgetting(folder.with_suffix(".cache")):
