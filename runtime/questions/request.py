@@ -23,10 +23,9 @@ class Request:
     `sentence`: the whole of it.
 
     `is_question`: whether it begins as one; `is_closed`: whether yes or no answers it; `was`: whether that is
-    asked with "was" or "were". `asked`: whether
-    photos are asked for; `shows`: whether by "show me", "find". `did`: whether it says what the
-    photographer did. `everything`: whether all that fits is meant ("what else did I …"). `about_a_photo`:
-    whether its subject is one ("which photo …").
+    asked with "was" or "were". `asked`: whether photos are asked for; `shows`: whether by "show me", "find".
+    `did`: whether it says what the photographer did. `everything`: whether all that fits is meant ("what else
+    did I …"). `about_a_photo`: whether its subject is one ("which photo …").
     """
 
     words: tuple[Word, ...]

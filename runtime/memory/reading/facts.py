@@ -372,9 +372,9 @@ def _switched(text: str, meant: Meant, subject: Subject | None) -> list[Fact]:
     groups = found.groupdict()
     old = (groups.get("old") or groups["gone"]).strip(" .,").casefold()
     put = groups.get("new") or groups["put"]
-    told = (*(meant.known if _IS_CAR.search(text) else ()), *meant.values)
+    known = (*(meant.known if _IS_CAR.search(text) else ()), *meant.values)
     named = old if old not in ("he", "it", "she", "that", "they", "this") else ""
-    had = next((one for one in reversed(told) if named and _has_words(one.value, named)), None)
+    had = next((one for one in reversed(known) if named and _has_words(one.value, named)), None)
     key = had.key if had else "home" if _MOVED_FROM.match(text) else ""
     new = values.told_of(key.rpartition("'s ")[2], put)
     left = [fact(key + BEFORE, value_of(groups["old"]))] if key == "home" and had is None else []
