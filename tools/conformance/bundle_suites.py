@@ -19,6 +19,8 @@ from typing import Any
 from gamer.runtime.bundle import manifest as mf
 from gamer.runtime.bundle.gazetteer import Gazetteer
 from gamer.runtime.models.language import prefix
+from gamer.runtime.models.language.drafts import MOST, Drafts
+from gamer.runtime.models.language.reuse import common
 from gamer.runtime.search.engine import check
 from tools.conformance.fixture import Answers, Given, floats
 
@@ -130,6 +132,7 @@ def prefixes(shared: Given, folder: Path, stack: ExitStack) -> Answers:
         "fill": lambda given: pair(prefix.encode(tokenizer, given["prompt"], given["query"], given["notes"])),
         "made_from": partial(_made_from, golden),
         "load": partial(_load, golden),
+        "drafts": _drafted,
     }
 
 
@@ -144,6 +147,21 @@ def _made_from(golden: Given, given: Given) -> Given:
     ]
     made = mf.from_json(json.dumps(golden | {"artifacts": artifacts}), "x")
     return {"sha256": prefix.made_from(made, "onnx", tuple(given["ids"]))}
+
+
+def _drafted(given: Given) -> Given:
+    """The guesses at a `text` that a model writes after a `prompt`."""
+    drafts, text, guesses = Drafts(given["prompt"]), given["text"], []
+    at = told = 0
+    while at < len(text):
+        at += 1
+        guess = drafts.guess(text[told:at], MOST)
+        right = common(guess, text[at:])
+        if guess:
+            drafts.judge(len(guess), right)
+        guesses.append(list(guess))
+        told, at = at, at + right
+    return {"guesses": guesses}
 
 
 def _load(golden: Given, given: Given) -> Given | None:

@@ -37,6 +37,17 @@ enum BundleSuites {
             case "fill":
                 let ids = try Prefix.encode(tokenizer, try given.text("prompt"), query: try given.text("query"), notes: try given.text("notes"))
                 return .object(["fixed": .ints(ids.fixed), "rest": .ints(ids.rest)])
+            case "drafts":
+                let text = try given.integers("text")
+                var drafts = Drafts(try given.integers("prompt")), guesses: [JSON] = [], at = 0, told = 0
+                while at < text.count {
+                    at += 1
+                    let guess = drafts.guess(Array(text[told..<at]), most: Drafts.most), right = common(guess, Array(text[at...]))
+                    if !guess.isEmpty { drafts.judge(guessed: guess.count, right: right) }
+                    guesses.append(.ints(guess))
+                    (told, at) = (at, at + right)
+                }
+                return .object(["guesses": .array(guesses)])
             case "made_from":
                 let sha = Prefix.madeFrom(decoder: try given.text("decoder"), embed: try given.text("embed"), ids: try given.integers("ids"))
                 return .object(["sha256": .string(sha)])

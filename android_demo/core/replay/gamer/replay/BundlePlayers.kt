@@ -7,6 +7,8 @@ import gamer.bundle.Prefixes
 import gamer.bundle.Ranking
 import gamer.cues.Gazetteer
 import gamer.jvm.JdbcDatabase
+import gamer.models.Drafts
+import gamer.models.common
 import gamer.search.Request
 import gamer.tokens.Tokenizer
 import java.io.File
@@ -92,6 +94,7 @@ class PrefixPlayer(private val suite: Suite) : Player {
             }
             "made_from" -> json("sha256" to Prefixes.madeFrom(manifest(g), "onnx", g.ints("ids")))
             "load" -> load(g)
+            "drafts" -> json("guesses" to list(drafted(g.ints("prompt").asList(), g.ints("text").asList()).map { list(it) }))
             else -> throw IllegalArgumentException("op ${g.getString("op")}")
         }
     }
@@ -103,6 +106,22 @@ class PrefixPlayer(private val suite: Suite) : Player {
             JSONObject(raw.getJSONArray("artifacts").getJSONObject(0).toString()).put("role", "llm_$role").put("target", "onnx").put("sha256", g.getString(role))
         }))
         return ManifestJson.parse(raw.toString(), "x")
+    }
+
+    private fun drafted(prompt: List<Int>, text: List<Int>): List<List<Int>> {
+        val drafts = Drafts(prompt)
+        val guesses = ArrayList<List<Int>>()
+        var (at, told) = 0 to 0
+        while (at < text.size) {
+            at += 1
+            val guess = drafts.guess(text.subList(told, at), 7)
+            val right = common(guess, text.drop(at))
+            if (guess.isNotEmpty()) drafts.judge(guess.size, right)
+            guesses.add(guess)
+            told = at
+            at += right
+        }
+        return guesses
     }
 
     private fun load(g: JSONObject): Any? {

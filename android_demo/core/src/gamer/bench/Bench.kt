@@ -61,7 +61,8 @@ class Bench(private val models: Models, private val progress: (String) -> Unit =
         val decode = ArrayList<Long>()
         for (round in 0..rounds) {
             progress("llm, $round of $rounds")
-            val said = models.languageModel.generate(Generate(prompt.ids, TOKENS))
+            val said = models.languageModel.generate(Generate(prompt.ids, TOKENS, isPlain = true))
+            models.languageModel.forget()
             val known = prompt.prefix?.let { models.languageModel.generate(Generate(prompt.ids, 1, prefix = it)) }
             if (round == 0) continue
             prefill.add(said.firstNs)

@@ -4,40 +4,44 @@ import gamer.bundle.Language
 import gamer.bundle.Prefix
 import gamer.common.RuntimeFailure
 
+/** The tokens of a prompt that are always computed: a product of one row may add up in another order than one of several. */
+private const val LEAST_COMPUTED = 2
+
 /**
- * A request: the prompt's [ids], preceded by the [soft] prompts if given ([P][H], row by row). At most
- * [maxNew] tokens are generated; a stop string ends the generation and is cut off. [constraint]: the grammar
- * of the text, or null. [prefix]: used if the ids begin with its ids and there are no soft prompts.
- * [cancelled]: called before each token.
+ * A request: the prompt's [ids]. At most [maxNew] tokens are generated; a stop string ends the generation and is
+ * cut off. [constraint]: the grammar of the text, or null. [prefix]: used as far as the ids begin with its ids.
+ * [isPlain]: computes every position of the prompt, and one token a step: the reference for what is faster.
  */
 class Generate(
     val ids: IntArray,
     val maxNew: Int,
     val stop: List<String> = emptyList(),
-    val soft: FloatArray? = null,
     val constraint: Constraint? = null,
     val prefix: Prefix? = null,
-    val cancelled: () -> Boolean = { false },
+    val isPlain: Boolean = false,
 )
 
 /**
  * The result of a generation: token [ids] without the end token, their [text] up to a stop string, why it
- * [ended] (end, stop, length, full, cancelled, grammar), and times in ns. [computed]: the prompt positions
- * that were computed rather than taken from a prefix.
+ * [ended] (end, stop, length, full, grammar), and times in ns. [computed]: the prompt positions that were not known
+ * from an earlier request or a prefix. [drafted]: tokens that were guessed and read ahead; [right]: those of them
+ * that were then chosen.
  */
 class Generated(
     val ids: IntArray,
     val text: String,
     val ended: String,
-    val promptTokens: Int,
     val computed: Int,
     val firstNs: Long,
     val decodeNs: Long,
+    val drafted: Int,
+    val right: Int,
 )
 
 /**
  * Token table and decoder together: greedy decoding of a prompt. There is one cache, so only one generation
- * may run at a time.
+ * may run at a time. What the last request computed of a prompt is not computed again, and several tokens may come
+ * of one step: neither changes a token.
  */
 class LanguageModel(private val table: Session, private val decoder: BoundDecoder, private val language: Language, private val decode: (IntArray) -> String) {
     private val one: Boolean = table.artifact.inputs[0].shape[0] == 1
@@ -48,40 +52,34 @@ class LanguageModel(private val table: Session, private val decoder: BoundDecode
         return rows(table, LongArray(ids.size) { ids[it].toLong() })
     }
 
-    /** Runs a request to its end. [told]: called with each token's id when it is generated. */
-    fun generate(request: Generate, told: (Int) -> Unit = {}): Generated {
+    /** Forgets what earlier requests computed. */
+    fun forget() = decoder.cut(0)
+
+    /** Runs a request to its end. */
+    fun generate(request: Generate): Generated {
         val begin = System.nanoTime()
-        if (request.ids.isEmpty() && request.soft == null) throw RuntimeFailure("nothing to go on from: the prompt is empty")
-        decoder.reset()
-        val known = restored(request)
-        val rest = request.ids.copyOfRange(known, request.ids.size)
-        val prompt = (request.soft ?: FloatArray(0)) + if (rest.isEmpty()) FloatArray(0) else embed(rest)
-        var logits = decoder.forward(prompt)
-        val computed = prompt.size / language.hidden
+        if (request.ids.isEmpty()) throw RuntimeFailure("nothing to go on from: the prompt is empty")
+        val known = known(request)
+        val rest = request.ids.drop(known)
+        val logits = decoder.forward(embed(rest.toIntArray()), rest).single()
+        val ahead = Ahead(decoder, language.maxSeq, ::embed, logits, if (request.isPlain) null else Drafts(request.ids.asList()))
         val said = ArrayList<Int>()
         var text = ""
         var ended = ""
         var first = 0L
         while (ended.isEmpty() && said.size < request.maxNew) {
-            if (request.cancelled()) {
-                ended = "cancelled"
+            if (!ahead.hasRoom(said.size)) {
+                ended = "full"
                 break
             }
-            if (said.isNotEmpty()) {
-                if (decoder.past >= language.maxSeq) {
-                    ended = "full"
-                    break
-                }
-                logits = decoder.forward(embed(intArrayOf(said.last())))
-            }
-            val token = choose(request.constraint, logits)
+            val token = choose(request, ahead, said)
             if (first == 0L) first = System.nanoTime()
             if (token == null || token in language.eosIds) {
                 ended = if (token == null) "grammar" else "end"
                 break
             }
+            request.constraint?.advance(token)
             said.add(token)
-            told(token)
             text = decode(said.toIntArray())
             val at = request.stop.map { text.indexOf(it) }.filter { it >= 0 }.minOrNull()
             if (at != null) {
@@ -89,31 +87,37 @@ class LanguageModel(private val table: Session, private val decoder: BoundDecode
                 ended = "stop"
             }
         }
+        ahead.end(said)
         val done = System.nanoTime()
         if (first == 0L) first = done
-        return Generated(said.toIntArray(), text, ended.ifEmpty { "length" }, known + computed, computed, first - begin, done - first)
+        return Generated(said.toIntArray(), text, ended.ifEmpty { "length" }, rest.size, first - begin, done - first, ahead.drafted, ahead.right)
     }
 
     /**
-     * Restores the prefix's cache and returns its number of tokens; 0 if it cannot be used. At least one
-     * position of the prompt is always computed, because the answer begins from its logits.
+     * Makes the decoder hold the longest known beginning of the prompt, its own cache's or the prefix's, and nothing
+     * else; returns its length. Only slots with the very numbers that the request would compute itself are taken.
      */
-    private fun restored(request: Generate): Int {
-        val prefix = request.prefix ?: return 0
-        val size = prefix.ids.size
-        if (request.soft != null || size >= request.ids.size || !request.ids.copyOf(size).contentEquals(prefix.ids)) return 0
-        decoder.restore(prefix.cache)
-        return size
+    private fun known(request: Generate): Int {
+        val ids = request.ids.asList()
+        val most = if (request.isPlain) 0 else maxOf(0, ids.size - LEAST_COMPUTED)
+        var own = minOf(common(ids, decoder.held), most)
+        if (own > decoder.sure && !decoder.isAlike) own = decoder.sure
+        val stored = minOf(request.prefix?.let { common(ids, it.ids.asList()) } ?: 0, most)
+        if (stored > own) decoder.restore(request.prefix!!, stored) else decoder.cut(own)
+        return maxOf(stored, own)
     }
 
     /** The likeliest token allowed, or null if the grammar is complete and allows no more. */
-    private fun choose(constraint: Constraint?, logits: FloatArray): Int? {
-        if (constraint == null) return logits.indices.maxByOrNull { logits[it] }
+    private fun choose(request: Generate, ahead: Ahead, said: List<Int>): Int? {
+        val constraint = request.constraint
+        if (constraint == null) return ahead.logits(said).let { logits -> logits.indices.maxByOrNull { logits[it] } }
         val allowed = constraint.allowed()
         val choices = if (constraint.isComplete && allowed.isNotEmpty()) allowed + language.eosIds else allowed
-        val token = choices.maxByOrNull { logits[it] } ?: return null
-        if (token !in language.eosIds) constraint.advance(token)
-        return token
+        if (choices.isEmpty()) return null
+        // Where the grammar leaves one, its logits do not matter: it is read with the tokens after it.
+        if (choices.size == 1 && !request.isPlain && decoder.isAlike) return choices.single()
+        val logits = ahead.logits(said)
+        return choices.maxByOrNull { logits[it] }
     }
 
     companion object {

@@ -95,12 +95,12 @@ public struct Benchmark {
             let prompt = try models.prompt("refine", query: Benchmark.queries[0]), embeds = try model.embed(prompt.ids), hidden = model.language.hidden
             out.append(
                 try timed("llm_prefill") {
-                    model.decoder.reset()
+                    model.decoder.cut(0)
                     _ = try model.decoder.forward(embeds, count: prompt.ids.count)
                 })
             out.append(
                 try timed("llm_decode") {
-                    if model.decoder.past + 1 >= model.language.maxSeq { model.decoder.reset() }
+                    if model.decoder.past + 1 >= model.language.maxSeq { model.decoder.cut(0) }
                     _ = try model.decoder.forward(Array(embeds[..<hidden]), count: 1)
                 })
         }

@@ -6,19 +6,39 @@ public protocol ModelSession: AnyObject {
     func run(_ inputs: [String: Tensor]) throws -> [String: Tensor]
 }
 
-/// A language model's decoder with `past` tokens in its cache.
+/// A language model's decoder with a cache.
 public protocol Decoder: AnyObject {
-    var past: Int { get }
+    /// The token of each used slot of the cache, or `noToken`.
+    var held: [Int] { get }
+    /// The slots before this one hold the very numbers that a prompt of the same tokens would get, computed at
+    /// once.
+    var sure: Int { get }
 
-    func reset()
+    /// Forgets the slots from `tokens` on.
+    func cut(_ tokens: Int)
 
-    /// Embeddings [count, hidden] for the positions from `past` on → logits of the last token, and the hidden
-    /// states [count, hidden]; `past` grows by `count`. Raises Failure.runtime if the cache has no room for
-    /// them.
-    func forward(_ embeds: [Float], count: Int) throws -> (logits: [Float], hidden: [Float])
+    /// Embeddings [S, hidden] for the positions from `past` on → logits of the `last` last tokens, and the hidden
+    /// states [S, hidden]; `past` grows by S. `ids`: the tokens, where they are tokens. Raises Failure.runtime if
+    /// the cache has no room for them.
+    func forward(_ embeds: [Float], ids: [Int], last: Int) throws -> (logits: [[Float]], hidden: [Float])
 
-    /// Replaces the cache by a stored one.
-    func restore(_ prefix: Prefix) throws
+    /// Whether a token gets the very same numbers alone and in one call with others.
+    func isAlike() throws -> Bool
+
+    /// Replaces the cache by the first `tokens` of a stored one. Raises Failure.runtime if its shape does not fit.
+    func restore(_ prefix: Prefix, tokens: Int) throws
+}
+
+/// A place of a cache whose token is not known.
+public let noToken = -1
+
+extension Decoder {
+    /// The number of tokens in the cache.
+    public var past: Int { held.count }
+
+    public func forward(_ embeds: [Float], count: Int) throws -> (logits: [[Float]], hidden: [Float]) {
+        try forward(embeds, ids: [Int](repeating: noToken, count: count), last: 1)
+    }
 }
 
 /// The processors or kernels that a backend can be told to use, by target (runtime/backends).
