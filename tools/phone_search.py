@@ -129,6 +129,7 @@ def in_python(bundle: Path, album: Path, rounds: int) -> dict[str, Any]:
 
     spent(QUERIES[0])
     first = (time.perf_counter_ns() - begin) / 1e6, (time.thread_time_ns() - begin_cpu) / 1e6
+    engine.album.load_graphs(wait=True)  # else the first searches scan, and find what a graph does not
     ids = [[hit.id for hit in engine.search(query, HITS, now=NOW).hits] for query in QUERIES]
     searches = [spent(query) for _ in range(rounds) for query in QUERIES]
     told = {"first_ms": first[0], "first_cpu_ms": first[1], "peak_mb": machine.peak_rss_mb()}

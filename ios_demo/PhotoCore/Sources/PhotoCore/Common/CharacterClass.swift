@@ -11,9 +11,18 @@ struct CharacterClass: Sendable {
     /// Fills the lookup table for ASCII; to be called once the set is complete.
     mutating func prepare() {
         ascii = (0, 0)
-        for value in UInt32(0)..<128 where holds(Unicode.Scalar(value)!) {
-            if value < 64 { ascii.0 |= 1 << UInt64(value) } else { ascii.1 |= 1 << UInt64(value - 64) }
+        for range in ranges where range.lowerBound < 128 { for value in range.lowerBound...min(range.upperBound, 127) { add(value) } }
+        if !properties.isEmpty { for value in UInt32(0)..<128 where listed(Unicode.Scalar(value)!) { add(value) } }
+        if ignoresCase {
+            // Of the upper half, A to Z are bits 1 to 26, and a to z those 32 above.
+            let either = (ascii.1 | ascii.1 >> 32) & 0x07ff_fffe
+            ascii.1 |= either | either << 32
         }
+        if negated { ascii = (~ascii.0, ~ascii.1) }
+    }
+
+    private mutating func add(_ value: UInt32) {
+        if value < 64 { ascii.0 |= 1 << UInt64(value) } else { ascii.1 |= 1 << UInt64(value - 64) }
     }
 
     @inline(__always) func contains(_ letter: Unicode.Scalar) -> Bool {

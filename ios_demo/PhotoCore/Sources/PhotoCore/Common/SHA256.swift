@@ -1,7 +1,21 @@
 import Foundation
 
-/// SHA-256 (FIPS 180-4) over data given in pieces. It is written here because no library that has it is
-/// available on both iOS and Linux without a download.
+#if canImport(CryptoKit)
+import CryptoKit
+
+/// SHA-256 over data given in pieces, by Apple's library, which has the processor's instructions for it.
+public struct SHA256 {
+    private var state = CryptoKit.SHA256()
+
+    public init() {}
+
+    public mutating func update(_ bytes: UnsafeRawBufferPointer) { state.update(bufferPointer: bytes) }
+
+    /// The digest as 64 lower-case hexadecimal digits.
+    public mutating func hexDigest() -> String { state.finalize().map { String(format: "%02x", $0) }.joined() }
+}
+#else
+/// SHA-256 (FIPS 180-4) over data given in pieces, for Linux, which has no library of it without a download.
 public struct SHA256 {
     private static let k: [UInt32] = [
         0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
@@ -20,15 +34,6 @@ public struct SHA256 {
     private var length: UInt64 = 0
 
     public init() {}
-
-    /// The digest of `bytes` as 64 lower-case hexadecimal digits.
-    public static func hex(_ bytes: [UInt8]) -> String {
-        var sha = SHA256()
-        sha.update(bytes)
-        return sha.hexDigest()
-    }
-
-    public mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {
         length &+= UInt64(bytes.count)
@@ -84,4 +89,16 @@ public struct SHA256 {
             )
         }
     }
+}
+#endif
+
+extension SHA256 {
+    /// The digest of `bytes` as 64 lower-case hexadecimal digits.
+    public static func hex(_ bytes: [UInt8]) -> String {
+        var sha = SHA256()
+        sha.update(bytes)
+        return sha.hexDigest()
+    }
+
+    public mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 }
