@@ -11,7 +11,7 @@ struct Deeds: View {
     @EnvironmentObject private var session: Session
 
     /// `ended`: is told of the photos that were deleted, and of none where they were only marked.
-    init(_ ids: [String], ended: @escaping @MainActor ([String]) -> Void) { (self.ids, self.ended) = (ids.filter(PhotoLibrary().owns), ended) }
+    init(_ ids: [String], ended: @escaping @MainActor ([String]) -> Void) { (self.ids, self.ended) = (ids.filter(PhotoLibrary.owns), ended) }
 
     var body: some View {
         ShareLink("Share", items: ids.map { Original(id: $0) }) { _ in SharePreview("GAMER") }.disabled(ids.isEmpty)

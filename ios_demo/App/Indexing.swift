@@ -52,6 +52,7 @@ enum Indexing {
         return try gate.pass {
             let models = try Models(Places.bundle.path, Backend.chosen.resting, cache: Places.caches.path)
             let encoder = PhotoEncoder(models, large: PhotoLibrary.large)
+            let library = PhotoLibrary(least: try models.manifest.pixels().least)
             let skips = SkipList(Places.skips.path)
             let pool = { (batch: () throws -> Void) in try autoreleasepool { try batch() } }
             let isStopped = { stop.isSet || pause != nil }
@@ -63,13 +64,13 @@ enum Indexing {
             }
             let meta = meta(models)
             if Places.hasAlbum, try isOfAnother(meta) {
-                let renewal = Renewal(PhotoLibrary(), Places.album.path, skips, encode: encoder.encode)
+                let renewal = Renewal(library, Places.album.path, skips, encode: encoder.encode)
                 guard try renewal.run(meta, isStopped: isStopped, pool: pool, progress: told, names: encoder.names) else { return ended() }
             }
             if Places.searched == Places.bundle.path { try? FileManager.default.removeItem(at: Places.before) }
             let writer = try opened(meta)
             defer { writer.close() }
-            let run = IndexRun(PhotoLibrary(), writer, skips, SmallList(Places.small.path), MarkList(Places.marks.path), encode: encoder.encode)
+            let run = IndexRun(library, writer, skips, SmallList(Places.small.path), MarkList(Places.marks.path), encode: encoder.encode)
             if try run.run(isStopped: isStopped, pool: pool, progress: told, names: encoder.names) { return .finished }
             return ended()
         } ?? .busy

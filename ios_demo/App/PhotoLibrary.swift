@@ -9,8 +9,10 @@ import UIKit
 import UniformTypeIdentifiers
 
 /// The phone's photos in PhotoKit: the permission to see them, their metadata and their pixels. Nothing is
-/// downloaded.
+/// downloaded. `least`: pixels of the short side that a picture keeps when it is decoded, if it has them.
 struct PhotoLibrary: PhotoSource {
+    let least: Int
+
     /// Asks the user once; later calls return at once.
     static func ask() async { _ = await PHPhotoLibrary.requestAuthorization(for: .readWrite) }
 
@@ -36,7 +38,9 @@ struct PhotoLibrary: PhotoSource {
         PhotoLibrary.asset(key).flatMap { PHAssetResource.assetResources(for: $0).first?.originalFilename } ?? key
     }
 
-    func owns(_ id: String) -> Bool { AssetKey(id) != nil }
+    func owns(_ id: String) -> Bool { PhotoLibrary.owns(id) }
+
+    static func owns(_ id: String) -> Bool { AssetKey(id) != nil }
 
     func favourites() -> Set<String>? {
         let marked = PHAssetCollection.fetchAssetCollections(with: .smartAlbum, subtype: .smartAlbumFavorites, options: nil).firstObject
@@ -71,13 +75,14 @@ struct PhotoLibrary: PhotoSource {
         return out
     }
 
-    /// Upright RGB with at least 512 pixels on the short side if the photo has them. Of a photo whose original is
+    /// Upright RGB. Of a photo whose original is
     /// in the cloud, the thumbnail that PhotoKit has here; nil if it has none.
     func picture(_ key: String) -> Picture? {
         autoreleasepool { () -> Picture? in
             guard let asset = PhotoLibrary.asset(key) else { return nil }
-            if let image = PhotoLibrary.image(asset, least: 512) { return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Picture($0) } }
-            let small = PhotoLibrary.image(asset, least: 512, isSmall: true)
+            let side = CGFloat(least)
+            if let image = PhotoLibrary.image(asset, least: side) { return PhotoLibrary.upright(image).flatMap(PhotoLibrary.rgb).map { Picture($0) } }
+            let small = PhotoLibrary.image(asset, least: side, isSmall: true)
             return small.flatMap(PhotoLibrary.upright).flatMap(PhotoLibrary.rgb).map { Picture($0, isSmall: true) }
         }
     }

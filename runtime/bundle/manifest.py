@@ -156,6 +156,12 @@ class Preprocessing:
     fit: str = "cut"
     normalised_by: str = ""
 
+    @property
+    def least(self) -> int:
+        """Pixels that a picture's shorter side keeps when it is decoded at a fraction of its size: twice those
+        of the input, so that the antialiased resize has detail to work with."""
+        return 2 * max(self.resize, self.crop)
+
 
 @dataclass(frozen=True)
 class Language:

@@ -219,9 +219,7 @@ class Encoder:
 
     @cached_property
     def _least(self) -> Size:
-        """The size that a picture is decoded at, at least: twice the encoder's."""
-        spec = self.models.manifest.pixels()
-        return Size(2 * max(spec.resize, spec.crop))
+        return Size(self.models.manifest.pixels().least)
 
     def _watched(self, photo: Photo, path: Path) -> tuple[_Picture, NDArray[np.uint8]]:
         """What the frames of a clip say, and the pixels in which text is read."""

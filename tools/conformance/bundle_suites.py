@@ -83,7 +83,7 @@ def _manifest(manifest: mf.Manifest) -> Given:
         "prefixes": [[p.prompt, p.target, p.tokens, p.path] for p in manifest.prefixes],
         "preprocessing": None
         if pixels is None
-        else [pixels.resize, pixels.crop, pixels.interpolation, pixels.fit],
+        else [pixels.resize, pixels.crop, pixels.interpolation, pixels.fit, pixels.least],
         "language": None
         if language is None
         else [

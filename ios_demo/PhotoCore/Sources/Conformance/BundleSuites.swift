@@ -103,7 +103,7 @@ enum BundleSuites {
             "components": .array(m.components.map { .array([.string($0.role), .bool($0.trained), .int($0.macs)]) }), "artifacts": .array(artifacts),
             "files": .array(m.files.map { .array([.string($0.name), .string($0.file.path), .int($0.file.bytes), .string($0.file.sha256)]) }),
             "prefixes": .array(m.prefixes.map { .array([.string($0.prompt), .string($0.target), .int($0.tokens), .string($0.file.path)]) }),
-            "preprocessing": m.preprocessing.map { .array([.int($0.resize), .int($0.crop), .string($0.interpolation), .string($0.fit)]) } ?? .null,
+            "preprocessing": m.preprocessing.map { .array([.int($0.resize), .int($0.crop), .string($0.interpolation), .string($0.fit), .int($0.least)]) } ?? .null,
             "language": m.language.map { .array([.int($0.layers), .int($0.kvHeads), .int($0.headDim), .int($0.maxSeq), .ints($0.eosIds)]) } ?? .null,
             "thresholds": .array([.number(m.thresholds.delta), .number(m.thresholds.rho), .int(m.thresholds.k), m.thresholds.paperDelta.map(JSON.number) ?? .null]),
             "ranking": .object(RankingWeights.names.map { .init($0.key, .number(weights[keyPath: $0.value])) }),

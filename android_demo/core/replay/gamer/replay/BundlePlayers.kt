@@ -69,7 +69,7 @@ class ManifestPlayer(private val folder: File) : Player {
             }),
             "files" to list(m.files.map { list(listOf(it.name, it.path, it.bytes, it.sha256)) }),
             "prefixes" to list(m.prefixes.map { list(listOf(it.prompt, it.target, it.tokens, it.path)) }),
-            "preprocessing" to m.preprocessing?.let { list(listOf(it.resize, it.crop, it.interpolation, it.fit)) },
+            "preprocessing" to m.preprocessing?.let { list(listOf(it.resize, it.crop, it.interpolation, it.fit, it.least)) },
             "language" to m.language?.let { list(listOf(it.layers, it.kvHeads, it.headDim, it.maxSeq, list(it.eosIds))) },
             "thresholds" to list(listOf(m.thresholds.delta, m.thresholds.rho, m.thresholds.k, m.thresholds.paperDelta)),
             "ranking" to json(

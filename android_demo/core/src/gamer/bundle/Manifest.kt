@@ -59,7 +59,10 @@ data class Component(
  * exactly the centre of the resized picture; "squash", both sides become [crop], whatever the picture's
  * shape.
  */
-data class Preprocessing(val resize: Int, val crop: Int, val interpolation: String, val mean: Double, val std: Double, val fit: String = "cut")
+data class Preprocessing(val resize: Int, val crop: Int, val interpolation: String, val mean: Double, val std: Double, val fit: String = "cut") {
+    /** Pixels that a picture's shorter side keeps when it is decoded: twice those of the input, to leave detail for the antialiased resize. */
+    val least: Int get() = 2 * maxOf(resize, crop)
+}
 
 /**
  * The parameters of the decoder that its graph does not hold: sizes of the KV cache, rotary base, and the ids

@@ -61,6 +61,10 @@ public struct Preprocessing: Sendable {
     public let interpolation: String
     public let fit: String
 
+    /// Pixels that a picture's shorter side keeps when it is decoded: twice those of the input, to leave detail for the
+    /// antialiased resize.
+    public var least: Int { 2 * max(resize, crop) }
+
     public init(resize: Int, crop: Int, interpolation: String, fit: String = "cut") {
         (self.resize, self.crop, self.interpolation, self.fit) = (resize, crop, interpolation, fit)
     }

@@ -128,7 +128,8 @@ class Indexing(private val models: Models, private val files: Files) : AutoClose
      * Removes the photos that left the phone and adds those that the album lacks; an album of another model's encoders is encoded
      * again before. Returns false if it was stopped before its end.
      */
-    fun run(source: PhoneSource, isStopped: () -> Boolean, progress: (IndexReport) -> Unit): Boolean {
+    fun run(store: PhotoStore, isStopped: () -> Boolean, progress: (IndexReport) -> Unit): Boolean {
+        val source = PhoneSource(store, models.manifest.pixels().least)
         val encoder = PhotoEncoder(models, source::large)
         if (isOfAnother() && !Renewal(source, files.album, AndroidDatabase, skips, encoder::encode).run(meta, isStopped, progress, encoder::names)) return false
         if (Cores.searched(files) == files.bundle) files.before.deleteRecursively()

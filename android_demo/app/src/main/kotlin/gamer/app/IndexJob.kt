@@ -70,7 +70,7 @@ class IndexJob : JobService() {
     private fun run(): Boolean {
         if (mustStop()) return false
         if (!Files(this).hasBundle() || Permissions.access(this) == Access.NONE) return true
-        return Cores.index(this).use { index -> index.run(PhoneSource(PhotoStore(this)), ::mustStop) { Progress.set(this, it) } }
+        return Cores.index(this).use { index -> index.run(PhotoStore(this), ::mustStop) { Progress.set(this, it) } }
     }
 
     /** The job goes on when the phone charges: nothing is tried before. */

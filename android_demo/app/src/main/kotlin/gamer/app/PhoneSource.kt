@@ -8,8 +8,8 @@ import gamer.indexing.PhotoSource
 import gamer.models.LineReader
 import java.util.TimeZone
 
-/** MediaStore's photos, as the indexing takes them. */
-class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
+/** MediaStore's photos, as the indexing takes them. [least]: pixels of the shorter side that a decoded picture keeps. */
+class PhoneSource(private val store: PhotoStore, private val least: Int) : PhotoSource<Shot> {
     private val pictures = Pictures(store)
     private var favourites: Set<String>? = null // as they were listed
     private var read: Pair<Shot, Particulars>? = null // of the last photo: its pixels need the rotation
@@ -36,7 +36,7 @@ class PhoneSource(private val store: PhotoStore) : PhotoSource<Shot> {
         return Photo(shot.key, shot.uri.toString(), moment.takenAt, moment.zone, own.lat, own.lon, utcOffset = moment.offset)
     }
 
-    override fun picture(shot: Shot): Pixels? = pixels(shot) { pictures.pixels(shot, it) }
+    override fun picture(shot: Shot): Pixels? = pixels(shot) { pictures.pixels(shot, it, least) }
 
     /** More pixels of the photo that was read last, where there is text in it. */
     fun large(photo: Photo): Pixels? =

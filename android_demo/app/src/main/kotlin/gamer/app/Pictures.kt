@@ -31,7 +31,7 @@ class Pictures(private val store: PhotoStore) {
         null
     }
 
-    fun pixels(shot: Shot, turn: Int, least: Int = LEAST): Pixels? = bitmap(shot, turn, least)?.let(::rgb)
+    fun pixels(shot: Shot, turn: Int, least: Int): Pixels? = bitmap(shot, turn, least)?.let(::rgb)
 
     private fun rgb(bitmap: Bitmap): Pixels {
         val row = IntArray(bitmap.width)
@@ -46,9 +46,5 @@ class Pictures(private val store: PhotoStore) {
             }
         }
         return Pixels(bitmap.width, bitmap.height, out)
-    }
-
-    private companion object {
-        const val LEAST = 512 // pixels: twice the input of the image towers, to leave detail for the antialiased resize
     }
 }
