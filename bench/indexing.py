@@ -157,7 +157,7 @@ def _format(bundle: Bundle, folder: Path, name: str, photos: int, tell: Tell) ->
     plain, full = (_twenty_lines(bundle, files, reduced) for reduced in (True, False))
     tell(f"comparing: {name}")
     spec = bundle.manifest.pixels()
-    least = Size(2 * max(spec.resize, spec.crop))
+    least = Size(spec.least)
     cosines = [_cosine(bundle, file, least) for file in files[:DISTINCT]]
     return Format(
         name=name,
@@ -201,7 +201,7 @@ def _detail(source: Image.Image, size: tuple[int, int], rng: np.random.Generator
 
 def _steps(bundle: Bundle, files: Sequence[Path]) -> tuple[Step, ...]:
     models, spec = bundle.models, bundle.manifest.pixels()
-    least = Size(2 * max(spec.resize, spec.crop))
+    least = Size(spec.least)
     times: dict[str, list[float]] = {}
 
     def timed(name: str, made: Callable[[], Any]) -> Any:

@@ -20,7 +20,7 @@ from .metadata import embedded, exif, file_names, sidecar_json, xmp
 from .metadata.moment import Moment, by_clock, instant, moment_of, taken_at
 from .metadata.photo_metadata import PhotoMetadata, first_of
 from .metadata.sidecars import Sidecars
-from .pixels import opened
+from .pixels import opened, tags_of
 
 
 def read(path: Path, photo_id: str, sidecars: Sidecars) -> Iterator[Photo | Skip]:
@@ -65,7 +65,7 @@ def header(path: Path) -> tuple[PhotoMetadata, list[PhotoMetadata]]:
         return PhotoMetadata(), [clip_header.read(path).metadata]
     with opened(path) as image:
         try:
-            tags = image.getexif()
+            tags = tags_of(path, image)
             exif_metadata = PhotoMetadata(exif.taken_at(tags), exif.position(tags))
         except Exception:  # after a malformed EXIF block the photo is read without its fields
             tags, exif_metadata = {}, PhotoMetadata()
@@ -79,7 +79,7 @@ def rendered(path: Path) -> Literal["screenshot", "no camera", ""]:
     """
     try:
         with opened(path) as image:
-            tags = image.getexif()
+            tags = tags_of(path, image)
             if "medium" in read_fields(exif.header(image, tags, path)):
                 return "screenshot"
             return "" if exif.by_camera(tags) else "no camera"

@@ -6,6 +6,7 @@ Pillow and pillow-heif are imported on first use. All errors are IngestError, on
 from __future__ import annotations
 
 import functools
+import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -42,6 +43,9 @@ _LARGE = (
 MAX_SCANNED = 4_000_000_000
 _LEAST_SCAN = 65_536  # pixels that a scan counts for at least
 _START_OF_SCAN, _END = 0xDA, 0xD9
+_PNG = b"\x89PNG\r\n\x1a\n"
+_TELLING = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")  # chunks of metadata
+_MOST_CHUNKS = 100_000
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers of kinds of pictures
 _SEQUENTIAL = frozenset({0xC0, 0xC1})
 # A marker in coded data, where FF is followed by 00, by the number of a restart, or by another FF.
@@ -72,6 +76,36 @@ def opened(path: Path) -> Iterator[Any]:
         Exception
     ) as error:  # decoders raise OSError, SyntaxError, ValueError, struct.error, MemoryError, ...
         raise IngestError(f"{path}: cannot be read as a picture ({_reason(error, path)})") from None
+
+
+def tags_of(path: Path, image: Any) -> Any:
+    """The EXIF of an opened picture, which is not decoded for it.
+
+    Pillow decodes a whole PNG, because metadata may follow its pixels: only one whose do is. Raises
+    IngestError.
+    """
+    if image.format == "PNG":
+        if not _tells_late(path):
+            return _pillow().Image.getexif(image)
+        with _DECODING.spending(_check_size(path, image, MAX_PIXELS)):
+            return image.getexif()
+    return image.getexif()
+
+
+def _tells_late(path: Path) -> bool:
+    """Whether a PNG may have metadata behind its pixels."""
+    is_behind = False
+    with path.open("rb", buffering=0) as file:
+        file.seek(len(_PNG))
+        for _ in range(_MOST_CHUNKS):
+            head = file.read(8)
+            if len(head) < 8 or head[4:] == b"IEND":
+                return False
+            if is_behind and head[4:] in _TELLING:
+                return True
+            is_behind = is_behind or head[4:] == b"IDAT"
+            file.seek(int.from_bytes(head[:4], "big") + 4, os.SEEK_CUR)
+    return True
 
 
 @dataclass(frozen=True)

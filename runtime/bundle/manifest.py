@@ -158,8 +158,8 @@ class Preprocessing:
 
     @property
     def least(self) -> int:
-        """Pixels that a picture's shorter side keeps when it is decoded at a fraction of its size: twice those
-        of the input, so that the antialiased resize has detail to work with."""
+        """Pixels that a picture's shorter side keeps when it is decoded: twice those of the input, so that the
+        antialiased resize has detail to work with."""
         return 2 * max(self.resize, self.crop)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, TiffImagePlugin
+from PIL import Image, ImageFile, TiffImagePlugin
 from PIL.PngImagePlugin import PngInfo
 
 from gamer.index import Memory, Photo, scan
@@ -166,3 +166,36 @@ def test_only_short_texts_are_taken_for_texts_of_a_camera() -> None:
         memories_of("", "  OLYMPUS DIGITAL CAMERA  ", (), ()) == ()
         and memories_of("", "SONY DSC", (), ()) == ()
     )
+
+
+def _chunks(png: bytes) -> list[bytes]:
+    found: list[bytes] = []
+    at = 8
+    while at < len(png):
+        end = at + 12 + int.from_bytes(png[at : at + 4], "big")
+        found, at = [*found, png[at:end]], end
+    return found
+
+
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_a_png_tells_of_itself_before_its_pixels_or_behind_them(tmp_path: Path, is_behind: bool) -> None:
+    exif, told = Image.Exif(), PngInfo()
+    exif[0x0132] = "2019:01:02 03:04:05"
+    told.add_itxt("XML:com.adobe.xmp", XMP.decode())
+    file = tmp_path / "a.png"
+    picture().save(file, exif=exif, pnginfo=told)
+    chunks = _chunks(file.read_bytes())
+    behind = [c for c in chunks if c[4:8] in (b"eXIf", b"iTXt")]
+    assert len(behind) == 2
+    if is_behind:
+        rest = [c for c in chunks if c not in behind]
+        file.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join([*rest[:-1], *behind, rest[-1]]))
+    item = photo(tmp_path)
+    assert item.memories == MEMORIES
+    assert item.taken_at == 1000 * datetime(2019, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()
+
+
+def test_a_png_is_not_decoded_for_what_it_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture().save(tmp_path / "a.png")
+    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda self: pytest.fail("decoded"))
+    assert photo(tmp_path).memories == ()
