@@ -158,8 +158,9 @@ class Preprocessing:
 
     @property
     def least(self) -> int:
-        """Pixels that a picture's shorter side keeps when it is decoded: twice those of the input, so that the
-        antialiased resize has detail to work with."""
+        """Pixels that a picture's shorter side keeps when it is decoded: twice those of the input, as detail
+        for the antialiased resize.
+        """
         return 2 * max(self.resize, self.crop)
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index import AlbumError, AlbumWriter, IngestError, Skip, load_photo
+from gamer.index import AlbumError, AlbumWriter, IngestError, Size, Skip, load_photo
 from gamer.index.people import reading, writing
 from gamer.index.people.records import LookedAt, NewFace, People
 from gamer.index.records import Known
 
 from ..errors import RuntimeFailure
-from ..models.faces import FaceReader
+from ..models.faces import SEARCHED, FaceReader
 from ..models.models import Models
 from .ahead import Ahead
 
@@ -108,7 +108,7 @@ def _picture(photo: Known) -> Pixels:
     path = Path(photo.path or "")
     if not path.is_file():  # reading a pipe or a terminal would block
         raise IngestError(f"{path}: no such file")
-    return load_photo(photo)
+    return load_photo(photo, least=Size(longer=2 * SEARCHED))  # of a face, twice the detector's pixels
 
 
 def _look(
