@@ -58,7 +58,7 @@ def fake_models(name: str = "made-up", *, experts: bool = False) -> Models:
         return ImageCode(unit(colour), unit(colour)[None], (("thing of colour " + colour.hex(), 0.9),))
 
     manifest = SimpleNamespace(
-        pixels=lambda: SimpleNamespace(resize=10_000, crop=10_000),  # pictures are never reduced
+        pixels=lambda: SimpleNamespace(least=20_000),  # pictures are never reduced
         text_encoder=name,
         image_encoder="colours",
         dim=DIM,
