@@ -95,6 +95,10 @@ FOUND = (
     "videos",
     "the cat in the week after the rocket launch",
     "photos after the rocket launch",
+    "the last photo",
+    "my two oldest pictures of a cat",
+    "the second last photo from China",
+    "latest photos of the rocket in 2024",
 )
 FUSED, PAPER = ("fused", "fast"), ("paper", "off")  # mode, refined_by
 ASKED = (

@@ -60,6 +60,35 @@ class Phrases(private val vocabulary: Vocabulary) {
         return if (rest.isEmpty() || isFact || rest[0].has("duration") || rest[0].key in vocabulary.listed("uncounted")) emptyList() else rest
     }
 
+    /**
+     * What "the last photo of Rex", "my 3 oldest pictures" ask for; null for other questions, of which `gamer search` reads more:
+     * those with an anchor ("the last one before the wedding"), and what is asked otherwise ("which photo is the oldest").
+     */
+    internal fun ordered(words: List<Word>): Ordered? {
+        val said = words.dropWhile { it.isMark || it.has("article", "courtesy", "definite", "filler", "modal", "request", "self") }
+            .dropLastWhile { it.isMark || it.has("courtesy", "filler") }
+        if (said.any { it.text in ASIDES }) return null
+        val at = if (said.size > 1 && said[0].number > 0 && said[1].has("order")) 1 else 0
+        var order = said.getOrNull(at)?.values?.get("order")?.toInt() ?: return null
+        var end = at + 1
+        if (said.getOrNull(end)?.has("order") == true) { // "the second last"
+            val last = said[end++].values.getValue("order").toInt()
+            if (order < 2 || last != 1 && last != -1) return null
+            order *= last
+        }
+        var number = if (at > 0) said[0].number else 0
+        val counted = said.getOrNull(end) ?: return null
+        if (at == 0 && counted.number > 0 && counted.key !in ONE) {
+            number = counted.number
+            end++
+        }
+        val noun = said.getOrNull(end) ?: return null
+        val tail = said.drop(end + 1)
+        if (!noun.has("picture", "pictured") || tail.any { word -> word.has(*RELATING) || word.key in RELATED }) return null
+        val isSeveral = (tail + noun).any { it.key == "ones" || it.key == "others" || it.has("picture", "pictured") && it.key.endsWith("s") }
+        return Ordered(order, if (number > 0) number else if (isSeveral) 0 else 1, Vocabulary.text(stripped(said.drop(end))))
+    }
+
     /** "Photos in the week after the wedding" for "photos after the wedding"; "" without an event. [said]: the text of words. */
     internal fun soon(words: List<Word>, said: (List<Word>) -> String): String {
         val at = words.indexOfFirst { it.key == "before" || it.key == "after" || it.has("way") }
@@ -74,6 +103,10 @@ class Phrases(private val vocabulary: Vocabulary) {
     }
 
     private companion object {
+        const val ASIDES = ",.?!;:—–…" // marks of what is said beside the question
+        val ONE = setOf("a", "an", "one")
+        val RELATING = arrayOf("after", "aux", "before", "earlier", "howmany", "later", "occasion", "order", "them", "unit", "way", "when", "where", "which", "who")
+        val RELATED = setOf("between", "during", "same", "since", "that", "until", "while")
         val SELF = setOf("i", "i'd", "i've", "we", "we'd", "we've")
         val WAS_AT = setOf("went to", "was at", "were at", "was in", "were in")
         val TO = setOf("to", "in", "at")

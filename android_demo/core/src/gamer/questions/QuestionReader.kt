@@ -7,7 +7,7 @@ import gamer.common.PyText
  * the others say. [without]: what the photos must not show. [favourites]: only photos that the person marked. [isBare]: whether it
  * says nothing else of what photos show. [pictures]: whether photos are asked for by name, not what was said. [facets]: what the
  * album knows of the photos. [counts]: whether their number is asked for. [soon]: [query] with "after the wedding" as "in the week
- * after the wedding", or "".
+ * after the wedding", or "". [ordered]: what photos are asked for by their order in time, or null.
  */
 class Question(
     val query: String,
@@ -18,7 +18,14 @@ class Question(
     val facets: List<Facet>,
     val counts: Boolean,
     val soon: String,
+    val ordered: Ordered?,
 )
+
+/**
+ * Photos by their order in time. [order]: 1 for the first, 2 for the second, -1 for the last. [number]: how many from there on, 0 for
+ * as many as are shown. [target]: what they show; "" for any photo.
+ */
+class Ordered(val order: Int, val number: Int, val target: String)
 
 /** Reads a query into a [Question] (runtime/questions/reader.py, excluded.py). */
 class QuestionReader(val vocabulary: Vocabulary) {
@@ -43,7 +50,7 @@ class QuestionReader(val vocabulary: Vocabulary) {
         val edges = vocabulary.listed("edges")
         return Question(
             if (PyText.head(text, MAX_READ) != text) text else said, things, favourites, words.all { word -> word.isMark || edges.any { word.has(it) } },
-            first >= 0 && words.take(first).none { it.isMark }, facets, counted.isNotEmpty(), phrases.soon(counted.ifEmpty { words }, ::said),
+            first >= 0 && words.take(first).none { it.isMark }, facets, counted.isNotEmpty(), phrases.soon(counted.ifEmpty { words }, ::said), phrases.ordered(words),
         )
     }
 

@@ -11,6 +11,9 @@ import gamer.cues.QuestionWords
 data class Word(val text: String, val key: String, val start: Int, val end: Int, val values: Map<String, String>) {
     val isMark: Boolean get() = text in MARKS
 
+    /** The number that it names, 1 to 999; 0 if it names none. */
+    val number: Int get() = if (key.length < 4 && key.isNotEmpty() && key.all { it in '0'..'9' }) key.toInt() else values["number"]?.toInt() ?: 0
+
     /** Whether it has one of [roles]. */
     fun has(vararg roles: String): Boolean = roles.any { it in values }
 

@@ -6,8 +6,10 @@ import gamer.album.Rows
 import gamer.common.PyText
 import gamer.cues.Cues
 import gamer.cues.PlaceCue
+import gamer.questions.Ordered
 import gamer.questions.Question
 import java.time.LocalDateTime
+import kotlin.math.abs
 
 /** A search as a person means it: around one search, what resemblance cannot say (runtime/search/wishes_met.py). */
 internal class Find(
@@ -30,8 +32,9 @@ internal class Find(
     fun answer(): Answer {
         val question = question()
         val within = within(question)
-        val text = textOf(question)
-        val options = SearchOptions(within, isAdapted = !question.counts, gloss = gloss, language = if (Refine.saysNothing(text)) "" else language)
+        val ordered = question.ordered
+        val text = if (ordered == null) textOf(question) else factsOf(ordered.target).ifEmpty { ordered.target }.ifEmpty { "photos" }
+        val options = SearchOptions(within, isAdapted = !question.counts && ordered == null, gloss = gloss, language = if (Refine.saysNothing(text)) "" else language)
         val number = minOf(2 * k + 5, Request.MAX_K) // copies make room for the photos behind them
         val first = mended(text, searched(text, number, options), number, options)
         val count = if (question.counts) Copies.firsts(album, meant(first, options)).distinct().size else null
@@ -44,9 +47,27 @@ internal class Find(
             val isWhole = answer.trace.cues.isEmpty() && answer.trace.cubeLines.isEmpty()
             answer = answer.copy(hits = if (isWhole) answer.hits.map { it.copy(probability = 1.0) } else answer.hits, presence = 1.0)
         }
+        val inOrder = ordered?.let { inOrder(text, answer, it, meant(first, options), options) }
+        answer = inOrder ?: answer
+        val hits = Copies.together(album, answer.hits).let { hits ->
+            if (inOrder == null) hits.take(k) else hits.drop(abs(ordered.order) - 1).take(if (ordered.number > 0) ordered.number else k)
+        }
         val trace = answer.trace.copy(query = query, cues = answer.trace.cues + remarks.map { it.toString() })
         val note = if (album.size == 0) Remark("empty") else answer.note
-        return answer.copy(hits = Copies.together(album, answer.hits).take(k), trace = trace, remarks = remarks, count = count, note = note)
+        return answer.copy(hits = hits, trace = trace, remarks = remarks, count = count, note = note)
+    }
+
+    /** [answer] with the photos in [rows] by time, from the first or the last; null if none of them has a time. */
+    private fun inOrder(text: String, answer: Answer, ordered: Ordered, rows: List<Int>, options: SearchOptions): Answer? {
+        val dated = rows.filter { engine.dated[it] }.sortedWith(compareBy({ album.time(it) }, { it }))
+        if (dated.isEmpty()) return null
+        val most = 2 * maxOf(ordered.number, abs(ordered.order), k) + 5
+        val place = (if (ordered.order < 0) dated.reversed() else dated).take(most).withIndex().associate { (at, row) -> row to at }
+        val within = BooleanArray(album.size) { it in place }
+        val found = searched(text, minOf(place.size, Request.MAX_K), SearchOptions(within, options.isAdapted, options.gloss, options.language))
+        val isSure = Refine.saysNothing(found.trace.refined)
+        val hits = found.hits.sortedBy { place.getValue(it.row) }.map { if (isSure) it.copy(probability = 1.0) else it }
+        return answer.copy(hits = hits, presence = if (isSure) 1.0 else answer.presence)
     }
 
     private fun cues(text: String): Cues = read.getOrPut(text) { engine.cues(text, now) }
@@ -67,6 +88,13 @@ internal class Find(
         val said = cues(question.query)
         if (question.soon.isEmpty() || said.times.isNotEmpty() || said.negatedTimes.isNotEmpty()) return question.query // "after the summer of 2011"
         return if (engine.cuesWithEvents(question.soon, now, language).times.any { it.kind == "anchor" }) question.soon else question.query
+    }
+
+    /** The query for the photos of a time, or of a place that the album has; "" for what says more. */
+    private fun factsOf(target: String): String {
+        if (target.isEmpty()) return ""
+        val named = cues("photos in $target")
+        return if ((named.times.isNotEmpty() || named.places.any { (it.photos ?: 0) > 0 }) && saysNothingElse(named)) named.query else ""
     }
 
     /** Whether the query of [cues] is about nothing but its times and places. */

@@ -66,6 +66,36 @@ public struct Phrases {
         return rest.contains { $0.has("aux") || $0.isAny("came", "went", "cost", "should") } ? [] : rest
     }
 
+    /// What "the last photo of Rex", "my 3 oldest pictures" ask for; nil for other questions, of which `gamer search` reads more: those
+    /// with an anchor ("the last one before the wedding"), and what is asked otherwise ("which photo is the oldest").
+    func ordered(_ words: [AskedWord]) -> Ordered? {
+        var said = words[...]
+        while let first = said.first, first.isMark || first.has("article", "courtesy", "definite", "filler", "modal", "request", "self") { said.removeFirst() }
+        while let last = said.last, last.isMark || last.has("courtesy", "filler") { said.removeLast() }
+        if said.contains(where: { $0.text.count == 1 && ",.?!;:—–…".unicodeScalars.contains($0.text[0]) }) { return nil }
+        var number = 0
+        if said.count > 1, let first = said.first, first.number > 0, said[said.startIndex + 1].has("order") {
+            number = first.number
+            said.removeFirst()
+        }
+        guard var order = said.popFirst()?.order else { return nil }
+        if let last = said.first?.order {  // "the second last"
+            if order < 2 || abs(last) != 1 { return nil }
+            order *= last
+            said.removeFirst()
+        }
+        if number == 0, let counted = said.first, counted.number > 0, !counted.isAny("a", "an", "one") {
+            number = counted.number
+            said.removeFirst()
+        }
+        let relating = ["after", "aux", "before", "earlier", "howmany", "later", "occasion", "order", "them", "unit", "way", "when", "where", "which", "who"]
+        guard let noun = said.first, noun.has("picture", "pictured") else { return nil }
+        for word in said.dropFirst() where relating.contains(where: { word.values[$0] != nil }) { return nil }
+        for word in said.dropFirst() where word.isAny("between", "during", "same", "since", "that", "until", "while") { return nil }
+        let isSeveral = said.contains { $0.isAny("ones", "others") || $0.has("picture", "pictured") && $0.key.has(suffix: "s") }
+        return Ordered(order: order, number: number > 0 ? number : isSeveral ? 0 : 1, target: stripped(Array(said)).written)
+    }
+
     /// "Photos in the week after the wedding" for "photos after the wedding"; "" without an event. `said`: the text of words.
     func soon(_ words: [AskedWord], _ said: ([AskedWord]) -> Text) -> Text {
         guard let at = words.firstIndex(where: { $0.isAny("before", "after") || $0.has("way") }) else { return [] }
@@ -80,4 +110,9 @@ public struct Phrases {
     }
 
     private static func isStop(_ word: AskedWord) -> Bool { word.isText("?") || word.isText("!") || word.isText(".") }
+}
+
+extension AskedWord {
+    /// 1 for "first", -1 for "last"; nil for a word of no order.
+    fileprivate var order: Int? { values["order"].flatMap { Int($0.string) } }
 }

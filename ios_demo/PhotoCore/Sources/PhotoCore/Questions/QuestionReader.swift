@@ -2,7 +2,7 @@
 /// the others say. `without`: what the photos must not show. `favourites`: only photos that the person marked. `isBare`: whether it
 /// says nothing else of what photos show. `pictures`: whether photos are asked for by name, not what was said. `facets`: what the
 /// album knows of the photos. `counts`: whether their number is asked for. `soon`: `query` with "after the wedding" as "in the week
-/// after the wedding", or "".
+/// after the wedding", or "". `ordered`: what photos are asked for by their order in time, or nil.
 public struct Question {
     public let query: Text
     public let without: [Text]
@@ -12,6 +12,15 @@ public struct Question {
     public let facets: [Facet]
     public let counts: Bool
     public let soon: Text
+    public let ordered: Ordered?
+}
+
+/// Photos by their order in time. `order`: 1 for the first, 2 for the second, -1 for the last. `number`: how many from there on, 0 for
+/// as many as are shown. `target`: what they show; empty for any photo.
+public struct Ordered {
+    public let order: Int
+    public let number: Int
+    public let target: Text
 }
 
 /// Reads a query into a `Question` (runtime/questions/reader.py, excluded.py).
@@ -43,7 +52,7 @@ public final class QuestionReader {
             query: text.count > QuestionReader.mostRead ? text : query, without: things, favourites: favourites,
             isBare: words.allSatisfy { word in word.isMark || edges.contains { word.values[$0] != nil } },
             pictures: first.map { !words[..<$0].contains(where: \.isMark) } ?? false, facets: facets, counts: !counted.isEmpty,
-            soon: phrases.soon(counted.isEmpty ? words : counted, said))
+            soon: phrases.soon(counted.isEmpty ? words : counted, said), ordered: phrases.ordered(words))
     }
 
     /// The fact, such as "date", if a phrase names nothing but it, "" otherwise: "without a date".

@@ -28,6 +28,12 @@ struct AskedWord: Equatable {
     var isMark: Bool { text.count == 1 && AskedWord.marks.contains(text[0]) }
     var lowered: Text { text.lowered() }
 
+    /// The number that it names, 1 to 999; 0 if it names none.
+    var number: Int {
+        let isDecimal = key.count < 4 && !key.isEmpty && key.allSatisfy { ("0"..."9").contains($0) }
+        return isDecimal ? Int(key.string) ?? 0 : values["number"].flatMap { Int($0.string) } ?? 0
+    }
+
     /// Whether it has one of `roles`.
     func has(_ roles: String...) -> Bool { roles.contains { values[$0] != nil } }
 

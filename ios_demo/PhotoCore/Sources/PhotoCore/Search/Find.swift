@@ -28,8 +28,8 @@ struct Find {
         let question = try question(), k = request.k ?? engine.models.manifest.thresholds.k
         var asked = request
         asked.within = try within(question)
-        let text = try self.text(of: question)
-        (asked.isAdapted, asked.language) = (!question.counts, Refine.saysNothing(text) ? "" : language)
+        let ordered = question.ordered, text = try ordered.map { try self.text(of: $0) } ?? self.text(of: question)
+        (asked.isAdapted, asked.language) = (!question.counts && ordered == nil, Refine.saysNothing(text) ? "" : language)
         let number = min(2 * k + 5, Find.mostHits)  // copies make room for the photos behind them
         let first = try mended(text, try searched(text, number, asked), number, asked)
         let count = question.counts ? Set(try Copies.firsts(album, try meant(first, asked))).count : nil
@@ -42,11 +42,34 @@ struct Find {
             if answer.trace.cues.isEmpty && answer.trace.cubeLines.isEmpty { for at in answer.hits.indices { answer.hits[at].probability = 1 } }
             answer.presence = 1
         }
+        var shown = 0..<k
+        if let ordered, let inOrder = try inOrder(text, answer, ordered, try meant(first, asked), asked, k) {
+            answer = inOrder
+            shown = (abs(ordered.order) - 1)..<(abs(ordered.order) - 1 + (ordered.number > 0 ? ordered.number : k))
+        }
         (answer.trace.query, answer.trace.cues) = (request.query, answer.trace.cues + remarks.map(\.line))
-        answer.hits = Array(try Copies.together(album, answer.hits).prefix(k))
+        answer.hits = Array(try Copies.together(album, answer.hits).prefix(shown.upperBound).dropFirst(shown.lowerBound))
         (answer.remarks, answer.number) = (remarks, count)
         if album.count == 0 { answer.note = Remark(code: .empty) }
         return answer
+    }
+
+    /// The answer with the photos in `rows` by time, from the first or the last; nil if none of them has a time.
+    private func inOrder(_ text: Text, _ answer: Answer, _ ordered: Ordered, _ rows: [Int], _ asked: SearchRequest, _ k: Int) throws -> Answer? {
+        let times = try album.times(), dated = rows.filter { times[$0] != .min }.sorted { (times[$0], $0) < (times[$1], $1) }
+        if dated.isEmpty { return nil }
+        let most = (ordered.order < 0 ? dated.reversed() : dated).prefix(2 * max(ordered.number, abs(ordered.order), k) + 5)
+        var within = asked
+        within.within = Find.mask(Array(most), album.count)
+        let place = Dictionary(uniqueKeysWithValues: most.enumerated().map { ($1, $0) })
+        let found = try searched(text, min(place.count, Find.mostHits), within), isSure = Refine.saysNothing(found.trace.refined.scalars)
+        var out = answer
+        out.hits = found.hits.sorted { place[$0.row]! < place[$1.row]! }
+        if isSure {
+            for at in out.hits.indices { out.hits[at].probability = 1 }
+            out.presence = 1
+        }
+        return out
     }
 
     private func cues(_ text: Text) throws -> Cues { try engine.cues(text, request.now) }
@@ -68,6 +91,14 @@ struct Find {
         let said = try cues(question.query)
         if !said.times.isEmpty || !said.negatedTimes.isEmpty { return question.query }  // "after the summer of 2011"
         return try engine.cuesWithEvents(question.soon, request.now, language).times.contains { $0.kind == "anchor" } ? question.soon : question.query
+    }
+
+    /// The query for photos that are put in order: of a time, of a place that the album has, or of what they show.
+    private func text(of ordered: Ordered) throws -> Text {
+        if ordered.target.isEmpty { return "photos".scalars }
+        let dated = "photos in ".scalars + ordered.target, named = try cues(dated)
+        let isKnown = !named.times.isEmpty || named.places.contains { ($0.photos ?? 0) > 0 }
+        return isKnown && saysNothingElse(named) ? dated : ordered.target
     }
 
     /// Whether the query of `cues` is about nothing but its times and places.
