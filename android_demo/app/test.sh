@@ -12,6 +12,7 @@ skip() { echo "!! THE ANDROID APP'S SCREENS ARE NOT RUN: $1" >&2; [ -n "${GAMER_
 [ -f "$BUNDLE/manifest.json" ] || skip "no bundle at $BUNDLE; run make export"
 "${PYTHON:-python3}" "$HERE/test/photographs.py" "$WORK/photos" || skip "no scikit-image or no Pillow in ${PYTHON:-python3}"
 "${PYTHON:-python3}" -m gamer pack "$BUNDLE" --targets onnx --without llm -o "$WORK/pocket.zip" >/dev/null || skip "no gamer in ${PYTHON:-python3}"
+"${PYTHON:-python3}" -m gamer pack "$BUNDLE" --targets onnx -o "$WORK/whole.zip" >/dev/null
 CORE="$("$HERE/../core/build.sh")"
 PLAIN="$("$HERE/../plain_sqlite.sh")"
 mkdir -p "$WORK/r" "$WORK/assets" "$WORK/out"
@@ -23,6 +24,6 @@ find "$HERE/../platform/src" -name '*.java' > "$WORK/sources"
 javac -nowarn -d "$WORK/out" @"$WORK/sources" "$WORK/r/R.java"
 "$HERE/../kotlinc.sh" -d "$WORK/out" -cp "$WORK/out:$CORE" -jvm-target 1.8 -Xlambdas=class -Xsam-conversions=class -nowarn "$HERE/src/main/kotlin" "$HERE/src/debug/kotlin" "$HERE/test"
 read -r PASSED FAILED < <(LD_LIBRARY_PATH="$PLAIN" "$HERE/../junit.sh" "$WORK/out" "$WORK/out:$CORE" -Djava.awt.headless=true -Dgamer.main="$HERE/src/main" \
-  -Dgamer.assets="$WORK/assets" -Dgamer.photos="$WORK/photos" -Dgamer.packed="$WORK/pocket.zip" ${PICTURES:+-Dgamer.pictures="$PICTURES"})
+  -Dgamer.assets="$WORK/assets" -Dgamer.photos="$WORK/photos" -Dgamer.packed="$WORK/pocket.zip" -Dgamer.packed.whole="$WORK/whole.zip" ${PICTURES:+-Dgamer.pictures="$PICTURES"})
 echo "$PASSED passed, $FAILED failed, on a stand-in for Android"
 [ "$FAILED" -eq 0 ]

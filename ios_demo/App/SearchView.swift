@@ -12,6 +12,7 @@ struct SearchView: View {
     // Photos that several things are done with at once; nil while a tap opens one.
     @State private var chosen: Set<String>?
     @State private var opened: String?
+    @AppStorage(Session.rewords) private var rewords = false
 
     var body: some View {
         NavigationStack {
@@ -69,6 +70,7 @@ struct SearchView: View {
         Menu("More", systemImage: "ellipsis.circle") {
             Button("Index", systemImage: "arrow.clockwise") { session.index() }.disabled(!Places.hasBundle)
             Button("Choose a model", systemImage: "shippingbox") { isChoosing = true }
+            Toggle("Reword searches with the language model", isOn: $rewords).disabled(!session.hasLanguageModel)
             Button("Check the album", systemImage: "checkmark.shield") { isChecking = true }.disabled(!Places.hasAlbum)
         }
     }

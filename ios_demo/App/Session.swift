@@ -9,6 +9,10 @@ final class Session: ObservableObject {
     @Published private(set) var answer: Answer?
     // Ids of photos that were deleted here; the album follows with its next indexing.
     @Published private(set) var gone: Set<String> = []
+    /// The setting: whether the language model rewords searches.
+    nonisolated static let rewords = "rewords"
+    /// Whether the bundle has a language model.
+    @Published private(set) var hasLanguageModel = false
     private var stop = Stop()
     private var isTaking = false  // a model: no run may begin with the one before
     private let warm = WarmEngine(bundle: { Places.searched }, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
@@ -21,6 +25,7 @@ final class Session: ObservableObject {
     /// followed from then on.
     func look() {
         screen.look(bundle: Places.hasBundle, album: Places.hasAlbum, access: PhotoLibrary.access)
+        hasLanguageModel = Places.hasBundle && (try? ManifestReader.read(Places.bundle.path))?.hasLanguage == true
         if watch == nil, [.all, .chosen].contains(PhotoLibrary.access) {
             watch = LibraryWatch { [weak self] in
                 guard let self, Places.hasBundle else { return }
@@ -111,7 +116,7 @@ final class Session: ObservableObject {
         let number = screen.beginSearch()
         let warm = warm
         var request = SearchRequest(query, now: Session.now())
-        request.k = Session.shown
+        (request.k, request.refinedBy) = (Session.shown, UserDefaults.standard.bool(forKey: Session.rewords) ? "llm" : "fast")
         let asked = request
         Task {
             let isIndexing = screen.isIndexing

@@ -92,6 +92,9 @@ public struct AccessibilityTraits: SetAlgebra, Sendable {
 public struct Stepper: PrimitiveView {
     public init<V: Strideable>(_ title: String, value: Binding<V>, in bounds: ClosedRange<V>) {}
 }
+public struct Toggle: PrimitiveView {
+    public init(_ title: String, isOn: Binding<Bool>) {}
+}
 public struct Picker<Content: View>: PrimitiveView {
     public init<Selection: Hashable>(_ title: String, selection: Binding<Selection>, @ViewBuilder content: () -> Content) {}
 }
@@ -349,6 +352,7 @@ extension State where Value: ExpressibleByNilLiteral {
 }
 @propertyWrapper public struct AppStorage<Value> {
     public init(wrappedValue: Value, _ key: String) where Value == String {}
+    public init(wrappedValue: Value, _ key: String) where Value == Bool {}
     public var wrappedValue: Value {
         get { fatalError() }
         nonmutating set {}

@@ -4,6 +4,7 @@ import android.content.Intent
 import android.database.sqlite.SQLiteDatabase
 import android.os.Build
 import android.widget.ImageView
+import java.io.File
 import kotlin.test.Test
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
@@ -56,6 +57,23 @@ class SearchScreenTest : AppTest() {
         assertFalse(first in names() || second in names())
         untilIndexed()
         phone.until("they have left the album") { photosInAlbum() == 4 }
+    }
+
+    @Test
+    fun `the language model rewords searches once that is chosen, if there is one`() {
+        haveIndexed()
+        main()
+        phone.choose("Reword searches with the language model")
+        assertEquals("This model has no language model", phone.toasts.last())
+        File(System.getProperty("gamer.packed.whole")).inputStream().use { gamer.bundle.PackedBundle.unpack(it, "whole.zip", files.bundle) }
+        phone.choose("Reword searches with the language model")
+        assertEquals("Searches are reworded by the language model", phone.toasts.last())
+        assertEquals("cat.jpg", name(search("where is the cat that I like so much"), 0))
+        phone.choose("What was done")
+        assertContains((untilShown<TraceActivity>()).let { phone.said() }.toString(), "llm")
+        phone.back()
+        phone.choose("Reword searches with the language model")
+        assertEquals("Searches are no longer reworded", phone.toasts.last())
     }
 
     @Test

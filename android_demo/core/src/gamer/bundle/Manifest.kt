@@ -175,6 +175,10 @@ data class Manifest(
     val entries: List<Promised> get() = files + artifacts + prefixes
 
     /** The decoder's parameters. Raises [BundleError] for a bundle without a language model. */
+    /** Whether a language model that the core runs was exported for [target]: one without an encoder. */
+    fun hasLanguage(target: String): Boolean =
+        language != null && language.startId == null && listOf("llm_embed", "llm_decoder").all { role -> artifacts.any { it.role == role && it.target == target } }
+
     fun decoder(): Language = language
         ?: throw BundleError("bundle $recipe has no language model: refine fast, or export a recipe that has one")
 

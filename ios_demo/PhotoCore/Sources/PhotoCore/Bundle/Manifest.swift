@@ -168,6 +168,12 @@ public struct Manifest: Sendable {
     public var entries: [FileEntry] { files.map(\.file) + artifacts.map(\.file) + prefixes.map(\.file) }
 
     /// The decoder's parameters. Raises Failure.bundle for a bundle without a language model.
+    /// Whether a language model that the core runs was exported for ONNX Runtime: one without an encoder.
+    public var hasLanguage: Bool {
+        guard let language, language.startId == nil else { return false }
+        return ["llm_embed", "llm_decoder"].allSatisfy { role in artifacts.contains { $0.role == role && $0.target == "onnx" } }
+    }
+
     public func decoder() throws -> LanguageSpec {
         guard let language else { throw Failure.bundle("bundle \(recipe) has no language model: use --refine fast, or export a recipe that has one") }
         return language

@@ -32,14 +32,16 @@ public final class WarmEngine: @unchecked Sendable {
         watch = AlbumWatch(album)
     }
 
-    /// As `Engine.find`. Raises what opening the bundle or the album raises, and what the search does.
+    /// As `Engine.find`; refined by rules where there is no language model for the backend. Raises what opening the bundle or the album raises, and what the search does.
     public func search(_ request: SearchRequest, _ backend: ModelBackend) throws -> Answer {
         try lock.withLock {
             let bundle = bundle()
             let stamp = "\(backend.described) \(bundle) \(stamp(bundle))"
             let models = try models.get(stamp) { try Models(bundle, backend, cache: cache) }
             let engine = try engine.get(watch.version().map { "\(stamp) \($0)" }) { try Engine(models, try Album(album), rules: rules) }
-            return try engine.find(request)
+            var asked = request
+            if request.refinedBy == "llm", !models.manifest.hasLanguage || backend.target != "onnx" { asked.refinedBy = "fast" }
+            return try engine.find(asked)
         }
     }
 

@@ -84,8 +84,11 @@ object Cores {
 
 /** Runs searches, by this runner. Not thread-safe. */
 class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner) : AutoCloseable {
-    fun search(query: String): Found {
-        val answer = warm.get().find(query, SHOWN)
+    /** [rewords]: by the language model, where the bundle has one. */
+    fun search(query: String, rewords: Boolean): Found {
+        val engine = warm.get()
+        val isReworded = rewords && engine.models.run { manifest.hasLanguage(target) }
+        val answer = engine.find(query, SHOWN, if (isReworded) "llm" else "fast")
         val count = answer.count.takeUnless { answer.isDoubtful && answer.note != null } // the note says more
         return Found(answer.hits.map(::shown), answer.presence, answer.remarks + listOfNotNull(answer.note), count ?: answer.hits.size, trace(answer))
     }

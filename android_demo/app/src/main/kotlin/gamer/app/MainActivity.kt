@@ -121,6 +121,7 @@ class MainActivity : Activity() {
         R.string.index to ::index,
         R.string.choose to { Permissions.ask(this) },
         R.string.choose_model to ::chooseModel,
+        R.string.reword to ::reword,
         R.string.check to ::check,
         R.string.benchmark to { startActivity(Intent(this, BenchActivity::class.java)) },
     )
@@ -129,6 +130,12 @@ class MainActivity : Activity() {
         val (_, chosen) = choices.getOrNull(item.itemId) ?: return super.onOptionsItemSelected(item)
         chosen()
         return true
+    }
+
+    /** Lets the language model reword searches, or no longer. */
+    private fun reword() {
+        val says = if (!Rewording.isPossible(Files(this).bundle)) R.string.reword_none else if (Rewording.change(this)) R.string.reword_on else R.string.reword_off
+        Toast.makeText(this, says, Toast.LENGTH_SHORT).show()
     }
 
     private fun browse(to: Intent) {
@@ -242,7 +249,7 @@ class MainActivity : Activity() {
                     finder = Cores.search(this)
                 }
                 val opened = finder!!
-                val found = opened.search(query)
+                val found = opened.search(query, Rewording.isChosen(this))
                 if (IndexJob.isRunning) opened.rest() // its album's log would grow until the next search
                 screen.post { ended(number, found, model.answer(found.count, found.here, found.remarks)) }
             } catch (error: Throwable) { // a library that cannot be loaded is an Error
