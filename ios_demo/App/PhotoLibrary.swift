@@ -75,8 +75,7 @@ struct PhotoLibrary: PhotoSource {
         return out
     }
 
-    /// Upright RGB. Of a photo whose original is
-    /// in the cloud, the thumbnail that PhotoKit has here; nil if it has none.
+    /// Upright RGB. Of a photo whose original is in the cloud, the thumbnail that PhotoKit has here; nil if it has none.
     func picture(_ key: String) -> Picture? {
         autoreleasepool { () -> Picture? in
             guard let asset = PhotoLibrary.asset(key) else { return nil }

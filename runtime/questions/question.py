@@ -61,3 +61,8 @@ class Question:
     query: str = ""
     counts: bool = False
     soon: str = ""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether photos are asked for by their order in time, without an anchor."""
+        return bool(self.order) and self.asks == "photos" and not (self.relation or self.each)

@@ -103,8 +103,8 @@ class _Search:
         question, most = self._question, self._request.k
         options = replace(self._request.options, wishes=False)
         within = self._within(options.within)
-        ordered = question.order and question.asks == "photos" and not (question.relation or question.each)
-        counts = question.counts or bool(question.each) or bool(ordered)
+        ordered = question.is_ordered
+        counts = question.counts or bool(question.each) or ordered
         text = self._of_target() if question.each or ordered else self._of_query()
         language = "" if refine.says_nothing(text) else self._language  # "photos" is English
         asked = replace(options, within=within, then=self._printed(text), language=language)

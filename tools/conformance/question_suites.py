@@ -33,7 +33,6 @@ def _read(given: Given) -> Given:
         has=lambda facet: f"{facet.kind}:{facet.value}" in given.get("has", ()),
         language=given.get("language", ""),
     )
-    is_ordered = question.order and question.asks == "photos" and not (question.relation or question.each)
     return {
         "query": question.query,
         "without": list(question.without),
@@ -43,6 +42,6 @@ def _read(given: Given) -> Given:
         "facets": [f"{facet.kind}:{facet.value}" for facet in question.facets],
         "counts": question.counts,
         "soon": question.soon,
-        "ordered": [question.order, question.number, question.target] if is_ordered else None,
+        "ordered": [question.order, question.number, question.target] if question.is_ordered else None,
         "facts": [fact_of(phrase) for phrase in question.without],
     }

@@ -174,11 +174,11 @@ data class Manifest(
     /** Everything that has a path, a size and a hash: a file, or a directory of files. */
     val entries: List<Promised> get() = files + artifacts + prefixes
 
-    /** The decoder's parameters. Raises [BundleError] for a bundle without a language model. */
-    /** Whether a language model that the core runs was exported for [target]: one without an encoder. */
-    fun hasLanguage(target: String): Boolean =
-        language != null && language.startId == null && listOf("llm_embed", "llm_decoder").all { role -> artifacts.any { it.role == role && it.target == target } }
+    /** Whether there is a language model that the core runs: one without an encoder, for ONNX Runtime. */
+    val hasLanguage: Boolean
+        get() = language != null && language.startId == null && listOf("llm_embed", "llm_decoder").all { role -> artifacts.any { it.role == role && it.target == "onnx" } }
 
+    /** The decoder's parameters. Raises [BundleError] for a bundle without a language model. */
     fun decoder(): Language = language
         ?: throw BundleError("bundle $recipe has no language model: refine fast, or export a recipe that has one")
 

@@ -27,7 +27,7 @@ class BoundDecoder(private val session: Session, private val language: Language)
     private val vocabulary: Int = session.artifact.outputs.first { it.name == "logits" }.shape.last() as Int
     private val lengths = Tensor.of(Tensor.Type.INT32, 1)
     private val total = Tensor.of(Tensor.Type.INT32, 1)
-    private val stepLast = Tensor.of(Tensor.Type.INT64, 1)
+    private val stepLast = Tensor.of(Tensor.Type.INT64, 1) // stays 0, the place of the only token
     private val stepLogits = Tensor.of(Tensor.Type.FLOAT32, 1, 1, vocabulary.toLong())
     private val stepEmbed = Tensor.of(Tensor.Type.FLOAT32, 1, 1, language.hidden.toLong())
     private val stepHidden = Tensor.of(Tensor.Type.FLOAT32, 1, 1, language.hidden.toLong())
@@ -106,7 +106,6 @@ class BoundDecoder(private val session: Session, private val language: Language)
         total.ints.put(0, past + count)
         var logits = stepLogits
         if (count == 1) {
-            stepLast.longs.put(0, 0L)
             stepEmbed.floats.put(embeds)
             step.run()
             hidden = stepHidden

@@ -79,12 +79,8 @@ internal class Find(
     private fun textOf(question: Question): String {
         val counted = if (question.counts) cues("photos ${question.query}") else null
         if (counted != null && counted.times.size + counted.places.size > 0 && saysNothingElse(counted)) return counted.query
-        val stay = engine.questions.phrases.goneTo(question.query).let { if (it.isEmpty()) "" else "photos in $it" }
-        if (stay.isNotEmpty()) {
-            val there = cues(stay)
-            // "Our weekend in May" is more than its month.
-            if (there.times.isEmpty() && there.places.any { (it.photos ?: 0) > 0 } && saysNothingElse(there)) return stay
-        }
+        val stay = factsOf(engine.questions.phrases.goneTo(question.query))
+        if (stay.isNotEmpty() && cues(stay).times.isEmpty()) return stay // "our weekend in May" is more than its month
         val said = cues(question.query)
         if (question.soon.isEmpty() || said.times.isNotEmpty() || said.negatedTimes.isNotEmpty()) return question.query // "after the summer of 2011"
         return if (engine.cuesWithEvents(question.soon, now, language).times.any { it.kind == "anchor" }) question.soon else question.query

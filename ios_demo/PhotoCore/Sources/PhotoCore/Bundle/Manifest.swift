@@ -167,13 +167,13 @@ public struct Manifest: Sendable {
     /// Everything that has a path, a size and a hash: a file, or a folder of files.
     public var entries: [FileEntry] { files.map(\.file) + artifacts.map(\.file) + prefixes.map(\.file) }
 
-    /// The decoder's parameters. Raises Failure.bundle for a bundle without a language model.
-    /// Whether a language model that the core runs was exported for ONNX Runtime: one without an encoder.
+    /// Whether there is a language model that the core runs: one without an encoder, for ONNX Runtime.
     public var hasLanguage: Bool {
         guard let language, language.startId == nil else { return false }
         return ["llm_embed", "llm_decoder"].allSatisfy { role in artifacts.contains { $0.role == role && $0.target == "onnx" } }
     }
 
+    /// The decoder's parameters. Raises Failure.bundle for a bundle without a language model.
     public func decoder() throws -> LanguageSpec {
         guard let language else { throw Failure.bundle("bundle \(recipe) has no language model: use --refine fast, or export a recipe that has one") }
         return language

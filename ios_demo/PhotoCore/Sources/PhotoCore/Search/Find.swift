@@ -81,24 +81,25 @@ struct Find {
             let all = "photos ".scalars + question.query, named = try cues(all)
             if named.times.count + named.places.count > 0, saysNothingElse(named) { return all }
         }
-        let place = engine.questions.phrases.gone(to: question.query), stay = "photos in ".scalars + place
-        if !place.isEmpty {
-            let there = try cues(stay)
-            // "Our weekend in May" is more than its month.
-            if there.times.isEmpty, there.places.contains(where: { ($0.photos ?? 0) > 0 }), saysNothingElse(there) { return stay }
-        }
+        let stay = try facts(of: engine.questions.phrases.gone(to: question.query))
+        if !stay.isEmpty, try cues(stay).times.isEmpty { return stay }  // "our weekend in May" is more than its month
         if question.soon.isEmpty { return question.query }
         let said = try cues(question.query)
         if !said.times.isEmpty || !said.negatedTimes.isEmpty { return question.query }  // "after the summer of 2011"
         return try engine.cuesWithEvents(question.soon, request.now, language).times.contains { $0.kind == "anchor" } ? question.soon : question.query
     }
 
-    /// The query for photos that are put in order: of a time, of a place that the album has, or of what they show.
+    /// The query for photos that are put in order.
     private func text(of ordered: Ordered) throws -> Text {
-        if ordered.target.isEmpty { return "photos".scalars }
-        let dated = "photos in ".scalars + ordered.target, named = try cues(dated)
+        try [facts(of: ordered.target), ordered.target].first { !$0.isEmpty } ?? "photos".scalars
+    }
+
+    /// The query for the photos of a time, or of a place that the album has; empty for what says more.
+    private func facts(of target: Text) throws -> Text {
+        if target.isEmpty { return [] }
+        let dated = "photos in ".scalars + target, named = try cues(dated)
         let isKnown = !named.times.isEmpty || named.places.contains { ($0.photos ?? 0) > 0 }
-        return isKnown && saysNothingElse(named) ? dated : ordered.target
+        return isKnown && saysNothingElse(named) ? dated : []
     }
 
     /// Whether the query of `cues` is about nothing but its times and places.

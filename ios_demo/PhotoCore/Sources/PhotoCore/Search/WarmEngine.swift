@@ -32,7 +32,8 @@ public final class WarmEngine: @unchecked Sendable {
         watch = AlbumWatch(album)
     }
 
-    /// As `Engine.find`; refined by rules where there is no language model for the backend. Raises what opening the bundle or the album raises, and what the search does.
+    /// As `Engine.find`; refined by rules where there is no language model for the backend. Raises what opening the
+    /// bundle or the album raises, and what the search does.
     public func search(_ request: SearchRequest, _ backend: ModelBackend) throws -> Answer {
         try lock.withLock {
             let bundle = bundle()

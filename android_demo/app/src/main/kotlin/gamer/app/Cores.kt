@@ -19,6 +19,7 @@ import gamer.indexing.SkipList
 import gamer.models.Backend
 import gamer.models.ByUnits
 import gamer.models.Models
+import gamer.models.OrtBackend
 import gamer.search.Answer
 import gamer.search.Engine
 import gamer.search.Hit
@@ -87,7 +88,7 @@ class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner)
     /** [rewords]: by the language model, where the bundle has one. */
     fun search(query: String, rewords: Boolean): Found {
         val engine = warm.get()
-        val isReworded = rewords && engine.models.run { manifest.hasLanguage(target) }
+        val isReworded = rewords && engine.models.run { manifest.hasLanguage && target == OrtBackend.target }
         val answer = engine.find(query, SHOWN, if (isReworded) "llm" else "fast")
         val count = answer.count.takeUnless { answer.isDoubtful && answer.note != null } // the note says more
         return Found(answer.hits.map(::shown), answer.presence, answer.remarks + listOfNotNull(answer.note), count ?: answer.hits.size, trace(answer))

@@ -3,7 +3,6 @@ package gamer.app
 import android.content.Context
 import gamer.bundle.Bundle
 import gamer.common.BundleError
-import gamer.models.OrtBackend
 import java.io.File
 
 /** Whether the language model rewords searches, as the person chose it: it finds more, and a search takes longer. */
@@ -12,7 +11,7 @@ object Rewording {
 
     /** Whether the bundle has a language model. */
     fun isPossible(bundle: File): Boolean = try {
-        Bundle.open(bundle).manifest.hasLanguage(OrtBackend.target)
+        Bundle.open(bundle).manifest.hasLanguage
     } catch (error: BundleError) {
         false
     }
@@ -21,6 +20,4 @@ object Rewording {
 
     /** Chooses the opposite, and returns it. */
     fun change(context: Context): Boolean = (!isChosen(context)).also { choices(context).edit().putString(KEY, if (it) KEY else null).apply() }
-
-    private fun choices(context: Context) = context.getSharedPreferences("choices", Context.MODE_PRIVATE)
 }

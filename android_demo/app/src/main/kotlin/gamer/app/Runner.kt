@@ -33,7 +33,8 @@ enum class Runner(val said: Int, val units: Units?) {
         fun chosen(context: Context): Runner = choices(context).getString(KEY, null).let { name -> here.firstOrNull { it.name == name } ?: PROCESSOR }
 
         fun choose(context: Context, runner: Runner) = choices(context).edit().putString(KEY, runner.name).apply()
-
-        private fun choices(context: Context) = context.getSharedPreferences("choices", Context.MODE_PRIVATE)
     }
 }
+
+/** What the person chose: runners, and whether searches are reworded. */
+internal fun choices(context: Context) = context.getSharedPreferences("choices", Context.MODE_PRIVATE)
