@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from gamer.runtime import defaults
+from gamer.runtime.bundle.manifest import FACE_ROLES as FACE_ROLES
+from gamer.runtime.bundle.manifest import OCR_ROLES as OCR_ROLES
 from gamer.runtime.bundle.manifest import VISION as VISION
 
 from .errors import ExportError
@@ -66,8 +68,6 @@ class Threshold:
     top1: float | None = None
 
 
-FACE_ROLES = ("face_detector", "face_encoder")
-OCR_ROLES = ("ocr_detector", "ocr_recogniser")
 # Components of optional parts, which take pictures of their own and stay in floats: whether two faces are of
 # one person hangs on a distance, and what a letter is on a maximum, which 8 bits change.
 PICTURE_ROLES = FACE_ROLES + OCR_ROLES

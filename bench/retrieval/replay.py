@@ -96,27 +96,24 @@ def _album(folder: Path, models: Models) -> Path:
 
 
 def _replayed(engine: Engine, refinements: Sequence[str]) -> tuple[Replayed, ...]:
+    ways = [(query, by, SearchOptions()) for query in QUERIES for by in refinements]
+    ways.insert(len(refinements), (QUERIES[0], refinements[0], SearchOptions(refined=GIVEN)))
     out = []
-    for query in QUERIES:
-        for refined_by in (*refinements, *(["given"] if query == QUERIES[0] else [])):
-            if refined_by == "given":
-                given = SearchOptions(refined=GIVEN)
-                answer = engine.search(query, K, mode=MODE, now=NOW, options=given)
-            else:
-                answer = engine.search(query, K, mode=MODE, refined_by=refined_by, now=NOW)
-            trace = answer.trace
-            out.append(
-                Replayed(
-                    query=query,
-                    refined_by=trace.refined_by,
-                    cues=trace.cues,
-                    cubes=trace.cube_lines,
-                    refined=trace.refined,
-                    entities=tuple((m.name, round(float(m.similarity), 3)) for m in trace.entities),
-                    left=trace.left,
-                    hits=tuple(hit.id for hit in answer.hits),
-                )
+    for query, refined_by, options in ways:
+        answer = engine.search(query, K, mode=MODE, refined_by=refined_by, now=NOW, options=options)
+        trace = answer.trace
+        out.append(
+            Replayed(
+                query=query,
+                refined_by=trace.refined_by,
+                cues=trace.cues,
+                cubes=trace.cube_lines,
+                refined=trace.refined,
+                entities=tuple((m.name, round(float(m.similarity), 3)) for m in trace.entities),
+                left=trace.left,
+                hits=tuple(hit.id for hit in answer.hits),
             )
+        )
     return tuple(out)
 
 

@@ -496,16 +496,18 @@ def run_task(task: Task) -> ExportedArtifact:
             # module.
             del item
             threshold = settings.threshold(task.quant, task.role)
+            size, sha256 = mf.digest(aside)
             draft = mf.Artifact(
-                task.role,
-                task.target,
-                task.quant,
-                f"{task.target}/{path.name}",
-                *mf.digest(aside),
-                inputs,
-                outputs,
-                measure.not_run(threshold),
-                0.0,
+                role=task.role,
+                target=task.target,
+                quant=task.quant,
+                path=f"{task.target}/{path.name}",
+                bytes=size,
+                sha256=sha256,
+                inputs=inputs,
+                outputs=outputs,
+                parity=measure.not_run(threshold),
+                export_seconds=0.0,
             )
             reference = components.build(settings, task.role, "fp32")
             parity = measure.measure(settings, reference, draft, aside, threshold)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from gamer.runtime.backends import BACKENDS
 from gamer.runtime.telemetry import load_onnxruntime
 
 from ..capabilities import writer
@@ -130,8 +131,8 @@ def _of_decoders(settings: Settings, targets: tuple[str, ...]) -> Iterator[tuple
     for name in settings.layout:
         yield f"--layout {name}", LAYOUTS[name]
     if settings.kv_cache != KV_CACHES[0]:
-        coded = settings.kv_cache == "int8" and "onnx" not in targets and "executorch" in targets
-        yield f"--kv-cache {settings.kv_cache}", "executorch" if coded else "onnx"
+        kept = (t for t in BACKENDS if t in targets and settings.cache_of(t) != KV_CACHES[0])
+        yield f"--kv-cache {settings.kv_cache}", next(kept, "onnx")
 
 
 def _decoder_alone(settings: Settings, targets: tuple[str, ...], option: str, target: str) -> None:

@@ -127,8 +127,7 @@ class RulesMind:
             if _absent(found):
                 absent = self._unsearched(asked.target)
                 absent = absent or f"the album does not seem to have “{asked.target}”"
-                left_out = asked.without or asked.favourites or asked.facets
-                unsure = () if span.none or left_out else found.rows[: sentences.NEAREST]
+                unsure = () if span.none or asked.is_limited else found.rows[: sentences.NEAREST]
                 return _no(sentences.sentence(span.none or absent), unsure)
         note = ""
         if asked.without and found.rows:

@@ -37,6 +37,8 @@ ADAPTER = "adapter"  # the text tower's input that changes how it reads a query,
 # Folders of the language model as other runtimes open it: ONNX Runtime GenAI, and ExecuTorch's LLM runner.
 LAYOUTS = GENAI, RUNNER = "genai", "runner"
 VISION = "llm_vision"  # the component that makes soft prompts of a picture for the language model
+FACE_ROLES = ("face_detector", "face_encoder")
+OCR_ROLES = ("ocr_detector", "ocr_recogniser")
 PICTURE_FILE = "llm_picture.json"  # the Preprocessing of its pictures; other readers leave both
 ADAPTERS, ADAPTER_SUFFIX = "adapters/", ".onnx_adapter"  # of the language model, ONNX Runtime's format
 WITH_ADAPTER = "logits with "  # before an adapter's name, in the outputs of a decoder's parity

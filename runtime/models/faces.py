@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from gamer.index.records import FloatArray
 
 from ..backends import Session
+from ..bundle.manifest import FACE_ROLES
 from ..errors import RuntimeFailure
 from .canvas import on_canvas
 from .landmarks import Box, Forest, similarity
 
 Pixels = NDArray[np.uint8]
-DETECTOR, ENCODER = ROLES = ("face_detector", "face_encoder")
+DETECTOR, ENCODER = FACE_ROLES
 # The detector's windows: their side, and how far apart they are, in pixels. A cell's window has its centre at
 # STRIDE · cell + FIRST: the graph puts MARGIN zeros around the picture, for faces at its edge.
 WINDOW, STRIDE, MARGIN = 80, 8, 11

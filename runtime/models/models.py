@@ -316,9 +316,7 @@ class Models:
     @property
     def has_faces(self) -> bool:
         """Whether the bundle has the networks that find faces, for this backend."""
-        from .faces import ROLES
-
-        return self._has(ROLES)
+        return self._has(mf.FACE_ROLES)
 
     @cached_property
     def faces(self) -> FaceReader:
@@ -340,9 +338,7 @@ class Models:
     @property
     def has_lines(self) -> bool:
         """Whether the bundle has the networks that read text, for this backend."""
-        from .printed import ROLES
-
-        return self._has(ROLES)
+        return self._has(mf.OCR_ROLES)
 
     def _has(self, roles: tuple[str, ...]) -> bool:
         have = {artifact.role for artifact in self.manifest.artifacts if artifact.target == self.backend}

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from gamer.index.records import FloatArray
 
 from ..backends import Session
+from ..bundle.manifest import OCR_ROLES
 from ..errors import BundleError, RuntimeFailure
 from .canvas import on_canvas
 
-DETECTOR, RECOGNISER = ROLES = ("ocr_detector", "ocr_recogniser")
+DETECTOR, RECOGNISER = OCR_ROLES
 CHARACTERS = "ocr_characters.txt"  # of the code n the n-th line, from 1; after the last one a space
 MAX_CHARACTERS, MAX_CHARACTER = 65_536, 16
 # The detector reads sides of a multiple of STEP, the shorter of at least LEAST, the longer of at most MOST;

@@ -172,11 +172,9 @@ def replay(
     elif role == "llm_decoder" and language is not None:
         yield from _decoded(session, golden, language)
     else:
-        from .faces import ROLES as FACE_ROLES
-        from .printed import ROLES as OCR_ROLES
-
         name, out = session.artifact.inputs[0].name, session.artifact.outputs[0].name
-        array = "states" if role == "dpe_query" else "pixels" if role in FACE_ROLES + OCR_ROLES else "patches"
+        pictured = "pixels" if role in mf.FACE_ROLES + mf.OCR_ROLES else "patches"
+        array = "states" if role == "dpe_query" else pictured
         for rows in golden[array]:
             yield np.asarray(session.run({name: rows[None].astype(np.float32)})[out], np.float32)
 

@@ -63,6 +63,11 @@ class Question:
     soon: str = ""
 
     @property
+    def is_limited(self) -> bool:
+        """Whether it says which photos of its target: those without something, marked, or with a facet."""
+        return bool(self.without or self.favourites or self.facets)
+
+    @property
     def is_ordered(self) -> bool:
         """Whether photos are asked for by their order in time, without an anchor."""
         return bool(self.order) and self.asks == "photos" and not (self.relation or self.each)

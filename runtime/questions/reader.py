@@ -116,9 +116,8 @@ def _related(question: Question, request: Request, split: Split) -> Question:
 
 def _plain(question: Question, request: Request) -> Question:
     wanted = _wanted(question, request, request.words, None)
-    marked = question.without or question.favourites or question.facets
     asks = request.is_question or request.asked or index_of(request.words[:1], "all") >= 0
-    if asks or marked or wanted.order or wanted.number:
+    if asks or question.is_limited or wanted.order or wanted.number:
         return wanted
     return replace(wanted, target=text_of(request.words))
 

@@ -394,7 +394,7 @@ def _sold(text: str, meant: Meant) -> list[Fact]:
     if found is None or had is None:
         return []
     old = found["old"].casefold()
-    if old != "car" and f" {old} " not in f" {had.value.casefold()} ":
+    if old != "car" and not _has_words(had.value, old):
         return []
     return [fact("car", values.told_of("car", found["new"] or "") or found["end"])]
 
