@@ -27,7 +27,7 @@ from gamer.runtime.search.answer import Answer
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.search.options import SearchOptions
 from gamer.runtime.search.stages import refine
-from tools.conformance import gloss_suites, printed_suites, token_suites
+from tools.conformance import face_suites, gloss_suites, printed_suites, token_suites
 from tools.conformance.fixture import Answers, Case, Given, Suite, base64_of, floats
 from tools.conformance.pixel_suites import picture, pixels_of
 from tools.conformance.words import HARD, strings
@@ -138,6 +138,7 @@ def of_bundle(bundle: Path, album: Path, stage: Path) -> list[Suite]:
         Suite("dpe", tuple(routed), shared, 5 * TOLERANCE),
         Suite("llm", tuple(_written(models)), shared),
         printed_suites.of_networks(stage),
+        face_suites.suite(stage),
         _searches("search", bundle, album, asked),
         _searches("search_glossed", foreign, album, glossed),
         _searches("search_found", foreign, _marked(album, stage / "marked.gamer"), found),

@@ -77,7 +77,7 @@ def of_networks(stage: Path) -> Suite:
     from gamer.export.components.printed import page
     from gamer.export.settings import Settings
 
-    gamer.export("pocket", stage / "ocr", settings=Settings("pocket", parts=("ocr",)))
+    gamer.export("pocket", stage / "ocr", targets=("onnx",), settings=Settings("pocket", parts=("ocr",)))
     picture = Image.fromarray(page())
     turned = {
         "upright": picture,

@@ -61,6 +61,11 @@ SECTIONS = (
         "The layers of the paper's Table 3, their steps, and the components.",
     ),
     Section(
+        "CLIP-ViT-L/14 in fp32 and int8",
+        ("latency-clip-vit-l14-fp32.json", "latency-clip-vit-l14-int8.json"),
+        "Components of a bundle with random weights, one run after the other.",
+    ),
+    Section(
         "Components by work, time and roofline",
         ("ops-pocket.json", "ops-gamer-qwen2-1.5b-random.json"),
         "Work of the exported graphs, and time beside the roofline that was measured in the same run.",
@@ -98,13 +103,13 @@ SECTIONS = (
     ),
     Section(
         "Filtered nearest neighbours",
-        ("ann-clustered-100k.json", "ann-texts.json"),
+        ("ann-clustered-100k.json", "ann-clustered-1m.json", "ann-texts.json"),
         "The fastest setting of each engine that reaches the wanted recall@10 against exact float search: "
         "queries a second (setting, recall), one thread.",
     ),
     Section(
         "The language model",
-        ("llm-pocket.json",),
+        ("llm-pocket.json", "llm-pocket-qwen2.5-0.5b.json"),
         "Beside llama.cpp on the same weights, and beside the same decoder in fp32.",
     ),
     Section(

@@ -50,6 +50,33 @@ enum PrintedSuites {
         }
     }
 
+    /// The faces that the networks of a bundle find in a picture, and the people that faces become.
+    static func faces(_ suite: Suite) throws -> Replayed {
+        let bundle = suite.path(try suite.shared.text("bundle")), backend = OrtBackend()
+        let manifest = try ManifestReader.read(bundle)
+        func session(_ role: String) throws -> ModelSession {
+            let artifact = try manifest.artifact(role, backend.target)
+            return try backend.open(try ManifestReader.inside(bundle, artifact.file.path), artifact, units: backend.units)
+        }
+        let landmarks = try Landmarks(bundle) { try ManifestReader.inside(bundle, $0) }
+        let reader = try FaceReader(try session(FaceReader.detector), try session(FaceReader.encoder), landmarks, name: "")
+        return { one in
+            let given = one.given
+            if try given.text("op") == "group" {
+                let persons = try given.numbers("persons").map { Int($0) }, fresh = try given.numbers("fresh").map { Int($0) }
+                let values = try given.floats("vectors"), dim = values.count / persons.count
+                let vectors = persons.indices.map { Array(values[($0 * dim)..<(($0 + 1) * dim)]) }
+                let held = Set(try given.numbers("held").map { Int($0) })
+                return .object(["persons": .ints(Grouping.group(vectors, persons, fresh: fresh, held: held, threshold: try given.need("threshold").double ?? .nan))])
+            }
+            let found = try reader.read(try pixels(given))
+            return .object([
+                "boxes": .array(found.map { .array([$0.box.left, $0.box.top, $0.box.width, $0.box.height].map(JSON.number)) }),
+                "qualities": .array(found.map { .number($0.quality) }), "vectors": .array(found.map { .floats($0.vector) }),
+            ])
+        }
+    }
+
     private static func pixels(_ given: JSON) throws -> Pixels {
         let bytes = given["rgb"] == nil ? try given.base64("grey").flatMap { [$0, $0, $0] } : try given.base64("rgb")
         return Pixels(bytes: bytes, width: try given.whole("width"), height: try given.whole("height"))

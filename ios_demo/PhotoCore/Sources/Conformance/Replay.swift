@@ -16,6 +16,7 @@ public enum Replay {
         case "routing": return try PixelSuites.routing(suite)
         case "printed": return try PrintedSuites.printed(suite)
         case "lines": return try PrintedSuites.lines(suite)
+        case "faces": return try PrintedSuites.faces(suite)
         case "kdtree": return try TreeSuite.ready(suite)
         case "graph": return try GraphSuites.graph(suite)
         case "entities": return try GraphSuites.entities(suite)

@@ -43,6 +43,7 @@ object Players {
         "prefix" -> PrefixPlayer(suite)
         "errors" -> Player { ErrorPlayer.play(it.given, suite.folder) }
         "lines" -> LinesPlayer(File(suite.shared.getString("bundle")))
+        "faces" -> FacesPlayer(File(suite.shared.getString("bundle")))
         "embed_text", "embed_image", "dpe", "llm" -> ModelPlayer(suite)
         "search", "search_glossed", "search_found" -> SearchPlayer(suite)
         else -> null

@@ -5,8 +5,11 @@ import gamer.image.LineBox
 import gamer.image.LineBoxes
 import gamer.image.Pixels
 import gamer.indexing.Written
+import gamer.models.FaceReader
+import gamer.models.Landmarks
 import gamer.models.LineReader
 import gamer.models.OrtBackend
+import gamer.people.Grouping
 import java.io.File
 import org.json.JSONObject
 
@@ -55,6 +58,31 @@ class LinesPlayer(folder: File) : Player {
     override fun play(case: Case): Any {
         val lines = reader.read(pixels(case.given))
         return json("texts" to list(lines.map { it.text }), "boxes" to list(lines.map { list(values(it.box)) }))
+    }
+}
+
+/** The faces that the networks of a bundle find in a picture, and the people that faces become. */
+class FacesPlayer(folder: File) : Player {
+    private val reader = Bundle.open(folder).run {
+        fun session(role: String) = manifest.artifact(role, OrtBackend.target).let { OrtBackend.open(checked(it), it, 2) }
+        FaceReader(session(FaceReader.DETECTOR), session(FaceReader.ENCODER), Landmarks.of(this), "")
+    }
+
+    override fun play(case: Case): Any {
+        val g = case.given
+        if (g.getString("op") == "group") {
+            val persons = g.ints("persons").map { it.toLong() }
+            val values = g.floats("vectors")
+            val dim = values.size / persons.size
+            val vectors = persons.indices.map { values.copyOfRange(it * dim, (it + 1) * dim) }
+            val held = g.ints("held").map { it.toLong() }.toSet()
+            return json("persons" to list(Grouping.group(vectors, persons, g.ints("fresh").toList(), held, g.getDouble("threshold"))))
+        }
+        val found = reader.read(pixels(g))
+        return json(
+            "boxes" to list(found.map { it.box.run { list(listOf(left, top, width, height)) } }), "qualities" to list(found.map { it.quality }),
+            "vectors" to list(found.map { face -> list(face.vector.map { real(it) }) }),
+        )
     }
 }
 

@@ -23,6 +23,9 @@ class Npy(val dtype: String, val shape: IntArray, val bytes: ByteBuffer) {
     /** A copy of the uint8 values; as a `Byte`, 255 is -1. */
     fun octets(): ByteArray = ByteArray(size).also { values("|u1", "uint8").get(it) }
 
+    /** A copy of the uint16 values; as a `Short`, 65,535 is -1. */
+    fun shorts(): ShortArray = ShortArray(size).also { values("<u2", "uint16").asShortBuffer().get(it) }
+
     private fun values(wanted: String, name: String): ByteBuffer {
         require(dtype == wanted) { "$name is wanted, not $dtype" }
         return bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN)

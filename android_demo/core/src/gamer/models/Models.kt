@@ -81,10 +81,18 @@ class Models private constructor(
     val llmVocabulary: Vocabulary by lazy { Vocabulary.read(bundle.data("llm_tokenizer.json").readText()) }
 
     /** Whether the bundle has the networks that read text in pictures, for this backend. */
-    val hasLines: Boolean get() = setOf(LineReader.DETECTOR, LineReader.RECOGNISER).all { role -> manifest.artifacts.any { it.role == role && it.target == target } }
+    val hasLines: Boolean get() = has(LineReader.DETECTOR, LineReader.RECOGNISER)
     val lines: LineReader by lazy {
         LineReader(session(LineReader.DETECTOR), session(LineReader.RECOGNISER), LineReader.characters(bundle.data(LineReader.CHARACTERS)))
     }
+
+    /** Whether the bundle has the networks that find faces, for this backend. */
+    val hasFaces: Boolean get() = has(FaceReader.DETECTOR, FaceReader.ENCODER)
+    val faces: FaceReader by lazy {
+        FaceReader(session(FaceReader.DETECTOR), session(FaceReader.ENCODER), Landmarks.of(bundle), manifest.component(FaceReader.ENCODER).source)
+    }
+
+    private fun has(vararg roles: String) = roles.all { role -> manifest.artifacts.any { it.role == role && it.target == target } }
 
     /** null for a language model that no grammar can hold, because its tokens are not known bytes. */
     val heldVocabulary: Vocabulary? by lazy {

@@ -25,7 +25,7 @@ public struct NumpyFile: Sendable {
         else { throw Failure.value("a header that says no plain array") }
         dtype = descr
         shape = sizes.split(separator: ",").compactMap { Int($0.trimmingCharacters(in: .whitespaces)) }
-        guard let size = ["<f4": 4, "<f8": 8, "|u1": 1, "<i8": 8][descr] else { throw Failure.value("values of type \(descr)") }
+        guard let size = ["<f4": 4, "<f8": 8, "|u1": 1, "<u2": 2, "<i8": 8][descr] else { throw Failure.value("values of type \(descr)") }
         var count = 1
         for side in shape {
             let (product, overflow) = count.multipliedReportingOverflow(by: side)
@@ -34,7 +34,11 @@ public struct NumpyFile: Sendable {
         }
         guard raw.count - begin >= count * size else { throw Failure.value("\(raw.count - begin) bytes where \(count * size) are needed") }
         values = descr == "<f4" ? try blob.integers(UInt32.self, at: begin, count: count).map { Float(bitPattern: $0) } : []
-        integers = descr == "<i8" ? try blob.integers(Int64.self, at: begin, count: count) : []
+        switch descr {
+        case "<i8": integers = try blob.integers(Int64.self, at: begin, count: count)
+        case "<u2": integers = try blob.integers(UInt16.self, at: begin, count: count).map(Int64.init)
+        default: integers = []
+        }
         bytes = descr == "|u1" ? Array(raw[begin..<(begin + count)]) : []
     }
 }

@@ -135,9 +135,7 @@ public final class Models {
     }
 
     /// Whether the bundle has the networks that read text in pictures, for this backend.
-    public var hasLines: Bool {
-        [LineReader.detector, LineReader.recogniser].allSatisfy { role in manifest.artifacts.contains { $0.role == role && $0.target == backend.target } }
-    }
+    public var hasLines: Bool { has(LineReader.detector, LineReader.recogniser) }
     private var lineReader: LineReader?
 
     public func lines() throws -> LineReader {
@@ -146,6 +144,22 @@ public final class Models {
         let made = try LineReader(try session(LineReader.detector), try session(LineReader.recogniser), characters: listed)
         lineReader = made
         return made
+    }
+
+    /// Whether the bundle has the networks that find faces, for this backend.
+    public var hasFaces: Bool { has(FaceReader.detector, FaceReader.encoder) }
+    private var faceReader: FaceReader?
+
+    public func faces() throws -> FaceReader {
+        if let faceReader { return faceReader }
+        let landmarks = try Landmarks(bundle, data), name = try manifest.component(FaceReader.encoder).source
+        let made = try FaceReader(try session(FaceReader.detector), try session(FaceReader.encoder), landmarks, name: name)
+        faceReader = made
+        return made
+    }
+
+    private func has(_ roles: String...) -> Bool {
+        roles.allSatisfy { role in manifest.artifacts.contains { $0.role == role && $0.target == backend.target } }
     }
 
     private var model: LanguageModel?
