@@ -157,7 +157,9 @@ struct RemarkView: View {
         case .spelt: Text("spelt: “\(remark.text.string)”")
         case .without: Text("without “\(remark.text.string)”: \(photos) left out")
         case .camera: Text("by \(remark.name): \(photos)")
-        case .fact, .medium, .orientation: facet
+        case .alone where remark.name != "somebody": Text("\(remark.name) alone: \(photos)")
+        case .together where remark.name != "people": Text("together: \(remark.name): \(photos)")
+        case .alone, .fact, .medium, .orientation, .together: facet
         }
     }
 
@@ -172,6 +174,8 @@ struct RemarkView: View {
         case "video": Text("videos: \(photos)")
         case "landscape": Text("landscape: \(photos)")
         case "portrait": Text("portrait: \(photos)")
+        case "somebody": Text("one person alone: \(photos)")
+        case "people": Text("several people together: \(photos)")
         default: Text("square: \(photos)")
         }
     }

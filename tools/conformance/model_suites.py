@@ -16,9 +16,13 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import apsw
 import numpy as np
 
 from gamer.index import Album, AlbumWriter
+from gamer.index.people import reading
+from gamer.index.people import writing as people
+from gamer.index.people.records import LookedAt, NewFace
 from gamer.index.records import COPIES
 from gamer.runtime.cues.quoted import cues_by_llm
 from gamer.runtime.models.language.llm import Request
@@ -95,6 +99,14 @@ FOUND = (
     "videos",
     "the cat in the week after the rocket launch",
     "photos after the rocket launch",
+    "photos of Daisy alone",
+    "Daisy and Robin together",
+    "Robin by himself last summer",
+    "group photos",
+    "pictures of three people together",
+    "only one person",
+    "a group photo of the horse",
+    "the tree alone",
     "the last photo",
     "my two oldest pictures of a cat",
     "the second last photo from China",
@@ -193,6 +205,7 @@ def _marked(album: Path, to: Path) -> Path:
     """A copy of the album in which every third photo is a favourite, and a copy of the one before it.
 
     Every fifth has a header that names a camera, a flash and a shape, every seventh is a screenshot.
+    Every fourth shows Daisy Berg, every sixth Robin, every ninth somebody without a name.
     """
     shutil.copyfile(album, to)
     with Album.open(to) as opened:
@@ -201,12 +214,38 @@ def _marked(album: Path, to: Path) -> Path:
     same = {photo: likeness[[row - row % 3 % 2]] for row, photo in enumerate(ids)}
     told = {"camera": "Canon EOS 5D", "lighting": "flash", "orientation": "portrait"}
     with AlbumWriter.extend(to) as writer:
+        writer.change_optional(lambda db, _: _with_people(db, to, ids))
         writer.mark_favourites(ids[2::3], True)
         writer.set_channel(COPIES, same)
         writer.note_details(
             dict.fromkeys(ids[1::5], told) | {photo: {"medium": "screenshot"} for photo in ids[6::7]}
         )
     return to
+
+
+def _with_people(db: apsw.Connection, album: Path, ids: Sequence[str]) -> None:
+    """A face of each person is stored for itself; merging makes them one."""
+    shown = {"Daisy Berg": ids[::4], "Robin": ids[::6], None: ids[::9]}
+    people.begin(db, album, "faces of a test")
+    boxes = [[who for who, photos in shown.items() if photo in photos] for photo in ids]
+    noise = np.random.default_rng(5)
+    people.store(
+        db,
+        [
+            LookedAt(photo, None, tuple(_face(noise) for _ in inside))
+            for photo, inside in zip(ids, boxes, strict=True)
+        ],
+    )
+    whose = [who for inside in boxes for who in inside]
+    for name in ("Daisy Berg", "Robin"):
+        found = reading.of(db, album).people
+        into, *others = (person for person in found if whose[person.faces[0].row - 1] == name)
+        people.merge(db, into, others)
+        people.name(db, album, reading.of(db, album).person(into.key), name)
+
+
+def _face(noise: np.random.Generator) -> NewFace:
+    return NewFace((0.1, 0.1, 0.2, 0.2), 1.0, noise.normal(size=128).astype(np.float32))
 
 
 def _steady(engine: Engine, given: Given) -> int:

@@ -232,6 +232,12 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     fun details(table: String): List<String> =
         load { if (OptionalTables.isThere(db, table)) db.query("SELECT DISTINCT name FROM $table ORDER BY name").map { it[0].asText() } else emptyList() }
 
+    /** The row of each face that was found, and the name of whose it is, if it has one. */
+    fun faces(): List<Pair<Int, String?>> = load {
+        val sql = "SELECT p.row, n.name FROM faces f JOIN photos p ON p.id = f.photo LEFT JOIN face_people n ON n.id = f.person"
+        if (OptionalTables.isThere(db, "faces")) db.query(sql).map { it[0].asInt() to it[1] as String? } else emptyList()
+    }
+
     /** The stored preferences. Merged entities are replaced by their root. */
     fun preferences(): Preferences = preferences
 

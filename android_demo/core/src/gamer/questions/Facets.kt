@@ -1,6 +1,9 @@
 package gamer.questions
 
-/** What an album knows of a photo for certain (runtime/questions/facets.py). [kind]: "medium", "orientation", "camera" or "fact". */
+/**
+ * What an album knows of a photo for certain (runtime/questions/facets.py). [kind]: "medium",
+ * "orientation", "camera", "fact", "alone" (a name, or "" for anybody) or "together" (names, or "" for any two).
+ */
 data class Facet(val kind: String, val value: String)
 
 private typealias Taken = Pair<List<Word>, Facet>
@@ -11,7 +14,7 @@ internal class FacetReader(private val vocabulary: Vocabulary, private val has: 
     fun taken(words: List<Word>): Pair<List<Word>, List<Facet>> {
         var left = words
         val facets = ArrayList<Facet>()
-        for (take in listOf(::medium, ::orientation, ::fact, ::camera)) take(left)?.let { (rest, facet) ->
+        for (take in listOf(::medium, ::orientation, ::fact, ::alone, ::together, ::company, ::camera)) take(left)?.let { (rest, facet) ->
             left = rest
             facets += facet
         }
@@ -47,6 +50,49 @@ internal class FacetReader(private val vocabulary: Vocabulary, private val has: 
         val isBare = facet.value == "flash" && (article == null || article == "the")
         if (begin < 0 || words[begin].key !in vocabulary.listed("containing") || !(isBare || isOfPhotos) || !ends(words, end, BY)) null
         else words.take(if (begin > 0 && words[begin - 1].has("made")) begin - 1 else begin) + words.drop(end) to facet // "taken with flash"
+    }
+
+    /** "Anna alone", "Anna by herself": of somebody whom the album knows; "the tree alone" is a scene. */
+    private fun alone(words: List<Word>): Taken? = taken(words) { at, word ->
+        val begin = namedFrom(words, at) { false }
+        if (word.has("alone") && begin < at && ends(words, at + 1, BY)) without(words, at) to Facet("alone", Vocabulary.text(words.subList(begin, at))) else null
+    }
+
+    /** "Anna and Tom together": names with "and" or commas between them. */
+    private fun together(words: List<Word>): Taken? = taken(words) { at, word ->
+        val begin = namedFrom(words, at) { it.key in BETWEEN_NAMES }
+        if (word.key == "together" && at - begin > 2) without(words, at) to Facet("together", Vocabulary.text(words.subList(begin, at))) else null
+    }
+
+    /** Where the names before [at] begin: what has a capital, and not for beginning the question, or is no other word. */
+    private fun namedFrom(words: List<Word>, at: Int, isBetween: (Word) -> Boolean): Int {
+        fun isName(n: Int) = words[n].text.firstOrNull()?.isUpperCase() == true && (n > 0 || words[n].values.isEmpty())
+        var begin = at
+        while (begin > 0 && (isName(begin - 1) || isBetween(words[begin - 1]))) begin--
+        return begin
+    }
+
+    private fun without(words: List<Word>, at: Int) = words.take(at) + words.drop(at + 1)
+
+    /** "Group photos", "people together", "somebody alone", "only one person"; not "two people in a boat", which is a scene. */
+    private fun company(words: List<Word>): Taken? = words.indices.toList().dropLast(1).firstNotNullOfOrNull { at ->
+        val kind = kindOfCompany(words[at], words[at + 1], words.getOrNull(at - 1)) ?: return@firstNotNullOfOrNull null
+        val isCounted = kind == "together" && at > 0 && words[at - 1].key in vocabulary.listed("how_many_people")
+        var begin = if (isCounted || at > 0 && words[at - 1].key in ONLY) at - 1 else at
+        while (begin > 0 && (words[begin - 1].key in vocabulary.listed("determiners") || words[begin - 1].key in vocabulary.listed("containing"))) begin--
+        val isOfIt = at + 2 < words.size && words[at + 2].key == "of" // "a group picture of penguins"
+        val isAll = words.take(begin).all { it.has("all", "courtesy", "medium", "picture", "request", "self") }
+        if (!isAll || isOfIt || !ends(words, at + 2, BY) || !has(Facet(kind, ""))) return@firstNotNullOfOrNull null
+        val isPictured = words.take(begin).any { it.has("picture", "medium") }
+        val photos = words[at].copy(text = "photos", key = "photos", values = mapOf("picture" to ""))
+        words.take(begin) + (if (isPictured) emptyList() else listOf(photos)) + words.drop(at + 2) to Facet(kind, "")
+    }
+
+    private fun kindOfCompany(word: Word, follows: Word, before: Word?): String? = when {
+        word.key == "group" && follows.has("picture") -> "together"
+        word.key == "one" && follows.key in vocabulary.listed("persons") -> if (before != null && before.key in ONLY) "alone" else null
+        word.key !in vocabulary.listed("persons") -> null
+        else -> if (follows.key == "together") "together" else if (follows.has("alone")) "alone" else null
     }
 
     private fun taken(words: List<Word>, take: (Int, Word) -> Taken?): Taken? =
@@ -87,5 +133,7 @@ internal class FacetReader(private val vocabulary: Vocabulary, private val has: 
         val IN = setOf("in", "on")
         val THEM = setOf("it", "them")
         val BY = setOf("by", "on")
+        val BETWEEN_NAMES = setOf("and", ",", "&")
+        val ONLY = setOf("just", "only")
     }
 }

@@ -114,9 +114,10 @@ class Screen(private val folder: String, private val words: Words = English) {
         return if (notes.isEmpty()) head else "${notes.joinToString("; ")}\n$head"
     }
 
-    /** A remark, null for one that only a trace shows. Of facets but a camera's each value has words of its own. */
+    /** A remark, null for one that only a trace shows. Of facets, each value that is not somebody's or a camera's name has words of its own. */
     private fun said(remark: Remark): String? {
-        val key = if (remark.code.startsWith("facet.") && remark.code != "facet.camera") "${remark.code}_${remark.name}" else remark.code
+        val isOfNames = remark.code == "facet.camera" || remark.code.removePrefix("facet.") in Remark.ANYBODY && remark.name !in Remark.ANYBODY.values
+        val key = if (remark.code.startsWith("facet.") && !isOfNames) "${remark.code}_${remark.name}" else remark.code
         val what = Say.entries.firstOrNull { it.name == "REMARK_${key.replace('.', '_').uppercase()}" } ?: return null
         return if ("%1\$s" in what.english) words.say(what, remark.name.ifEmpty { remark.text }, remark.n) else words.say(what, remark.n)
     }

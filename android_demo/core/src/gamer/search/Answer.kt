@@ -68,16 +68,23 @@ data class Remark(val code: String, val text: String = "", val n: Int = 0, val n
         return when (code) {
             "elsewhere" -> "no photo in $name"
             "empty" -> "no photos in this album"
+            "facet.alone" -> "$name alone: $number"
             "facet.camera" -> "by $name: $number"
             "facet.fact" -> "with $name: $number"
             "facet.medium" -> "${name}s: $number"
             "facet.orientation" -> "in $name: $number"
+            "facet.together" -> "$name together: $number"
             "favourites" -> "favourites only: $number"
             "none" -> "none ${if (text.firstOrNull()?.isLowerCase() == true) "" else "of "}$text" // "none of May 2019"
             "searched" -> "searched $n times for all that show ${PyText.repr(text)}"
             "spelt" -> "spelt ${PyText.repr(text)}"
             else -> "without ${PyText.repr(text)}: $n left out"
         }
+    }
+
+    companion object {
+        /** Who is there where no name is asked for, by the kind of facet. */
+        val ANYBODY = mapOf("alone" to "somebody", "together" to "people")
     }
 }
 

@@ -5,7 +5,7 @@ import gamer.album.Rows
 import gamer.common.PyText
 import gamer.questions.Facet
 
-/** The photos of an album that have what a query says literally: a shape, a camera, a fact (runtime/search/facets.py). */
+/** The photos of an album that have what a query says literally: a shape, a camera, a fact, who is there (runtime/search/facets.py). */
 internal class FacetRows(private val album: Album, private val engine: Engine) {
     private val found = HashMap<Facet, BooleanArray>()
 
@@ -29,6 +29,7 @@ internal class FacetRows(private val album: Album, private val engine: Engine) {
                     BooleanArray(all.size) { all[it] || some[it] }
                 }
             }
+            "alone", "together" -> withFaces(facet.value.split(BETWEEN_NAMES), facet.kind == "alone")
             else -> when (facet.value) {
                 "video" -> album.detailed("clips")
                 "receipt" -> album.words("receipt receipts").bm25().let { scores -> BooleanArray(album.size) { scores[it] > 0 } }
@@ -45,5 +46,23 @@ internal class FacetRows(private val album: Album, private val engine: Engine) {
         else -> album.detailed("lightings", "flash")
     }
 
+    /**
+     * The photos that show the faces of all of them, by the name or its first word; [isAlone]: and no other. Without names those
+     * that show two faces or more, or one.
+     */
+    private fun withFaces(names: List<String>, isAlone: Boolean): BooleanArray {
+        val wanted = names.map { PyText.casefold(PyText.strip(it)) }.filter { it.isNotEmpty() }
+        val shown = album.faces().groupBy({ it.first }, { it.second })
+        val rows = shown.filter { (_, faces) ->
+            if (wanted.isEmpty()) (faces.size == 1) == isAlone
+            else (!isAlone || faces.size == 1) && wanted.all { name -> faces.filterNotNull().map(PyText::casefold).any { name == it || name == PyText.split(it)[0] } }
+        }.keys
+        return Rows.mask(rows.toIntArray(), album.size)
+    }
+
     private fun words(name: String): Set<String> = PyText.split(PyText.casefold(name).replace('-', ' ')).toSet()
+
+    private companion object {
+        val BETWEEN_NAMES = Regex(",|&|\\band\\b")
+    }
 }

@@ -200,7 +200,7 @@ internal class Find(
         if (question.pictures) album.pictured().let { pictured -> if (pictured.any { it }) narrow { pictured[it] } }
         for (facet in question.facets) facets.of(facet).let { having ->
             narrow { having[it] }
-            remarks += Remark("facet.${facet.kind}", n = having.count { it }, name = facet.value)
+            remarks += Remark("facet.${facet.kind}", n = having.count { it }, name = facet.value.ifEmpty { Remark.ANYBODY[facet.kind].orEmpty() })
         }
         if (question.favourites) {
             narrow { favourites[it] }

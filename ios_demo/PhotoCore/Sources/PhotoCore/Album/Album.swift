@@ -246,6 +246,14 @@ public final class Album: @unchecked Sendable {
         }
     }
 
+    /// The row of each face that was found, and the name of whose it is, if it has one.
+    public func faces() throws -> [(row: Int, name: String?)] {
+        let sql = "SELECT p.row, n.name FROM faces f JOIN photos p ON p.id = f.photo LEFT JOIN face_people n ON n.id = f.person"
+        let found = try load { db in try OptionalTables.isThere(db, "faces") ? db.rows(sql) : [] }
+        try load { _ in try Loader.within(found.map { $0[0].integer ?? -1 }, count, "photos") }
+        return found.map { ($0[0].integer ?? 0, $0[1].text) }
+    }
+
     // Feedback
 
     /// The stored preferences. Merged entities are replaced by their root.

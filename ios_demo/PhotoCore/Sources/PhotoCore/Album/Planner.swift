@@ -9,8 +9,11 @@ public struct Estimate: Sendable, Equatable {
     public let k: Int
     public var chunks = 1.0
 
+    /// Of 100,000 vectors; with the root of their number for more.
+    private var least: Int { Int((76 * max(Double(total) / 100_000, 1).squareRoot()).rounded(.up)) }
+
     /// The candidate-list size (ef) that a graph search would use.
-    public var width: Int { min(total, max(76, 2 * k, Int((1.6 * Double(k) * chunks * Double(total) / Double(max(left, 1))).rounded(.up)))) }
+    public var width: Int { min(total, max(least, 2 * k, Int((1.6 * Double(k) * chunks * Double(total) / Double(max(left, 1))).rounded(.up)))) }
 
     public var exactMicroseconds: Double {
         let gathered = left < total

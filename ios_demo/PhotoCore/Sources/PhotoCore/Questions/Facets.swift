@@ -1,4 +1,5 @@
-/// What an album knows of a photo for certain (runtime/questions/facets.py). `kind`: "medium", "orientation", "camera" or "fact".
+/// What an album knows of a photo for certain (runtime/questions/facets.py). `kind`: "medium", "orientation", "camera",
+/// "fact", "alone" (a name, or none for anybody) or "together" (names, or none for any two).
 public struct Facet: Hashable, Sendable {
     public let kind: String
     public let value: Text
@@ -17,7 +18,7 @@ struct FacetReader {
     /// The words without the facets that they name, and these.
     func taken(_ words: [AskedWord]) throws -> ([AskedWord], [Facet]) {
         var left = words, facets: [Facet] = []
-        for take in [medium(_:), orientation(_:), fact(_:), camera(_:)] {
+        for take in [medium(_:), orientation(_:), fact(_:), alone(_:), together(_:), company(_:), camera(_:)] {
             guard let taken = try take(left) else { continue }
             left = taken.words
             facets.append(taken.facet)
@@ -56,6 +57,59 @@ struct FacetReader {
             let from = begin > 0 && words[begin - 1].has("made") ? begin - 1 : begin  // "taken with flash"
             return (FacetReader.cut(words, from, end), Facet("fact", value))
         }
+    }
+
+    /// "Anna alone", "Anna by herself": of somebody whom the album knows; "the tree alone" is a scene.
+    private func alone(_ words: [AskedWord]) throws -> Taken? {
+        try first(words) { at, word in
+            let begin = namedFrom(words, at) { _ in false }
+            guard word.has("alone"), begin < at, ends(words, at + 1, orAny: "by", "on") else { return nil }
+            return (FacetReader.cut(words, at, at + 1), Facet("alone", Array(words[begin..<at]).written))
+        }
+    }
+
+    /// "Anna and Tom together": names with "and" or commas between them.
+    private func together(_ words: [AskedWord]) throws -> Taken? {
+        try first(words) { at, word in
+            let begin = namedFrom(words, at) { $0.isAny("and", ",", "&") }
+            guard word.isAny("together"), at - begin > 2 else { return nil }
+            return (FacetReader.cut(words, at, at + 1), Facet("together", Array(words[begin..<at]).written))
+        }
+    }
+
+    /// Where the names before `at` begin: what has a capital, and not for beginning the question, or is no other word.
+    private func namedFrom(_ words: [AskedWord], _ at: Int, _ isBetween: (AskedWord) -> Bool) -> Int {
+        func isName(_ n: Int) -> Bool { words[n].text.first?.isUpper == true && (n > 0 || words[n].values.isEmpty) }
+        var begin = at
+        while begin > 0, isName(begin - 1) || isBetween(words[begin - 1]) { begin -= 1 }
+        return begin
+    }
+
+    /// "Group photos", "people together", "somebody alone", "only one person"; not "two people in a boat", which is a scene.
+    private func company(_ words: [AskedWord]) throws -> Taken? {
+        for at in words.indices.dropLast() {
+            guard let kind = kindOfCompany(words[at], words[at + 1], at > 0 ? words[at - 1] : nil) else { continue }
+            let isCounted = kind == "together" && at > 0 && vocabulary.listed("how_many_people").contains(words[at - 1].key)
+            var begin = isCounted || at > 0 && words[at - 1].isAny("just", "only") ? at - 1 : at
+            let small = vocabulary.listed("determiners").union(vocabulary.listed("containing"))
+            while begin > 0, small.contains(words[begin - 1].key) { begin -= 1 }
+            let isOfIt = at + 2 < words.count && words[at + 2].isAny("of")  // "a group picture of penguins"
+            let before = words[..<begin], facet = Facet(kind, [])
+            guard before.allSatisfy({ $0.has("all", "courtesy", "medium", "picture", "request", "self") }), !isOfIt, ends(words, at + 2, orAny: "by", "on"),
+                try has(facet)
+            else { continue }
+            let photos = AskedWord(text: "photos".scalars, key: "photos".scalars, span: words[at].span, values: ["picture": []])
+            return (FacetReader.cut(words, begin, at + 2, before.contains { $0.has("picture", "medium") } ? [] : [photos]), facet)
+        }
+        return nil
+    }
+
+    private func kindOfCompany(_ word: AskedWord, _ follows: AskedWord, _ before: AskedWord?) -> String? {
+        let persons = vocabulary.listed("persons")
+        if word.isAny("group"), follows.has("picture") { return "together" }
+        if word.isAny("one"), persons.contains(follows.key) { return before?.isAny("just", "only") == true ? "alone" : nil }
+        guard persons.contains(word.key) else { return nil }
+        return follows.isAny("together") ? "together" : follows.has("alone") ? "alone" : nil
     }
 
     private func first(_ words: [AskedWord], _ take: (Int, AskedWord) -> Taken?) throws -> Taken? {

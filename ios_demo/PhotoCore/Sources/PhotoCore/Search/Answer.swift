@@ -51,6 +51,7 @@ public struct Trace: Sendable {
 public struct Remark: Sendable, Equatable {
     public enum Code: String, Sendable {
         case elsewhere, empty, favourites, none, searched, spelt, without
+        case alone = "facet.alone", together = "facet.together"
         case camera = "facet.camera", fact = "facet.fact", medium = "facet.medium", orientation = "facet.orientation"
     }
 
@@ -58,6 +59,9 @@ public struct Remark: Sendable, Equatable {
     public var text = Text()
     public var n = 0
     public var name = ""
+
+    /// Who is there where no name is asked for, by the kind of facet.
+    public static let anybody = ["alone": "somebody", "together": "people"]
 
     /// Whether it says that the album has no photo of a kind that is asked for.
     public var isLacking: Bool { n == 0 && (code == .favourites || code.rawValue.hasPrefix("facet.")) }
@@ -68,6 +72,8 @@ public struct Remark: Sendable, Equatable {
         switch code {
         case .elsewhere: return "no photo in \(name)"
         case .empty: return "no photos in this album"
+        case .alone: return "\(name) alone: \(number)"
+        case .together: return "\(name) together: \(number)"
         case .camera: return "by \(name): \(number)"
         case .fact: return "with \(name): \(number)"
         case .medium: return "\(name)s: \(number)"

@@ -1,4 +1,4 @@
-/// The photos of an album that have what a query says literally: a shape, a camera, a fact (runtime/search/facets.py).
+/// The photos of an album that have what a query says literally: a shape, a camera, a fact, who is there (runtime/search/facets.py).
 final class FacetRows {
     private let engine: Engine
     private let album: Album
@@ -36,6 +36,7 @@ final class FacetRows {
             let asked = FacetRows.words(facet.value)
             return try album.details("cameras").filter { asked.isSubset(of: FacetRows.words($0.scalars)) }
                 .reduce([Bool](repeating: false, count: album.count)) { all, name in zip(all, try album.detailed("cameras", name)).map { $0 || $1 } }
+        case ("alone", _), ("together", _): return try withFaces(FacetRows.names(facet.value), isAlone: facet.kind == "alone")
         case (_, "video"): return try album.detailed("clips")
         case (_, "receipt"): return try album.words("receipt receipts".scalars).bm25().map { $0 > 0 }
         default: return try album.detailed("mediums", value)
@@ -50,6 +51,27 @@ final class FacetRows {
         case "text": return Find.mask(try album.memories(of: "ocr").map(\.row), album.count)
         default: return try album.detailed("lightings", "flash")
         }
+    }
+
+    private static let between = Pattern(#",|&|\band\b"#)
+
+    private static func names(_ text: Text) -> [Text] {
+        let cuts = between.all(text).compactMap { $0.span(0) }, ends = cuts.map(\.lowerBound) + [text.count]
+        return zip([0] + cuts.map(\.upperBound), ends).map { Text(text[$0..<$1]) }
+    }
+
+    /// The photos that show the faces of all of them, by the name or its first word; `isAlone`: and no other. Without names those
+    /// that show two faces or more, or one.
+    private func withFaces(_ names: [Text], isAlone: Bool) throws -> [Bool] {
+        let wanted = names.map { $0.stripped().casefolded() }.filter { !$0.isEmpty }
+        var shown: [Int: [String?]] = [:]
+        for face in try album.faces() { shown[face.row, default: []].append(face.name) }
+        let rows = shown.filter { _, faces in
+            if wanted.isEmpty { return (faces.count == 1) == isAlone }
+            let known = faces.compactMap { $0?.scalars.casefolded() }
+            return (!isAlone || faces.count == 1) && wanted.allSatisfy { name in known.contains { name == $0 || name == $0.split(whereSeparator: \.isSpace).first.map { Text($0) } } }
+        }
+        return Find.mask(Array(rows.keys), album.count)
     }
 
     private static func words(_ name: Text) -> Set<Text> { Set(name.casefolded().split { $0.isSpace || $0 == "-" }.map { Text($0) }) }

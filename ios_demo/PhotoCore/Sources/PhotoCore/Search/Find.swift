@@ -220,7 +220,7 @@ struct Find {
         for facet in question.facets {
             let having = try facets.of(facet), code = Remark.Code(rawValue: "facet.\(facet.kind)")
             allowed = zip(allowed, having).map { $0 && $1 }
-            if let code { remarks.append(Remark(code: code, n: having.filter { $0 }.count, name: facet.value.string)) }
+            if let code { remarks.append(Remark(code: code, n: having.filter { $0 }.count, name: facet.value.isEmpty ? Remark.anybody[facet.kind] ?? "" : facet.value.string)) }
         }
         if question.favourites {
             allowed = zip(allowed, favourites).map { $0 && $1 }
