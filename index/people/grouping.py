@@ -19,7 +19,7 @@ from ..records import FloatArray, RowArray
 # `gamer bench study people` shows what other thresholds give.
 THRESHOLD = 0.55
 NEIGHBOURS = 16  # of a face, of which any may be the same person
-_BLOCK = 1024  # faces whose distances to all others are held at once
+_DISTANCES = 1 << 24  # that are held at once
 _ROUNDS = 4
 
 
@@ -62,8 +62,9 @@ def _near(vectors: FloatArray, rows: RowArray, threshold: float) -> tuple[RowArr
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     squares = (vectors * vectors).sum(1)
     found, lengths = [], []
-    for start in range(0, len(rows), _BLOCK):
-        block = rows[start : start + _BLOCK]
+    size = max(1, min(1024, _DISTANCES // len(vectors)))
+    for start in range(0, len(rows), size):
+        block = rows[start : start + size]
         apart = squares[block, None] + squares - 2 * (vectors[block] @ vectors.T)
         apart[np.arange(len(block)), block] = np.inf
         nearest = np.argpartition(apart, count - 1, axis=1)[:, :count]

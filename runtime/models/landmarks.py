@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from gamer.index.records import FloatArray
 from ..errors import BundleError
 
 FILE = "face_landmarks.{}.npy"
+_FARTHEST = 10_000  # sides of the box that a point or a step may be away
 Box = tuple[float, float, float, float]  # left, top, width, height
 
 
@@ -53,6 +55,8 @@ class Forest:
             raise ValueError("a tree or a pixel of it leads nowhere")
         if not all(np.isfinite(a).all() for a in (self.shape, self.deltas, self.thresholds, self.leaves)):
             raise ValueError("it holds values that are not finite")
+        if max(abs(a).max() for a in (self.shape, self.deltas, self.leaves)) > _FARTHEST:
+            raise ValueError("it holds values that are too large")
 
     def find(self, grey: NDArray[np.uint8], box: Box) -> FloatArray:
         """float32 [L, 2]: x and y of the landmarks of the face in `box`, in pixels of grey [H, W]."""
@@ -89,14 +93,20 @@ def load(folder: Path) -> Forest:
     """The forest of a bundle. Raises BundleError for arrays that are missing or do not fit together."""
     kinds = {"anchors": np.uint8, "splits": np.uint16}
     try:
-        arrays = [np.load(folder / FILE.format(part.name), allow_pickle=False) for part in fields(Forest)]
+        arrays = [_array(folder / FILE.format(part.name)) for part in fields(Forest)]
         for part, array in zip(fields(Forest), arrays, strict=True):
             if array.dtype != kinds.get(part.name, np.float32):
                 raise ValueError(f"{part.name} of {array.dtype}")
         return Forest(*arrays)
-    except (OSError, ValueError, EOFError, IndexError) as error:
+    except (OSError, TypeError, ValueError, EOFError, IndexError) as error:
         told = " ".join(str(error).split())[:100]
         raise BundleError(f"{folder}: its landmarks cannot be used ({told}): export it again") from None
+
+
+def _array(path: Path) -> NDArray[Any]:
+    """An array alone: `np.load` would open an archive, too."""
+    with path.open("rb") as file:
+        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
 def similarity(points: FloatArray, wanted: FloatArray) -> FloatArray:

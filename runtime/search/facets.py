@@ -91,7 +91,8 @@ def _with_faces(album: Album, names: Sequence[str], alone: bool) -> Iterable[str
         photo
         for photo, shown in people.named_in().items()
         if all(
-            any(name in (other.casefold(), other.casefold().split()[0]) for other in shown) for name in wanted
+            any(name in (other.casefold(), *other.casefold().split()[:1]) for other in shown)
+            for name in wanted
         )
         and (not alone or faces[photo] == 1)
     )

@@ -235,7 +235,8 @@ class Album private constructor(private val db: Database, val path: File) : Auto
     /** The row of each face that was found, and the name of whose it is, if it has one. */
     fun faces(): List<Pair<Int, String?>> = load {
         val sql = "SELECT p.row, n.name FROM faces f JOIN photos p ON p.id = f.photo LEFT JOIN face_people n ON n.id = f.person"
-        if (OptionalTables.isThere(db, "faces")) db.query(sql).map { it[0].asInt() to it[1] as String? } else emptyList()
+        val found = if (OptionalTables.isThere(db, "faces")) db.query(sql).map { it[0].asInt() to it[1] as String? } else emptyList()
+        found.onEach { (row, _) -> if (row !in 0 until size) throw ArithmeticException("row $row of $size") }
     }
 
     /** The stored preferences. Merged entities are replaced by their root. */

@@ -15,16 +15,16 @@ class Npy(val dtype: String, val shape: IntArray, val bytes: ByteBuffer) {
     private val size: Int get() = shape.fold(1) { a, b -> a * b }
 
     /** A copy of the float32 values. */
-    fun floats(): FloatArray = FloatArray(size).also { values("<f4", "float32").asFloatBuffer().get(it) }
+    fun floats(): FloatArray = values("<f4", "float32").asFloatBuffer().let { from -> FloatArray(size).also { from.get(it) } }
 
     /** A copy of the int64 values. */
-    fun longs(): LongArray = LongArray(size).also { values("<i8", "int64").asLongBuffer().get(it) }
+    fun longs(): LongArray = values("<i8", "int64").asLongBuffer().let { from -> LongArray(size).also { from.get(it) } }
 
     /** A copy of the uint8 values; as a `Byte`, 255 is -1. */
-    fun octets(): ByteArray = ByteArray(size).also { values("|u1", "uint8").get(it) }
+    fun octets(): ByteArray = values("|u1", "uint8").let { from -> ByteArray(size).also { from.get(it) } }
 
     /** A copy of the uint16 values; as a `Short`, 65,535 is -1. */
-    fun shorts(): ShortArray = ShortArray(size).also { values("<u2", "uint16").asShortBuffer().get(it) }
+    fun shorts(): ShortArray = values("<u2", "uint16").asShortBuffer().let { from -> ShortArray(size).also { from.get(it) } }
 
     private fun values(wanted: String, name: String): ByteBuffer {
         require(dtype == wanted) { "$name is wanted, not $dtype" }
@@ -61,7 +61,7 @@ class Npy(val dtype: String, val shape: IntArray, val bytes: ByteBuffer) {
             val sides = SHAPE.find(header)?.groupValues?.get(1) ?: no("no shape")
             val shape = sides.split(',').map { it.trim() }.filter { it.isNotEmpty() }.map { it.toIntOrNull() ?: no("shape ($sides)") }.toIntArray()
             val size = dtype.drop(2).toIntOrNull() ?: no("dtype $dtype")
-            if (dtype[0] !in "<|" || dtype[1] !in "fiub") no("dtype $dtype")
+            if (dtype[0] !in "<|" || dtype[1] !in "fiub" || size < 1) no("dtype $dtype")
             // Computed in floating point: a product of sides that exceeds 64 bits must not wrap around to the
             // right size.
             if (shape.fold(size.toDouble()) { a, b -> a * b } != bytes.remaining().toDouble()) no("${bytes.remaining()} bytes for shape ($sides)")

@@ -46,7 +46,7 @@ internal object Upright {
             val (column, row) = (x + 0.5) to (y + 0.5)
             val across = turn[0] * column + turn[1] * row + turn[2]
             val down = turn[3] * column + turn[4] * row + turn[5]
-            if (across < 0 || across >= from.width || down < 0 || down >= from.height) continue
+            if (!(across >= 0 && across < from.width && down >= 0 && down < from.height)) continue
             val (left, top) = floor(across - 0.5).toInt() to floor(down - 0.5).toInt()
             val (dx, dy) = (across - 0.5 - left) to (down - 0.5 - top)
             val columns = max(left, 0) to min(left + 1, from.width - 1)

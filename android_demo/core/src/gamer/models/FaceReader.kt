@@ -24,6 +24,8 @@ internal class DetectedFace(val score: Double, val box: FaceBox)
  */
 class FaceReader(private val detector: Session, private val encoder: Session, private val landmarks: Landmarks, val name: String) {
     init {
+        val sides = detector.artifact.inputs.firstOrNull()?.shape?.takeIf { it.size == 4 }?.subList(1, 3)
+        if (sides == null || sides.any { it is Int && it !in 1..MAX_SIDE }) throw RuntimeFailure("the face detector takes no picture: export it again")
         if (2 * landmarks.count != UPRIGHT.size) {
             throw RuntimeFailure("the bundle's forest finds ${landmarks.count} landmarks, ${UPRIGHT.size / 2} are wanted: export it again")
         }
@@ -60,6 +62,7 @@ class FaceReader(private val detector: Session, private val encoder: Session, pr
     /** The face in [box], upright and in the middle of [SIDE] × [SIDE] pixels. */
     internal fun chip(pixels: Pixels, box: FaceBox): Pixels {
         val points = landmarks.find(box) { x, y -> grey(pixels, x, y) }
+        if (points.any { !it.isFinite() }) throw RuntimeFailure("the bundle's forest gave no landmarks: export it again")
         val wanted = FloatArray(UPRIGHT.size) { ((UPRIGHT[it] + AROUND) / (2 * AROUND + 1) * SIDE).toFloat() }
         val turn = Landmarks.similarity(wanted, points)
         val scale = hypot(turn[0], turn[3]) // pixels of the photo for a pixel of the face
@@ -94,6 +97,7 @@ class FaceReader(private val detector: Session, private val encoder: Session, pr
         private const val SEARCHED = 800 // the longer side in which a photo is searched
         private const val ENLARGED = 2.0
         private const val SHRINK = 5.0 / 6
+        private const val MAX_SIDE = 4_096 // of a picture of a fixed size
         private const val LEAST = 40 // of the shorter side of the last picture
         private const val WINDOW = 80 // of the detector, and how far two of them are apart
         private const val STRIDE = 8

@@ -4,10 +4,11 @@ import gamer.bundle.Bundle
 import gamer.bundle.Npy
 import gamer.common.BundleError
 import java.nio.BufferUnderflowException
+import kotlin.math.abs
 import kotlin.math.floor
 import kotlin.math.max
 
-/** A box in pixels of a picture. */
+/** Left, top, width and height, in pixels of a picture if nothing else is said. */
 data class FaceBox(val left: Double, val top: Double, val width: Double, val height: Double)
 
 /**
@@ -56,6 +57,7 @@ class Landmarks private constructor(
     private fun pixel(at: Float) = floor(at.coerceIn(-1e6f, 1e6f) + 0.5f).toInt()
 
     companion object {
+        private const val FARTHEST = 10_000f // sides of the box that a point or a step may be away
         private val FILES = listOf("shape", "anchors", "deltas", "splits", "thresholds", "leaves")
 
         /** The forest of a bundle. Raises [BundleError] for arrays that are missing or do not fit together. */
@@ -74,7 +76,8 @@ class Landmarks private constructor(
                 val (near, pairs) = anchors.octets() to splits.shorts()
                 require(nodes and (nodes + 1) == 0 && near.all { it in 0 until shape.shape[0] } && pairs.all { it in 0 until pixels }) { "a tree or a pixel of it leads nowhere" }
                 val (first, apart, limits, ends) = listOf(shape, deltas, thresholds, leaves).map { it.floats() }
-                require(listOf(first, apart, limits, ends).all { values -> values.all { it.isFinite() } }) { "it holds values that are not finite" }
+                val isSound = limits.all { it.isFinite() } && listOf(first, apart, ends).all { values -> values.all { abs(it) <= FARTHEST } }
+                require(isSound) { "it holds values that are not finite, or too large" }
                 return Landmarks(first, near, apart, pairs, limits, ends, cascades, pixels, trees, nodes)
             } catch (error: IllegalArgumentException) {
                 throw unusable(bundle, error)

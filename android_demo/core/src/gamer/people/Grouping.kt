@@ -32,16 +32,21 @@ object Grouping {
     /** Pairs of each of [rows] with its nearest other vectors, the nearest pairs first, none beyond the limit. */
     private fun near(vectors: List<FloatArray>, rows: List<Int>, limit: Double): List<Pair<Int, Int>> =
         rows.flatMap { row ->
-            val others = vectors.indices.filter { it != row }.map { Triple(row, it, apart(vectors[row], vectors[it])) }
-            others.filter { it.third <= limit }.sortedBy { it.third }.take(NEIGHBOURS)
+            val others = vectors.indices.mapNotNull { other ->
+                val apart = apart(vectors[row], vectors[other], limit)
+                if (other != row && apart <= limit) Triple(row, other, apart) else null
+            }
+            others.sortedBy { it.third }.take(NEIGHBOURS)
         }.sortedBy { it.third }.map { it.first to it.second }
 
-    /** The squared distance of two vectors. */
-    private fun apart(a: FloatArray, b: FloatArray): Double {
+    /** The squared distance of two vectors; above [limit] the sum of some of it, since most faces are far from most. */
+    private fun apart(a: FloatArray, b: FloatArray, limit: Double = Double.MAX_VALUE): Double {
         var sum = 0.0
-        for (n in a.indices) {
+        var n = 0
+        while (n < a.size && sum <= limit) {
             val by = (a[n] - b[n]).toDouble()
             sum += by * by
+            n++
         }
         return sum
     }
@@ -52,7 +57,7 @@ object Grouping {
         private val group = of.map { persons.binarySearch(it) }
 
         /** A face of each group. */
-        val first = IntArray(persons.size) { group.indexOf(it) }
+        val first = IntArray(persons.size).also { first -> for (face in group.indices.reversed()) first[group[face]] = face }
         private val counts = DoubleArray(persons.size)
         val centres: Array<FloatArray>
         private val spread = DoubleArray(persons.size)

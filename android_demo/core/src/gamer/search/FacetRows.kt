@@ -55,7 +55,7 @@ internal class FacetRows(private val album: Album, private val engine: Engine) {
         val shown = album.faces().groupBy({ it.first }, { it.second })
         val rows = shown.filter { (_, faces) ->
             if (wanted.isEmpty()) (faces.size == 1) == isAlone
-            else (!isAlone || faces.size == 1) && wanted.all { name -> faces.filterNotNull().map(PyText::casefold).any { name == it || name == PyText.split(it)[0] } }
+            else (!isAlone || faces.size == 1) && wanted.all { name -> faces.filterNotNull().map(PyText::casefold).any { name == it || name == PyText.split(it).firstOrNull() } }
         }.keys
         return Rows.mask(rows.toIntArray(), album.size)
     }

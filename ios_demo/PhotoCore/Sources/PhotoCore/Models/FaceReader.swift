@@ -14,6 +14,7 @@ public final class FaceReader {
     public static let photo = 1_600
     public static let maxFaces = 100
     private static let searched = 800, enlarged = 2.0, shrink = 5.0 / 6 // of the longer side; of a small photo; from picture to picture
+    private static let maxSide = 4_096 // of a picture of a fixed size
     private static let least = 40 // of the shorter side of the last picture
     private static let window = 80.0, stride = 8, margin = 11 // of the detector; zeros that the graph puts around a picture
     private static let first = 14 - margin
@@ -36,6 +37,9 @@ public final class FaceReader {
 
     /// Raises Failure.runtime for a forest of other landmarks than those that a face is turned by.
     public init(_ detector: ModelSession, _ encoder: ModelSession, _ landmarks: Landmarks, name: String) throws {
+        guard let shape = detector.artifact.inputs.first?.shape, shape.count == 4, shape[1..<3].allSatisfy({ (1...FaceReader.maxSide).contains($0.fixed ?? 1) }) else {
+            throw Failure.runtime("the face detector takes no picture: export it again")
+        }
         guard 2 * landmarks.count == FaceReader.upright.count else {
             throw Failure.runtime("the bundle's forest finds \(landmarks.count) landmarks, \(FaceReader.upright.count / 2) are wanted: export it again")
         }
@@ -46,7 +50,7 @@ public final class FaceReader {
     public func read(_ pixels: Pixels) throws -> [Face] {
         try detect(pixels).filter { $0.box.width >= FaceReader.leastFace }.prefix(FaceReader.maxFaces).map { found in
             let quality = (found.score * 1e4).rounded(.toNearestOrEven) / 1e4
-            return Face(box: FaceReader.relative(found.box, pixels), quality: quality, vector: try encode(chip(pixels, found.box)))
+            return Face(box: FaceReader.relative(found.box, pixels), quality: quality, vector: try encode(try chip(pixels, found.box)))
         }
     }
 
@@ -75,8 +79,9 @@ public final class FaceReader {
     }
 
     /// The face in `box`, upright and in the middle.
-    private func chip(_ pixels: Pixels, _ box: FaceBox) -> Pixels {
+    private func chip(_ pixels: Pixels, _ box: FaceBox) throws -> Pixels {
         let points = landmarks.find(box) { FaceReader.brightness(pixels, $0, $1) }, side = FaceReader.side, size = Double(side)
+        guard points.allSatisfy(\.isFinite) else { throw Failure.runtime("the bundle's forest gave no landmarks: export it again") }
         let wanted = FaceReader.upright.map { Float(($0 + FaceReader.around) / (2 * FaceReader.around + 1) * size) }
         var turn = Landmarks.similarity(wanted, points)
         let scale = (turn[0] * turn[0] + turn[3] * turn[3]).squareRoot() // pixels of the photo for a pixel of the face

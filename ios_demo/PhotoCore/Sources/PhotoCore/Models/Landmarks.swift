@@ -1,6 +1,6 @@
 import Foundation
 
-/// A box in pixels of a picture.
+/// Left, top, width and height, in pixels of a picture if nothing else is said.
 public struct FaceBox: Sendable, Equatable {
     public let left, top, width, height: Double
 
@@ -16,6 +16,7 @@ public struct Landmarks: Sendable {
     private let anchors: [UInt8]
     private let splits: [Int64]
     private let cascades, pixels, trees, nodes: Int
+    private static let farthest: Float = 10_000 // sides of the box that a point or a step may be away
 
     public var count: Int { shape.count / 2 }
 
@@ -33,7 +34,7 @@ public struct Landmarks: Sendable {
         }
         let shape = try read("shape", "<f4"), anchors = try read("anchors", "|u1"), deltas = try read("deltas", "<f4")
         let splits = try read("splits", "<u2"), thresholds = try read("thresholds", "<f4"), leaves = try read("leaves", "<f4")
-        guard anchors.shape.count == 2, splits.shape.count == 4, let count = shape.shape.first else { throw unusable("the shapes of its arrays do not fit together") }
+        guard anchors.shape.count == 2, splits.shape.count == 4, !(anchors.shape + splits.shape).contains(0), let count = shape.shape.first else { throw unusable("the shapes of its arrays do not fit together") }
         (cascades, pixels, trees, nodes) = (anchors.shape[0], anchors.shape[1], splits.shape[1], splits.shape[2])
         let wanted: [([Int], [Int])] = [
             (shape.shape, [count, 2]), (deltas.shape, [cascades, pixels, 2]), (splits.shape, [cascades, trees, nodes, 2]),
@@ -46,7 +47,9 @@ public struct Landmarks: Sendable {
         }
         (self.shape, self.deltas, self.thresholds, self.leaves) = (shape.values, deltas.values, thresholds.values, leaves.values)
         (self.anchors, self.splits) = (anchors.bytes, splits.integers)
-        guard [shape, deltas, thresholds, leaves].allSatisfy({ $0.values.allSatisfy(\.isFinite) }) else { throw unusable("it holds values that are not finite") }
+        guard thresholds.values.allSatisfy(\.isFinite), [shape, deltas, leaves].allSatisfy({ $0.values.allSatisfy { abs($0) <= Landmarks.farthest } }) else {
+            throw unusable("it holds values that are not finite, or too large")
+        }
     }
 
     /// Where the landmarks are. `brightness`: of a pixel of the picture, 0 outside of it.
@@ -80,7 +83,7 @@ public struct Landmarks: Sendable {
 
     private func placed(_ at: Float, _ from: Double, _ size: Double) -> Float { at * Float(size) + Float(from) }
 
-    private func pixel(_ at: Float) -> Int { Int((min(max(at, -1e6), 1e6) + 0.5).rounded(.down)) }
+    private func pixel(_ at: Float) -> Int { at.isNaN ? -1 : Int((min(max(at, -1e6), 1e6) + 0.5).rounded(.down)) }
 
     /// The rotation, scale and shift a to f that bring `points` nearest to `wanted`: a point (x, y) to (a·x + b·y + c, d·x + e·y + f).
     static func similarity(_ points: [Float], _ wanted: [Float]) -> [Double] {

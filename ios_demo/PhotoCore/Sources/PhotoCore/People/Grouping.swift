@@ -29,16 +29,19 @@ public enum Grouping {
         typealias Pair = (row: Int, other: Int, apart: Double)
         var found: [Pair] = []
         for row in rows {
-            let others: [Pair] = vectors.indices.filter { $0 != row }.map { (row, $0, apart(vectors[row], vectors[$0])) }.filter { $0.apart <= limit }
+            let others: [Pair] = vectors.indices.compactMap { other in
+                let apart = apart(vectors[row], vectors[other], limit)
+                return other != row && apart <= limit ? (row, other, apart) : nil
+            }
             found += others.sorted { ($0.apart, $0.other) < ($1.apart, $1.other) }.prefix(neighbours)
         }
         return found.enumerated().sorted { ($0.element.apart, $0.offset) < ($1.element.apart, $1.offset) }.map { ($0.element.row, $0.element.other) }
     }
 
-    /// The squared distance of two vectors.
-    fileprivate static func apart(_ a: [Float], _ b: [Float]) -> Double {
+    /// The squared distance of two vectors; above `limit` the sum of some of it, since most faces are far from most.
+    fileprivate static func apart(_ a: [Float], _ b: [Float], _ limit: Double = .infinity) -> Double {
         var sum = 0.0
-        for n in a.indices {
+        for n in a.indices where sum <= limit {
             let by = Double(a[n] - b[n])
             sum += by * by
         }
