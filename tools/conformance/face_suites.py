@@ -62,7 +62,7 @@ def _groups() -> list[Case]:
     random = np.random.default_rng(7)
     cases = []
     for n, (faces, people, apart) in enumerate(
-        [(1, 1, 0.1), (12, 3, 0.1), (40, 5, 0.2), (40, 5, 0.28), (60, 12, 0.2)]
+        [(1, 1, 0.1), (12, 3, 0.1), (30, 4, 0.06), (40, 5, 0.2), (40, 5, 0.28), (60, 12, 0.2)]
     ):
         of = random.integers(0, people, faces)
         vectors = random.normal(0, 0.5, (people, DIM))[of] + random.normal(0, apart, (faces, DIM))
