@@ -7,6 +7,7 @@ over, so that an interrupted run goes on where it was.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +20,13 @@ from . import staleness
 from .studies import COMMANDS, STUDIES
 
 _JSON = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-# File → the words after `gamer bench`, where {bundle}, {album}, {data} and {cache} are the caller's.
+# File → the words after `gamer bench`, or a program of tools/ with its own words, where {bundle}, {album},
+# {data} and {cache} are the caller's.
 FIGURES: dict[str, str] = _JSON["made"]
 # Results of what no command here makes alone: trained checkpoints, other bundles, other tools.
 ELSEWHERE: dict[str, str] = _JSON["elsewhere"]
+
+TOOLS = "tools."
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,9 @@ def all_parts(
 
 
 def _make(words: list[str], out: Path) -> str:
-    command = [sys.executable, "-m", "gamer", "bench", *words, "-o", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    program, environment = ["gamer", "bench", *words], dict(os.environ)
+    if words[0].startswith(TOOLS):  # which are the repository's, not the package's
+        program, environment["PYTHONPATH"] = words, str(staleness.ROOT)
+    command = [sys.executable, "-m", *program, "-o", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     return "made" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["failed"])[-1]

@@ -262,5 +262,6 @@ COMMANDS = {
     "latency": ("bench/latency", *_SEARCH),
     "quality": _RETRIEVAL,
     "ops": ("bench/cost", "runtime/models", "runtime/backends"),
+    "tools.phone_search": ("android_demo/core/src", "ios_demo/PhotoCore/Sources", *_SEARCH),
     "device": ("bench/phones", "bench/cost", "export/planning"),
 }

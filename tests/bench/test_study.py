@@ -171,12 +171,14 @@ def test_results_are_made_in_parts_and_those_of_this_commit_are_passed_over(
         "a.json": "study questions",
         "b.json": "study replay -b {bundle}",
         "c.json": "study replay -b none",
+        "d.json": "tools.phone_search --help",
     }
     monkeypatch.setattr(figures, "FIGURES", words)
     first = run("study", "--all", "-o", tmp_path)
     assert first.exit_code == 1 and "2 results were not made" in first.stderr
     assert "a.json: made" in first.stdout and "b.json: left out: give bundle" in first.stdout
     assert "c.json: gamer bench study replay: none" in first.stdout
+    assert "d.json: made" in first.stdout
     commit = staleness.commit_of(tmp_path / "a.json")
     parts = figures.all_parts({}, tmp_path, lambda file: None, commit)
     assert next(iter(parts)) == figures.Part("a.json", "current")
