@@ -89,7 +89,7 @@ class Photo(Details):
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownPhoto:
     """A photo already in the album: the fields by which a folder scan recognises it."""
 
     id: str

@@ -31,7 +31,7 @@ from . import sets
 from .players import OPENAI, Player, Remote, player
 from .scores import set_f1
 from .sets import Tell
-from .tasks import Done, Task, counted
+from .tasks import Attempt, Task, counted
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Base:
     user: User
     source: Path
     player: Player
-    done: Sequence[Done]
+    done: Sequence[Attempt]
     cache: Path
     tell: Tell
 
@@ -83,7 +83,7 @@ class Base:
     def tasks(self) -> list[Task]:
         return [one.task for one in self.done]
 
-    def row(self, change: str, done: Sequence[Done]) -> Ablation:
+    def row(self, change: str, done: Sequence[Attempt]) -> Ablation:
         before, after = (np.array([_score(one) for one in part]) for part in (self.done, done))
         draws = stats.bootstrap([np.stack([before, after])])
         low, high = np.percentile(draws[:, 1] - draws[:, 0], [2.5, 97.5])
@@ -179,5 +179,5 @@ def _condensing(base: Base, remote: Remote | None) -> Ablation:
     return base.solve(change, player(OPENAI, replace(remote, context=MAX_CONTEXT)))
 
 
-def _score(one: Done) -> float:
+def _score(one: Attempt) -> float:
     return set_f1(set(one.given), one.task.relevant)

@@ -26,7 +26,7 @@ from .players import Player, Remote, Tape
 from .runs import Runs
 from .sets import AlbumRow
 from .short_answers import SentenceRow
-from .tasks import Done, Task
+from .tasks import Attempt, Task
 from .whole_prompt import Unfit, unfit
 
 MINDS = ("rules", "llm", "openai")
@@ -125,7 +125,7 @@ class _Measuring:
         self.unfit: list[Unfit] = []
         self.runs: dict[str, tuple[Runs, ...]] = {}
         self.ablations: list[Ablation] = []
-        self.done: list[Done] = []
+        self.done: list[Attempt] = []
 
     def players(self, album: str, run: int = 0) -> list[Player]:
         return players.players(self.plan.mind, self.plan.remote, self.tape, album, run)
@@ -185,7 +185,7 @@ class _Measuring:
         self.tell(f"{user.name}: one search for each")
         return [*rows, *sets.baselines(user, questions)]
 
-    def _repeat(self, user: User, player: Player, first: list[Done]) -> None:
+    def _repeat(self, user: User, player: Player, first: list[Attempt]) -> None:
         """The other runs of the same mind."""
         every = [first]
         for run in range(1, self.plan.runs):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .scores import set_f1
-from .tasks import Done
+from .tasks import Attempt
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Runs:
         return self.identical == self.tasks
 
 
-def compare(method: str, runs: Sequence[Sequence[Done]]) -> Runs:
+def compare(method: str, runs: Sequence[Sequence[Attempt]]) -> Runs:
     """`runs`: of the same tasks in the same order."""
     by_task = list(zip(*runs, strict=True))
     answers = [[frozenset(one.given) for one in task] for task in by_task]

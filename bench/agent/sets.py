@@ -17,7 +17,7 @@ from . import tasks as running
 from .mistakes import RIGHT, Calendar, class_of, mistake
 from .players import Player
 from .scores import set_f1
-from .tasks import Done, Scored, Task
+from .tasks import Attempt, Scored, Task
 from .usage import Usage, usage
 
 Tell = Callable[[str], None]
@@ -59,7 +59,7 @@ class AlbumRow:
     classes: dict[str, int] = field(default_factory=dict)
 
 
-def row(method: str, done: Sequence[Done], when: Calendar) -> AlbumRow:
+def row(method: str, done: Sequence[Attempt], when: Calendar) -> AlbumRow:
     parts = _parts(done, lambda one: one.task.group)
     wrong = [one for one in done if set(one.given) != one.task.relevant]
     replayed = any(one.replayed for one in done)
@@ -75,7 +75,9 @@ def row(method: str, done: Sequence[Done], when: Calendar) -> AlbumRow:
     )
 
 
-def by_player(user: User, player: Player, questions: Sequence[Task], tell: Tell, run: int = 0) -> list[Done]:
+def by_player(
+    user: User, player: Player, questions: Sequence[Task], tell: Tell, run: int = 0
+) -> list[Attempt]:
     told = f"{user.name}, run {run + 1}" if run else user.name
     return running.solve(
         user.engine, player, questions, "set", user.now, user.name, lambda text: tell(f"{told}: {text}"), run
@@ -89,7 +91,7 @@ def baselines(user: User, questions: Sequence[Task]) -> list[AlbumRow]:
     ]
 
 
-def _mistakes(done: Sequence[Done], when: Calendar) -> dict[str, int]:
+def _mistakes(done: Sequence[Attempt], when: Calendar) -> dict[str, int]:
     """RIGHT first, then the commonest."""
     found = Counter(
         mistake(
@@ -105,7 +107,7 @@ def _mistakes(done: Sequence[Done], when: Calendar) -> dict[str, int]:
     return {RIGHT: found.pop(RIGHT, 0)} | dict(found.most_common())
 
 
-def classes(wrong: Sequence[Done]) -> dict[str, int]:
+def classes(wrong: Sequence[Attempt]) -> dict[str, int]:
     """How many tasks are of each of the mistakes' CLASSES, the commonest first."""
     found = Counter(
         class_of({image_id(photo) for photo in one.task.relevant}, one.trace)

@@ -17,7 +17,7 @@ from . import tasks as running
 from .players import Player
 from .scores import contains, token_f1
 from .sets import Tell, classes
-from .tasks import Done, Task
+from .tasks import Attempt, Task
 from .usage import Usage, usage
 
 READ = 10  # photos of evidence that a sentence may rest on
@@ -46,13 +46,13 @@ class SentenceRow:
 
 def measure(
     data: Path, name: str, models: Models, players: Players, cache: Path, tell: Tell
-) -> tuple[list[SentenceRow], list[Done]]:
+) -> tuple[list[SentenceRow], list[Attempt]]:
     """LoCoMo and LiHua are albums of their own; camroll-qa asks about camroll-mpr's."""
     folder = data / ("camroll-mpr" if name == "camroll-qa" else name)
     if not folder.is_dir():
         return [], []
     by_user, absent = _asked(data, name, folder)
-    done: dict[tuple[str, str], list[list[Done]]] = {}
+    done: dict[tuple[str, str], list[list[Attempt]]] = {}
     for person, asked in by_user.items():
         album = albums.album_of(folder, person, models, cache, tell)
         with User(f"{name} {person}", album, models) as user:
@@ -66,7 +66,7 @@ def measure(
     return rows, [one for users in done.values() for part in users for one in part]
 
 
-def _said(user: User, player: Player, asked: Sequence[Task], tell: Tell) -> list[Done]:
+def _said(user: User, player: Player, asked: Sequence[Task], tell: Tell) -> list[Attempt]:
     told = lambda text: tell(f"{user.name}: {text}")  # noqa: E731
     return running.solve(user.engine, player, asked, "sentence", user.now, user.name, told)
 
@@ -92,18 +92,18 @@ def _asked(data: Path, name: str, folder: Path) -> tuple[dict[str, list[Task]], 
     )
 
 
-def _first(user: User, asked: Sequence[Task]) -> list[Done]:
+def _first(user: User, asked: Sequence[Task]) -> list[Attempt]:
     """The first READ hits of one search, without a sentence."""
     engine: Engine = user.engine
     out = []
     for task in asked:
         answer = engine.search(task.text, READ, now=user.now)
         ids = tuple(hit.id for hit in answer.hits)
-        out.append(Done(task, ids, "", not answer.doubtful, "answer", ("search",), (), 0.0))
+        out.append(Attempt(task, ids, "", not answer.doubtful, "answer", ("search",), (), 0.0))
     return out
 
 
-def _sentences(dataset: str, method: str, users: list[list[Done]]) -> SentenceRow:
+def _sentences(dataset: str, method: str, users: list[list[Attempt]]) -> SentenceRow:
     said = [[one for one in done if one.task.answer] for done in users]
     every = [one for done in users for one in done if one.trace is not None]
     wrong = [one for one in every if one.task.answer and not contains(one.sentence, one.task.answer)]
@@ -121,12 +121,14 @@ def _sentences(dataset: str, method: str, users: list[list[Done]]) -> SentenceRo
     )
 
 
-def _evidence(one: Done) -> float:
+def _evidence(one: Attempt) -> float:
     return len(set(one.ids[:READ]) & one.task.relevant) / len(one.task.relevant)
 
 
 def _macro(
-    users: list[list[Done]], value: Callable[[Done], float], counts: Callable[[Done], bool] = lambda _: True
+    users: list[list[Attempt]],
+    value: Callable[[Attempt], float],
+    counts: Callable[[Attempt], bool] = lambda _: True,
 ) -> float:
     means = [_mean([value(one) for one in done if counts(one)]) for done in users if any(map(counts, done))]
     return _mean(means)

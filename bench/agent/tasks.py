@@ -42,7 +42,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Done:
+class Attempt:
     """What a mind made of a task. `ms`: of the whole task; `steps`: milliseconds of each call.
 
     `trace`: None for a method without calls of its own. `differences`: of a replay, from what was recorded.
@@ -108,7 +108,7 @@ def solve(
     album: str,
     tell: Callable[[str], None],
     run_number: int = 0,
-) -> list[Done]:
+) -> list[Attempt]:
     """Every task by the player's minds, each with a toolbox of its own. `album`: its name in traces."""
     out = []
     for number, task in enumerate(tasks, 1):
@@ -120,7 +120,7 @@ def solve(
     return out
 
 
-def _solved(engine: Engine, player: Player, task: Task, end: End, now: datetime, label: str) -> Done:
+def _solved(engine: Engine, player: Player, task: Task, end: End, now: datetime, label: str) -> Attempt:
     toolbox, meter, budget = player.opens(engine, now, player.leaving), Meter(), player.budget(label)
     begin = perf_counter_ns()
     mind = player.mind(toolbox, now, label, meter)
@@ -131,7 +131,7 @@ def _solved(engine: Engine, player: Player, task: Task, end: End, now: datetime,
     return _done(task, outcome, ids, ms, trace, mind)
 
 
-def _check_going(done: Done, first: bool) -> None:
+def _check_going(done: Attempt, first: bool) -> None:
     """Ctrl-C ends the measurement, not one task; so does a mind that cannot even begin."""
     if done.replayed:
         return
@@ -141,9 +141,9 @@ def _check_going(done: Done, first: bool) -> None:
         raise RuntimeFailure(done.ended)
 
 
-def _done(task: Task, outcome: Outcome, ids: tuple[str, ...], ms: float, trace: Trace, mind: Mind) -> Done:
+def _done(task: Task, outcome: Outcome, ids: tuple[str, ...], ms: float, trace: Trace, mind: Mind) -> Attempt:
     made = [step for step in outcome.steps if step.call is not None]
-    return Done(
+    return Attempt(
         task=task,
         ids=ids,
         sentence=outcome.answer.sentence,
@@ -203,6 +203,6 @@ def best_cut(
     return threshold, best
 
 
-def counted(done: Sequence[Done]) -> dict[str, int]:
+def counted(done: Sequence[Attempt]) -> dict[str, int]:
     """Calls by tool."""
     return dict(Counter(tool for one in done for tool in one.tools))

@@ -12,7 +12,7 @@ from gamer.runtime.agent import calls
 from gamer.runtime.agent.recording import Cost, Tokens, Trace
 
 from .question_types import type_of
-from .tasks import Done
+from .tasks import Attempt
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Usage:
     by_type: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
-def usage(done: Sequence[Done]) -> Usage:
+def usage(done: Sequence[Attempt]) -> Usage:
     """Of those that have a trace; calls by type of question of all."""
     traces = [one.trace for one in done if one.trace is not None]
     costs = [sum_of([*(turn.cost for turn in trace.turns), trace.cost]) for trace in traces]
@@ -61,7 +61,7 @@ def sum_of(costs: Sequence[Cost]) -> Cost:
     return Cost(sum(c.read for c in costs), sum(c.written for c in costs), sum(c.ms for c in costs))
 
 
-def _by_type(done: Sequence[Done]) -> dict[str, dict[str, int]]:
+def _by_type(done: Sequence[Attempt]) -> dict[str, dict[str, int]]:
     found: dict[str, Counter[str]] = {}
     for one in done:
         found.setdefault(type_of(one.task.text), Counter()).update(one.tools)

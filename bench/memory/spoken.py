@@ -33,7 +33,7 @@ _BEFORE = " before that "  # what was true before stands after it, and is no ans
 
 
 @dataclass(frozen=True)
-class Said:
+class SpokenTurn:
     """A turn. `answer`: what its answer must have, "a|b" is either; `never`: what it must not have.
 
     `unknown`: whether it must say that nothing is known. `photos`: ids that must be shown; `only`: those
@@ -59,7 +59,7 @@ class Script:
     """A conversation. `family`: the kind of wording."""
 
     family: str
-    turns: tuple[Said, ...]
+    turns: tuple[SpokenTurn, ...]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def measure(run: Run[NoSettings]) -> Spoken:
     lines, album = run.home / "sample.jsonl", run.home / "album.gamer"
     sample.write(lines)
     build(lines, run.models, album, encoder=Encoder(run.models))
-    judged: list[tuple[str, str, Said, str, list[str]]] = []
+    judged: list[tuple[str, str, SpokenTurn, str, list[str]]] = []
     with Engine.over(run.models, album) as engine:
         for author in AUTHORS:
             run.tell(f"author {author}")
@@ -126,7 +126,7 @@ def measure(run: Run[NoSettings]) -> Spoken:
     )
 
 
-def converse(talk: Conversation, script: Script) -> Iterator[tuple[Said, str, list[str]]]:
+def converse(talk: Conversation, script: Script) -> Iterator[tuple[SpokenTurn, str, list[str]]]:
     """Says a script's turns: each with its answer and what is wrong with that."""
     now = _START
     for said in script.turns:
@@ -135,7 +135,7 @@ def converse(talk: Conversation, script: Script) -> Iterator[tuple[Said, str, li
         yield said, answered.text, objections(said, answered)
 
 
-def objections(said: Said, answered: Exchange) -> list[str]:
+def objections(said: SpokenTurn, answered: Exchange) -> list[str]:
     """What is wrong with an answer."""
     text = answered.text.casefold().replace("’", "'")
     now, shown = text.split(_BEFORE)[0], set(answered.photos)
@@ -151,7 +151,7 @@ def objections(said: Said, answered: Exchange) -> list[str]:
     return out
 
 
-def _shares(judged: Iterable[tuple[str, Said, Sequence[str]]]) -> tuple[Share, ...]:
+def _shares(judged: Iterable[tuple[str, SpokenTurn, Sequence[str]]]) -> tuple[Share, ...]:
     of: dict[str, list[bool]] = {}
     for name, said, wrong in judged:
         if said.expects:

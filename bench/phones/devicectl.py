@@ -53,13 +53,13 @@ class _Device:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Devices:
     devices: tuple[_Device, ...]
 
 
 @dataclass(frozen=True)
 class _Listed:
-    result: _Found
+    result: _Devices
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ _TIMES = {"": "", "?": " or none", "1": "", "+": " or more", "*": ", any number"
 
 
 @dataclass(frozen=True)
-class Done:
+class StudyResult:
     """`document`: the result as its file holds it. `parts`: what is printed."""
 
     document: dict[str, Any]
@@ -47,7 +47,7 @@ def run(
     quick: bool = False,
     threads: int = 1,
     tell: Tell = lambda text: None,
-) -> Done:
+) -> StudyResult:
     """`given`: texts KEY=VALUE. `cache`: a folder that keeps what is made, made if it is not there.
 
     Raises SettingError for what the study does not take, ImportError for a missing package, and what the
@@ -64,7 +64,7 @@ def run(
         **asdict(result),
         "when": datetime.now().astimezone().isoformat(timespec="seconds"),
     }
-    return Done(document, work.tables(result))
+    return StudyResult(document, work.tables(result))
 
 
 def check(study: Study, counts: dict[str, int]) -> None:

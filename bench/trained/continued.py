@@ -40,7 +40,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Found:
+class Means:
     """Means over a user's measured queries, at K = 5."""
 
     recall: float
@@ -55,9 +55,9 @@ class Continued:
     user: str
     times: int
     measured: int
-    before: Found
-    by_time: Found
-    by_user: Found
+    before: Means
+    by_time: Means
+    by_user: Means
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ def _score(person: Person, query: tuple[str, tuple[int, ...]], adapter: FloatArr
     return metrics.score([hit.id for hit in hits], [person.user.ids[row] for row in meant])
 
 
-def _mean(scores: Sequence[metrics.Scores]) -> Found:
+def _mean(scores: Sequence[metrics.Scores]) -> Means:
     mean = metrics.mean(scores)
-    return Found(round(mean.recall5, 4), round(mean.map5, 4))
+    return Means(round(mean.recall5, 4), round(mean.map5, 4))
 
 
 def tables(result: ContinuedReport) -> list[Sheet | str]:
@@ -145,7 +145,7 @@ def tables(result: ContinuedReport) -> list[Sheet | str]:
     return [sheet(f"{result.bundle}: the whole search, before and after", result.rows, columns)]
 
 
-def _both(found: Found) -> str:
+def _both(found: Means) -> str:
     return f"{found.recall:.3f}, {found.map:.3f}"
 
 

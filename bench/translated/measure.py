@@ -95,7 +95,7 @@ class Translated:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TranslatedQuery:
     """A translated query. `texts`: by language."""
 
     dataset: str
@@ -137,14 +137,16 @@ ABLATED: dict[str, Callable[[GlossTable, str], tuple[Gloss, ...]]] = {
 }
 
 
-def asked(path: Path = QUERIES) -> tuple[Asked, ...]:
+def asked(path: Path = QUERIES) -> tuple[TranslatedQuery, ...]:
     """The translated queries."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = (line for line in file if not line.startswith("#"))
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
     fixed = ("set", "user", "id")
     return tuple(
-        Asked(row["set"], row["user"], row["id"], {k: v for k, v in row.items() if k not in fixed and v})
+        TranslatedQuery(
+            row["set"], row["user"], row["id"], {k: v for k, v in row.items() if k not in fixed and v}
+        )
         for row in rows
     )
 

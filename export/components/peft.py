@@ -33,7 +33,7 @@ Alpha = Annotated[float, Between(0, 1e6)]
 
 
 @dataclass(frozen=True)
-class _Told:
+class _AdapterConfig:
     """What an adapter_config.json says of what is computed."""
 
     peft_type: Literal["LORA"]
@@ -117,11 +117,11 @@ def _stack(found: list[tuple[int, Tensor, Tensor]], rows: int) -> Low:
     return Low.of(torch.cat([a for _, a, _ in found]), whole)
 
 
-def _configuration(folder: Path) -> _Told:
+def _configuration(folder: Path) -> _AdapterConfig:
     path = folder / CONFIG
     if not path.is_file():
         raise ExportError(f"{folder}: no {CONFIG}: give a directory that PEFT's save_pretrained wrote")
-    told: _Told = read(path, _Told, most=1 << 20)
+    told: _AdapterConfig = read(path, _AdapterConfig, most=1 << 20)
     more = {
         "use_dora": told.use_dora,
         "alora_invocation_tokens": bool(told.alora_invocation_tokens),

@@ -113,7 +113,7 @@ def _told(photo: Photo) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _SearchLine:
     query: Annotated[str, Text(pattern=UNICODE, form="in valid Unicode")]
     photos: Annotated[tuple[Any, ...], Items(least=1)]
 
@@ -125,7 +125,9 @@ def searches_of(album: Path, queries: Path | None) -> list[Search]:
     try:
         with queries.open(encoding="utf-8") as file:
             lines = [line for line in iter(lambda: file.readline(_MAX_LINE), "") if line.strip()]
-        asked: list[_Asked] = [read_as(_Asked, parse(line), repr(line[:40]), extra=True) for line in lines]
+        asked: list[_SearchLine] = [
+            read_as(_SearchLine, parse(line), repr(line[:40]), extra=True) for line in lines
+        ]
     except (OSError, ValueError) as error:
         raise ExportError(
             f'{queries}: must be lines of {{"query": …, "photos": [id, …]}} ({str(error)[:120]})'

@@ -12,7 +12,7 @@ from ..questions import clauses, quotations
 from ..questions.dates import said
 from ..questions.grouped import SHOWN, UNKNOWN, counted, line
 from ..questions.question import Question
-from ..questions.quotations import Quotation, Told
+from ..questions.quotations import Quotation, QuotedPhoto
 from ..search.answer import photos
 from .loop import NOTHING, Answer
 from .results import Item, Result, one_line
@@ -246,7 +246,7 @@ def _printed(toolbox: Toolbox, row: int) -> str:
     return "\n".join(toolbox.album.photo(row).told("ocr"))[:PRINTED]
 
 
-def _told(toolbox: Toolbox, row: int, around: float, doubts: bool) -> Told:
+def _told(toolbox: Toolbox, row: int, around: float, doubts: bool) -> QuotedPhoto:
     memories = [one for one in toolbox.album.photo(row).memories if one.source not in ("label", "place")]
     replies = not doubts and any(one.source == "chat" for one in memories)
-    return Told("\n".join(one.text for one in memories), replies, around)
+    return QuotedPhoto("\n".join(one.text for one in memories), replies, around)

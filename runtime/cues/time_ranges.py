@@ -143,7 +143,7 @@ def _bounded(spans: tuple[Interval, ...], word: str, ctx: TimeContext) -> tuple[
 
 
 @dataclass(frozen=True)
-class _Read:
+class _Reading:
     """One atom, or two joined into a range, with the words around it; `used`: the number of atoms."""
 
     span: tuple[int, int]
@@ -159,7 +159,7 @@ def find_times(text: str, ctx: TimeContext) -> FoundTimes:
     if not expressions:
         return FoundTimes((), ())
     flat = flatten(text)
-    reads: list[_Read] = []
+    reads: list[_Reading] = []
     i = 0
     while i < len(expressions):
         following = expressions[i + 1] if i + 1 < len(expressions) else None
@@ -185,15 +185,15 @@ def find_times(text: str, ctx: TimeContext) -> FoundTimes:
     return FoundTimes(tuple(cues), tuple(r.keep for r in reads if r.keep))
 
 
-def _of_thing(flat: str, read: _Read, first: int) -> bool:
+def _of_thing(flat: str, read: _Reading, first: int) -> bool:
     """Whether a time is that of a thing, and ended before the first photo: "the castle built before 1950"."""
     ended = all(end is not None and end < first for _, end in read.spans)
     return ended and _made().search(flat[max(0, read.span[0] - 60) : read.span[0]]) is not None
 
 
-def _join_weekdays(flat: str, reads: list[_Read]) -> list[_Read]:
+def _join_weekdays(flat: str, reads: list[_Reading]) -> list[_Reading]:
     """Joins a weekday with the date that follows it: "on Sunday, July 4th"."""
-    out: list[_Read] = []
+    out: list[_Reading] = []
     for read in reads:
         if out and out[-1].kind == "weekday" and _NEXT.fullmatch(flat[out[-1].span[1] : read.span[0]]):
             read = replace(read, span=(out.pop().span[0], read.span[1]))
@@ -216,7 +216,7 @@ def _trust() -> dict[str, float]:
     return dict(tables().trust)
 
 
-def _range(flat: str, atom: Atom, other: Atom, ctx: TimeContext) -> _Read | None:
+def _range(flat: str, atom: Atom, other: Atom, ctx: TimeContext) -> _Reading | None:
     """Reads "from March to May" or "between 2008 and 2010"; None if the words between do not make a range."""
     a, b = atom.span
     gap = _JOIN.fullmatch(flat[b : other.span[0]])
@@ -225,7 +225,7 @@ def _range(flat: str, atom: Atom, other: Atom, ctx: TimeContext) -> _Read | None
     if not spans:
         return None
     start = lead.start() if lead else _including_from(flat, a)
-    return _Read((start, other.span[1]), spans, "span", used=2)
+    return _Reading((start, other.span[1]), spans, "span", used=2)
 
 
 def _including_from(flat: str, a: int) -> int:
@@ -233,7 +233,7 @@ def _including_from(flat: str, a: int) -> int:
     return match.start() if match else a
 
 
-def _single(flat: str, atom: Atom, ctx: TimeContext) -> _Read:
+def _single(flat: str, atom: Atom, ctx: TimeContext) -> _Reading:
     a, b = atom.span
     exact = atom.exact or atom
     offset = read_offset(flat, a)
@@ -244,37 +244,37 @@ def _single(flat: str, atom: Atom, ctx: TimeContext) -> _Read:
         # "the week of" a date: the date is the first day of the week, or a day within it.
         before, after = (1, 6) if week["unit"] == "week" else (2, 2)
         spans = tuple(((s or 0) - before * DAY_MS, (e or 0) + after * DAY_MS) for s, e in atom.fixed)
-        return _Read((max(0, a - 40) + week.start(), b), spans, "span")
+        return _Reading((max(0, a - 40) + week.start(), b), spans, "span")
     keep = atom.keep if atom.keep and not _OPEN.search(flat[:a]) else None
     return _with_bounds(flat, atom, atom.fixed or _every_year(atom, ctx), keep, ctx)
 
 
-def _offset_read(offset: Offset, b: int, spans: tuple[Interval, ...]) -> _Read:
-    return _Read((offset.span[0], b), tuple(shifted(s, offset) for s in spans), "span")
+def _offset_read(offset: Offset, b: int, spans: tuple[Interval, ...]) -> _Reading:
+    return _Reading((offset.span[0], b), tuple(shifted(s, offset) for s in spans), "span")
 
 
 def _with_bounds(
     flat: str, atom: Atom, spans: tuple[Interval, ...], keep: tuple[int, int] | None, ctx: TimeContext
-) -> _Read:
+) -> _Reading:
     """Applies the words around an expression: "since", "before", "onwards"."""
     a, b = atom.span
     inner, outer = _LEAD.match(flat[a:b]), _OPEN.search(flat[:a])
     word = inner[0].strip() if inner else outer[1] if outer else ""
     onward = _ONWARD.match(flat[b:])
     if onward and spans and (word in ("from", "since", "") and flat[b:].strip()[:3] != "on "):
-        return _Read(
+        return _Reading(
             (outer.start() if outer else a, b + onward.end()), _bounded(spans[:1], "since", ctx), "open", keep
         )
     compares = word.endswith("than")
     word = _MEANS.get(word, word)
     if not word or word == "from" or word == "by" or not spans:
-        return _Read((a, b), spans, atom.kind, keep)
+        return _Reading((a, b), spans, atom.kind, keep)
     a = outer.start() if outer and not inner else a
     if atom.yearly and not compares and word in ("before", "after"):
         # "after Christmas" without a year: the two weeks after it
         exact = _every_year(atom.exact, ctx) if atom.exact else spans
-        return _Read((a, b), tuple(_next_to(s, word) for s in exact), "yearly", keep)
-    return _Read((a, b), _bounded(spans[-1:] if atom.yearly else spans, word, ctx), "open", keep)
+        return _Reading((a, b), tuple(_next_to(s, word) for s in exact), "yearly", keep)
+    return _Reading((a, b), _bounded(spans[-1:] if atom.yearly else spans, word, ctx), "open", keep)
 
 
 def _next_to(span: Interval, word: str) -> Interval:

@@ -26,7 +26,7 @@ COMMON = 2_500  # a name that is one of so many commonest English words counts a
 
 
 @dataclass(frozen=True)
-class Said:
+class QueryWord:
     """A word of a query, as table.folded spells it. `is_name`: of the album; `is_capital`: with a
     capital, and not the first.
     """
@@ -66,7 +66,7 @@ def rank(gloss: str, english: Ranks) -> int:
 
 
 def language(
-    words: Sequence[Said],
+    words: Sequence[QueryWord],
     tables: Mapping[str, Callable[[str], Sequence[Gloss]]],
     english: Ranks,
     told: str | None,

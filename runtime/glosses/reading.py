@@ -87,7 +87,7 @@ class Reader:
             if not table.header.spaceless
         }
         asked = [
-            guess.Said(word, word in names, at > 0 and match[0][0].isupper())
+            guess.QueryWord(word, word in names, at > 0 and match[0][0].isupper())
             for at, (word, match) in enumerate(zip(said, words, strict=True))
         ]
         told = cue.name if language == "" and (cue := language_of(text)) else language or None

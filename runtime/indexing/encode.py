@@ -78,7 +78,7 @@ class _Look:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _PhotoPixels:
     """A photo, and what its pixels say, or None without pixels."""
 
     photo: Photo
@@ -121,9 +121,9 @@ class Encoder:
 
     def retold(self, photos: Sequence[Photo]) -> list[Encoded]:
         """Encodes the memories of photos alone, as they are; the pictures are not read."""
-        return self._told([_Seen(photo, None) for photo in photos])
+        return self._told([_PhotoPixels(photo, None) for photo in photos])
 
-    def _told(self, seen: Sequence[_Seen]) -> list[Encoded]:
+    def _told(self, seen: Sequence[_PhotoPixels]) -> list[Encoded]:
         texts: list[str] = []
         spans: list[tuple[int, int]] = []
         for item in seen:
@@ -158,7 +158,7 @@ class Encoder:
     def names(self, names: Sequence[str]) -> FloatArray:
         return self.models.text.encode(names)
 
-    def _encoded(self, item: _Seen, text: FloatArray) -> Encoded:
+    def _encoded(self, item: _PhotoPixels, text: FloatArray) -> Encoded:
         channels = {} if item.picture is None else dict(item.picture.channels)
         if len(text):
             channels["text"] = text
@@ -186,13 +186,13 @@ class Encoder:
             out += [photo] if len(parts) == 1 else [clips.part(photo, *part) for part in parts]
         return out
 
-    def _look(self, photo: Photo, skips: list[Skip], keep: bool) -> _Seen | None:
+    def _look(self, photo: Photo, skips: list[Skip], keep: bool) -> _PhotoPixels | None:
         look = _Look(None) if photo.path is None else self._ahead.result(photo)
         if look.problem is not None:
             skips.append(_skip(photo, look.problem))
             if look.picture is None and not photo.memories and not keep:
                 return None
-        return _Seen(self._completed(photo, look.picture, look.words), look.picture)
+        return _PhotoPixels(self._completed(photo, look.picture, look.words), look.picture)
 
     def _looked(self, photo: Photo) -> _Look:
         """Decodes a picture for the encoder and the likeness, and again, larger, where text is read in it.

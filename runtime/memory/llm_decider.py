@@ -24,7 +24,7 @@ from .reading import facts
 from .reading.facts import MAX_FACTS, NOBODY, Fact, Meant
 from .reading.values import value_of
 from .recall import Period
-from .thinking import Decider, RoundQuestion, Seen, Step
+from .thinking import Decider, PastRound, RoundQuestion, Step
 from .words import asks, content
 
 MAX_NEW = 48  # tokens of a span
@@ -111,7 +111,7 @@ class LlmDecider(Decider):
         number = self._choose(TOPIC.replace("{query}", listed), Grammar().one_of(numbers).done())
         return shown[int(number) - 1] if number in numbers else None
 
-    def think(self, asked: RoundQuestion, seen: Sequence[Seen]) -> Step | None:
+    def think(self, asked: RoundQuestion, seen: Sequence[PastRound]) -> Step | None:
         if seen and not seen[-1].empty:
             return None
         step = self._retrieval(asked) if not seen else None

@@ -40,7 +40,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Told:
+class PhotoFacts:
     """What is told of a photo. `printed`: the text in it. `at`: ms of wall time, or None. `place`: a name, or
     "".
     """
@@ -75,7 +75,7 @@ class Pictures:
         album = self._engine.album
         return album.photo(album.row_of(photo)).path or photo
 
-    def told(self, question: str, only: Sequence[str] = ()) -> tuple[Told, ...]:
+    def told(self, question: str, only: Sequence[str] = ()) -> tuple[PhotoFacts, ...]:
         """What is told of the photos that a question may mean, best first, at most READ; or of `only`."""
         album = self._engine.album
         if only:
@@ -128,9 +128,9 @@ class Pictures:
         return tuple(photo.id for photo in self._engine.album.photos(rows))
 
 
-def _told(photo: Photo, countries: Mapping[str, str]) -> Told:
+def _told(photo: Photo, countries: Mapping[str, str]) -> PhotoFacts:
     texts = tuple(m.text for m in photo.memories if m.source not in ("label", "ocr", "place", "people"))
     people = tuple(name.strip() for text in photo.told("people") for name in text.split(",") if name.strip())
     town, comma, code = next(iter(photo.told("place")), "").rpartition(", ")
     place, printed = f"{town}{comma}{countries.get(code, code)}", "\n".join(photo.told("ocr"))
-    return Told(photo.id, texts, photo.wall, place, people, photo.told("label"), printed)
+    return PhotoFacts(photo.id, texts, photo.wall, place, people, photo.told("label"), printed)

@@ -24,14 +24,14 @@ from ..questions import clauses
 from ..questions.clauses import sentences_of, stem
 from ..questions.dates import MONTH_NAMES, day_of, relative_day, resolved, said
 from .objects import is_named
-from .pictures import FOUND, Pictures, Told
+from .pictures import FOUND, PhotoFacts, Pictures
 from .reading import questions
 from .reading.facts import BEFORE, DATE, is_supposed
 from .reading.subjects import begin_of, subject_of
 from .reading.tokens import tokens_of
 from .reading.vocabulary import is_being, kind
 from .recall import Period, Recall
-from .thinking import Decider, RoundQuestion, Seen
+from .thinking import Decider, PastRound, RoundQuestion
 from .update import OWNER, Updater
 from .words import MOST, asks, content
 
@@ -77,7 +77,7 @@ class Retrieved:
 
 
 @dataclass(frozen=True)
-class Round(Seen):
+class Round(PastRound):
     """A retrieval that was made, and what it found."""
 
     found: Retrieved
@@ -235,7 +235,7 @@ class Responder:
             found += () if vector is None else photos.near(vector)
         return tuple(dict.fromkeys(found))[:FOUND]
 
-    def of_photos(self, question: str, told: Sequence[Told], shown: bool = False) -> Reply | None:
+    def of_photos(self, question: str, told: Sequence[PhotoFacts], shown: bool = False) -> Reply | None:
         """What is told of photos that answers the question; None if nothing does.
 
         `shown`: it asks about these photos themselves ("where was that taken?"), else about what they tell.
@@ -417,7 +417,7 @@ def day(at: int) -> str:
     return said(_date(at))
 
 
-def _of_shown(asked: clauses.Sought, told: Sequence[Told]) -> str:
+def _of_shown(asked: clauses.Sought, told: Sequence[PhotoFacts]) -> str:
     """When and where photos were taken, and who is in them; "" if that is not asked for or not known."""
     if asked.words:
         return ""
@@ -431,7 +431,7 @@ def _of_shown(asked: clauses.Sought, told: Sequence[Told]) -> str:
     return ""
 
 
-def _fact_of(asked: clauses.Sought, told: Sequence[Told], around: Sequence[str]) -> Reply | None:
+def _fact_of(asked: clauses.Sought, told: Sequence[PhotoFacts], around: Sequence[str]) -> Reply | None:
     """ "When was I in Beijing?", "where did she lose it?": by the photo that has all that is named."""
     asked = clauses.without_deed(asked)
     if asked.wanted not in ("place", "time") or not (asked.names or asked.words):

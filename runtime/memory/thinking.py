@@ -44,7 +44,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Seen:
+class PastRound:
     """A retrieval that was made, and whether it found nothing that answers."""
 
     step: Step
@@ -62,12 +62,12 @@ class Decider:
         """The one of these sentences that tells what a topic was about; None to leave it to the counts."""
         return None
 
-    def think(self, asked: RoundQuestion, seen: Sequence[Seen]) -> Step | None:
+    def think(self, asked: RoundQuestion, seen: Sequence[PastRound]) -> Step | None:
         """The next retrieval; None where the answer can be given."""
         return think(asked, seen)
 
 
-def think(asked: RoundQuestion, seen: Sequence[Seen]) -> Step | None:
+def think(asked: RoundQuestion, seen: Sequence[PastRound]) -> Step | None:
     """The next retrieval; None where the answer can be given."""
     keywords = tuple(content(asked.question))
     if not seen and (period := period_of(asked.question, asked.now)) is not None:

@@ -58,7 +58,7 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Told:
+class QuotedPhoto:
     """What is known of a photo that was found.
 
     `around`: the share of the circumstances, by rarity, that it or another of its day has. `replies`: whether
@@ -93,7 +93,7 @@ def asking(question: str) -> Asking:
     return Asking(clauses.sought(clause), core, around, of or core)
 
 
-def quotation(asked: Asking, told: Sequence[Told], rarity: Mapping[str, float]) -> Quotation | None:
+def quotation(asked: Asking, told: Sequence[QuotedPhoto], rarity: Mapping[str, float]) -> Quotation | None:
     """Of what photos tell, best photo first, the sentence that answers best. None where none tells anything.
 
     `rarity`: of each stem of the question.

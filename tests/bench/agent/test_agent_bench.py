@@ -102,8 +102,8 @@ def test_the_baselines_threshold_is_the_best_of_all() -> None:
 
 
 def test_a_user_counts_once_however_many_questions_it_has() -> None:
-    def done(right: bool) -> tasks.Done:
-        return tasks.Done(task("x"), ("x",) if right else (), "", True, "answer", (), (), 0.0)
+    def done(right: bool) -> tasks.Attempt:
+        return tasks.Attempt(task("x"), ("x",) if right else (), "", True, "answer", (), (), 0.0)
 
     row = short_answers._sentences("made", "method", [[done(True)] * 3, [done(False)]])
     assert (row.questions, row.evidence) == (4, 0.5)

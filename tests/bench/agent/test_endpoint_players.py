@@ -13,7 +13,7 @@ import pytest
 from gamer.bench.agent import players
 from gamer.bench.agent.meter import Meter
 from gamer.bench.agent.players import TEMPERATURE, Player, Remote
-from gamer.bench.agent.tasks import Done, Task, solve
+from gamer.bench.agent.tasks import Attempt, Task, solve
 from gamer.bench.agent.usage import usage
 from gamer.bench.agent.whole_prompt import prompt, unfit
 from gamer.index import image_id
@@ -38,7 +38,7 @@ def remote(fake: Fake, *replies: Reply) -> Remote:
     return Remote("small", fake.url)
 
 
-def solved(engine: Engine, player: Player, *tasks: Task, run: int = 0) -> list[Done]:
+def solved(engine: Engine, player: Player, *tasks: Task, run: int = 0) -> list[Attempt]:
     return solve(engine, player, tasks or [TASK], "set", NOW, "album", lambda _: None, run)
 
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamer.bench.agent import runs
-from gamer.bench.agent.tasks import Done, Task
+from gamer.bench.agent.tasks import Attempt, Task
 
 
-def done(relevant: str, ids: str, found: bool = True) -> Done:
+def done(relevant: str, ids: str, found: bool = True) -> Attempt:
     task = Task("q", "a question", frozenset(relevant.split()), "set")
-    return Done(task, tuple(ids.split()), "", found, "answer", (), (), 0.0)
+    return Attempt(task, tuple(ids.split()), "", found, "answer", (), (), 0.0)
 
 
 def test_best_and_majority_are_of_whole_answers() -> None:

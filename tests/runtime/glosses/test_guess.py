@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamer.runtime.glosses import guess
-from gamer.runtime.glosses.guess import Ranks, Said, likelier, ranks
+from gamer.runtime.glosses.guess import QueryWord, Ranks, likelier, ranks
 from gamer.runtime.glosses.table import Gloss
 
 
@@ -27,7 +27,7 @@ TABLES = st.dictionaries(
 
 
 def plainly(
-    words: Sequence[Said],
+    words: Sequence[QueryWord],
     tables: Mapping[str, Callable[[str], Sequence[Gloss]]],
     english: Ranks,
     told: str | None,
@@ -46,12 +46,12 @@ def plainly(
 
 
 @given(
-    st.lists(st.builds(Said, st.sampled_from(WORDS), st.booleans(), st.booleans()), max_size=8),
+    st.lists(st.builds(QueryWord, st.sampled_from(WORDS), st.booleans(), st.booleans()), max_size=8),
     TABLES,
     st.sampled_from([None, "de", "es"]),
 )
 def test_words_that_are_not_looked_up_would_change_nothing(
-    words: list[Said], listed: dict[str, dict[str, list[Gloss]]], told: str | None
+    words: list[QueryWord], listed: dict[str, dict[str, list[Gloss]]], told: str | None
 ) -> None:
     def lookup(table: dict[str, list[Gloss]]) -> Callable[[str], Sequence[Gloss]]:
         return lambda word: table.get(word, [])

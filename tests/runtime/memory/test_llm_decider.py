@@ -12,7 +12,7 @@ from gamer.index.memory.store import MemoryStore
 from gamer.runtime.errors import RuntimeFailure
 from gamer.runtime.memory.deciders import decider
 from gamer.runtime.memory.llm_decider import LlmDecider
-from gamer.runtime.memory.thinking import Decider, RoundQuestion, Seen, Step
+from gamer.runtime.memory.thinking import Decider, PastRound, RoundQuestion, Step
 from gamer.runtime.memory.words import content
 from gamer.runtime.models.language.grammar import Grammar
 from gamer.runtime.models.models import Models
@@ -99,10 +99,10 @@ def test_the_model_chooses_what_to_look_up_and_when() -> None:
     assert ends == months[:2]
     anytime = LlmDecider(Script("the ferry\n", "at any time")).think(asked, [])
     assert anytime is not None and anytime.period is None
-    assert LlmDecider(Script()).think(asked, [Seen(step, False)]) is None
+    assert LlmDecider(Script()).think(asked, [PastRound(step, False)]) is None
     for says in ([], ["\n"], ["the password\n"], ["the\n"]):
         assert LlmDecider(Script(*says)).think(asked, []) == Decider().think(asked, [])
-    assert LlmDecider(Script()).think(asked, [Seen(step, True)]) == Step(
+    assert LlmDecider(Script()).think(asked, [PastRound(step, True)]) == Step(
         "What was said about it at any time.", tuple(content(asked.question)), None, asked.question
     )
 

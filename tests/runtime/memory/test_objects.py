@@ -15,13 +15,13 @@ from gamer.index.errors import AlbumError
 from gamer.index.memory.carrying import carry
 from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.objects import is_named, objects_of
-from gamer.runtime.memory.pictures import Answered, Told
+from gamer.runtime.memory.pictures import Answered, PhotoFacts
 from gamer.runtime.memory.response import NOTHING, SHOWN
 
 from .conftest import START, Talk
 
 TOLD = (
-    Told(
+    PhotoFacts(
         "cafe",
         ("Breakfast with Anna, 4.80 euros for an espresso!",),
         1_776_502_800_000,
@@ -29,9 +29,9 @@ TOLD = (
         ("Anna",),
         (),
     ),
-    Told("cat", ("Chelsea has no shame.",), None, "", (), ("tabby cat",)),
-    Told("hat", ("Marta lost her hat here.",), None, "Rome, Italy", (), ()),
-    Told("ticket", (), 1_776_502_800_000, "", (), (), "Flight TP 1367\nDeparture 14:35"),
+    PhotoFacts("cat", ("Chelsea has no shame.",), None, "", (), ("tabby cat",)),
+    PhotoFacts("hat", ("Marta lost her hat here.",), None, "Rome, Italy", (), ()),
+    PhotoFacts("ticket", (), 1_776_502_800_000, "", (), (), "Flight TP 1367\nDeparture 14:35"),
 )
 MUG, CAR = np.eye(8, dtype=np.float32)[0], np.eye(8, dtype=np.float32)[1]
 
@@ -44,7 +44,7 @@ class Pictures:
     def __init__(self) -> None:
         self.vectors: dict[str, FloatArray] = {"mug": MUG, "mug again": MUG, "car": CAR}
 
-    def told(self, question: str, only: Sequence[str] = ()) -> tuple[Told, ...]:
+    def told(self, question: str, only: Sequence[str] = ()) -> tuple[PhotoFacts, ...]:
         return tuple(told for told in TOLD if not only or told.photo in only)
 
     def answer(self, question: str, now: datetime, leaving: Sequence[str] = ()) -> Answered:

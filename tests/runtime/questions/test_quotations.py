@@ -6,13 +6,13 @@ from collections import defaultdict
 
 import pytest
 
-from gamer.runtime.questions.quotations import Told, asking, quotation
+from gamer.runtime.questions.quotations import QuotedPhoto, asking, quotation
 
 RARITY: dict[str, float] = defaultdict(lambda: 3.0)
 
 
-def said(question: str, *texts: str | Told) -> tuple[str, bool]:
-    told = [Told(text) if isinstance(text, str) else text for text in texts]
+def said(question: str, *texts: str | QuotedPhoto) -> tuple[str, bool]:
+    told = [QuotedPhoto(text) if isinstance(text, str) else text for text in texts]
     found = quotation(asking(question), told, RARITY)
     assert found is not None
     return found.text, found.answers
@@ -67,5 +67,8 @@ def test_what_has_no_such_value_or_words_is_the_nearest_and_no_answer(question: 
 
 def test_circumstances_that_the_day_tells_choose_the_photo() -> None:
     question = "When we sailed, what colour was my hat?"
-    assert said(question, "My hat is red.", Told("My hat is blue.", around=1.0)) == ("My hat is blue.", True)
+    assert said(question, "My hat is red.", QuotedPhoto("My hat is blue.", around=1.0)) == (
+        "My hat is blue.",
+        True,
+    )
     assert said(question, "My hat is red.", "My hat is blue.") == ("My hat is red.", True)
