@@ -16,8 +16,8 @@ from typing import Literal
 Plan = Literal["exact", "hnsw"]
 
 # The least candidate-list size (ef) of a graph search: recall@10 near 0.99 without a filter, as measured by
-# `gamer bench study ann`. Above OF_VECTORS it grows with the root of their number: among a million clustered
-# vectors 76 found 0.88 of the ten nearest, 256 found 0.94 and 512 found 0.97 (other engines stay below 0.98).
+# `gamer bench study ann`. Above OF_VECTORS it grows with the root of their number: 76 found 0.88 of the ten
+# nearest among a million clustered vectors, where no engine's graph finds 0.99.
 MIN_WALK, OF_VECTORS = 76, 100_000
 _PER_WANTED = 1.6  # candidates per wanted vector: the end of a candidate list is less complete than its start
 _SCAN = (45.0, 0.0, 0.00009)  # µs per call, per vector, per dimension of a vector that is read in sequence

@@ -36,14 +36,9 @@ enum PrintedSuites {
     }
 
     static func lines(_ suite: Suite) throws -> Replayed {
-        let bundle = suite.path(try suite.shared.text("bundle")), backend = OrtBackend()
-        let manifest = try ManifestReader.read(bundle)
-        func session(_ role: String) throws -> ModelSession {
-            let artifact = try manifest.artifact(role, backend.target)
-            return try backend.open(try ManifestReader.inside(bundle, artifact.file.path), artifact, units: backend.units)
-        }
+        let bundle = suite.path(try suite.shared.text("bundle"))
         let listed = try LineReader.characters(try ManifestReader.inside(bundle, LineReader.characters))
-        let reader = try LineReader(try session(LineReader.detector), try session(LineReader.recogniser), characters: listed)
+        let reader = try LineReader(try session(LineReader.detector, of: bundle), try session(LineReader.recogniser, of: bundle), characters: listed)
         return { one in
             let found = try reader.read(try pixels(one.given))
             return .object(["texts": .strings(found.map(\.text)), "boxes": .array(found.map { values($0.box) })])
@@ -52,14 +47,9 @@ enum PrintedSuites {
 
     /// The faces that the networks of a bundle find in a picture, and the people that faces become.
     static func faces(_ suite: Suite) throws -> Replayed {
-        let bundle = suite.path(try suite.shared.text("bundle")), backend = OrtBackend()
-        let manifest = try ManifestReader.read(bundle)
-        func session(_ role: String) throws -> ModelSession {
-            let artifact = try manifest.artifact(role, backend.target)
-            return try backend.open(try ManifestReader.inside(bundle, artifact.file.path), artifact, units: backend.units)
-        }
+        let bundle = suite.path(try suite.shared.text("bundle"))
         let landmarks = try Landmarks(bundle) { try ManifestReader.inside(bundle, $0) }
-        let reader = try FaceReader(try session(FaceReader.detector), try session(FaceReader.encoder), landmarks, name: "")
+        let reader = try FaceReader(try session(FaceReader.detector, of: bundle), try session(FaceReader.encoder, of: bundle), landmarks, name: "")
         return { one in
             let given = one.given
             if try given.text("op") == "group" {
@@ -75,6 +65,12 @@ enum PrintedSuites {
                 "qualities": .array(found.map { .number($0.quality) }), "vectors": .array(found.map { .floats($0.vector) }),
             ])
         }
+    }
+
+    /// A component of a bundle that has no more than a part.
+    private static func session(_ role: String, of bundle: String) throws -> ModelSession {
+        let backend = OrtBackend(), artifact = try ManifestReader.read(bundle).artifact(role, backend.target)
+        return try backend.open(try ManifestReader.inside(bundle, artifact.file.path), artifact, units: backend.units)
     }
 
     private static func pixels(_ given: JSON) throws -> Pixels {

@@ -51,7 +51,6 @@ class PrintedPlayer(private val pictures: JSONObject) : Player {
 /** What the networks of a bundle read in a picture. */
 class LinesPlayer(folder: File) : Player {
     private val reader = Bundle.open(folder).run {
-        fun session(role: String) = manifest.artifact(role, OrtBackend.target).let { OrtBackend.open(checked(it), it, 2) }
         LineReader(session(LineReader.DETECTOR), session(LineReader.RECOGNISER), LineReader.characters(data(LineReader.CHARACTERS)))
     }
 
@@ -64,7 +63,6 @@ class LinesPlayer(folder: File) : Player {
 /** The faces that the networks of a bundle find in a picture, and the people that faces become. */
 class FacesPlayer(folder: File) : Player {
     private val reader = Bundle.open(folder).run {
-        fun session(role: String) = manifest.artifact(role, OrtBackend.target).let { OrtBackend.open(checked(it), it, 2) }
         FaceReader(session(FaceReader.DETECTOR), session(FaceReader.ENCODER), Landmarks.of(this), "")
     }
 
@@ -85,6 +83,9 @@ class FacesPlayer(folder: File) : Player {
         )
     }
 }
+
+/** A component of a bundle that has no more than a part. */
+private fun Bundle.session(role: String) = manifest.artifact(role, OrtBackend.target).let { OrtBackend.open(checked(it), it, 2) }
 
 private fun pixels(given: JSONObject): Pixels {
     val bytes = if (given.has("rgb")) given.bytes("rgb") else given.bytes("grey").let { grey -> ByteArray(3 * grey.size) { grey[it / 3] } }

@@ -1,6 +1,7 @@
 package gamer.models
 
 import gamer.common.RuntimeFailure
+import gamer.image.Canvas
 import gamer.image.Filter
 import gamer.image.Pixels
 import gamer.image.Resize
@@ -45,10 +46,7 @@ class FaceReader(private val detector: Session, private val encoder: Session, pr
         val wanted = detector.artifact.inputs[0]
         val (high, wide) = listOf(1 to picture.height, 2 to picture.width).map { (side, own) -> wanted.shape[side] as? Int ?: own }
         if (high < picture.height || wide < picture.width) throw RuntimeFailure("the bundle's network takes $wide × $high pixels: export it again")
-        val values = FloatArray(3 * wide * high) { GREY }
-        for (y in 0 until picture.height) for (i in 0 until 3 * picture.width) {
-            values[3 * y * wide + i] = (picture.bytes[3 * y * picture.width + i].toInt() and 0xFF).toFloat()
-        }
+        val values = Canvas.put(Canvas.values(picture), picture.width, picture.height, wide, high, GREY)
         val scores = detector.run(mapOf(wanted.name to Tensor.floats(values, 1, high.toLong(), wide.toLong(), 3))).getValue(detector.artifact.outputs[0].name)
         val columns = scores.shape.last().toInt()
         val (across, down) = photo.width.toDouble() / picture.width to photo.height.toDouble() / picture.height
@@ -81,8 +79,7 @@ class FaceReader(private val detector: Session, private val encoder: Session, pr
 
     private fun encode(chip: Pixels): FloatArray {
         val artifact = encoder.artifact
-        val values = FloatArray(chip.bytes.size) { (chip.bytes[it].toInt() and 0xFF).toFloat() }
-        val vector = encoder.run(mapOf(artifact.inputs[0].name to Tensor.floats(values, 1, SIDE.toLong(), SIDE.toLong(), 3))).getValue(artifact.outputs[0].name).toFloats()
+        val vector = encoder.run(mapOf(artifact.inputs[0].name to Tensor.floats(Canvas.values(chip), 1, SIDE.toLong(), SIDE.toLong(), 3))).getValue(artifact.outputs[0].name).toFloats()
         if (vector.any { !it.isFinite() }) throw RuntimeFailure("the face encoder gave no numbers: export it again")
         return vector
     }
@@ -91,8 +88,6 @@ class FaceReader(private val detector: Session, private val encoder: Session, pr
         const val DETECTOR = "face_detector"
         const val ENCODER = "face_encoder"
 
-        /** The longer side that a photo is to be decoded at: of a face, twice the pixels that the detector sees. */
-        const val PHOTO = 1_600
         const val MAX_FACES = 100
         private const val SEARCHED = 800 // the longer side in which a photo is searched
         private const val ENLARGED = 2.0

@@ -3,7 +3,6 @@ package gamer.models
 import gamer.bundle.Bundle
 import gamer.bundle.Npy
 import gamer.common.BundleError
-import java.nio.BufferUnderflowException
 import kotlin.math.abs
 import kotlin.math.floor
 import kotlin.math.max
@@ -65,6 +64,7 @@ class Landmarks private constructor(
             try {
                 val (shape, anchors, deltas, splits, thresholds) = FILES.take(5).map { read(bundle, it) }
                 val leaves = read(bundle, "leaves")
+                require(anchors.shape.size == 2 && splits.shape.size == 4 && shape.shape.isNotEmpty()) { "the shapes of its arrays do not fit together" }
                 val (cascades, pixels) = anchors.shape.let { it[0] to it[1] }
                 val (trees, nodes) = splits.shape.let { it[1] to it[2] }
                 val wanted = listOf(
@@ -80,18 +80,11 @@ class Landmarks private constructor(
                 require(isSound) { "it holds values that are not finite, or too large" }
                 return Landmarks(first, near, apart, pairs, limits, ends, cascades, pixels, trees, nodes)
             } catch (error: IllegalArgumentException) {
-                throw unusable(bundle, error)
-            } catch (error: IndexOutOfBoundsException) {
-                throw unusable(bundle, error)
-            } catch (error: BufferUnderflowException) {
-                throw unusable(bundle, error)
+                throw BundleError("${bundle.folder}: its landmarks cannot be used (${error.message}): export it again")
             }
         }
 
         private fun read(bundle: Bundle, name: String) = Npy.map(bundle.data("face_landmarks.$name.npy"))
-
-        private fun unusable(bundle: Bundle, error: Exception) =
-            BundleError("${bundle.folder}: its landmarks cannot be used (${error.message}): export it again")
 
         /**
          * The rotation, scale and shift a to f that bring [points] nearest to [wanted]: a point (x, y) to (a·x + b·y + c,

@@ -2,6 +2,7 @@ package gamer.models
 
 import gamer.common.BundleError
 import gamer.common.RuntimeFailure
+import gamer.image.Canvas
 import gamer.image.Filter
 import gamer.image.LineBox
 import gamer.image.LineBoxes
@@ -50,8 +51,7 @@ class LineReader(private val detector: Session, private val recogniser: Session,
         val whole = floatArrayOf(0f, 0f, pixels.width.toFloat(), pixels.height.toFloat())
         val resized = Resize.resize(pixels, width, height, Filter.BILINEAR, whole)
         val (wide, high) = if (fixed > 0) fixed to fixed else width to height
-        val values = FloatArray(wide * high * 3) { GREY }
-        for (y in 0 until height) for (i in 0 until 3 * width) values[3 * y * wide + i] = (resized.bytes[3 * y * width + i].toInt() and 0xFF).toFloat()
+        val values = Canvas.put(Canvas.values(resized), width, height, wide, high, GREY)
         val input = Tensor.floats(values, 1, high.toLong(), wide.toLong(), 3)
         val likely = detector.run(mapOf(wanted.name to input)).getValue(detector.artifact.outputs[0].name).toFloats()
         if (likely.size != wide * high) throw RuntimeFailure("the text detector gave ${likely.size} values for $wide × $high pixels: export it again")
@@ -68,8 +68,7 @@ class LineReader(private val detector: Session, private val recogniser: Session,
     }
 
     private fun decoded(line: FloatArray, width: Int, canvas: Int): Pair<String, Double> {
-        val values = FloatArray(LineBoxes.HEIGHT * canvas * 3) { GREY }
-        for (y in 0 until LineBoxes.HEIGHT) System.arraycopy(line, 3 * y * width, values, 3 * y * canvas, 3 * width)
+        val values = Canvas.put(line, width, LineBoxes.HEIGHT, canvas, LineBoxes.HEIGHT, GREY)
         val artifact = recogniser.artifact
         val out = recogniser.run(mapOf(artifact.inputs[0].name to Tensor.floats(values, 1, LineBoxes.HEIGHT.toLong(), canvas.toLong(), 3)))
         val (codes, scores) = artifact.outputs.map { out.getValue(it.name).toFloats() }

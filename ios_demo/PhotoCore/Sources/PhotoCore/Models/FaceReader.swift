@@ -10,8 +10,6 @@ public struct Face: Sendable {
 /// vectors of another one cannot be compared with these.
 public final class FaceReader {
     public static let detector = "face_detector", encoder = "face_encoder"
-    /// The longer side that a photo is to be decoded at: of a face, twice the pixels that the detector sees.
-    public static let photo = 1_600
     public static let maxFaces = 100
     private static let searched = 800, enlarged = 2.0, shrink = 5.0 / 6 // of the longer side; of a small photo; from picture to picture
     private static let maxSide = 4_096 // of a picture of a fixed size
@@ -64,8 +62,7 @@ public final class FaceReader {
     private func windows(_ picture: Pixels, _ photo: Pixels) throws -> [Window] {
         let wanted = detector.artifact.inputs[0], high = wanted.shape[1].fixed ?? picture.height, wide = wanted.shape[2].fixed ?? picture.width
         guard high >= picture.height, wide >= picture.width else { throw Failure.runtime("the bundle's network takes \(wide) × \(high) pixels: export it again") }
-        var values = [Float](repeating: FaceReader.grey, count: 3 * wide * high)
-        for y in 0..<picture.height { for i in 0..<(3 * picture.width) { values[3 * y * wide + i] = Float(picture.bytes[3 * y * picture.width + i]) } }
+        let values = Canvas.put(picture.bytes.map(Float.init), picture.width, picture.height, on: wide, high, grey: FaceReader.grey)
         let out = try detector.run([wanted.name: .float(values, shape: [1, high, wide, 3])])
         guard let scores = out[detector.artifact.outputs[0].name], let columns = scores.shape.last, columns > 0 else {
             throw Failure.runtime("the face detector gave no scores: export it again")

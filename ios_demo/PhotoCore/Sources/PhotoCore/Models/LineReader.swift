@@ -70,7 +70,7 @@ public final class LineReader {
         let resized = Resize.rgb(
             pixels.bytes, width: pixels.width, height: pixels.height, box: whole, outWidth: width, outHeight: height, filter: .bilinear)
         let wide = fixed > 0 ? fixed : width, high = fixed > 0 ? fixed : height
-        let values = LineReader.onCanvas(resized.map(Float.init), width, height, wide, high)
+        let values = Canvas.put(resized.map(Float.init), width, height, on: wide, high, grey: LineReader.grey)
         let out = try detector.run([wanted.name: .float(values, shape: [1, high, wide, 3])])
         let likely = out[detector.artifact.outputs[0].name]?.floats ?? []
         guard likely.count == wide * high else { throw Failure.runtime("the text detector gave \(likely.count) values for \(wide) × \(high): export it again") }
@@ -89,18 +89,10 @@ public final class LineReader {
     }
 
     private func decoded(_ line: [Float], _ width: Int, _ canvas: Int) throws -> (String, Double) {
-        let artifact = recogniser.artifact, values = LineReader.onCanvas(line, width, LineBoxes.height, canvas, LineBoxes.height)
+        let artifact = recogniser.artifact, values = Canvas.put(line, width, LineBoxes.height, on: canvas, LineBoxes.height, grey: LineReader.grey)
         let out = try recogniser.run([artifact.inputs[0].name: .float(values, shape: [1, LineBoxes.height, canvas, 3])])
         let both = artifact.outputs.map { out[$0.name]?.floats ?? [] }
         return try LineReader.decoded(both[0], both[1], characters)
-    }
-
-    /// The picture at the top left of a canvas, on grey.
-    private static func onCanvas(_ picture: [Float], _ width: Int, _ height: Int, _ wide: Int, _ high: Int) -> [Float] {
-        if (width, height) == (wide, high) { return picture }
-        var out = [Float](repeating: grey, count: wide * high * 3)
-        for y in 0..<height { out.replaceSubrange((3 * y * wide)..<(3 * (y * wide + width)), with: picture[(3 * y * width)..<(3 * (y + 1) * width)]) }
-        return out
     }
 
     /// The width and height in which the detector sees a picture; `fixed`: the side of its canvas, or 0.
