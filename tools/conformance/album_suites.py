@@ -30,8 +30,11 @@ from gamer.index import (
     Photo,
     canonical,
 )
+from gamer.index.album.declarations.face_tables import DIM
 from gamer.index.album.layers.lexical import WordScores
 from gamer.index.entities.words import query_terms, spellings
+from gamer.index.people import reading, writing
+from gamer.index.people.records import LookedAt, NewFace, People, Person, checked_name
 from gamer.index.records import UNKNOWN_TIME
 from gamer.index.vectors.nearest import VectorResult
 from gamer.runtime.search.similar import similar
@@ -47,7 +50,7 @@ _NEAR = ("k", "lat", "lon", "taken_at", "metres_an_hour")
 
 def album(shared: Given, folder: Path, stack: ExitStack) -> Answers:
     del shared
-    written = {"append": _append, "change": _change, "verify": _verify}
+    written = {"append": _append, "change": _change, "people": _people, "verify": _verify}
     changing = {op: partial(change, folder) for op, change in written.items()}
     return {**_reading(_READ, folder, stack), **changing, "create": _create}
 
@@ -239,6 +242,56 @@ def _change(folder: Path, given: Given) -> Given:
             writer.remove(given["remove"])
         with Album.open(path) as album:
             return _asked(album, given["queries"]) | {"bm25": floats(album.words(given["query"]).bm25)}
+
+
+def _people(folder: Path, given: Given) -> Given:
+    """Faces stored, grouped, named and forgotten, and the tables, the people and the photos afterwards."""
+    with copied(folder, given) as path:
+        with AlbumWriter.extend(path) as writer:
+            for step in given["steps"]:
+                if step["do"] == "retell":
+                    told = [_encoded(one) for one in step["photos"]]
+                    writer.retell(told, lambda db, of=step["named"]: writing.note_written(db, of))  # type: ignore[misc]
+                else:
+                    writer.change_optional(lambda db, at, of=step: _STEPS[of["do"]](db, at, of))  # type: ignore[misc]
+        found = reading.read(path) or People()
+        people = [[one.row, one.name, [face.row for face in one.faces], list(one.photos)] for one in found.people]
+        with Album.open(path) as album:
+            problems = album.verify()
+            return _asked(album, given["queries"]) | {
+                "people": people,
+                "held": sorted(found.held),
+                "named_in": [[photo, list(names)] for photo, names in sorted(found.named_in().items())],
+                "problems": problems,
+            }
+
+
+def _looked_at(given: Given) -> LookedAt:
+    def face(one: Given) -> NewFace:
+        values = np.zeros(DIM, np.float32)
+        for at, value in one["hot"]:
+            values[at] = value
+        return NewFace(tuple(one["box"]), one["quality"], values)
+
+    return LookedAt(given["photo"], given["sha256"], tuple(face(one) for one in given["faces"]))
+
+
+def _persons(path: Path, rows: Sequence[int]) -> list[Person]:
+    return [(reading.read(path) or People()).person(f"p{row}") for row in rows]
+
+
+_STEPS: Mapping[str, Callable[[apsw.Connection, Path, Given], object]] = {
+    "begin": lambda db, path, step: writing.begin(db, path, step["encoder"]),
+    "store": lambda db, path, step: writing.store(db, [_looked_at(one) for one in step["photos"]]),
+    "regroup": lambda db, path, step: writing.regroup(db, path),
+    "name": lambda db, path, step: writing.name(
+        db, path, *_persons(path, [step["person"]]), checked_name(step["text"])
+    ),
+    "merge": lambda db, path, step: writing.merge(
+        db, *_persons(path, [step["into"]]), _persons(path, step["others"])
+    ),
+    "forget": lambda db, path, step: writing.forget(db, _persons(path, step["people"])),
+}
 
 
 def _verify(folder: Path, given: Given) -> Given:

@@ -97,7 +97,7 @@ class RenewalTest {
         fun bare() = AlbumWriter.extend(path, JdbcDatabase).use { it.withoutVectors() }
         assertEquals(listOf("k4"), bare())
         fun indexed() = AlbumWriter.extend(path, JdbcDatabase).use { writer ->
-            IndexRun(Phone(), writer, SkipList(File(folder, "skips")), MarkList(File(folder, "marks")), ::encode).run({ false }, {}) { names -> names.map { axis(it.length, 6) } }
+            IndexRun(Phone(), writer, SkipList(File(folder, "skips")), MarkList(File(folder, "marks")), encode = ::encode).run({ false }, {}) { names -> names.map { axis(it.length, 6) } }
         }
         here = (0 until 10).toList()
         unreadable = -1

@@ -11,6 +11,10 @@ import gamer.album.Photo
 import gamer.album.Rows
 import gamer.browse.Shelf
 import gamer.jvm.JdbcDatabase
+import gamer.people.Face
+import gamer.people.FaceBox
+import gamer.people.LookedAt
+import gamer.people.People
 import java.io.File
 import org.json.JSONObject
 
@@ -24,6 +28,7 @@ class AlbumPlayer(private val folder: File) : Player {
         if (op == "append") return append(g)
         if (op == "change") return change(g)
         if (op == "create") return create(g)
+        if (op == "people") return people(g)
         if (op == "verify") return verify(g)
         if (op == "open" || op == "photo") {
             return Album.open(copied(g), JdbcDatabase).use { album -> if (op == "photo") told(album.photo(g.getInt("row"))) else json() }
@@ -93,6 +98,44 @@ class AlbumPlayer(private val folder: File) : Player {
         val told = AlbumMeta(meta.getString("text_encoder"), meta.getString("image_encoder"), meta.getInt("dim"), meta.getDouble("delta"))
         AlbumWriter.create(path, told, JdbcDatabase).close()
         return asked(path, g.getJSONObject("queries"), json())
+    }
+
+    private fun people(g: JSONObject): JSONObject {
+        val path = copied(g)
+        AlbumWriter.extend(path, JdbcDatabase).use { writer -> g.objects("steps").forEach { step(writer, it) } }
+        val people = Album.open(path, JdbcDatabase).use { it.people() } ?: People()
+        val out = json(
+            "people" to list(people.people.map { list(listOf(it.row, it.name, list(it.faces.map { face -> face.row }), list(it.photos))) }),
+            "held" to list(people.held.sorted()),
+            "named_in" to list(people.namedIn().toSortedMap().map { (photo, names) -> list(listOf(photo, list(names))) }),
+            "problems" to list(Check.problems(path, JdbcDatabase)),
+        )
+        return asked(path, g.getJSONObject("queries"), out)
+    }
+
+    private fun step(writer: AlbumWriter, g: JSONObject) {
+        if (g.getString("do") == "retell") {
+            val named = g.getJSONObject("named")
+            return writer.retell(g.objects("photos").map { encoded(it) }, named.keys().asSequence().map { it.toString() }.associateWith { named.texts(it) })
+        }
+        writer.people {
+            fun person(row: Int) = read()!!.person(row.toLong())
+            when (g.getString("do")) {
+                "begin" -> begin(g.getString("encoder"))
+                "store" -> store(g.objects("photos").map { LookedAt(it.getString("photo"), it.textOrNull("sha256"), it.objects("faces").map(::face)) })
+                "regroup" -> regroup()
+                "name" -> name(person(g.getInt("person")), People.checkedName(g.getString("text")))
+                "merge" -> merge(person(g.getInt("into")), g.ints("others").map(::person))
+                else -> forget(g.ints("people").map(::person))
+            }
+        }
+    }
+
+    private fun face(g: JSONObject): Face {
+        val (left, top, width, height) = g.reals("box")
+        val vector = FloatArray(128)
+        for (hot in g.getJSONArray("hot").arrays()) vector[hot.getInt(0)] = hot.getDouble(1).toFloat()
+        return Face(FaceBox(left, top, width, height), g.getDouble("quality"), vector)
     }
 
     private fun verify(g: JSONObject): JSONObject {

@@ -1,6 +1,7 @@
 package gamer.album
 
 import gamer.common.AlbumError
+import gamer.people.People
 import java.io.File
 
 /**
@@ -238,6 +239,9 @@ class Album private constructor(private val db: Database, val path: File) : Auto
         val found = if (OptionalTables.isThere(db, "faces")) db.query(sql).map { it[0].asInt() to it[1] as String? } else emptyList()
         found.onEach { (row, _) -> if (row !in 0 until size) throw ArithmeticException("row $row of $size") }
     }
+
+    /** The people of the album; null if nobody was searched for. Raises [AlbumError] for a damaged row. */
+    fun people(): People? = load { FaceRows(db, path).read() }
 
     /** The stored preferences. Merged entities are replaced by their root. */
     fun preferences(): Preferences = preferences

@@ -43,6 +43,33 @@ class AlbumWriter private constructor(private val db: Database, private val path
         rows.settle()
     }
 
+    /** Changes the tables of faces, in one transaction; what is deleted is overwritten. */
+    fun <T> people(change: FaceRows.() -> T): T {
+        db.query("PRAGMA secure_delete=ON")
+        return commit(counts = false) { FaceRows(db, path).change() }
+    }
+
+    /**
+     * Replaces the memories of photos, identified by their ids, with the mentions and text vectors; all else of them stays.
+     * [named]: id → the names among the memories that were written because people have them.
+     */
+    fun retell(batch: List<Encoded>, named: Map<String, List<String>>) = commit(counts = true) { generation ->
+        for (item in batch) rows.retell(item, generation)
+        FaceRows(db, path).noteWritten(named)
+        rows.settle()
+    }
+
+    /** Deletes the entities of these names that no photo mentions any more, and the bytes of all that was deleted, and closes the album. */
+    fun erase(names: List<String>) {
+        commit(counts = true) {
+            names.forEach(rows::dropEntity)
+            TextIndex.renew(db)
+            buildSegments { false }
+        }
+        db.execute("VACUUM")
+        close()
+    }
+
     /** Removes photos, and what belongs to them alone. */
     fun remove(ids: List<String>) = commit(counts = true) { generation ->
         for (id in ids) rows.remove(id, generation)
@@ -162,15 +189,17 @@ class AlbumWriter private constructor(private val db: Database, private val path
         lock.release()
     }
 
-    private fun commit(counts: Boolean, change: (Long) -> Unit) {
+    private fun <T> commit(counts: Boolean, change: (Long) -> T): T {
         val next = generation + if (counts) 1 else 0
         try {
             db.execute("BEGIN IMMEDIATE")
             try {
                 if (Loader.generation(db) != generation) throw AlbumError("$path: another writer has changed the album; open it again")
-                change(next)
+                val done = change(next)
                 if (counts) db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", next.toString())
                 db.execute("COMMIT")
+                generation = next
+                return done
             } catch (error: Throwable) {
                 rows.forget()
                 rollBack()
@@ -180,7 +209,6 @@ class AlbumWriter private constructor(private val db: Database, private val path
             if (error.kind == DatabaseError.Kind.CORRUPT) throw Schema.damaged(path, error)
             throw AlbumError("$path: not written (${oneLine(error)}); check the free space; nothing was changed")
         }
-        generation = next
     }
 
     private fun rollBack() = try {

@@ -49,6 +49,31 @@ internal class RowWriter(private val db: Database, private val path: File, store
         stale.addAll(EventRows.ofPhoto(db, row))
     }
 
+    /** Replaces a photo's memories, mentions and text vectors; its titles go, all else of it stays. */
+    fun retell(item: Encoded, generation: Long) {
+        if (!hasFullText) TextIndex.abandon(db)
+        val row = find(item.photo.id)
+        clear(row, dims.keys.filter { it in OF_TEXT })
+        changed(row, generation)
+        contents(row, item)
+        stale.addAll(EventRows.ofPhoto(db, row))
+    }
+
+    /** Deletes the entities of this name, unless a photo mentions them, with what was chosen for them. The last entity moves to the row. */
+    fun dropEntity(name: String) {
+        val own = "SELECT row FROM entities WHERE canonical=? AND row NOT IN (SELECT entity FROM mentions) ORDER BY row DESC"
+        for (row in db.query(own, Entities.canonical(name)).map { it[0].asLong() }) {
+            db.execute("DELETE FROM preferences WHERE kind='entity' AND ? IN (better, worse)", row)
+            db.execute("UPDATE entities SET same_as=NULL WHERE same_as=?", row)
+            db.execute("DELETE FROM edges WHERE ? IN (parent, child)", row)
+            db.execute("DELETE FROM entities WHERE row=?", row)
+            val last = db.query("SELECT coalesce(max(row), -1) FROM entities")[0][0].asLong()
+            if (last > row) for ((table, column) in ENTITY_COLUMNS) db.execute("UPDATE $table SET $column=? WHERE $column=?", row, last)
+            if (last > row) for (column in listOf("better", "worse")) db.execute("UPDATE preferences SET $column=? WHERE kind='entity' AND $column=?", row, last)
+            db.execute("DELETE FROM segments WHERE name=?", EntityNodes.SEGMENT)
+        }
+    }
+
     /** Gives a photo these vectors in place of those that it has. */
     fun renew(item: Encoded) {
         val row = find(item.photo.id)
@@ -126,11 +151,11 @@ internal class RowWriter(private val db: Database, private val path: File, store
         seal(row)
     }
 
-    /** Deletes everything that belongs to a photo, except its own row, its preferences and its event. */
-    private fun clear(row: Long) {
+    /** Deletes what belongs to a photo, except its own row, its preferences and its event; of its vectors those of [channels]. */
+    private fun clear(row: Long, channels: Collection<String> = dims.keys) {
         takeOff(row)
         // By channel, because the primary key begins with it.
-        for (channel in dims.keys) db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", channel, row)
+        for (channel in channels) db.execute("DELETE FROM vectors WHERE channel=? AND photo=?", channel, row)
         db.execute("DELETE FROM mentions WHERE photo=?", row)
     }
 
@@ -214,6 +239,8 @@ internal class RowWriter(private val db: Database, private val path: File, store
 
     private companion object {
         const val MAX_CHUNKS = (1 shl 16) - 1 // the graph segment counts them in 16 bits
+        val OF_TEXT = listOf("text", "title") // channels
+        val ENTITY_COLUMNS = listOf("entities" to "row", "entities" to "same_as", "mentions" to "entity", "edges" to "parent", "edges" to "child")
         const val SPARSE = 4 // ids are renumbered when fewer than one in so many is in use
     }
 }

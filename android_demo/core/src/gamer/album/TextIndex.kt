@@ -79,6 +79,9 @@ internal object TextIndex {
         }
     }
 
+    /** Makes the index of words anew, so that nothing is left of words that were deleted; one of its own is made with the segments. */
+    fun renew(db: Database) = if (isKept(db)) restore(db) else db.execute("DELETE FROM segments WHERE name=?", OwnWords.SEGMENT)
+
     private fun hasTable(db: Database): Boolean = db.query("SELECT 1 FROM main.sqlite_master WHERE name='memories_fts'").isNotEmpty()
 
     private fun isSet(db: Database): Boolean = db.query("SELECT 1 FROM main.meta WHERE key='words'").isNotEmpty()

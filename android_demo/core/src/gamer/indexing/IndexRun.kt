@@ -28,10 +28,11 @@ interface PhotoSource<S> {
 /**
  * [done]: photos in the album. [total]: photos on the phone. [unread]: those of this run that could not be read or encoded;
  * the next run tries them again. [skipped]: names of those that ended the process, or failed, [SkipList.TRIES] times.
- * [removed]: photos that are no longer on the phone, or were edited and have another key now.
+ * [removed]: photos that are no longer on the phone, or were edited and have another key now. [unsearched]: photos in which people
+ * are still to be searched.
  */
 data class IndexReport(
-    val done: Int, val total: Int, val unread: Int = 0, val skipped: List<String> = emptyList(), val removed: Int = 0,
+    val done: Int, val total: Int, val unread: Int = 0, val skipped: List<String> = emptyList(), val removed: Int = 0, val unsearched: Int = 0,
 )
 
 /**
@@ -43,6 +44,7 @@ class IndexRun<S>(
     private val writer: AlbumWriter,
     private val skips: SkipList,
     private val marks: MarkList,
+    private val people: PeopleSearch<S>? = null,
     private val encode: (Photo, Pixels?) -> Encoded?,
 ) {
     /**
@@ -71,6 +73,7 @@ class IndexRun<S>(
             progress(report)
         }
         if (!mark(shots.mapTo(HashSet()) { source.key(it) }, isStopped)) return false
+        if (people?.run(writer, shots.associateBy { source.key(it) }, isStopped) { progress(report.copy(unsearched = it)) } == false) return false
         writer.finish(isStopped, names)
         return true
     }

@@ -28,7 +28,13 @@ class PhotoEncoder(private val models: Models, private val large: (Photo) -> Pix
     fun encode(known: Photo, pixels: Pixels?): Encoded? {
         val code = pixels?.let { models.see(it) }
         if (code == null && known.memories.isEmpty()) return null
-        val photo = completed(known, code, if (code == null) "" else words(known, pixels, code))
+        return encoded(completed(known, code, if (code == null) "" else words(known, pixels, code)), code)
+    }
+
+    /** The memories of a photo, as they are; its picture is not read. */
+    fun retold(photo: Photo): Encoded = encoded(photo, null)
+
+    private fun encoded(photo: Photo, code: ImageCode?): Encoded {
         val told = photo.memories.filter { it.source !in DERIVED && it != Memory.FAVOURITE }.asSequence()
         val chunks = told.flatMap { texts(it, models.text.chunks(it.text)) { glosses } }.take(MAX_CHUNKS).toList()
         val vectors = LinkedHashMap<String, Array<FloatArray>>()

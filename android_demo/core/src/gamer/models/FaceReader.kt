@@ -6,15 +6,11 @@ import gamer.image.Filter
 import gamer.image.Pixels
 import gamer.image.Resize
 import gamer.image.Upright
+import gamer.people.Face
+import gamer.people.FaceBox
 import kotlin.math.hypot
 import kotlin.math.max
 import kotlin.math.min
-
-/**
- * A face in a photo. [box]: in shares of its sides, cut at its edges. [quality]: the detector's score, above 0; a clear face has 1.
- * [vector]: 128 numbers, compared by Euclidean distance.
- */
-class Face(val box: FaceBox, val quality: Double, val vector: FloatArray)
 
 /** A window of the detector: its score, and its box in pixels of the photo. */
 internal class DetectedFace(val score: Double, val box: FaceBox)

@@ -3,12 +3,10 @@ package gamer.models
 import gamer.bundle.Bundle
 import gamer.bundle.Npy
 import gamer.common.BundleError
+import gamer.people.FaceBox
 import kotlin.math.abs
 import kotlin.math.floor
 import kotlin.math.max
-
-/** Left, top, width and height, in pixels of a picture if nothing else is said. */
-data class FaceBox(val left: Double, val top: Double, val width: Double, val height: Double)
 
 /**
  * Finds the landmarks of a face in its box with a forest of regression trees (runtime/models/landmarks.py): cascades of trees of

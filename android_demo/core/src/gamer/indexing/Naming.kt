@@ -1,0 +1,60 @@
+package gamer.indexing
+
+import gamer.album.AlbumWriter
+import gamer.album.Memory
+import gamer.album.Photo
+import gamer.people.People
+
+/**
+ * Names people, makes several one and forgets them; and keeps the photos' memories in step (runtime/indexing/people.py). A name is
+ * written to the photos of a person as a memory of source "people", by which every search finds them.
+ */
+class Naming(private val encoder: PhotoEncoder) {
+    /** Gives a person a name. Raises AlbumError for one that cannot be given, or that somebody else has. */
+    fun name(writer: AlbumWriter, person: Long, text: String) = change(writer) { told ->
+        name(told.person(person), People.checkedName(text))
+    }
+
+    /** Makes [other] the same person as [into], who keeps the name. */
+    fun merge(writer: AlbumWriter, into: Long, other: Long) = change(writer) { told -> merge(told.person(into), listOf(told.person(other))) }
+
+    /** Deletes a person with their faces and their name, and the bytes of these; closes [writer]. The photos stay, and are not searched again. */
+    fun forget(writer: AlbumWriter, person: Long) {
+        val name = change(writer) { told -> told.person(person).also { forget(listOf(it)) }.name }
+        writer.erase(listOfNotNull(name))
+    }
+
+    private fun <T> change(writer: AlbumWriter, change: gamer.album.FaceRows.(People) -> T): T {
+        val done = writer.people { change(read() ?: People()) }
+        follow(writer) { false }
+        return done
+    }
+
+    /** Brings the memories in step with the names of those whom the photos show. Returns false if [isStopped] ended it. */
+    fun follow(writer: AlbumWriter, isStopped: () -> Boolean): Boolean {
+        val people = writer.people { read() } ?: return true
+        val wanted = people.namedIn()
+        val todo = (wanted.keys + people.written.keys).sorted().filter { wanted[it].orEmpty().toSet() != people.written[it].orEmpty() }
+        for (batch in todo.chunked(BATCH)) {
+            if (isStopped()) return false
+            val old = writer.photos(batch)
+            val told = old.map { retold(it, wanted[it.id].orEmpty(), people.written[it.id].orEmpty()) }
+            val changed = told.indices.filter { told[it].first.memories != old[it].memories }.map { told[it].first }
+            writer.retell(changed.map(encoder::retold), told.associate { (photo, added) -> photo.id to added })
+        }
+        if (todo.isNotEmpty()) writer.embed(encoder::names)
+        return true
+    }
+
+    private companion object {
+        const val BATCH = 64
+
+        /** The photo with the names that it should have, and those of them that nobody else gave it. */
+        fun retold(photo: Photo, wanted: List<String>, written: Set<String>): Pair<Photo, List<String>> {
+            val others = photo.memories.filter { it.source != "people" || it.text !in written }
+            val known = others.filter { it.source == "people" }.flatMap { it.text.split(',') }.map { it.trim() }
+            val added = wanted.filter { it !in known }
+            return photo.copy(memories = others + added.map { Memory("people", it) }) to added
+        }
+    }
+}

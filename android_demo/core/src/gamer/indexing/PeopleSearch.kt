@@ -1,0 +1,54 @@
+package gamer.indexing
+
+import gamer.album.AlbumWriter
+import gamer.common.RuntimeFailure
+import gamer.image.Pixels
+import gamer.models.FaceReader
+import gamer.people.LookedAt
+import gamer.people.People
+
+/**
+ * Searches the photos of an album for faces, and groups these into people, whom only the owner names (runtime/indexing/faces.py).
+ * Photos that were searched before are left alone. [picture]: null for pixels that cannot be read now.
+ */
+class PeopleSearch<S>(
+    private val reader: FaceReader, private val naming: Naming, private val skips: SkipList, private val picture: (S) -> Pixels?,
+) {
+    /** Returns false if [isStopped] ended it. [shots]: by their ids. [progress]: told how many photos are left, after each batch. */
+    fun run(writer: AlbumWriter, shots: Map<String, S>, isStopped: () -> Boolean, progress: (Int) -> Unit): Boolean {
+        val before = writer.people {
+            begin(reader.name)
+            read() ?: People()
+        }
+        val wanted = writer.known().filter { it in shots && it !in before.lookedAt && !skips.isSkipped(KEY + it) }
+        for ((at, batch) in wanted.chunked(BATCH).withIndex()) {
+            progress(wanted.size - at * BATCH)
+            val looked = ArrayList<LookedAt>()
+            for (id in batch) if (!isStopped()) look(id, shots.getValue(id))?.let(looked::add)
+            writer.people { store(looked) }
+            if (isStopped()) return false
+        }
+        progress(0)
+        writer.people { regroup() }
+        return naming.follow(writer, isStopped)
+    }
+
+    /** Null for a photo that cannot be read now, and for one at which something failed: its try stays counted. */
+    private fun look(id: String, shot: S): LookedAt? {
+        skips.begin(KEY + id)
+        val faces = try {
+            picture(shot)?.let(reader::read)
+        } catch (error: OutOfMemoryError) {
+            return null
+        } catch (error: RuntimeFailure) {
+            return null
+        }
+        skips.end()
+        return faces?.let { LookedAt(id, null, it) }
+    }
+
+    private companion object {
+        const val KEY = "people:" // before a photo's id in the list of tries: its picture alone did no harm
+        const val BATCH = 16
+    }
+}
