@@ -22,6 +22,9 @@ _OF_PAGE = {
     "say_searching": "searching",
     "similar": "similar",
     "undated": "undated",
+    "people": "people",
+    "forget": "forget",
+    "forget_yes": "forget.yes",
 }
 _PLACE = re.compile(r"\{(\w+)\}")
 _NUMBERS = {"n", "all", "percent"}
@@ -47,9 +50,11 @@ def ios_texts() -> set[str]:
 
 
 def android_key(name: str) -> str:
-    """The catalogue's key of an Android name: `say_found` is `app.say.found`, `remark_spelt` the page's."""
+    """The catalogue's key of an Android name: `say_found` is `app.say.found`, `remark_spelt` and `person_who` the page's."""
     if name.startswith("remark_"):
         return name.replace("_", ".")
+    if name.startswith("person_"):
+        return re.sub("^person_", "people.", name)
     return _OF_PAGE.get(name) or "app." + re.sub("^say_", "say.", name)
 
 

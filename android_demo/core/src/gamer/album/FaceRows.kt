@@ -113,6 +113,13 @@ class FaceRows internal constructor(private val db: Database, private val path: 
         dropEmpty()
     }
 
+    /** Deletes the tables, but for the list of memories that naming wrote, if there are any to take back. */
+    fun forgetAll() {
+        for (table in listOf("faces", "face_people", "face_photos")) db.execute("DELETE FROM $table")
+        if (db.query("SELECT 1 FROM face_names WHERE photo IN $HERE").isNotEmpty()) return
+        for (table in listOf("face_meta", "face_people", "faces", "face_photos", "face_names")) db.execute("DROP TABLE $table")
+    }
+
     /** Notes which memories of photos (id → texts) naming has written from now on. */
     internal fun noteWritten(texts: Map<String, List<String>>) {
         for ((photo, written) in texts) {

@@ -1,15 +1,18 @@
 package gamer.indexing
 
 import gamer.album.AlbumWriter
+import gamer.album.Encoded
+import gamer.album.FaceRows
 import gamer.album.Memory
 import gamer.album.Photo
 import gamer.people.People
 
 /**
  * Names people, makes several one and forgets them; and keeps the photos' memories in step (runtime/indexing/people.py). A name is
- * written to the photos of a person as a memory of source "people", by which every search finds them.
+ * written to the photos of a person as a memory of source "people", by which every search finds them. [retold]: a photo's memories,
+ * encoded; [names]: as for [AlbumWriter.embed].
  */
-class Naming(private val encoder: PhotoEncoder) {
+class Naming(private val retold: (Photo) -> Encoded, private val names: (List<String>) -> List<FloatArray>) {
     /** Gives a person a name. Raises AlbumError for one that cannot be given, or that somebody else has. */
     fun name(writer: AlbumWriter, person: Long, text: String) = change(writer) { told ->
         name(told.person(person), People.checkedName(text))
@@ -24,7 +27,14 @@ class Naming(private val encoder: PhotoEncoder) {
         writer.erase(listOfNotNull(name))
     }
 
-    private fun <T> change(writer: AlbumWriter, change: gamer.album.FaceRows.(People) -> T): T {
+    /** Deletes all that is known of people, and the bytes of it; closes [writer]. */
+    fun forgetAll(writer: AlbumWriter) {
+        val names = change(writer) { told -> forgetAll().let { told.names.values.toList() } }
+        writer.people { forgetAll() } // without the list of the memories that are taken back now
+        writer.erase(names)
+    }
+
+    private fun <T> change(writer: AlbumWriter, change: FaceRows.(People) -> T): T {
         val done = writer.people { change(read() ?: People()) }
         follow(writer) { false }
         return done
@@ -38,11 +48,11 @@ class Naming(private val encoder: PhotoEncoder) {
         for (batch in todo.chunked(BATCH)) {
             if (isStopped()) return false
             val old = writer.photos(batch)
-            val told = old.map { retold(it, wanted[it.id].orEmpty(), people.written[it.id].orEmpty()) }
+            val told = old.map { named(it, wanted[it.id].orEmpty(), people.written[it.id].orEmpty()) }
             val changed = told.indices.filter { told[it].first.memories != old[it].memories }.map { told[it].first }
-            writer.retell(changed.map(encoder::retold), told.associate { (photo, added) -> photo.id to added })
+            writer.retell(changed.map(retold), told.associate { (photo, added) -> photo.id to added })
         }
-        if (todo.isNotEmpty()) writer.embed(encoder::names)
+        if (todo.isNotEmpty()) writer.embed(names)
         return true
     }
 
@@ -50,7 +60,7 @@ class Naming(private val encoder: PhotoEncoder) {
         const val BATCH = 64
 
         /** The photo with the names that it should have, and those of them that nobody else gave it. */
-        fun retold(photo: Photo, wanted: List<String>, written: Set<String>): Pair<Photo, List<String>> {
+        fun named(photo: Photo, wanted: List<String>, written: Set<String>): Pair<Photo, List<String>> {
             val others = photo.memories.filter { it.source != "people" || it.text !in written }
             val known = others.filter { it.source == "people" }.flatMap { it.text.split(',') }.map { it.trim() }
             val added = wanted.filter { it !in known }

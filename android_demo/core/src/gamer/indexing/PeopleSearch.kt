@@ -3,21 +3,23 @@ package gamer.indexing
 import gamer.album.AlbumWriter
 import gamer.common.RuntimeFailure
 import gamer.image.Pixels
-import gamer.models.FaceReader
+import gamer.people.Face
 import gamer.people.LookedAt
 import gamer.people.People
 
 /**
  * Searches the photos of an album for faces, and groups these into people, whom only the owner names (runtime/indexing/faces.py).
- * Photos that were searched before are left alone. [picture]: null for pixels that cannot be read now.
+ * Photos that were searched before are left alone. [encoder]: the name of what makes the vectors of the faces that [find] finds.
+ * [picture]: null for pixels that cannot be read now.
  */
 class PeopleSearch<S>(
-    private val reader: FaceReader, private val naming: Naming, private val skips: SkipList, private val picture: (S) -> Pixels?,
+    private val encoder: String, private val find: (Pixels) -> List<Face>, private val naming: Naming, private val skips: SkipList,
+    private val picture: (S) -> Pixels?,
 ) {
     /** Returns false if [isStopped] ended it. [shots]: by their ids. [progress]: told how many photos are left, after each batch. */
     fun run(writer: AlbumWriter, shots: Map<String, S>, isStopped: () -> Boolean, progress: (Int) -> Unit): Boolean {
         val before = writer.people {
-            begin(reader.name)
+            begin(encoder)
             read() ?: People()
         }
         val wanted = writer.known().filter { it in shots && it !in before.lookedAt && !skips.isSkipped(KEY + it) }
@@ -37,7 +39,7 @@ class PeopleSearch<S>(
     private fun look(id: String, shot: S): LookedAt? {
         skips.begin(KEY + id)
         val faces = try {
-            picture(shot)?.let(reader::read)
+            picture(shot)?.let(find)
         } catch (error: OutOfMemoryError) {
             return null
         } catch (error: RuntimeFailure) {

@@ -84,6 +84,7 @@ class FaceReader(private val detector: Session, private val encoder: Session, pr
         const val DETECTOR = "face_detector"
         const val ENCODER = "face_encoder"
 
+        const val PHOTO = 900 // pixels of the shorter side of the photo that it is given, at least, where the photo has them
         const val MAX_FACES = 100
         private const val SEARCHED = 800 // the longer side in which a photo is searched
         private const val ENLARGED = 2.0

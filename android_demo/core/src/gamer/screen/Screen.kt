@@ -93,6 +93,7 @@ class Screen(private val folder: String, private val words: Words = English) {
             now.failure != null -> words.say(Say.STOPPED, now.failure)
             now.pause != null && !now.isIndexing && (r.total == 0 || r.done < r.total) -> waits(now.pause, r)
             r.total == 0 -> words.say(if (now.album) Say.OF_OTHERS else Say.NONE_YET)
+            now.isIndexing && r.unsearched > 0 -> words.say(Say.PEOPLE_LEFT, r.unsearched)
             now.isIndexing -> words.say(Say.INDEXING, r.done, r.total) + left(now).orEmpty()
             else -> words.say(Say.INDEXED, r.done, r.total)
         }

@@ -35,6 +35,7 @@ enum class Say(val english: String) {
     OF_OTHERS("There is an album, and no photo of this phone is indexed yet"),
     NONE_YET("No photos indexed yet"),
     INDEXING("Indexing: %1\$d of %2\$d photos"),
+    PEOPLE_LEFT("Looking for people: %1\$d photos left"),
     INDEXED("%1\$d of %2\$d photos indexed"),
     BATTERY("Indexing is paused to spare the battery, and goes on when the phone charges"),
     HEAT("Indexing is paused because the phone is hot, and goes on when it is cooler"),

@@ -102,6 +102,11 @@ public class Intent {
         return this;
     }
 
+    public Intent putExtra(String key, long value) {
+        extras.put(key, value);
+        return this;
+    }
+
     public Intent putExtra(String key, double[] value) {
         extras.put(key, value);
         return this;
@@ -135,6 +140,10 @@ public class Intent {
 
     public int getIntExtra(String key, int other) {
         return extras.getInt(key, other);
+    }
+
+    public long getLongExtra(String key, long other) {
+        return extras.get(key) instanceof Long value ? value : other;
     }
 
     public Intent putExtra(String key, boolean value) {

@@ -14,6 +14,10 @@ public class LinearLayout extends ViewGroup {
         public static final int MATCH_PARENT = ViewGroup.LayoutParams.MATCH_PARENT;
         public final float weight;
 
+        public LayoutParams(int width, int height) {
+            this(width, height, 0);
+        }
+
         public LayoutParams(int width, int height, float weight) {
             super(width, height);
             this.weight = weight;

@@ -4,7 +4,7 @@ import android.content.Context;
 import standin.Phone;
 
 public class Toast {
-    public static final int LENGTH_SHORT = 0;
+    public static final int LENGTH_SHORT = 0, LENGTH_LONG = 1;
     private final String text;
 
     private Toast(String text) {

@@ -41,6 +41,7 @@ class AppWords(private val context: Context) : Words {
             Say.OF_OTHERS to R.string.say_of_others,
             Say.NONE_YET to R.string.say_none_yet,
             Say.INDEXING to R.string.say_indexing,
+            Say.PEOPLE_LEFT to R.string.say_people_left,
             Say.INDEXED to R.string.say_indexed,
             Say.BATTERY to R.string.say_battery,
             Say.HEAT to R.string.say_heat,

@@ -8,6 +8,7 @@ import gamer.browse.Cell
 import gamer.browse.Month
 import gamer.browse.Shelf
 import gamer.browse.Square
+import gamer.people.Person
 import java.io.File
 import java.text.DateFormat
 import java.util.Date
@@ -22,6 +23,14 @@ class Browser(private val path: File) : AutoCloseable {
     fun months(within: Set<Square>): List<Month> = Shelf.months(album, Shelf.within(album, within))
 
     fun cells(): List<Cell> = Shelf.cells(album)
+
+    /** Who was found in the photos: the named first, then those with the most faces. */
+    fun people(): List<Person> = album.people()?.people.orEmpty()
+
+    fun photos(person: Long): IntArray = album.people()?.people.orEmpty().first { it.row == person }.photos.map(album::rowOf).toIntArray()
+
+    /** Their clearest face. */
+    fun face(person: Person): Addressed = person.faces.maxByOrNull { it.face.quality }!!.let { Addressed(it.photo, album.path(album.rowOf(it.photo)).second, it.face.box) }
 
     /** Rows, the most like it first. */
     fun similar(id: String): IntArray = Shelf.similar(album, album.rowOf(id), MOST_SIMILAR).rows

@@ -15,6 +15,8 @@ import gamer.indexing.PhotoEncoder
 import gamer.indexing.PhotoSource
 import gamer.indexing.Renewal
 import gamer.indexing.MarkList
+import gamer.indexing.Naming
+import gamer.indexing.PeopleSearch
 import gamer.indexing.SkipList
 import gamer.models.Backend
 import gamer.models.ByUnits
@@ -47,7 +49,15 @@ object Cores {
     fun searched(files: Files): File = files.run { Renewal.searched(album, AndroidDatabase, bundle, before) }
 
     fun index(context: Context): Indexing =
-        Files(context).run { Indexing(Models.open(bundle, Runner.chosen(context).backend!!.resting, AndroidDatabase, threads(), cache = context.cacheDir), this) }
+        Files(context).run { Indexing(Models.open(bundle, Runner.chosen(context).backend!!.resting, AndroidDatabase, threads(), cache = context.cacheDir), this, Wish.PEOPLE.isChosen(context)) }
+
+    /** Changes who is who in the album, whose writer is held meanwhile; the memories of the photos follow. */
+    fun naming(context: Context, change: Naming.(AlbumWriter) -> Unit) = Files(context).run {
+        Models.open(searched(this), Runner.chosen(context).backend!!, AndroidDatabase, threads(), cache = context.cacheDir).use { models ->
+            val encoder = PhotoEncoder(models)
+            AlbumWriter.extend(album, AndroidDatabase).use { Naming(encoder::retold, encoder::names).change(it) }
+        }
+    }
 
     /**
      * The times of every component of a bundle, and of the layers of searches in [album] if it is not null; with [ops] of the
@@ -123,7 +133,7 @@ class Finder(private val warm: WarmEngine, val bundle: File, val runner: Runner)
 }
 
 /** Encodes photos and adds them to the album, which is created if there is none. */
-class Indexing(private val models: Models, private val files: Files) : AutoCloseable {
+class Indexing(private val models: Models, private val files: Files, private val isWithPeople: Boolean) : AutoCloseable {
     private val skips = SkipList(files.skips)
     private val marks = MarkList(files.marks)
     private val meta = models.manifest.run { AlbumMeta(textEncoder, imageEncoder, dim, thresholds.delta) }
@@ -138,8 +148,12 @@ class Indexing(private val models: Models, private val files: Files) : AutoClose
         if (isOfAnother() && !Renewal(source, files.album, AndroidDatabase, skips, encoder::encode).run(meta, isStopped, progress, encoder::names)) return false
         if (Cores.searched(files) == files.bundle) files.before.deleteRecursively()
         val writer = if (files.hasAlbum()) AlbumWriter.extend(files.album, AndroidDatabase) else AlbumWriter.create(files.album, meta, AndroidDatabase)
-        return writer.use { IndexRun(source, it, skips, marks, encoder::encode).run(isStopped, progress, encoder::names) }
+        return writer.use { IndexRun(source, it, skips, marks, people(source, encoder), encoder::encode).run(isStopped, progress, encoder::names) }
     }
+
+    /** Null where nobody asked for people, or the model does not find them. */
+    private fun people(source: PhoneSource, encoder: PhotoEncoder): PeopleSearch<Shot>? =
+        if (isWithPeople && models.hasFaces) models.faces.let { PeopleSearch(it.name, it::read, Naming(encoder::retold, encoder::names), skips, source::forFaces) } else null
 
     private fun isOfAnother(): Boolean = files.hasAlbum() && Album.open(files.album, AndroidDatabase).use {
         it.meta.textEncoder != meta.textEncoder || it.meta.imageEncoder != meta.imageEncoder

@@ -116,6 +116,7 @@ class MainActivity : Activity() {
 
     private val choices: List<Pair<Int, () -> Unit>> = listOf(
         R.string.timeline to { browse(ShelfActivity.timeline(this)) },
+        R.string.people to { browse(Intent(this, PeopleActivity::class.java)) },
         R.string.map to { browse(Intent(this, MapActivity::class.java)) },
         R.string.trace to ::explain,
         R.string.index to ::index,
@@ -134,7 +135,9 @@ class MainActivity : Activity() {
 
     /** Lets the language model reword searches, or no longer. */
     private fun reword() {
-        val says = if (!Rewording.isPossible(Files(this).bundle)) R.string.reword_none else if (Rewording.change(this)) R.string.reword_on else R.string.reword_off
+        val isPossible = Wish.REWORDING.isPossible(Files(this).bundle)
+        if (isPossible) Wish.REWORDING.choose(this, !Wish.REWORDING.isChosen(this))
+        val says = if (!isPossible) R.string.reword_none else if (Wish.REWORDING.isChosen(this)) R.string.reword_on else R.string.reword_off
         Toast.makeText(this, says, Toast.LENGTH_SHORT).show()
     }
 
@@ -249,7 +252,7 @@ class MainActivity : Activity() {
                     finder = Cores.search(this)
                 }
                 val opened = finder!!
-                val found = opened.search(query, Rewording.isChosen(this))
+                val found = opened.search(query, Wish.REWORDING.isChosen(this))
                 if (IndexJob.isRunning) opened.rest() // its album's log would grow until the next search
                 screen.post { ended(number, found, model.answer(found.count, found.here, found.remarks)) }
             } catch (error: Throwable) { // a library that cannot be loaded is an Error

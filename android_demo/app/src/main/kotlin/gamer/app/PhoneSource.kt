@@ -5,6 +5,7 @@ import gamer.album.Photo
 import gamer.image.Pixels
 import gamer.indexing.Moment
 import gamer.indexing.PhotoSource
+import gamer.models.FaceReader
 import gamer.models.LineReader
 import java.util.TimeZone
 
@@ -41,6 +42,8 @@ class PhoneSource(private val store: PhotoStore, private val least: Int) : Photo
     /** More pixels of the photo that was read last, where there is text in it. */
     fun large(photo: Photo): Pixels? =
         read?.first?.takeIf { it.key == photo.id }?.let { shot -> pixels(shot) { pictures.pixels(shot, it, LineReader.PHOTO) } }
+
+    fun forFaces(shot: Shot): Pixels? = pixels(shot) { pictures.pixels(shot, it, FaceReader.PHOTO) }
 
     private fun pixels(shot: Shot, decoded: (Int) -> Pixels?): Pixels? = try {
         decoded(particulars(shot).turn)

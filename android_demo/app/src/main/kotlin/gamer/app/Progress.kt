@@ -13,7 +13,7 @@ object Progress {
     private fun kept(context: Context) = context.getSharedPreferences("progress", Context.MODE_PRIVATE)
 
     fun report(context: Context): IndexReport =
-        kept(context).run { IndexReport(getInt("done", 0), getInt("total", 0), getInt("unread", 0), lines("left out")) }
+        kept(context).run { IndexReport(getInt("done", 0), getInt("total", 0), getInt("unread", 0), lines("left out"), unsearched = getInt("unsearched", 0)) }
 
     private fun SharedPreferences.lines(key: String) = getString(key, null).orEmpty().split('\n').filter { it.isNotEmpty() }
 
@@ -26,7 +26,7 @@ object Progress {
     fun failure(context: Context): String? = kept(context).getString("failure", null)
 
     fun set(context: Context, report: IndexReport) = kept(context).edit().putInt("done", report.done).putInt("total", report.total)
-        .putInt("unread", report.unread).putString("left out", report.skipped.joinToString("\n")).remove("failure").remove("pause").apply()
+        .putInt("unread", report.unread).putInt("unsearched", report.unsearched).putString("left out", report.skipped.joinToString("\n")).remove("failure").remove("pause").apply()
 
     fun failed(context: Context, message: String) = kept(context).edit().putString("failure", message).apply()
 }

@@ -3,6 +3,7 @@ package gamer.app
 import android.content.ContentResolver
 import android.content.Context
 import android.graphics.Bitmap
+import android.graphics.Matrix
 import android.net.Uri
 import android.os.Build
 import android.os.CancellationSignal
@@ -11,10 +12,12 @@ import android.os.Looper
 import android.util.LruCache
 import android.util.Size
 import android.widget.ImageView
+import gamer.models.FaceReader
+import gamer.people.FaceBox
 import java.util.concurrent.Executors
 
-/** A photo by its id, which is another one after an edit, and the address of its picture, null for none. */
-class Addressed(val id: String, val address: String?)
+/** A photo by its id, which is another one after an edit, and the address of its picture, null for none. [face]: what of it is shown. */
+class Addressed(val id: String, val address: String?, val face: FaceBox? = null)
 
 /** Squares with pictures that are loaded on background threads. A photo without a picture is an empty square. */
 class Thumbnails(private val context: Context) {
@@ -37,9 +40,20 @@ class Thumbnails(private val context: Context) {
     }
 
     private fun picture(photo: Addressed): Bitmap? {
-        KEPT[photo.id]?.let { return it }
+        val key = photo.id + photo.face.toString()
+        KEPT[key]?.let { return it }
         val uri = photo.address?.takeIf { it.startsWith("content:") }?.let(Uri::parse) ?: return null
-        return (ofThePlatform(uri) ?: pictures.shown(uri, SIDE / 2))?.also { KEPT.put(photo.id, it) }
+        val shown = if (photo.face != null) pictures.shown(uri, FaceReader.PHOTO)?.let { cut(it, photo.face) } else ofThePlatform(uri) ?: pictures.shown(uri, SIDE / 2)
+        return shown?.also { KEPT.put(key, it) }
+    }
+
+    /** A face with some of what is around it. */
+    private fun cut(whole: Bitmap, face: FaceBox): Bitmap {
+        val side = (AROUND * maxOf(face.width * whole.width, face.height * whole.height)).toInt().coerceIn(1, minOf(whole.width, whole.height))
+        val left = ((face.left + face.width / 2) * whole.width - side / 2).toInt().coerceIn(0, whole.width - side)
+        val top = ((face.top + face.height / 2) * whole.height - side / 2).toInt().coerceIn(0, whole.height - side)
+        val scale = minOf(1f, SIDE.toFloat() / side)
+        return Bitmap.createBitmap(whole, left, top, side, side, Matrix().apply { setScale(scale, scale) }, true)
     }
 
     /** The thumbnail that the media provider keeps, upright, from Android 10 on; null where it has none. */
@@ -53,6 +67,7 @@ class Thumbnails(private val context: Context) {
 
     companion object {
         const val SIDE = 360 // pixels
+        private const val AROUND = 1.4 // sides of a face
         private const val EMPTY = 0x40808080
         private val READER = Executors.newFixedThreadPool(2)!!
         private val SCREEN = Handler(Looper.getMainLooper())
