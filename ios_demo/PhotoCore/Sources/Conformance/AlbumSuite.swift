@@ -13,6 +13,7 @@ enum AlbumSuite {
             let name = try given.text("file")
             if op == "verify" { return try verify(given, try scratch.copy(suite.path(name))) }
             if op == "change" { return try change(given, try scratch.copy(suite.path(name))) }
+            if op == "people" { return try people(given, try scratch.copy(suite.path(name))) }
             if op == "append" { return try append(given, try scratch.copy(suite.path(name))) }
             if op == "open" || op == "photo" {
                 let album = try Album(try scratch.copy(suite.path(name), edits: given["edits"]?.array ?? [], length: given["length"]?.int))
@@ -147,6 +148,48 @@ enum AlbumSuite {
                 textEncoder: try meta.text("text_encoder"), imageEncoder: try meta.text("image_encoder"), dim: try meta.whole("dim"),
                 delta: try meta.need("delta").double ?? .nan))
         return .object(try asked(path, given))
+    }
+
+    private static func people(_ given: JSON, _ path: String) throws -> JSON {
+        let writer = try AlbumWriter(path)
+        defer { writer.close() }
+        for step in try given.list("steps") { try play(step, writer) }
+        writer.close()
+        let album = try Album(path), people = try album.people() ?? People()
+        album.close()
+        let listed = people.people.map { one in JSON.array([.int(one.row), .optional(one.name), .ints(one.faces.map(\.row)), .strings(one.photos)]) }
+        let named = people.namedIn.sorted { $0.key < $1.key }.map { JSON.array([.string($0.key), .strings($0.value)]) }
+        return .object([
+            .init("people", .array(listed)), .init("held", .ints(people.held.sorted())), .init("named_in", .array(named)),
+            .init("problems", .strings(Check.problems(path))),
+        ] + (try asked(path, given)))
+    }
+
+    private static func play(_ step: JSON, _ writer: AlbumWriter) throws {
+        let what = try step.text("do")
+        if what == "retell" {
+            let named = (try step.need("named").members ?? []).map { ($0.name, ($0.value.array ?? []).compactMap(\.string)) }
+            return try writer.retell(try step.list("photos").map(encoded), named: Dictionary(uniqueKeysWithValues: named))
+        }
+        try writer.people { rows in
+            func person(_ row: Int) throws -> Person { try (try rows.read() ?? People()).person(row) }
+            switch what {
+            case "begin": try rows.begin(try step.text("encoder"))
+            case "store":
+                try rows.store(try step.list("photos").map { LookedAt(try $0.text("photo"), sha256: $0["sha256"]?.string, try $0.list("faces").map(face)) })
+            case "regroup": try rows.regroup()
+            case "name": try rows.name(try person(try step.whole("person")), try People.checkedName(try step.text("text")))
+            case "merge": try rows.merge(try person(try step.whole("into")), try step.integers("others").map(person))
+            default: try rows.forget(try step.integers("people").map(person))
+            }
+        }
+    }
+
+    private static func face(_ given: JSON) throws -> Face {
+        let box = try given.list("box").compactMap(\.double)
+        var vector = [Float](repeating: 0, count: 128)
+        for hot in try given.list("hot") { vector[hot.array?[0].int ?? 0] = Float(hot.array?[1].double ?? 0) }
+        return Face(box: FaceBox(box[0], box[1], box[2], box[3]), quality: try given.need("quality").double ?? 0, vector: vector)
     }
 
     private static func verify(_ given: JSON, _ path: String) throws -> JSON {

@@ -42,7 +42,8 @@ class People(
 
         /** A name in one line. Raises [AlbumError] for one that is empty, too long, or would be read as several. */
         fun checkedName(name: String): String {
-            val line = PyText.split(name.filterNot { it.isISOControl() && !it.isWhitespace() }).joinToString(" ")
+            val plain = StringBuilder().apply { for (cp in PyText.codePoints(name)) appendCodePoint(if (PyText.isPrintable(cp)) cp else ' '.code) }
+            val line = PyText.split(plain.toString()).joinToString(" ")
             val length = line.codePointCount(0, line.length)
             if (length !in 1..MAX_NAME) throw AlbumError("a name has 1 to $MAX_NAME characters, this one has $length: give another")
             if ("," in line) throw AlbumError("${PyText.repr(line)}: a name has no comma, which stands between the names of several people")

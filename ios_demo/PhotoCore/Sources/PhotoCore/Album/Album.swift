@@ -254,6 +254,9 @@ public final class Album: @unchecked Sendable {
         return found.map { ($0[0].integer ?? 0, $0[1].text) }
     }
 
+    /// The people of the album; nil if nobody was searched for. Raises Failure.album for a damaged row.
+    public func people() throws -> People? { try load { try FaceRows($0, path).read() } }
+
     // Feedback
 
     /// The stored preferences. Merged entities are replaced by their root.

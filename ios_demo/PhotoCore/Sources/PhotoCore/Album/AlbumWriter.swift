@@ -105,6 +105,36 @@ public final class AlbumWriter {
         }
     }
 
+    /// Changes the tables of faces, in one transaction; what is deleted is overwritten.
+    public func people<T>(_ change: (FaceRows) throws -> T) throws -> T {
+        let db = try open()
+        try db.run("PRAGMA secure_delete=ON")
+        return try commit(counts: false) { try change(FaceRows(db, path)) }
+    }
+
+    /// Replaces the memories of photos, identified by their ids, with the mentions and text vectors; all else of them stays.
+    /// `named`: id → the names among the memories that were written because people have them.
+    public func retell(_ batch: [Encoded], named: [String: [String]]) throws {
+        try commit {
+            for item in batch { try rows.retell(item, generation: generation + 1) }
+            try FaceRows(try open(), path).noteWritten(named)
+            try rows.settle()
+        }
+    }
+
+    /// Deletes the entities of these names that no photo mentions any more, and the bytes of all that was deleted, and closes the
+    /// album.
+    public func erase(_ names: [String]) throws {
+        let db = try open()
+        try commit {
+            for name in names { try rows.dropEntity(name) }
+            try TextIndex.renew(db)
+            try buildSegments { false }
+        }
+        try db.run("VACUUM")
+        close()
+    }
+
     /// Removes photos, and what belongs to them alone.
     public func remove(_ ids: [String]) throws {
         try commit {
@@ -238,14 +268,17 @@ public final class AlbumWriter {
 
     /// Runs `change` in a transaction. `counts`: whether the change increments the generation; false if it
     /// only adds derived data.
-    private func commit(counts: Bool = true, _ change: () throws -> Void) throws {
+    private func commit<T>(counts: Bool = true, _ change: () throws -> T) throws -> T {
         let db = try open(), dims = rows.dims
         do {
-            try AlbumWriter.transaction(db) {
+            let done = try AlbumWriter.transaction(db) {
                 guard try Loader.generation(db) == generation else { throw Failure.album("\(path): another writer has changed the album; open it again") }
-                try change()
+                let done = try change()
                 if counts { try db.rows("UPDATE meta SET value = ? WHERE key = 'generation'", [.text(String(generation + 1))]) }
+                return done
             }
+            if counts { generation += 1 }
+            return done
         } catch let error as SQLiteError {
             rows.dims = dims
             rows.forget()
@@ -259,15 +292,15 @@ public final class AlbumWriter {
             rows.forget()
             throw error
         }
-        if counts { generation += 1 }
     }
 
     /// A transaction that takes the write lock at its start, waiting for it if need be.
-    static func transaction(_ db: Database, _ change: () throws -> Void) throws {
+    static func transaction<T>(_ db: Database, _ change: () throws -> T) throws -> T {
         try db.run("BEGIN IMMEDIATE")
         do {
-            try change()
+            let done = try change()
             try db.run("COMMIT")
+            return done
         } catch {
             if db.inTransaction { try? db.run("ROLLBACK") }
             throw error

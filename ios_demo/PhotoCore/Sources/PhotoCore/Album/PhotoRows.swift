@@ -40,6 +40,35 @@ struct PhotoRows {
         if let event = try EventRows.ofPhoto(db, row) { stale.insert(event) }
     }
 
+    /// Replaces a photo's memories, mentions and text vectors; its titles go, all else of it stays.
+    mutating func retell(_ item: Encoded, generation: Int) throws {
+        let row = try find(item.photo.id)
+        try clear(row, channels: dims.keys.filter(["text", "title"].contains))
+        try changed(row, generation)
+        try contents(row, item)
+        if let event = try EventRows.ofPhoto(db, row) { stale.insert(event) }
+    }
+
+    /// Deletes the entities of this name, unless a photo mentions them, with what was chosen for them. The last entity moves to the row.
+    func dropEntity(_ name: String) throws {
+        let own = "SELECT row FROM entities WHERE canonical=? AND row NOT IN (SELECT entity FROM mentions) ORDER BY row DESC"
+        for found in try db.rows(own, [.text(Entities.canonical(name.scalars).string)]) {
+            let row = found[0]
+            try db.rows("DELETE FROM preferences WHERE kind='entity' AND ? IN (better, worse)", [row])
+            try db.rows("UPDATE entities SET same_as=NULL WHERE same_as=?", [row])
+            try db.rows("DELETE FROM edges WHERE ? IN (parent, child)", [row])
+            try db.rows("DELETE FROM entities WHERE row=?", [row])
+            let last = try db.integer("SELECT coalesce(max(row), -1) FROM entities"), pair: [Value] = [row, .integer(last)]
+            if last > row.integer ?? last {
+                for (table, column) in [("entities", "row"), ("entities", "same_as"), ("mentions", "entity"), ("edges", "parent"), ("edges", "child")] {
+                    try db.rows("UPDATE \(table) SET \(column)=? WHERE \(column)=?", pair)
+                }
+                for column in ["better", "worse"] { try db.rows("UPDATE preferences SET \(column)=? WHERE kind='entity' AND \(column)=?", pair) }
+            }
+            try db.rows("DELETE FROM segments WHERE name=?", [.text(EntityNodes.segment)])
+        }
+    }
+
     /// Gives a photo these vectors in place of those that it has.
     mutating func renew(_ item: Encoded) throws {
         let row = try find(item.photo.id)
@@ -105,11 +134,11 @@ struct PhotoRows {
         try db.rows("INSERT OR REPLACE INTO changes VALUES(?,?)", [.integer(row), .integer(generation)])
     }
 
-    /// Deletes everything that belongs to a photo, except its own row, its preferences and its event.
-    private func clear(_ row: Int) throws {
+    /// Deletes what belongs to a photo, except its own row, its preferences and its event; of its vectors those of `channels`, or all.
+    private func clear(_ row: Int, channels: [String]? = nil) throws {
         try takeOff(row)
         // By channel, because the primary key begins with it.
-        for channel in dims.keys { try db.rows("DELETE FROM vectors WHERE channel=? AND photo=?", [.text(channel), .integer(row)]) }
+        for channel in channels ?? Array(dims.keys) { try db.rows("DELETE FROM vectors WHERE channel=? AND photo=?", [.text(channel), .integer(row)]) }
         try db.rows("DELETE FROM mentions WHERE photo=?", [.integer(row)])
     }
 

@@ -24,6 +24,11 @@ enum TextIndex {
         try db.run("INSERT INTO memories_fts(memories_fts) VALUES('rebuild'); DELETE FROM meta WHERE key = 'words'; DELETE FROM segments WHERE name = 'words'")
     }
 
+    /// Makes FTS5's table anew, so that nothing is left of words that were deleted.
+    static func renew(_ db: Database) throws {
+        if try isFullText(db) { try db.run("INSERT INTO memories_fts(memories_fts) VALUES('rebuild')") }
+    }
+
     /// Raises SQLiteError unless FTS5's table holds exactly the memories' words.
     static func check(_ db: Database) throws {
         try db.run("SAVEPOINT words")

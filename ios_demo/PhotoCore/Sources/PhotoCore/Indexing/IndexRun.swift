@@ -25,10 +25,11 @@ extension PhotoSource {
 
 /// `done`: photos in the album; `total`: photos on the phone. Of this run: `unread` could not be read, and are
 /// tried again in the next; `small` were indexed by their thumbnails; `skipped` are the names of those that ended
-/// the process, or failed, twice; `removed` are no longer on the phone, or were edited and have another key now.
+/// the process, or failed, twice; `removed` are no longer on the phone, or were edited and have another key now; in `unsearched`
+/// people are still to be searched.
 public struct IndexReport: Sendable, Equatable {
     public var done: Int, total: Int
-    public var unread = 0, small = 0, skipped: [String] = [], removed = 0
+    public var unread = 0, small = 0, skipped: [String] = [], removed = 0, unsearched = 0
 
     public init(done: Int, total: Int) { (self.done, self.total) = (done, total) }
 }
@@ -45,12 +46,15 @@ public struct IndexRun {
     private let skips: SkipList
     private let small: SmallList
     private let marks: MarkList
+    private let people: PeopleSearch?
     private let encode: (Photo, Pixels?) throws -> Encoded?
 
     public init(
-        _ source: PhotoSource, _ writer: AlbumWriter, _ skips: SkipList, _ small: SmallList, _ marks: MarkList, encode: @escaping (Photo, Pixels?) throws -> Encoded?
+        _ source: PhotoSource, _ writer: AlbumWriter, _ skips: SkipList, _ small: SmallList, _ marks: MarkList, people: PeopleSearch? = nil,
+        encode: @escaping (Photo, Pixels?) throws -> Encoded?
     ) {
-        (self.source, self.writer, self.skips, self.small, self.marks, self.encode) = (source, writer, skips, small, marks, encode)
+        (self.source, self.writer, self.skips, self.small, self.marks) = (source, writer, skips, small, marks)
+        (self.people, self.encode) = (people, encode)
     }
 
     /// Returns false if `isStopped` ended it early. `progress` is called after each batch. `pool` frees what a
@@ -99,6 +103,11 @@ public struct IndexRun {
             }
         }
         if try !mark(Set(keys), isStopped) { return false }
+        let searched = try people?.run(writer, keys, isStopped: isStopped, pool: pool) {
+            report.unsearched = $0
+            progress(report)
+        }
+        if searched == false { return false }
         try writer.finish(isStopped: isStopped, names)
         return true
     }

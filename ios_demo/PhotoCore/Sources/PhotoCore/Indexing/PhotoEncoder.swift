@@ -22,7 +22,13 @@ public final class PhotoEncoder {
     public func encode(_ photo: Photo, pixels: Pixels?) throws -> Encoded? {
         if pixels == nil && photo.memories.isEmpty { return nil }
         let code = try pixels.map { try models.see($0) }
-        let whole = try completed(photo, code, words(photo, pixels, code))
+        return try encoded(try completed(photo, code, words(photo, pixels, code)), code)
+    }
+
+    /// The memories of a photo, as they are; its picture is not read.
+    public func retold(_ photo: Photo) throws -> Encoded { try encoded(photo, nil) }
+
+    private func encoded(_ whole: Photo, _ code: ImageCode?) throws -> Encoded {
         let texts = try PhotoEncoder.texts(whole.memories.filter { !$0.isDerived && $0 != .favourite }) { try glosses.get() }
         var vectors: [(channel: String, chunks: [[Float]])] = []
         if let code { vectors += [("image", [code.embedding])] + (try projected(code)) }

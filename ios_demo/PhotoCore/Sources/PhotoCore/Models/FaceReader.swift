@@ -4,6 +4,8 @@ public struct Face: Sendable {
     public let box: FaceBox
     public let quality: Double
     public let vector: [Float]
+
+    public init(box: FaceBox, quality: Double, vector: [Float]) { (self.box, self.quality, self.vector) = (box, quality, vector) }
 }
 
 /// Finds the faces in a photo, turns them upright and makes a vector of each (runtime/models/faces.py). `name`: of the encoder;
@@ -11,6 +13,7 @@ public struct Face: Sendable {
 public final class FaceReader {
     public static let detector = "face_detector", encoder = "face_encoder"
     public static let maxFaces = 100
+    public static let photo = 900 // pixels of the shorter side of the photo that it is given, at least, where the photo has them
     private static let searched = 800, enlarged = 2.0, shrink = 5.0 / 6 // of the longer side; of a small photo; from picture to picture
     private static let maxSide = 4_096 // of a picture of a fixed size
     private static let least = 40 // of the shorter side of the last picture

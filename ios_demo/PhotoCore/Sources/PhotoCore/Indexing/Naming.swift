@@ -1,0 +1,73 @@
+/// Names people, makes several one and forgets them; and keeps the photos' memories in step (runtime/indexing/people.py). A name is
+/// written to the photos of a person as a memory of source "people", by which every search finds them. `retold`: a photo's
+/// memories, encoded; `names`: as for `AlbumWriter.embed`.
+public struct Naming {
+    private static let batch = 64
+    private let retold: (Photo) throws -> Encoded
+    private let names: ([String]) throws -> [[Float]]
+
+    public init(retold: @escaping (Photo) throws -> Encoded, names: @escaping ([String]) throws -> [[Float]]) { (self.retold, self.names) = (retold, names) }
+
+    /// Gives a person a name. Raises Failure.album for one that cannot be given, or that somebody else has.
+    public func name(_ writer: AlbumWriter, _ person: Int, _ text: String) throws {
+        try change(writer) { rows, people in try rows.name(people.person(person), People.checkedName(text)) }
+    }
+
+    /// Makes `other` the same person as `into`, who keeps the name.
+    public func merge(_ writer: AlbumWriter, _ into: Int, _ other: Int) throws {
+        try change(writer) { rows, people in try rows.merge(people.person(into), [people.person(other)]) }
+    }
+
+    /// Deletes a person with their faces and their name, and the bytes of these; closes `writer`. The photos stay, and are not
+    /// searched again.
+    public func forget(_ writer: AlbumWriter, _ person: Int) throws {
+        let name = try change(writer) { rows, people in
+            let gone = try people.person(person)
+            try rows.forget([gone])
+            return gone.name
+        }
+        try writer.erase([name].compactMap { $0 })
+    }
+
+    /// Deletes all that is known of people, and the bytes of it; closes `writer`.
+    public func forgetAll(_ writer: AlbumWriter) throws {
+        let names = try change(writer) { rows, people in
+            try rows.forgetAll()
+            return Array(people.names.values)
+        }
+        try writer.people { if try $0.read() != nil { try $0.forgetAll() } }  // without the list of the memories that were taken back now
+        try writer.erase(names)
+    }
+
+    private func change<T>(_ writer: AlbumWriter, _ change: (FaceRows, People) throws -> T) throws -> T {
+        let done = try writer.people { try change($0, try $0.read() ?? People()) }
+        _ = try follow(writer) { false }
+        return done
+    }
+
+    /// Brings the memories in step with the names of those whom the photos show. Returns false if `isStopped` ended it.
+    func follow(_ writer: AlbumWriter, isStopped: () -> Bool) throws -> Bool {
+        guard let people = try writer.people({ try $0.read() }) else { return true }
+        let wanted = people.namedIn
+        let todo = Set(wanted.keys).union(people.written.keys).sorted().filter { Set(wanted[$0] ?? []) != people.written[$0] ?? [] }
+        for first in stride(from: 0, to: todo.count, by: Naming.batch) {
+            if isStopped() { return false }
+            let old = try writer.photos(Array(todo[first..<min(first + Naming.batch, todo.count)]))
+            let told = old.map { Naming.named($0, wanted[$0.id] ?? [], people.written[$0.id] ?? []) }
+            let changed = zip(told, old).filter { $0.photo.memories != $1.memories }.map(\.0.photo)
+            try writer.retell(try changed.map(retold), named: Dictionary(uniqueKeysWithValues: told.map { ($0.photo.id, $0.added) }))
+        }
+        if !todo.isEmpty { try writer.embed(names) }
+        return true
+    }
+
+    /// The photo with the names that it should have, and those of them that nobody else gave it.
+    private static func named(_ photo: Photo, _ wanted: [String], _ written: Set<String>) -> (photo: Photo, added: [String]) {
+        let others = photo.memories.filter { $0.source != "people" || !written.contains($0.text) }
+        let known = others.filter { $0.source == "people" }.flatMap { $0.text.scalars.split(separator: ",").map { Array($0).tidied().string } }
+        let added = wanted.filter { !known.contains($0) }
+        var out = photo
+        out.memories = others + added.map { Memory("people", $0) }
+        return (out, added)
+    }
+}
