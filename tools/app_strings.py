@@ -29,7 +29,7 @@ _OF_PAGE = {
 _PLACE = re.compile(r"\{(\w+)\}")
 _NUMBERS = {"n", "all", "percent"}
 _SHOWN = re.compile(
-    r"(?:\b(?:Text|Button|Label|NavigationLink|LabeledContent|Menu|ProgressView|Picker|Stepper|Toggle|ShareLink|navigationTitle"
+    r"(?:\b(?:Text|Button|Label|NavigationLink|LabeledContent|Menu|ProgressView|Picker|Stepper|Toggle|TextField|ShareLink|navigationTitle"
     r"|accessibilityLabel)\(|prompt: )\"((?:[^\"\\]|\\\((?:[^()]|\([^()]*\))*\))*)\""
 )
 _INTEGER = re.compile(r"\\\((?:Int\((?:[^()]|\([^()]*\))*\)|rounds|minutes|hours|photos|report\.\w+)\)")

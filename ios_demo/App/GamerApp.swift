@@ -19,6 +19,7 @@ struct GamerApp: App {
             TabView {
                 SearchView().tabItem { Label("Search", systemImage: "magnifyingglass") }
                 NavigationStack { ShelfView(scope: .all).navigationTitle("Timeline") }.tabItem { Label("Timeline", systemImage: "photo.stack") }
+                PeopleView().tabItem { Label("People", systemImage: "person.2") }
                 PlacesView().tabItem { Label("Map", systemImage: "map") }
                 BenchView().tabItem { Label("Benchmark", systemImage: "speedometer") }
             }

@@ -70,10 +70,18 @@ enum Indexing {
             if Places.searched == Places.bundle.path { try? FileManager.default.removeItem(at: Places.before) }
             let writer = try opened(meta)
             defer { writer.close() }
-            let run = IndexRun(library, writer, skips, SmallList(Places.small.path), MarkList(Places.marks.path), encode: encoder.encode)
+            let (small, marks) = (SmallList(Places.small.path), MarkList(Places.marks.path))
+            let run = IndexRun(library, writer, skips, small, marks, people: try people(models, encoder, skips), encode: encoder.encode)
             if try run.run(isStopped: isStopped, pool: pool, progress: told, names: encoder.names) { return .finished }
             return ended()
         } ?? .busy
+    }
+
+    /// Nil where nobody asked for people, or the model does not find them.
+    private static func people(_ models: Models, _ encoder: PhotoEncoder, _ skips: SkipList) throws -> PeopleSearch? {
+        guard UserDefaults.standard.bool(forKey: Session.findsPeople), models.hasFaces else { return nil }
+        let (reader, naming) = (try models.faces(), Naming(retold: encoder.retold, names: encoder.names))
+        return PeopleSearch(reader.name, reader.read, naming, skips, picture: PhotoLibrary.forFaces)
     }
 
     private static func meta(_ models: Models) -> AlbumMeta {

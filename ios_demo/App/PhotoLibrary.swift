@@ -91,6 +91,22 @@ struct PhotoLibrary: PhotoSource {
         autoreleasepool { asset(photo.id).flatMap { image($0, least: CGFloat(LineReader.photo)) }.flatMap(upright).flatMap(rgb) }
     }
 
+    /// The pixels in which faces are searched; nil where they are not here.
+    static func forFaces(_ key: String) -> Pixels? {
+        autoreleasepool { asset(key).flatMap { image($0, least: CGFloat(FaceReader.photo)) }.flatMap(upright).flatMap(rgb) }
+    }
+
+    /// A face with some of what is around it. `box`: in shares of the photo's sides.
+    static func face(_ id: String, _ box: FaceBox) -> UIImage? {
+        let shown = asset(id).flatMap { image($0, least: CGFloat(FaceReader.photo)) ?? image($0, least: 240, isSmall: true) }
+        guard let whole = shown.flatMap(upright) else { return nil }
+        let (width, height) = (Double(whole.width), Double(whole.height))
+        let side = max(1, min(1.4 * max(box.width * width, box.height * height), width, height))
+        let left = min(max((box.left + box.width / 2) * width - side / 2, 0), width - side)
+        let top = min(max((box.top + box.height / 2) * height - side / 2, 0), height - side)
+        return whole.cropping(to: CGRect(x: left, y: top, width: side, height: side)).map { UIImage(cgImage: $0) }
+    }
+
     /// The pixels as they are to be seen: those of a `cgImage` may lie on their side.
     private static func upright(_ image: UIImage) -> CGImage? {
         if image.imageOrientation == .up { return image.cgImage }

@@ -188,6 +188,7 @@ struct ReportView: View {
     var body: some View {
         VStack(alignment: .leading) {
             Text("\(report.done) of \(report.total) photos indexed")
+            if report.unsearched > 0 { Text("Looking for people: \(report.unsearched) photos left") }
             if report.small > 0 { Text("\(report.small) by their small pictures, as the originals are in the cloud") }
             if report.unread > 0 { Text("\(report.unread) could not be read here and are tried again") }
             if let name = report.skipped.first {

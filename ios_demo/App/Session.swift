@@ -11,8 +11,11 @@ final class Session: ObservableObject {
     @Published private(set) var gone: Set<String> = []
     /// The setting: whether the language model rewords searches.
     nonisolated static let rewords = "rewords"
-    /// Whether the bundle has a language model.
+    /// The setting: whether people are searched for in the photos.
+    nonisolated static let findsPeople = "people"
+    /// Whether the bundle has a language model, and what finds faces.
     @Published private(set) var hasLanguageModel = false
+    @Published private(set) var hasFaces = false
     private var stop = Stop()
     private var isTaking = false  // a model: no run may begin with the one before
     private let warm = WarmEngine(bundle: { Places.searched }, album: Places.album.path, rules: Places.rules, cache: Places.caches.path)
@@ -25,7 +28,9 @@ final class Session: ObservableObject {
     /// followed from then on.
     func look() {
         screen.look(bundle: Places.hasBundle, album: Places.hasAlbum, access: PhotoLibrary.access)
-        hasLanguageModel = Places.hasBundle && (try? ManifestReader.read(Places.bundle.path))?.hasLanguage == true
+        let manifest = Places.hasBundle ? try? ManifestReader.read(Places.bundle.path) : nil
+        hasLanguageModel = manifest?.hasLanguage == true
+        hasFaces = manifest?.artifacts.contains { $0.role == FaceReader.detector } == true
         if watch == nil, [.all, .chosen].contains(PhotoLibrary.access) {
             watch = LibraryWatch { [weak self] in
                 guard let self, Places.hasBundle else { return }
@@ -107,6 +112,18 @@ final class Session: ObservableObject {
             repeat { guard (try? await Task.sleep(for: .seconds(30))) != nil else { return } } while Indexing.pause != nil
             self?.index()
         }
+    }
+
+    /// Changes who is who in the album, and the memories of the photos with it. Returns why that failed, or nil.
+    func change(_ change: @escaping @Sendable (Naming, AlbumWriter) throws -> Void) async -> String? {
+        let (warm, chosen) = (warm, Backend.chosen)
+        return await Session.apart(.userInitiated) {
+            warm.rest()  // what is deleted goes from the file with the last of its readers
+            let encoder = PhotoEncoder(try Models(Places.searched, chosen.engine, cache: Places.caches.path))
+            let writer = try AlbumWriter(Places.album.path)
+            defer { writer.close() }
+            try change(Naming(retold: encoder.retold, names: encoder.names), writer)
+        }.failure
     }
 
     func deleted(_ ids: [String]) { gone.formUnion(ids) }

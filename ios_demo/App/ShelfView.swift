@@ -1,7 +1,7 @@
 import PhotoCore
 import SwiftUI
 
-/// Photos without a query, by their months: the whole album, those of a place, or those that are like another.
+/// Photos without a query, by their months: the whole album, those of a place, those that are like another, or a person's.
 struct ShelfView: View {
     let scope: Scope
     @State private var browsing: Browsing?
@@ -57,5 +57,10 @@ struct ShelfView: View {
 }
 
 extension Scope {
-    fileprivate var isByMonth: Bool { if case .like = self { return false } else { return true } }
+    fileprivate var isByMonth: Bool {
+        switch self {
+        case .like, .of: return false
+        case .all, .within: return true
+        }
+    }
 }

@@ -3,6 +3,7 @@
 public final class CGImage: @unchecked Sendable {
     public var width: Int { 0 }
     public var height: Int { 0 }
+    public func cropping(to rect: CGRect) -> CGImage? { nil }
 }
 
 public final class CGColorSpace {

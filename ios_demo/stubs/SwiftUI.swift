@@ -92,6 +92,9 @@ public struct AccessibilityTraits: SetAlgebra, Sendable {
 public struct Stepper: PrimitiveView {
     public init<V: Strideable>(_ title: String, value: Binding<V>, in bounds: ClosedRange<V>) {}
 }
+public struct TextField: PrimitiveView {
+    public init(_ title: String, text: Binding<String>) {}
+}
 public struct Toggle: PrimitiveView {
     public init(_ title: String, isOn: Binding<Bool>) {}
 }
@@ -257,6 +260,7 @@ extension View {
     public func lineLimit(_ lines: Int?) -> some View { self }
     public func navigationTitle(_ title: String) -> some View { self }
     public func searchable(text: Binding<String>, prompt: String) -> some View { self }
+    public func onSubmit(_ action: @escaping () -> Void) -> some View { self }
     public func onSubmit(of triggers: SubmitTriggers, _ action: @escaping () -> Void) -> some View { self }
     public func fileImporter(
         isPresented: Binding<Bool>, allowedContentTypes: [UTType], onCompletion: @escaping (Result<URL, any Error>) -> Void

@@ -1,6 +1,8 @@
 @_exported import CoreGraphics
 
 public final class UIImage: @unchecked Sendable {
+    init() {}
+    public init(cgImage: CGImage) {}
     public func jpegData(compressionQuality: CGFloat) -> Data? { nil }
     public var cgImage: CGImage? { nil }
     public var size: CGSize { .zero }
