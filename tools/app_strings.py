@@ -50,7 +50,9 @@ def ios_texts() -> set[str]:
 
 
 def android_key(name: str) -> str:
-    """The catalogue's key of an Android name: `say_found` is `app.say.found`, `remark_spelt` and `person_who` the page's."""
+    """The catalogue's key of an Android name: `say_found` is `app.say.found`; `remark_…` and `person_…` are the
+    page's.
+    """
     if name.startswith("remark_"):
         return name.replace("_", ".")
     if name.startswith("person_"):

@@ -255,7 +255,9 @@ def _people(folder: Path, given: Given) -> Given:
                 else:
                     writer.change_optional(lambda db, at, of=step: _STEPS[of["do"]](db, at, of))  # type: ignore[misc]
         found = reading.read(path) or People()
-        people = [[one.row, one.name, [face.row for face in one.faces], list(one.photos)] for one in found.people]
+        people = [
+            [one.row, one.name, [face.row for face in one.faces], list(one.photos)] for one in found.people
+        ]
         with Album.open(path) as album:
             problems = album.verify()
             return _asked(album, given["queries"]) | {
@@ -276,8 +278,8 @@ def _looked_at(given: Given) -> LookedAt:
     return LookedAt(given["photo"], given["sha256"], tuple(face(one) for one in given["faces"]))
 
 
-def _persons(path: Path, rows: Sequence[int]) -> list[Person]:
-    return [(reading.read(path) or People()).person(f"p{row}") for row in rows]
+def _person(path: Path, row: int) -> Person:
+    return (reading.read(path) or People()).person(f"p{row}")
 
 
 _STEPS: Mapping[str, Callable[[apsw.Connection, Path, Given], object]] = {
@@ -285,12 +287,12 @@ _STEPS: Mapping[str, Callable[[apsw.Connection, Path, Given], object]] = {
     "store": lambda db, path, step: writing.store(db, [_looked_at(one) for one in step["photos"]]),
     "regroup": lambda db, path, step: writing.regroup(db, path),
     "name": lambda db, path, step: writing.name(
-        db, path, *_persons(path, [step["person"]]), checked_name(step["text"])
+        db, path, _person(path, step["person"]), checked_name(step["text"])
     ),
     "merge": lambda db, path, step: writing.merge(
-        db, *_persons(path, [step["into"]]), _persons(path, step["others"])
+        db, _person(path, step["into"]), [_person(path, row) for row in step["others"]]
     ),
-    "forget": lambda db, path, step: writing.forget(db, _persons(path, step["people"])),
+    "forget": lambda db, path, step: writing.forget(db, [_person(path, row) for row in step["people"]]),
 }
 
 

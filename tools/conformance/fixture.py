@@ -57,8 +57,11 @@ class Suite:
         return path
 
     def text(self) -> str:
-        """The JSON, with one line for each case, so that a change of one case changes one line."""
-        cases = ",\n".join(json.dumps(_raw(case), ensure_ascii=False) for case in self.cases)
+        """The JSON, with one short line for each case, so that a change of one case changes one line."""
+        short = (",", ":")
+        cases = ",\n".join(
+            json.dumps(_raw(case), ensure_ascii=False, separators=short) for case in self.cases
+        )
         head = json.dumps(
             {"format": FORMAT, "suite": self.name, "tolerance": self.tolerance, "shared": self.shared},
             ensure_ascii=False,
