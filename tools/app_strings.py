@@ -50,8 +50,8 @@ def ios_texts() -> set[str]:
 
 
 def android_key(name: str) -> str:
-    """The catalogue's key of an Android name: `say_found` is `app.say.found`; `remark_…` and `person_…` are the
-    page's.
+    """The catalogue's key of an Android name: `say_found` is `app.say.found`; `remark_…` and `person_…` are
+    the page's.
     """
     if name.startswith("remark_"):
         return name.replace("_", ".")
