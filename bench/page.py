@@ -120,7 +120,7 @@ def measure(run: Run[Settings]) -> PageReport:
     models = Models.open(run.bundle, allow_random=True)
     run.tell("making the album, opening and scrolling")
     album = made(run.home, models, photos)
-    live = LiveAlbum(Engine.over(models, album))
+    live = LiveAlbum.of(Engine.over(models, album))
     try:
         app = create_app(live, ServerSettings())
         with serving(app) as address, browser(binary) as page:

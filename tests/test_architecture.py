@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import graphlib
 import os
+import pkgutil
 import subprocess
 import sys
 import zipfile
@@ -236,7 +237,7 @@ def at_run_time(path: Path) -> Iterator[str]:
 OFFERED = {
     "gamer.index.Album", "gamer.index.AlbumWriter", "gamer.index.OpenedLog", "gamer.index.memory.store",
     *(f"gamer.runtime.{name}" for name in (
-        "search.engine", "search.find", "models.models", "agent.toolbox", "agent.minds", "agent.loop.run",
+        "search.engine", "models.models", "agent.toolbox", "agent.minds", "agent.loop.run",
         "indexing.build", "indexing.encode", "indexing.people", "indexing.captions", "events.build",
         "events.llm", "memory.chat", "memory.recall", "memory.by_hand", "memory.update", "memory.deciders",
     )),
@@ -252,6 +253,8 @@ MADE_ON_THE_DOOR = (
     "events",
     "people",
     "memory",
+    "things",
+    "generate",
 )
 
 
@@ -261,9 +264,14 @@ def test_a_command_is_made_on_the_door_and_imports_nothing_deeper(command: str) 
     assert OFFERED.isdisjoint(at_run_time(path))
 
 
-def test_the_server_opens_albums_and_bundles_at_the_door() -> None:
-    opening = {"gamer.runtime.models.models", "gamer.runtime.search.find"}
-    assert opening.isdisjoint(at_run_time(ROOT / "runtime" / "serve" / "cli.py"))
+@pytest.mark.parametrize("module", sorted(modules("runtime/serve")), ids=lambda path: path.stem)
+def test_the_server_is_made_on_the_door_and_imports_nothing_deeper(module: Path) -> None:
+    assert OFFERED.isdisjoint(at_run_time(module))
+
+
+def test_what_the_door_offers_exists_under_these_names() -> None:
+    for name in OFFERED:
+        assert pkgutil.resolve_name(name)
 
 
 # Where the time of day means something: a question's "yesterday", when something was said, shown or made, or

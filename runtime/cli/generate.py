@@ -114,14 +114,13 @@ def generate(
     Ctrl-C ends the answer and keeps what was said.
     """
     with one_line("generate", extra="export"):
+        from ..door.bundle import Bundle, Running
         from ..models.language.chat import Chat, Wish
         from ..models.language.sampling import Sampling
-        from ..models.models import Models
 
         wish = Wish(max_new, Sampling(temperature, top_k, top_p, seed), stop)
-        memory = max_memory and max_memory * 1_000_000
-        bundle = _bundle(model, quant, backend)
-        chat = Chat(Models.open(bundle, backend, threads, memory, allow_random), adapter)
+        running = Running(backend, threads, max_memory, allow_random)
+        chat = Chat(Bundle(_bundle(model, quant, backend), running).models, adapter)
         ids = _ids(chat, _read(prompt), system, raw, image)
         done = _answer(chat, ids, wish, aloud=not as_json)
     if as_json:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 import click
 
-from gamer.index import AlbumError, AlbumWriter
+from gamer.index import AlbumError
 from gamer.index.things import bank
 from gamer.index.things.extract import ThingExtractor, extract
 from gamer.index.things.records import ATTRIBUTES, UNSPECIFIED, Thing
@@ -122,7 +122,7 @@ def _row(text: str) -> int:
 
 
 def _changed(album: Album, change: Callable[[apsw.Connection, Path], T]) -> T:
-    with album.changing() as path, AlbumWriter.extend(path) as writer:
+    with album.writing() as writer:
         return writer.change_optional(change)
 
 

@@ -72,7 +72,8 @@ class Album(OpenAlbum):
         """The photos most similar to one, named by its id, its row or its file. Needs no bundle."""
         from ..search import similar as similarity
 
-        return similarity.similar(self.reader, similarity.row_named(self.reader, str(photo)), k)
+        row = photo if isinstance(photo, int) else similarity.row_named(self.reader, photo)
+        return similarity.similar(self.reader, row, k)
 
     def ask(
         self,
@@ -85,10 +86,12 @@ class Album(OpenAlbum):
         viewer: Viewer | None = None,
         budget: Budget | None = None,
         on_step: Callable[[Step], None] | None = None,
+        stop: Callable[[], bool] = lambda: False,
     ) -> Outcome:
         """Answers a question that takes several steps, with what it asks for, or `end`.
 
-        `mind`: who chooses the steps, "rules" or the bundle's "llm"; or a model behind an `endpoint`.
+        `mind`: who chooses the steps, "rules" or the bundle's "llm"; or a model behind an `endpoint`. `stop`:
+        asked before every step.
         """
         from ..agent import loop, minds
 
@@ -98,7 +101,7 @@ class Album(OpenAlbum):
             if endpoint is None
             else minds.endpoint_mind(toolbox, endpoint.url, endpoint.model, endpoint.context)
         )
-        outcome = loop.run(who, toolbox, question, end, budget or loop.Budget(), on_step)
+        outcome = loop.run(who, toolbox, question, end, budget or loop.Budget(), on_step, stop)
         photos = toolbox.album.photos(outcome.answer.rows)
         ids = tuple(photo.id for photo in photos)
         return replace(outcome, files=tuple(photo.path or photo.id for photo in photos), ids=ids)
@@ -202,14 +205,21 @@ class Album(OpenAlbum):
         made_by = encoder(models, self.path, reading)
         return self.change(captions.caption_album, models, chosen, progress, made_by)
 
+    def note_opened(self, query: str, photo: str) -> None:
+        """Notes that a query's photo was opened, if the album's owner keeps that; otherwise does nothing."""
+        from gamer.index import OpenedLog
+
+        if (log := OpenedLog(self.path)).kept:
+            log.add(query, photo)
+
     def remove(self, *photos: str) -> tuple[str, ...]:
         """Removes photos by their ids, for good: a scan does not take them in again. Files stay."""
-        from gamer.index import AlbumWriter, OpenedLog
+        from gamer.index import OpenedLog
 
         ids = tuple(dict.fromkeys(photos))
-        with self.changing() as path, AlbumWriter.extend(path) as writer:
+        with self.writing() as writer:
             writer.remove(ids, for_good=True)
-            OpenedLog(path).forget(photos=ids)
+            OpenedLog(self.path).forget(photos=ids)
         return ids
 
     def verify(self) -> list[str]:

@@ -48,6 +48,13 @@ class Bundle:
         memory = running.max_memory and running.max_memory * 1_000_000
         self.models = Models.open(self.path, running.backend, running.threads, memory, running.allow_random)
 
+    @classmethod
+    def of(cls, models: Models) -> Bundle:
+        """The bundle of models that are open."""
+        bundle = cls.__new__(cls)
+        bundle.path, bundle.running, bundle.models = Path(models.bundle), DEFAULT, models
+        return bundle
+
     @property
     def manifest(self) -> Manifest:
         """What the folder holds: sources, artifacts, parities, thresholds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from gamer.index import OpenedLog
@@ -20,6 +21,7 @@ from ..memory.recall import encoder_of
 from ..memory.update import Updated, Updater
 
 if TYPE_CHECKING:
+    from ..models.language.chat import Chat
     from ..models.models import Models
     from .opened import OpenAlbum
 
@@ -39,6 +41,11 @@ class Memory:
         with self.store(write=False) as store:
             return store.items(kind, past)
 
+    def latest(self, kind: Kind, past: bool, limit: int, skip: int) -> tuple[list[Item], int]:
+        """A page of memories, the latest first, and how many there are."""
+        with self.store(write=False) as store:
+            return store.latest(kind, past, limit, skip)
+
     def show(self, memory: int) -> by_hand.MemoryDetail:
         """A memory with the turns that it was drawn from, and its other values. Raises NoSuchMemory."""
         with self.store(write=False) as store:
@@ -57,13 +64,19 @@ class Memory:
         with self.store() as store:
             return by_hand.edit(store, memory, text)
 
-    def forget(self, *memories: int, turns: Sequence[int] = ()) -> Forgotten:
+    def forget(self, *memories: int, turns: Sequence[int] = (), keep_bytes: bool = False) -> Forgotten:
         """Forgets memories and turns with all that hangs on them, and the bytes.
 
-        Without any, only the bytes of what was forgotten before are looked after.
+        Without any, only the bytes of what was forgotten before are looked after. `keep_bytes`: `sweep` looks
+        after them, once nobody has the album open.
         """
         with self.store() as store:
-            return by_hand.forget(store, OpenedLog(self._album.path), turns, memories)
+            return by_hand.forget(store, OpenedLog(self._album.path), turns, memories, keep_bytes)
+
+    def sweep(self) -> str:
+        """Erases the bytes of what was forgotten; returns why some may be left, or ""."""
+        with self.store() as store:
+            return store.sweep()
 
     def forget_all(self) -> Forgotten:
         """Forgets everything that was said, all memories, and every search that was kept."""
@@ -90,6 +103,19 @@ class Memory:
             updater = Updater(store, encoder_of(models), decider=deciders.decider(decider, models))
             return updater.run(by_hand.now()), updater.encode_missing()
 
+    def learn(self, stop: Callable[[], bool], now: int | None = None) -> None:
+        """As `update`, in short steps, before each of which `stop` is asked. `now`: ms of wall time.
+
+        An album without memories stays as it is.
+        """
+        with self.store(write=False) as snapshot:
+            if not snapshot.exists:  # to open it for writing may convert an album of an older format
+                return
+        with self.store() as store:
+            updater = Updater(store, encoder_of(self._models()))
+            updater.run(by_hand.now() if now is None else now, stop)
+            updater.encode_missing(stop)
+
     @contextmanager
     def talk(
         self, name: str | None = None, *, worded: bool = False, decider: Literal["rules", "llm"] = "rules"
@@ -108,7 +134,7 @@ class Memory:
                 store,
                 encoder_of(models),
                 photos,
-                model_of(models) if worded else None,
+                self._words if worded else None,
                 name,
                 deciders.decider(decider, models),
             )
@@ -131,6 +157,11 @@ class Memory:
         else:
             with MemoryStore.open(self._album.path, write=False) as opened:
                 yield opened
+
+    @cached_property
+    def _words(self) -> Chat | None:
+        """What words answers."""
+        return model_of(self._models())
 
     def _models(self) -> Models | None:
         """None without a bundle."""

@@ -15,6 +15,8 @@ from ..models.models import check_encoders
 from .bundle import DEFAULT, Bundle, Running, bundle_of
 
 if TYPE_CHECKING:
+    from gamer.index import AlbumWriter
+
     from ..search.engine import Engine
 
 P = ParamSpec("P")
@@ -37,6 +39,20 @@ class OpenAlbum:
         self._ahead: Thread | None = None
         self._bundle: Bundle | None = None
         self._lock, self._bundle_lock = RLock(), Lock()
+
+    @classmethod
+    def of(cls, engine: Engine) -> Self:
+        """The album that an engine searches; who closes one closes the other."""
+        album = cls.__new__(cls)
+        album.path, album._named, album._running = engine.album.path, None, DEFAULT
+        album._engine, album._reader, album._ahead = engine, engine.album, None
+        album._bundle = Bundle.of(engine.models)
+        album._lock, album._bundle_lock = RLock(), Lock()
+        return album
+
+    def again(self) -> Self:
+        """The file as it is now, with the same models. Raises AlbumError."""
+        return type(self)(self.path, self.bundle, self._running)
 
     @property
     def bundle(self) -> Bundle:
@@ -103,6 +119,14 @@ class OpenAlbum:
         """What `call` does to the file; what was read of it before is forgotten."""
         with self.changing() as path:
             return call(path, *given, **named)
+
+    @contextmanager
+    def writing(self) -> Iterator[AlbumWriter]:
+        """The one writer of the file; what was read of it before is forgotten."""
+        from gamer.index import AlbumWriter
+
+        with self.changing() as path, AlbumWriter.extend(path) as writer:
+            yield writer
 
     def __len__(self) -> int:
         return len(self.reader)

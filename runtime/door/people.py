@@ -50,5 +50,9 @@ class People:
         """Deletes all that is known of people, and the bytes."""
         return self._album.change(people.forget_all, self._encoder())
 
+    def erase(self) -> str:
+        """Erases the bytes of those who were forgotten while others had the album open; as Forgotten.left."""
+        return people.erase(self._album.path)
+
     def _encoder(self) -> OpenEncoder:
         return people.encoder_of(lambda: self._album.bundle.models, self._album.path)

@@ -30,12 +30,11 @@ from ..questions.words import language_of_wishes
 from . import hits, wishes_met
 from .album_facts import AlbumFacts
 from .answer import LAYERS, MODES, REFINEMENTS, Answer
-from .options import DEFAULT, MAX_K, SILENT, Observer, SearchOptions
+from .options import DEFAULT, MAX_K, MAX_QUERY, SILENT, Observer, SearchOptions
 from .stages import channels, cube, graph, query_reader, refine, refinement, vectors
 from .stages.things import Things
 from .state import SHARED, Parts, Request, State
 
-MAX_QUERY = 100_000
 # Each layer's stage, in order.
 STAGES: dict[str, Callable[[Parts, State], State]] = {
     "cube": query_reader.read,

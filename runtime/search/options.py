@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # a search without the language model must not import its cod
     from .stages.earlier import EarlierSearches
 
 MAX_K = defaults.MAX_HITS
+MAX_QUERY = 100_000  # characters
 # Layers that can be left out. Without "cube" no time or place is read from the query; without "vectors" mode
 # "paper" ranks by entity nodes alone.
 SKIPPABLE = frozenset({"cube", "vectors"})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import metadata, resources
 from pathlib import Path as FilePath
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import FastAPI, HTTPException, Path, Query, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
@@ -20,17 +20,15 @@ from fastapi.security import HTTPBearer
 from pydantic import BeforeValidator
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from gamer.index import AlbumError, OpenedLog, may_leave
+from gamer.index import AlbumError, may_leave
 from gamer.index.errors import NoSuchMemory, UnfitMemory
 from gamer.index.fields import FIELDS, detailed, values
 from gamer.index.records import FAVOURITE
 
+from ..defaults import SIMILAR as K
 from ..errors import BundleError, RuntimeFailure
-from ..models.models import Models
 from ..search.answer import SimilarPhotos
-from ..search.engine import Engine
 from ..search.options import SearchOptions
-from ..search.similar import K, similar
 from ..wall_time import moment
 from . import overview as glance
 from . import words
@@ -62,6 +60,10 @@ from .views import (
     Stats,
     digits,
 )
+
+if TYPE_CHECKING:
+    from ..models.models import Models
+    from ..search.engine import Engine
 
 DISTRIBUTION = "gamer-on-device"
 SCHEMA = "/api/v1/openapi.json"
@@ -135,14 +137,14 @@ def create_app(
     starts and stops it; without one nothing is updated in idle time. `uploads`: likewise; without
     one no file is taken. `albums`: all that the server has, if there are several.
     """
-    live = engine if isinstance(engine, LiveAlbum) else LiveAlbum(engine)
+    live = engine if isinstance(engine, LiveAlbum) else LiveAlbum.of(engine)
     api = _api("Search one photo album by what a person says. Nothing leaves the machine.", settings)
     guard = Guard(api, settings, streamed={UPLOADS: uploads.largest} if uploads else None)
     _errors(api, live.path)
     _search(api, live)
     add_ask(api, live)
-    memories = memories or Memories(live.path)
-    add_talk(api, live, idle or IdleUpdates(live.path, None), memories)
+    memories = memories or Memories(live.file)
+    add_talk(api, live, idle or IdleUpdates(live.file.memory.learn), memories)
     add_chat(api, live.models)
     add_browse(api, live)
     add_uploads(api, uploads)
@@ -250,13 +252,13 @@ def _search(api: FastAPI, live: LiveAlbum) -> None:
 
 
 def _found(asked: SearchRequest, edition: Edition) -> SearchResult:
-    answer = edition.engine.search(
+    answer = edition.opened.search(
         asked.query,
         asked.k,
-        refined_by=asked.refine,
+        refine=asked.refine,
         mode=asked.mode,
         now=moment(asked.now),
-        options=SearchOptions(within=edition.catalogue.within(asked.only), wishes=True),
+        options=SearchOptions(within=edition.catalogue.within(asked.only)),
     )
     return glance.result(edition.engine, answer)
 
@@ -266,7 +268,7 @@ def _similar(photo: str, k: int, edition: Edition) -> SimilarPhotos:
         row = edition.album.row_of(photo)
     except AlbumError:
         raise Refused(404, "no_photo") from None
-    return glance.without_folders(similar(edition.album, row, k))
+    return glance.without_folders(edition.opened.similar(row, k))
 
 
 def _photos(api: FastAPI, live: LiveAlbum) -> None:
@@ -291,9 +293,7 @@ def _photos(api: FastAPI, live: LiveAlbum) -> None:
         """Notes that a query's photo was opened, if the album's owner keeps that; otherwise does nothing."""
 
         def note(edition: Edition) -> None:
-            log, photo = OpenedLog(live.path), _known(edition, row)
-            if log.kept:
-                log.add(asked.query, edition.album.photo(photo).id)
+            edition.opened.note_opened(asked.query, edition.album.photo(_known(edition, row)).id)
 
         await readers.read(note)
         return Response(None, 204)
@@ -356,29 +356,45 @@ def _known(edition: Edition, row: int) -> int:
 
 def _stats(edition: Edition, language: words.Language) -> Stats:
     totals, meta = edition.album.stats(), edition.album.meta
-    counts = (
-        totals.photos,
-        totals.with_time,
-        totals.with_place,
-        totals.memories,
-        totals.entities,
-        totals.file_bytes,
+    return Stats(
+        photos=totals.photos,
+        with_time=totals.with_time,
+        with_place=totals.with_place,
+        memories=totals.memories,
+        entities=totals.entities,
+        file_bytes=totals.file_bytes,
+        text_encoder=meta.text_encoder,
+        image_encoder=meta.image_encoder,
+        delta=meta.delta,
+        k=edition.engine.models.manifest.thresholds.k,
+        examples=tuple(example.text(language) for example in edition.examples),
+        edition=edition.name,
     )
-    k = edition.engine.models.manifest.thresholds.k
-    examples = tuple(example.text(language) for example in edition.examples)
-    return Stats(*counts, meta.text_encoder, meta.image_encoder, meta.delta, k, examples, edition.name)
 
 
 def _view(edition: Edition, row: int) -> PhotoView:
     stored = edition.album.photo(row)
     name = None if stored.path is None else stored.path.replace("\\", "/").rsplit("/", 1)[-1]
     memories = tuple(MemoryView(m.source, m.text) for m in stored.memories if m != FAVOURITE)
-    where = (stored.wall, stored.tz_source, stored.lat, stored.lon)
     found = edition.album.clips([stored.id]).get(stored.id)
-    clip = None if found is None else ClipView(found.start / 1e3, found.end / 1e3, found.length / 1e3)
-    marks = (FAVOURITE in stored.memories, not may_leave(stored), clip, edition.pictures.is_live(row))
-    about = (*where, memories, stored.sharing, stored.sensitivity, *marks)
-    return detailed(PhotoView(row, stored.id, name, edition.pictures.is_there(row), *about), values(stored))
+    view = PhotoView(
+        row=row,
+        id=stored.id,
+        name=name,
+        here=edition.pictures.is_there(row),
+        taken_at=stored.wall,
+        tz_source=stored.tz_source,
+        lat=stored.lat,
+        lon=stored.lon,
+        memories=memories,
+        sharing=stored.sharing,
+        sensitivity=stored.sensitivity,
+        favourite=FAVOURITE in stored.memories,
+        stays=not may_leave(stored),
+        clip=None if found is None else ClipView(found.start / 1e3, found.end / 1e3, found.length / 1e3),
+        live=edition.pictures.is_live(row),
+    )
+    return detailed(view, values(stored))
 
 
 def _file(original: Original) -> Response:

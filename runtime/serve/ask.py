@@ -8,28 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 from pydantic import BeforeValidator, Field, TypeAdapter
 
-from gamer.index import Album
-
 from ..agent import loop
 from ..agent.calls import arguments_of, name_of
 from ..agent.loop import MAX_QUESTION, End, Outcome, Step
 from ..agent.results import Item
-from ..agent.rules import RulesMind
-from ..agent.spans import SpanReader
-from ..agent.toolbox import Toolbox
-from ..search.engine import Engine
 from ..wall_time import moment
 from .live import LiveAlbum
 from .server.guard import ASK
 from .server.problem import end_of, one_line, problems
 from .server.stream import LineStream
 from .views import LAST_DAY, MAX_PHOTOS, VISIBLE, Body, number
+
+if TYPE_CHECKING:
+    from gamer.index import Album as Reader
+
+    from ..door.album import Album
 
 ASKS_AT_ONCE = 2  # a question takes as long as several searches, which have their own threads
 PREVIEWED = 6  # photos of a step
@@ -150,33 +149,31 @@ def add_ask(api: FastAPI, live: LiveAlbum) -> None:
 
         def work(tell: Tell, gone: Event) -> None:
             with live.edition() as edition:
-                solve(edition.engine, asked, tell, gone.is_set)
+                solve(edition.opened, asked, tell, gone.is_set)
 
         return LineStream(work, threads, _LINE)
 
 
-def solve(engine: Engine, asked: AskRequest, tell: Tell, stop: Callable[[], bool]) -> None:
+def solve(album: Album, asked: AskRequest, tell: Tell, stop: Callable[[], bool]) -> None:
     """Runs the task, and tells each step and the end. Raises only what goes wrong before the first step."""
     now, told = moment(asked.now), False
 
     def on_step(step: Step) -> None:
         nonlocal told
         told = True
-        tell(_step(engine.album, step))
+        tell(_step(album.reader, step))
 
     try:
-        toolbox = Toolbox(engine, now)
-        mind = RulesMind(toolbox, SpanReader(engine, now))
-        outcome = loop.run(mind, toolbox, asked.question, asked.end, on_step=on_step, stop=stop)
-        tell(_end(engine.album, outcome))
+        outcome = album.ask(asked.question, end=asked.end, now=now, on_step=on_step, stop=stop)
+        tell(_end(album.reader, outcome))
     except Exception as error:
         if not told:  # no status has been sent: the error handlers give one
             raise
         nothing = AskAnswer(loop.NOTHING.sentence, False, 0, ())
-        tell(AskEnd(nothing, end_of("a question", error, engine.album.path)))
+        tell(AskEnd(nothing, end_of("a question", error, album.path)))
 
 
-def _step(album: Album, step: Step) -> AskStep:
+def _step(album: Reader, step: Step) -> AskStep:
     seen = step.observation
     call = step.call
     return AskStep(
@@ -192,13 +189,13 @@ def _step(album: Album, step: Step) -> AskStep:
     )
 
 
-def _end(album: Album, outcome: Outcome) -> AskEnd:
+def _end(album: Reader, outcome: Outcome) -> AskEnd:
     answer, items = outcome.answer, _photos(album, outcome.shown[:MAX_PHOTOS])
     said = AskAnswer(answer.sentence, answer.found, len(outcome.shown), items)
     return AskEnd(said, one_line(outcome.ended))
 
 
-def _photos(album: Album, items: Sequence[Item]) -> tuple[AskPhoto, ...]:
+def _photos(album: Reader, items: Sequence[Item]) -> tuple[AskPhoto, ...]:
     photos = album.photos([item.row for item in items])
     return tuple(
         AskPhoto(photo.id, item.id, item.row, item.taken, photo.lat, photo.lon, _clipped(item.memory))

@@ -15,7 +15,6 @@ from fastapi import Depends, FastAPI, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BeforeValidator, Field
 
-from gamer.index import Album, AlbumWriter
 from gamer.index.album.declarations import collection_tables
 from gamer.index.album.declarations.collection_tables import Collection
 
@@ -116,7 +115,7 @@ def add_browse(api: FastAPI, live: LiveAlbum) -> None:
 
     async def write(change: Callable[[Connection, FilePath], T]) -> T:
         def changed() -> T:
-            with AlbumWriter.extend(live.path) as writer:
+            with live.file.writing() as writer:
                 return writer.change_optional(change)
 
         return await threads.run(changed)
@@ -126,8 +125,8 @@ def add_browse(api: FastAPI, live: LiveAlbum) -> None:
         """Searches and selections that the owner keeps in the album's file, the newest first."""
 
         def listed() -> tuple[Collection, ...]:
-            with Album.open(live.path) as album:
-                return album.reading(collection_tables.read)
+            with live.file.again() as album:
+                return album.reader.reading(collection_tables.read)
 
         return await threads.run(listed)
 
@@ -192,7 +191,7 @@ def _page(wanted: Filter, offset: int, limit: int, edition: Edition) -> PhotoPag
 
 
 def _mark(live: LiveAlbum, asked: FavouritesRequest) -> Marked:
-    with AlbumWriter.extend(live.path) as writer:
+    with live.file.writing() as writer:
         known = {photo.id for photo in writer.known()}
         wanted = [photo for photo in dict.fromkeys(asked.ids) if photo in known]
         changed = writer.mark_favourites(wanted, asked.favourite) if wanted else []

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,11 @@ from gamer.index import Cube, Photo, RowArray, RowSet
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Place
-from ..search.engine import Engine
 from .server.problem import Refused
 from .views import Filter, Listed, Month, Title
+
+if TYPE_CHECKING:
+    from ..search.engine import Engine
 
 KEPT = 16  # filters whose photos are remembered
 

@@ -136,7 +136,8 @@ def _albums(
         folder = bundle or find_bundle(album)
         if folder not in bundles:
             bundles[folder] = Bundle(folder, running)
-        live, memories = LiveAlbum(Album(album, bundles[folder]).engine), Memories(album)
+        live = LiveAlbum(Album(album, bundles[folder]))
+        memories = Memories(live.file)
         closing.callback(_sweep, memories)
         closing.callback(live.close)
         opened.append((live, memories))
@@ -157,12 +158,11 @@ def _app(
     upload: Path | None,
     closing: ExitStack,
 ) -> Guard:
-    from ..memory.recall import encoder_of
     from .app import create_app
     from .idle import IdleUpdates
     from .uploads import Uploads
 
-    idle = IdleUpdates(live.path, encoder_of(live.models))
+    idle = IdleUpdates(live.file.memory.learn)
     uploads = None if upload is None else Uploads(live, upload)
     app = create_app(live, settings, memories, idle, uploads, places)
     idle.start()

@@ -14,7 +14,7 @@ import threading
 import time
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI, HTTPException
@@ -25,11 +25,13 @@ from ..errors import BundleError, RuntimeFailure
 from ..models.language.chat import MAX_NEW, MAX_TEXT, Chat, Message, Role, Wish
 from ..models.language.llm import Generation, Piece
 from ..models.language.sampling import Sampling
-from ..models.models import Models
 from .server.guard import CHAT
 from .server.problem import FAILED, OpenAIProblem, openai_problem
 from .server.stream import Tell, WorkStream
 from .views import Body, number
+
+if TYPE_CHECKING:
+    from ..models.models import Models
 
 MODELS = "/v1/models"
 WAITING = 4  # requests that hold a thread; one of them is answered, the others wait for it

@@ -2,7 +2,7 @@
 
 A thread of the server looks every minute, and after each conversation. It works in short steps, each a
 transaction, and stops after the step in progress as soon as a turn comes or the server stops: what it has not
-done is done the next time. It does not know what a memory is; `Updater` does.
+done is done the next time. It does not know what a memory is; what it calls does.
 """
 
 from __future__ import annotations
@@ -10,15 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from gamer.index import AlbumError
 from gamer.index.errors import AlbumBusy
-from gamer.index.memory.store import MemoryStore
 
-from ..memory.by_hand import now
-from ..memory.recall import Encoder
-from ..memory.update import Updater
 from .server.background import Background
 
 PAUSE_S = 60.0
@@ -26,17 +21,14 @@ _log = logging.getLogger(__name__)
 
 
 class IdleUpdates(Background):
-    """Updates the memories in one album. Threads may share it. `pause`: seconds between two looks."""
+    """Updates the memories in one album. Threads may share it. `pause`: seconds between two looks.
 
-    def __init__(
-        self,
-        album: Path,
-        encoder: Encoder | None,
-        pause: float = PAUSE_S,
-        clock: Callable[[], int] = now,
-    ) -> None:
+    `learn`: does it, and asks before each step whether it is to stop, as `Memory.learn`.
+    """
+
+    def __init__(self, learn: Callable[[Callable[[], bool]], None], pause: float = PAUSE_S) -> None:
         super().__init__("idle updates")
-        self._album, self._encoder, self._pause, self._clock = album, encoder, pause, clock
+        self._learn, self._pause = learn, pause
         self._answering, self._working, self._due = 0, False, True
 
     @contextmanager
@@ -56,7 +48,7 @@ class IdleUpdates(Background):
     def _run(self) -> None:
         while self._may_work():
             try:
-                self._update()
+                self._learn(self._interrupted)
             except AlbumBusy:
                 pass  # another program writes: later
             except AlbumError as error:
@@ -78,12 +70,3 @@ class IdleUpdates(Background):
 
     def _interrupted(self) -> bool:
         return self._stopped or self._answering > 0
-
-    def _update(self) -> None:
-        with MemoryStore.open(self._album, write=False) as snapshot:
-            if not snapshot.exists:  # to open it for writing may convert an album of an older format
-                return
-        with MemoryStore.open(self._album) as store:
-            updater = Updater(store, self._encoder)
-            updater.run(self._clock(), self._interrupted)
-            updater.encode_missing(self._interrupted)

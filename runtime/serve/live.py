@@ -1,7 +1,7 @@
 """The album as its file is now: notices that another program changed or replaced it, and opens it again.
 
 A request holds the state that it began with until it ends, so that rows do not change under it. Knows files
-and engines; knows no route.
+and albums; knows no route.
 """
 
 from __future__ import annotations
@@ -13,20 +13,24 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from gamer.index import Album, AlbumError
+from gamer.index import AlbumError
 
+from ..door.album import Album
 from ..errors import RuntimeFailure
-from ..models.models import check_encoders
-from ..search.engine import Engine
 from . import overview as glance
 from .catalogue import Catalogue
 from .pictures import Pictures
 from .views import Overview
+
+if TYPE_CHECKING:
+    from gamer.index import Album as Reader
+
+    from ..search.engine import Engine
 
 LOOK_EVERY = 0.5  # seconds between two looks at the file
 Mark = tuple[tuple[int, ...], ...]
@@ -35,15 +39,19 @@ _log = logging.getLogger(__name__)
 
 
 class Edition:
-    """One state of the album, with what is computed from it once. `name`: another for every other state."""
+    """One state of the album, with what is computed from it once. `name`: another for every other state.
 
-    def __init__(self, engine: Engine, pictures: Pictures) -> None:
-        self.engine, self.pictures, self.readers = engine, pictures, 0
-        self.name = f"{_inode(engine.album.path):x}.{engine.album.generation}"
+    `opened`: what searches it; `album`: its rows.
+    """
+
+    def __init__(self, opened: Album, pictures: Pictures) -> None:
+        self.opened, self.pictures, self.readers = opened, pictures, 0
+        self.album: Reader = opened.reader
+        self.name = f"{_inode(opened.path):x}.{self.album.generation}"
 
     @property
-    def album(self) -> Album:
-        return self.engine.album
+    def engine(self) -> Engine:
+        return self.opened.engine
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -59,13 +67,23 @@ class Edition:
 
 
 class LiveAlbum:
-    """Takes over an open engine, which it closes once a later state of the album is open. For any thread."""
+    """Takes over an open album, which it closes once a later state of it is open. For any thread.
 
-    def __init__(self, engine: Engine) -> None:
-        self.path, self.models = engine.album.path, engine.models
+    `file`: the same album, to be changed; no state of it is held open there.
+    """
+
+    def __init__(self, opened: Album) -> None:
+        self.path, self.models, self.file = opened.path, opened.bundle.models, opened.again()
+        self.file.close()
         self._lock, self._looked = Lock(), monotonic()
-        self._mark: Mark = ()  # the file may have changed since the engine was opened
-        self._current = Edition(engine, Pictures(engine.album))
+        self._mark: Mark = ()  # the file may have changed since it was opened
+        _ = opened.engine  # raises what is wrong now, not at the first search
+        self._current = Edition(opened, Pictures(opened.reader))
+
+    @classmethod
+    def of(cls, engine: Engine) -> LiveAlbum:
+        """The album that an engine searches, which is taken over."""
+        return cls(Album.of(engine))
 
     @contextmanager
     def edition(self) -> Iterator[Edition]:
@@ -81,7 +99,7 @@ class LiveAlbum:
             with self._lock:
                 held.readers -= 1
                 if held is not self._current and not held.readers:
-                    held.engine.close()
+                    held.opened.close()
 
     def look(self) -> None:
         """Looks at the file at once: this program has changed it."""
@@ -89,7 +107,7 @@ class LiveAlbum:
             self._look()
 
     def close(self) -> None:
-        self._current.engine.close()
+        self._current.opened.close()
 
     def _look(self) -> None:
         """Opens the file again if it holds another state; what cannot be opened leaves the one before."""
@@ -106,20 +124,20 @@ class LiveAlbum:
             return
         before, self._current = self._current, later
         if not before.readers:
-            before.engine.close()
+            before.opened.close()
 
     def _opened(self) -> Edition | None:
         """The file's state as an edition; None if it is the current one."""
-        album = Album.open(self.path)
+        opened = self.file.again()
         try:
-            check_encoders(self.models, album.meta, self.path)
-            edition = Edition(Engine(self.models, album), self._current.pictures.of(album))
+            _ = opened.engine  # raises for an album of other encoders
+            edition = Edition(opened, self._current.pictures.of(opened.reader))
         except BaseException:
-            album.close()
+            opened.close()
             raise
         if edition.name != self._current.name:
             return edition
-        album.close()
+        opened.close()
         return None
 
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path as FilePath
 from typing import Annotated
 
 from fastapi import FastAPI, Path, Query
 from pydantic import BeforeValidator, Field
 
-from gamer.index import OpenedLog
 from gamer.index.memory.records import MAX_ITEM, MAX_NAME, Item, Kind, StoredTurn
-from gamer.index.memory.store import MemoryStore
 
-from ..memory import by_hand
+from ..door.album import Album
 from .live import LiveAlbum, Threads
 from .server.problem import problems
 from .views import (
@@ -64,24 +61,22 @@ class EditRequest(Body, strict=True):
 
 
 class Memories:
-    """The memories in one album file, which this process has open to search it.
+    """The memories in one album file (LiveAlbum.file), which this process has open to search it.
 
     A search reads one state of the file for as long as the server runs, and SQLite keeps that state's log. So
     the bytes of what is forgotten are erased by `sweep`, once the album is closed.
     """
 
-    def __init__(self, album: FilePath) -> None:
-        self._album, self._left = album, False
+    def __init__(self, file: Album) -> None:
+        self._memory, self._left = file.memory, False
         self._erase: Callable[[], str] | None = None
 
     def page(self, kind: Kind, past: bool, limit: int, skip: int) -> MemoryPage:
-        with MemoryStore.open(self._album, write=False) as store:
-            items, total = store.latest(kind, past, limit, skip)
+        items, total = self._memory.latest(kind, past, limit, skip)
         return MemoryPage(tuple(_own(item) for item in items), total)
 
     def show(self, row: int) -> KnownMemory:
-        with MemoryStore.open(self._album, write=False) as store:
-            known = by_hand.show(store, row)
+        known = self._memory.show(row)
         return KnownMemory(
             _own(known.item),
             tuple(_said(turn) for turn in known.said[:MAX_PAGE]),
@@ -90,16 +85,14 @@ class Memories:
         )
 
     def add(self, asked: AddRequest) -> Changed:
-        with MemoryStore.open(self._album) as store:
-            return Changed(f"m{by_hand.add(store, asked.kind, asked.key, asked.text, asked.share)}")
+        row = self._memory.add(asked.text, kind=asked.kind, key=asked.key, share=asked.share)
+        return Changed(f"m{row}")
 
     def edit(self, row: int, text: str) -> Changed:
-        with MemoryStore.open(self._album) as store:
-            return Changed(f"m{by_hand.edit(store, row, text)}")
+        return Changed(f"m{self._memory.correct(row, text)}")
 
     def forget(self, row: int) -> MemoriesForgotten:
-        with MemoryStore.open(self._album) as store:
-            gone = by_hand.forget(store, OpenedLog(self._album), [], [row], keep_bytes=True)
+        gone = self._memory.forget(row, keep_bytes=True)
         self._left = True
         memories, turns = (f"m{item}" for item in gone.items), (f"t{turn}" for turn in gone.turns)
         return MemoriesForgotten(tuple(memories), tuple(turns))
@@ -117,8 +110,7 @@ class Memories:
         why = "" if self._erase is None else self._erase()
         if why or not self._left:
             return why
-        with MemoryStore.open(self._album) as store:
-            return store.sweep()
+        return self._memory.sweep()
 
 
 def add_memories(api: FastAPI, live: LiveAlbum, memories: Memories) -> None:

@@ -7,18 +7,17 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamer.index import Album, extract
+from gamer.index import extract
 from gamer.index.fields import FIELDS
 from gamer.index.records import FAVOURITE, UNKNOWN_TIME
 
 from ..bundle.gazetteer import Gazetteer
 from ..search.answer import Answer, SimilarPhotos
-from ..search.engine import Engine
 from . import words
 from .catalogue import Catalogue, months_of
 from .views import (
@@ -32,6 +31,11 @@ from .views import (
     SourceCount,
     Subgraph,
 )
+
+if TYPE_CHECKING:
+    from gamer.index import Album
+
+    from ..search.engine import Engine
 
 MAX_MONTHS = 3000
 MAX_PLACES = 3000

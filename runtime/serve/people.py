@@ -17,7 +17,6 @@ from gamer.index import AlbumError
 from gamer.index.people import reading
 from gamer.index.people.records import MAX_NAME, Person, StoredFace
 
-from ..indexing import people as change
 from .live import Edition, LiveAlbum, Mark, Threads, mark_of
 from .memories import Memories
 from .server.problem import Refused, problems, without_folder
@@ -54,7 +53,7 @@ class SplitRequest(Body):
 def add_people(api: FastAPI, live: LiveAlbum, memories: Memories) -> None:
     """Adds the routes. `memories`: erases the bytes of the forgotten once the album is closed."""
     threads = Threads(live, AT_ONCE)
-    encoder = change.encoder_of(lambda: live.models, live.path)
+    people = live.file.people
 
     async def of(person: str, call: Callable[[], T]) -> T:
         """Refuses what does not fit, in the words of the album, and shows what has changed at once."""
@@ -62,7 +61,7 @@ def add_people(api: FastAPI, live: LiveAlbum, memories: Memories) -> None:
         def done() -> T:
             status = 404
             try:
-                change.people_of(live.path).person(person)
+                _ = people[person]
                 status = 422
                 return call()
             except AlbumError as error:
@@ -97,23 +96,23 @@ def add_people(api: FastAPI, live: LiveAlbum, memories: Memories) -> None:
     @api.put(f"{PEOPLE}/{{person}}/name", responses=writes, tags=["people"])
     async def name_person(person: Key, asked: NameRequest) -> PersonView:
         """Gives a name, by which their photos are then found."""
-        return await of(person, lambda: _person(change.name(live.path, encoder, person, asked.name)))
+        return await of(person, lambda: _person(people.name(person, asked.name)))
 
     @api.post(f"{PEOPLE}/{{person}}/merged", responses=writes, tags=["people"])
     async def merge_people(person: Key, asked: MergeRequest) -> PersonView:
         """Makes people one, who keeps the name of the first; they stay one."""
-        return await of(person, lambda: _person(change.merge(live.path, encoder, person, asked.others)))
+        return await of(person, lambda: _person(people.merge(person, *asked.others)))
 
     @api.post(f"{PEOPLE}/{{person}}/split", responses=writes, tags=["people"])
     async def split_person(person: Key, asked: SplitRequest) -> PersonView:
         """Makes another person of some faces, without a name; they stay two."""
-        return await of(person, lambda: _person(change.split(live.path, encoder, person, asked.faces)))
+        return await of(person, lambda: _person(people.split(person, asked.faces)))
 
     @api.delete(f"{PEOPLE}/{{person}}", responses=writes, tags=["people"])
     async def forget_person(person: Key) -> PeopleForgotten:
         """Deletes a person's faces, vectors and name. Their bytes are erased when the server stops."""
-        gone = await of(person, lambda: change.forget(live.path, encoder, [person]))
-        memories.left(partial(change.erase, live.path))
+        gone = await of(person, lambda: people.forget(person))
+        memories.left(people.erase)
         return PeopleForgotten(gone.faces)
 
 
@@ -131,7 +130,7 @@ def _person(person: Person) -> PersonView:
 
 
 def _faces(live: LiveAlbum, person: str) -> Faces:
-    found = change.people_of(live.path).person(person)
+    found = live.file.people[person]
     clearest = sorted(found.faces, key=lambda face: -face.quality)[:MAX_FACES]
     with live.edition() as edition:
         return Faces(_person(found), tuple(FaceView(f.row, edition.album.row_of(f.photo)) for f in clearest))

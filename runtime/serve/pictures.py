@@ -13,13 +13,17 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gamer.index import Album, IngestError, Photo, Size, load_photo
+from gamer.index import IngestError, Photo, Size, load_photo
 from gamer.index.ingest.clips import live
 from gamer.index.people.records import Box
 
 from ..recent import Recent
 from .server.problem import Refused
+
+if TYPE_CHECKING:
+    from gamer.index import Album
 
 CACHE_BYTES = 64 << 20
 QUALITY = 82

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 from threading import Event
 from typing import Annotated
 
@@ -17,13 +17,8 @@ from fastapi import FastAPI
 from pydantic import BeforeValidator, Field, TypeAdapter
 
 from gamer.index.memory.records import Item, Kind
-from gamer.index.memory.store import MemoryStore
 
-from ..memory.chat import Conversation, model_of
-from ..memory.pictures import Pictures
-from ..memory.recall import encoder_of
-from ..models.language.chat import Chat
-from ..search.engine import MAX_QUERY
+from ..search.options import MAX_QUERY
 from .idle import IdleUpdates
 from .live import Edition, LiveAlbum
 from .memories import Memories
@@ -98,37 +93,32 @@ class Talks:
     def __init__(self, live: LiveAlbum, idle: IdleUpdates, memories: Memories) -> None:
         self._live, self._idle, self._memories = live, idle, memories
 
-    @cached_property
-    def _model(self) -> Chat | None:
-        return model_of(self._live.models)
-
     def say(self, asked: TalkRequest, tell: Tell, gone: Event) -> None:
         """Tells the pieces of the answer and the end. Raises only what goes wrong before the first piece."""
         with self._live.edition() as edition:
             self._say(edition, asked, tell, gone)
 
     def _say(self, edition: Edition, asked: TalkRequest, tell: Tell, gone: Event) -> None:
-        engine, told = edition.engine, False
+        album, told = edition.album, False
         for row in asked.photos:
-            if row >= len(engine.album):
-                raise Refused(404, "no_row", row=row, last=len(engine.album) - 1)
+            if row >= len(album):
+                raise Refused(404, "no_row", row=row, last=len(album) - 1)
 
         def piece(text: str) -> None:
             nonlocal told
             told = True
             tell(TalkPiece(text))
 
-        with self._idle.answering(), MemoryStore.open(engine.album.path) as store:
-            model = self._model if asked.worded and not asked.plain else None
-            talk = Conversation(store, encoder_of(engine.models), Pictures(engine), model, asked.chat)
-            shown = [photo.id for photo in engine.album.photos(asked.photos)]
+        worded = asked.worded and not asked.plain
+        with self._idle.answering(), edition.opened.memory.talk(asked.chat, worded=worded) as talk:
+            shown = [photo.id for photo in album.photos(asked.photos)]
             text, memories, failed = "", tuple[TalkMemory, ...](), ""
             photos = sources = tuple[int, ...]()
             try:
                 said = talk.say(asked.text, datetime.now(), piece, gone, shown)
                 text = said.text
-                photos = tuple(map(engine.album.row_of, said.photos))
-                sources = tuple(map(engine.album.row_of, said.sources))
+                photos = tuple(map(album.row_of, said.photos))
+                sources = tuple(map(album.row_of, said.sources))
                 memories = tuple(_own(item) for item in said.reply.comes_from)
                 talk.flush()
                 if said.forgot:

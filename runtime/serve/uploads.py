@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from gamer.index import AlbumError, IngestError
 from gamer.index.errors import AlbumBusy
@@ -24,11 +24,13 @@ from gamer.index.ingest.folder import PICTURES
 from gamer.index.ingest.pixels import opened
 
 from ..errors import RuntimeFailure
-from ..indexing.build import Added, add
 from .live import LiveAlbum
 from .server.background import Background
 from .server.problem import FAILED, Refused, one_line, without_folder
 from .views import SkippedFile, Uploaded, UploadState
+
+if TYPE_CHECKING:
+    from ..indexing.build import Added
 
 LARGEST = 100_000_000  # bytes of one file
 SPARE = 500_000_000  # bytes of the disk that stay free
@@ -171,7 +173,7 @@ class Uploads(Background):
                 if self._stopped:
                     raise _Stopped
 
-        return add(self._live.path, self._folder, self._live.models, progress=progress)
+        return self._live.file.add(self._folder, progress=progress)
 
     def _told(self, done: Added) -> None:
         self._live.look()

@@ -18,7 +18,7 @@ from gamer.index.memory.records import Block, Kind, Origin
 from gamer.index.records import Level
 
 from ..search.answer import Answer
-from ..search.engine import MAX_QUERY
+from ..search.options import MAX_QUERY
 
 MAX_PHOTOS = 200
 MAX_NAME = 200  # characters of a person's name

@@ -42,7 +42,7 @@ def lives(tmp_path: Path) -> Iterator[list[LiveAlbum]]:
             ]
             path.with_suffix(".jsonl").write_text("".join(json.dumps(photo) + "\n" for photo in photos))
             build(path.with_suffix(".jsonl"), fake_models(), path)
-            opened.append(LiveAlbum(Engine(fake_models(), Album.open(path))))
+            opened.append(LiveAlbum.of(Engine(fake_models(), Album.open(path))))
             closing.callback(opened[-1].close)
         yield opened
 

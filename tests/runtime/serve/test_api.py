@@ -15,7 +15,8 @@ from starlette.testclient import TestClient
 
 from gamer.index import Album, OpenedLog
 from gamer.runtime.search.answer import MODES, REFINEMENTS
-from gamer.runtime.search.engine import MAX_QUERY, Engine
+from gamer.runtime.search.engine import Engine
+from gamer.runtime.search.options import MAX_QUERY
 from gamer.runtime.search.similar import similar
 from gamer.runtime.serve.app import create_app
 from gamer.runtime.serve.server.settings import ServerSettings

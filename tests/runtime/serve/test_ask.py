@@ -6,7 +6,6 @@ import http.client
 import json
 import threading
 import time
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from starlette.types import Message
 from gamer.bench.chrome import Page
 from gamer.bench.serving import serving
 from gamer.index import Album, AlbumError, Encoded, Memory, Photo
+from gamer.runtime.agent import minds
 from gamer.runtime.agent.calls import Filter, Search, ToolError
 from gamer.runtime.agent.loop import MAX_QUESTION, Act, Answer, Turns
 from gamer.runtime.agent.toolbox import Toolbox
@@ -159,7 +159,7 @@ def test_the_longest_question_is_answered(client: TestClient) -> None:
 def test_an_error_after_the_first_step_is_the_last_line(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
 ) -> None:
-    monkeypatch.setattr(ask, "RulesMind", Raising(error))
+    monkeypatch.setitem(minds.MINDS, "rules", Raising(error))
     step, end = lines(client.post("/api/v1/ask", json={"question": "cat"}))
     assert step["thought"] == "Look."
     assert end["ended"] == said and end["answer"]["found"] is False and end["answer"]["items"] == []
@@ -168,7 +168,7 @@ def test_an_error_after_the_first_step_is_the_last_line(
 def test_an_error_before_the_first_step_has_a_status(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ask, "RulesMind", Raising(ZeroDivisionError("secret detail"), after=0))
+    monkeypatch.setitem(minds.MINDS, "rules", Raising(ZeroDivisionError("secret detail"), after=0))
     assert "secret" not in detail(client.post("/api/v1/ask", json={"question": "cat"}), 500)
 
 
@@ -178,12 +178,12 @@ def test_an_album_that_cannot_be_read_has_a_status(
     def damaged(*_: object) -> None:
         raise AlbumError("damaged")
 
-    monkeypatch.setattr(ask, "Toolbox", damaged)
+    monkeypatch.setattr("gamer.runtime.agent.toolbox.Toolbox", damaged)
     assert detail(client.post("/api/v1/ask", json={"question": "cat"}), 503) == "damaged"
 
 
 def test_a_task_without_end_ends_with_its_budget(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ask, "RulesMind", Scripted())
+    monkeypatch.setitem(minds.MINDS, "rules", Scripted())
     *steps, end = lines(client.post("/api/v1/ask", json={"question": "cat"}))
     assert len(steps) == 25 and end["ended"] == "budget" and not end["answer"]["found"]
     assert end["answer"]["photos"] > 0
@@ -222,7 +222,7 @@ def test_a_question_costs_more_than_a_search(engine: Engine) -> None:
 
 def test_the_work_ends_when_the_client_goes_away(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     mind = Scripted(wait=0.3)
-    monkeypatch.setattr(ask, "RulesMind", mind)
+    monkeypatch.setitem(minds.MINDS, "rules", mind)
     with serving(create_app(engine, ServerSettings(rate=NO_LIMIT))) as address:
         connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=30)
         body = json.dumps({"question": "my cat"})
@@ -346,7 +346,7 @@ def test_stop_ends_the_work_and_keeps_the_steps(
     page: Page, engine: Engine, monkeypatch: pytest.MonkeyPatch, shots: Path
 ) -> None:
     mind = Scripted(wait=0.5)
-    monkeypatch.setattr(ask, "RulesMind", mind)
+    monkeypatch.setitem(minds.MINDS, "rules", mind)
     with serving(create_app(engine, ServerSettings(rate=NO_LIMIT))) as address:
         page.open(address + "/?q=my+cat&how=ask", f"{STEPS} >= 2")
         page.picture(shots / "ask-running.png")
@@ -365,7 +365,7 @@ def test_stop_ends_the_work_and_keeps_the_steps(
 
 def test_a_later_search_ends_a_question(page: Page, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     mind = Scripted(wait=0.5)
-    monkeypatch.setattr(ask, "RulesMind", mind)
+    monkeypatch.setitem(minds.MINDS, "rules", mind)
     with serving(create_app(engine, ServerSettings(rate=NO_LIMIT))) as address:
         page.open(address + "/?q=my+cat&how=ask", f"{STEPS} >= 1")
         page.ask("document.querySelector('[name=how][value=search]').click()")
@@ -378,13 +378,13 @@ def test_a_later_search_ends_a_question(page: Page, engine: Engine, monkeypatch:
 def test_an_error_is_shown_in_a_line_under_the_steps_so_far(
     page: Page, engine: Engine, monkeypatch: pytest.MonkeyPatch, shots: Path
 ) -> None:
-    monkeypatch.setattr(ask, "RulesMind", Raising(AlbumError("album.gamer: damaged")))
+    monkeypatch.setitem(minds.MINDS, "rules", Raising(AlbumError("album.gamer: damaged")))
     with serving(create_app(engine, ServerSettings(rate=NO_LIMIT))) as address:
         page.open(address + "/?q=my+cat&how=ask", ENDED + " && !document.querySelector('#empty').hidden")
         page.picture(shots / "ask-error.png")
         assert page.ask(STEPS) == 1
         assert "album.gamer: damaged" in page.ask("document.querySelector('#empty').innerText")
-        monkeypatch.setattr(ask, "RulesMind", Raising(AlbumError("album.gamer: damaged"), after=0))
+        monkeypatch.setitem(minds.MINDS, "rules", Raising(AlbumError("album.gamer: damaged"), after=0))
         page.ask("document.querySelector('#search').requestSubmit()")
         page.wait(f"{STEPS} === 0 && document.querySelector('#empty').innerText.includes('damaged')")
 
@@ -432,11 +432,11 @@ def test_the_toolbox_of_a_question_is_its_own(client: TestClient, monkeypatch: p
     made: list[Toolbox] = []
 
     class Kept(Toolbox):
-        def __init__(self, engine: Engine, now: datetime | None) -> None:
-            super().__init__(engine, now)
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
             made.append(self)
 
-    monkeypatch.setattr(ask, "Toolbox", Kept)
+    monkeypatch.setattr("gamer.runtime.agent.toolbox.Toolbox", Kept)
     for _ in range(2):
         lines(client.post("/api/v1/ask", json={"question": FIRST}))
     assert len(made) == 2 and made[0].subsets and made[0].subsets is not made[1].subsets
@@ -452,7 +452,7 @@ def test_a_finished_mind_has_no_photos_beyond_those_shown(
             yield Act("Think.")
             return Answer(tuple(range(len(engine.album))), "all of them")
 
-    monkeypatch.setattr(ask, "RulesMind", lambda *_: All())
+    monkeypatch.setitem(minds.MINDS, "rules", lambda *_: All())
     monkeypatch.setattr(ask, "MAX_PHOTOS", 5)
     thought, end = lines(client.post("/api/v1/ask", json={"question": "all"}))
     assert thought["tool"] is None and thought["left"] is None and thought["found"] == 0

@@ -88,7 +88,7 @@ def path(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 @pytest.fixture
 def browser(path: Path) -> Iterator[TestClient]:
-    live = LiveAlbum(Engine(fake_models(), Album.open(path)))
+    live = LiveAlbum.of(Engine(fake_models(), Album.open(path)))
     yield calling(live)
     live.close()
 
@@ -277,7 +277,7 @@ def test_an_album_that_cannot_be_opened_is_shown_as_it_was(browser: TestClient, 
 
 
 def test_an_answer_under_way_keeps_the_rows_that_it_began_with(path: Path) -> None:
-    live = LiveAlbum(Engine(fake_models(), Album.open(path)))
+    live = LiveAlbum.of(Engine(fake_models(), Album.open(path)))
     with live.edition() as before:
         with AlbumWriter.extend(path) as writer:
             writer.remove(["june0.jpg"])

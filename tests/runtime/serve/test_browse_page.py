@@ -74,7 +74,7 @@ def path(long_album: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def address(path: Path) -> Iterator[str]:
-    live = LiveAlbum(Engine(fake_models(), Album.open(path)))
+    live = LiveAlbum.of(Engine(fake_models(), Album.open(path)))
     with serving(create_app(live, ServerSettings(rate=NO_LIMIT))) as served:
         yield served
     live.close()

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Condition, Event, Thread
 from typing import Any
 
 import pytest
 
+from gamer.index import Album as Reader
 from gamer.index.memory.records import Turn
 from gamer.index.memory.store import MemoryStore
+from gamer.runtime.door.album import Album
 from gamer.runtime.memory import update
 from gamer.runtime.memory.update import Updater
+from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.idle import IdleUpdates
+from tests.fakes import fake_models
 
 HOUR, START = 3_600_000, 1_767_258_000_000
 WAIT = 20  # seconds; longer than anything here takes
@@ -55,11 +60,18 @@ class Updates:
             return self._changed.wait_for(lambda: self.closed >= number, WAIT)
 
 
+def learning(path: Path) -> Callable[[Callable[[], bool]], None]:
+    """What a server calls in idle time, twenty hours later."""
+    opened = Album.of(Engine(fake_models(), Reader.open(path)))
+    opened.close()
+    return partial(opened.memory.learn, now=START + 20 * HOUR)
+
+
 def test_what_was_said_before_the_server_started_is_learnt(
     album: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     updates = Updates(monkeypatch)
-    idle = IdleUpdates(album, None, clock=lambda: START + 20 * HOUR)
+    idle = IdleUpdates(learning(album))
     idle.start()
     assert updates.wait_for(4)
     idle.stop()
@@ -76,7 +88,7 @@ def test_nothing_is_learnt_while_two_chats_are_answered_and_the_rest_afterwards(
         assert go_on.wait(WAIT)
 
     updates = Updates(monkeypatch, hold)
-    idle = IdleUpdates(album, None, clock=lambda: START + 20 * HOUR)
+    idle = IdleUpdates(learning(album))
     answered, both, leave = list[int](), Event(), Event()
 
     def chat() -> None:
@@ -116,7 +128,7 @@ def test_stopping_ends_after_the_step_in_progress_and_the_next_server_goes_on(
         assert go_on.wait(WAIT)
 
     updates = Updates(monkeypatch, hold)
-    idle = IdleUpdates(album, None, clock=lambda: START + 20 * HOUR)
+    idle = IdleUpdates(learning(album))
     idle.start()
     assert begun.wait(WAIT)
     stopping = Thread(target=idle.stop)
@@ -126,7 +138,7 @@ def test_stopping_ends_after_the_step_in_progress_and_the_next_server_goes_on(
     go_on.set()
     stopping.join()
     assert updates.closed == 1
-    again = IdleUpdates(album, None, clock=lambda: START + 20 * HOUR)
+    again = IdleUpdates(learning(album))
     again.start()
     assert updates.wait_for(4)
     again.stop()
@@ -135,6 +147,5 @@ def test_stopping_ends_after_the_step_in_progress_and_the_next_server_goes_on(
 
 def test_an_album_without_memories_is_left_alone(own_album: Path) -> None:
     before = own_album.read_bytes()
-    idle = IdleUpdates(own_album, None)
-    idle._update()
+    learning(own_album)(lambda: False)
     assert own_album.read_bytes() == before

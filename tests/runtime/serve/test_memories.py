@@ -21,6 +21,7 @@ from gamer.index.memory.store import MemoryStore
 from gamer.runtime.memory.update import Updater
 from gamer.runtime.search.engine import Engine
 from gamer.runtime.serve.app import create_app
+from gamer.runtime.serve.live import LiveAlbum
 from gamer.runtime.serve.memories import MAX_PAGE, MEMORIES, Memories
 from gamer.runtime.serve.server.settings import MAX_BODY, Rate, ServerSettings
 from tests.fakes import fake_models
@@ -149,12 +150,12 @@ def test_forgetting_takes_along_what_it_was_drawn_from_and_what_was_drawn_from_t
 
 def test_bytes_that_the_open_album_holds_are_erased_when_the_server_stops(own_album: Path) -> None:
     secret = "the key lies under the third stone"
-    engine = Engine(fake_models(), Album.open(own_album))
-    memories = Memories(own_album)
-    client = TestClient(create_app(engine, ServerSettings(rate=NO_LIMIT), memories), base_url=HERE)
+    live = LiveAlbum.of(Engine(fake_models(), Album.open(own_album)))
+    memories = Memories(live.file)
+    client = TestClient(create_app(live, ServerSettings(rate=NO_LIMIT), memories), base_url=HERE)
     row = add(client, secret)
     assert client.delete(f"{MEMORIES}/{row}").json() == {"memories": [row], "turns": []}
-    engine.close()
+    live.close()
     assert memories.sweep() == ""
     files = [one for one in own_album.parent.iterdir() if one.name.startswith("a.gamer")]
     assert own_album in files and not [one for one in files if secret.encode() in one.read_bytes()]

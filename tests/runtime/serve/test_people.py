@@ -40,7 +40,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def live(place: Path) -> Iterator[LiveAlbum]:
-    album = LiveAlbum(Engine(models(), Album.open(place)))
+    album = LiveAlbum.of(Engine(models(), Album.open(place)))
     yield album
     album.close()
 
@@ -90,7 +90,8 @@ def test_people_are_made_one_and_taken_apart(client: TestClient) -> None:
 
 
 def test_a_forgotten_face_is_shown_no_more_and_its_bytes_go_when_the_album_is_closed(place: Path) -> None:
-    live, memories = LiveAlbum(Engine(models(), Album.open(place))), Memories(place)
+    live = LiveAlbum.of(Engine(models(), Album.open(place)))
+    memories = Memories(live.file)
     client = TestClient(create_app(live, ServerSettings(rate=NO_LIMIT), memories), base_url=HERE)
     one = client.get("/api/v1/people").json()["people"][0]
     client.put(f"/api/v1/people/{one['id']}/name", json={"name": "Zacharias"})

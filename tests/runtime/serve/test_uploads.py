@@ -58,7 +58,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def live(own_album: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveAlbum]:
     monkeypatch.setattr(living, "LOOK_EVERY", 0.0)
-    opened = LiveAlbum(Engine(fake_models(), Album.open(own_album)))
+    opened = LiveAlbum.of(Engine(fake_models(), Album.open(own_album)))
     yield opened
     opened.close()
 
@@ -231,7 +231,7 @@ def test_a_busy_album_is_tried_again_and_a_failure_is_said_while_the_files_stay(
     def fails(*_: Any, **__: Any) -> None:
         raise RuntimeFailure(f"{live.path}: no room in {folder}")
 
-    monkeypatch.setattr(receiving, "add", fails)
+    monkeypatch.setattr("gamer.runtime.indexing.build.add", fails)
     send(client(live, uploads), "b.jpg", picture(200))
     failed = ended(uploads)
     assert (failed.state, failed.error) == ("failed", "a.gamer: no room in in")
@@ -249,7 +249,7 @@ def test_a_server_that_stops_ends_the_run_between_two_photos(
             progress(len(told), 10, "a.jpg")
             time.sleep(0.001)
 
-    monkeypatch.setattr(receiving, "add", endless)
+    monkeypatch.setattr("gamer.runtime.indexing.build.add", endless)
     uploads.saved()
     uploads.start()
     while not told:
