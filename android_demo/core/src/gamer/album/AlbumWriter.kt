@@ -53,21 +53,41 @@ class AlbumWriter private constructor(private val db: Database, private val path
      * Replaces the memories of photos, identified by their ids, with the mentions and text vectors; all else of them stays.
      * [named]: id → the names among the memories that were written because people have them.
      */
-    fun retell(batch: List<Encoded>, named: Map<String, List<String>>) = commit(counts = true) { generation ->
+    fun retell(batch: List<Encoded>, named: Map<String, List<String>>) = commit(counts = true) { retold(batch, named, it) }
+
+    /**
+     * [retell] where [forget] deletes people, in one transaction, with the entities of these [names] that no photo mentions any more;
+     * closes the album. The bytes go at its end, or with the next [finish] where this program is killed before.
+     */
+    fun forget(batch: List<Encoded>, named: Map<String, List<String>>, names: List<String>, forget: FaceRows.() -> Unit) {
+        db.query("PRAGMA secure_delete=ON")
+        commit(counts = true) { generation ->
+            retold(batch, named, generation)
+            FaceRows(db, path).forget()
+            rows.dropPeople(names)
+            TextIndex.renew(db)
+            buildSegments { false }
+            db.execute("INSERT OR REPLACE INTO meta VALUES(?, '')", ERASING)
+        }
+        erase()
+        close()
+    }
+
+    private fun retold(batch: List<Encoded>, named: Map<String, List<String>>, generation: Long) {
         for (item in batch) rows.retell(item, generation)
-        FaceRows(db, path).noteWritten(named)
+        if (named.isNotEmpty()) FaceRows(db, path).noteWritten(named)
         rows.settle()
     }
 
-    /** Deletes the entities of these names that no photo mentions any more, and the bytes of all that was deleted, and closes the album. */
-    fun erase(names: List<String>) {
-        commit(counts = true) {
-            names.forEach(rows::dropEntity)
-            TextIndex.renew(db)
-            buildSegments { false }
+    /** Writes the file anew where bytes of what was forgotten may be in it. */
+    private fun erase() {
+        if (db.query("SELECT 1 FROM meta WHERE key=?", ERASING).isEmpty()) return
+        try {
+            db.execute("VACUUM")
+        } catch (error: DatabaseError) {
+            throw AlbumError("$path: forgotten, but its bytes are not erased (${oneLine(error)}); the next indexing tries that again")
         }
-        db.execute("VACUUM")
-        close()
+        commit(counts = false) { db.execute("DELETE FROM meta WHERE key=?", ERASING) }
     }
 
     /** Removes photos, and what belongs to them alone. */
@@ -123,6 +143,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
     fun finish(isStopped: () -> Boolean = { false }, encode: (List<String>) -> List<FloatArray>) {
         embed(encode)
         commit(counts = false) { buildSegments(isStopped) }
+        erase()
         close()
     }
 
@@ -221,6 +242,7 @@ class AlbumWriter private constructor(private val db: Database, private val path
         private const val NAMES_A_CALL = 512
         private const val TRIES = 100
         private const val BREAK_MS = 20L
+        private const val ERASING = "erasing" // a key of the table meta: bytes of people who were forgotten may be in the file
         private const val COPIES = "copies" // a channel that finds copies of pictures, by scanning
 
         /** Opens an existing album; one of an older version is upgraded in one transaction. */

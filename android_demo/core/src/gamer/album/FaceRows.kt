@@ -18,7 +18,7 @@ import java.io.File
 class FaceRows internal constructor(private val db: Database, private val path: File) {
     /** The people of the album, each row checked; null if it has no tables of them. Faces of photos that are gone are left out. */
     fun read(): People? {
-        if (!OptionalTables.isThere(db, "face_meta")) return null
+        if (!isThere()) return null
         val version = text("version")
         if (version != VERSION) throw AlbumError("$path: its faces are in version $version, this program reads $VERSION; update the program")
         val faces = db.query("SELECT id, crc, $COLUMNS FROM faces WHERE photo IN $HERE ORDER BY id").map(::face)
@@ -34,6 +34,8 @@ class FaceRows internal constructor(private val db: Database, private val path: 
         )
     }
 
+    private fun isThere() = OptionalTables.isThere(db, "face_meta")
+
     private fun face(row: Array<Any?>): StoredFace {
         val values = row.drop(2)
         val codes = values[9] as ByteArray
@@ -48,7 +50,7 @@ class FaceRows internal constructor(private val db: Database, private val path: 
 
     /** Makes the tables if there are none. Raises [AlbumError] if the faces there are another encoder's. */
     fun begin(encoder: String) {
-        val before = read()?.encoder
+        val before = if (isThere()) text("encoder") else null
         if (before == encoder) return
         if (before != null) throw AlbumError("$path: its faces were made by $before, the bundle has $encoder: forget everybody, then find them again")
         DDL.forEach { db.execute(it) }
@@ -76,8 +78,9 @@ class FaceRows internal constructor(private val db: Database, private val path: 
 
     /** Groups the faces that were stored since the last time with each other and with those of before. */
     fun regroup() {
-        val found = read() ?: return
         val before = number(GROUPED)
+        if (db.query("SELECT 1 FROM faces WHERE id > ? LIMIT 1", before).isEmpty()) return
+        val found = read() ?: return
         val fresh = found.faces.indices.filter { found.faces[it].row > before }
         val persons = Grouping.group(found.faces.map { it.face.vector }, found.faces.map { it.person }, fresh, found.held)
         for ((face, person) in found.faces.zip(persons)) if (face.person != person) put(face, person, face.isFixed)
@@ -115,6 +118,7 @@ class FaceRows internal constructor(private val db: Database, private val path: 
 
     /** Deletes the tables, but for the list of memories that naming wrote, if there are any to take back. */
     fun forgetAll() {
+        if (!isThere()) return
         for (table in listOf("faces", "face_people", "face_photos")) db.execute("DELETE FROM $table")
         if (db.query("SELECT 1 FROM face_names WHERE photo IN $HERE").isNotEmpty()) return
         for (table in listOf("face_meta", "face_people", "faces", "face_photos", "face_names")) db.execute("DROP TABLE $table")

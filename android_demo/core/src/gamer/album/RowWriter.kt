@@ -59,19 +59,29 @@ internal class RowWriter(private val db: Database, private val path: File, store
         stale.addAll(EventRows.ofPhoto(db, row))
     }
 
-    /** Deletes the entities of this name, unless a photo mentions them, with what was chosen for them. The last entity moves to the row. */
-    fun dropEntity(name: String) {
-        val own = "SELECT row FROM entities WHERE canonical=? AND row NOT IN (SELECT entity FROM mentions) ORDER BY row DESC"
-        for (row in db.query(own, Entities.canonical(name)).map { it[0].asLong() }) {
-            db.execute("DELETE FROM preferences WHERE kind='entity' AND ? IN (better, worse)", row)
-            db.execute("UPDATE entities SET same_as=NULL WHERE same_as=?", row)
-            db.execute("DELETE FROM edges WHERE ? IN (parent, child)", row)
-            db.execute("DELETE FROM entities WHERE row=?", row)
-            val last = db.query("SELECT coalesce(max(row), -1) FROM entities")[0][0].asLong()
-            if (last > row) for ((table, column) in ENTITY_COLUMNS) db.execute("UPDATE $table SET $column=? WHERE $column=?", row, last)
-            if (last > row) for (column in listOf("better", "worse")) db.execute("UPDATE preferences SET $column=? WHERE kind='entity' AND $column=?", row, last)
-            db.execute("DELETE FROM segments WHERE name=?", EntityNodes.SEGMENT)
-        }
+    /**
+     * Deletes the people whom no photo mentions any more: those of these [names], and those for whom nothing was chosen (a preference,
+     * another spelling).
+     */
+    fun dropPeople(names: List<String>) {
+        val named = names.map(Entities::canonical)
+        val chosen = "SELECT better FROM preferences WHERE kind='entity' UNION SELECT worse FROM preferences WHERE kind='entity' " +
+            "UNION SELECT same_as FROM entities WHERE same_as IS NOT NULL"
+        val unmentioned = "SELECT row, canonical, kind = 'person' AND row NOT IN ($chosen) FROM entities WHERE row NOT IN (SELECT entity FROM mentions) ORDER BY row DESC"
+        for ((row, key, isFree) in db.query(unmentioned)) if (isFree == 1L || key in named) dropEntity(row.asLong())
+    }
+
+    /** The last entity moves to the row. */
+    private fun dropEntity(row: Long) {
+        db.execute("DELETE FROM preferences WHERE kind='entity' AND ? IN (better, worse)", row)
+        db.execute("UPDATE entities SET same_as=NULL WHERE same_as=?", row)
+        db.execute("DELETE FROM edges WHERE ? IN (parent, child)", row)
+        db.execute("DELETE FROM entities WHERE row=?", row)
+        db.execute("DELETE FROM segments WHERE name=?", EntityNodes.SEGMENT)
+        val last = db.query("SELECT coalesce(max(row), -1) FROM entities")[0][0].asLong()
+        if (last <= row) return
+        for ((table, column) in ENTITY_COLUMNS) db.execute("UPDATE $table SET $column=? WHERE $column=?", row, last)
+        for (column in listOf("better", "worse")) db.execute("UPDATE preferences SET $column=? WHERE kind='entity' AND $column=?", row, last)
     }
 
     /** Gives a photo these vectors in place of those that it has. */

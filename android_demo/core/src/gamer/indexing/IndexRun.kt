@@ -129,9 +129,9 @@ class IndexRun<S>(
         }
     }
 
-    private companion object {
-        const val BATCH = 16
-        const val AT_ONCE = 200 // photos that are removed, or marked
+    internal companion object {
+        private const val BATCH = 16
+        private const val AT_ONCE = 200 // photos that are removed, or marked
         val GREY = Pixels(32, 32, ByteArray(3 * 32 * 32) { 127 })
     }
 }

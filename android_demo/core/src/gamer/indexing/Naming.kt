@@ -23,37 +23,53 @@ class Naming(private val retold: (Photo) -> Encoded, private val names: (List<St
 
     /** Deletes a person with their faces and their name, and the bytes of these; closes [writer]. The photos stay, and are not searched again. */
     fun forget(writer: AlbumWriter, person: Long) {
-        val name = change(writer) { told -> told.person(person).also { forget(listOf(it)) }.name }
-        writer.erase(listOfNotNull(name))
+        val people = writer.people { read() } ?: People()
+        val gone = people.person(person)
+        forget(writer, people.without(gone), listOfNotNull(gone.name)) { forget(listOf(gone)) }
     }
 
     /** Deletes all that is known of people, and the bytes of it; closes [writer]. */
     fun forgetAll(writer: AlbumWriter) {
-        val names = change(writer) { told -> forgetAll().let { told.names.values.toList() } }
-        writer.people { forgetAll() } // without the list of the memories that are taken back now
-        writer.erase(names)
+        val people = writer.people { read() } ?: People()
+        forget(writer, People(written = people.written), people.names.values.toList()) { forgetAll() }
     }
 
-    private fun <T> change(writer: AlbumWriter, change: FaceRows.(People) -> T): T {
-        val done = writer.people { change(read() ?: People()) }
+    private fun forget(writer: AlbumWriter, left: People, names: List<String>, forget: FaceRows.() -> Unit) {
+        val changes = unlike(left).chunked(BATCH).map { changes(writer, left, it) }
+        writer.forget(changes.flatMap { it.photos }, changes.flatMap { it.named.entries }.associate { it.key to it.value }, names, forget)
+    }
+
+    private fun change(writer: AlbumWriter, change: FaceRows.(People) -> Unit) {
+        writer.people { change(read() ?: People()) }
         follow(writer) { false }
-        return done
     }
 
     /** Brings the memories in step with the names of those whom the photos show. Returns false if [isStopped] ended it. */
     fun follow(writer: AlbumWriter, isStopped: () -> Boolean): Boolean {
         val people = writer.people { read() } ?: return true
-        val wanted = people.namedIn()
-        val todo = (wanted.keys + people.written.keys).sorted().filter { wanted[it].orEmpty().toSet() != people.written[it].orEmpty() }
+        val todo = unlike(people)
         for (batch in todo.chunked(BATCH)) {
             if (isStopped()) return false
-            val old = writer.photos(batch)
-            val told = old.map { named(it, wanted[it.id].orEmpty(), people.written[it.id].orEmpty()) }
-            val changed = told.indices.filter { told[it].first.memories != old[it].memories }.map { told[it].first }
-            writer.retell(changed.map(retold), told.associate { (photo, added) -> photo.id to added })
+            changes(writer, people, batch).run { writer.retell(photos, named) }
         }
         if (todo.isNotEmpty()) writer.embed(names)
         return true
+    }
+
+    /** The photos whose memories do not say who they show. */
+    private fun unlike(people: People): List<String> {
+        val wanted = people.namedIn()
+        return (wanted.keys + people.written.keys).sorted().filter { wanted[it].orEmpty().toSet() != people.written[it].orEmpty() }
+    }
+
+    /** [photos]: those whose memories change. [named]: id → the names that nobody else gave it. */
+    private class Changes(val photos: List<Encoded>, val named: Map<String, List<String>>)
+
+    private fun changes(writer: AlbumWriter, people: People, ids: List<String>): Changes {
+        val (wanted, old) = people.namedIn() to writer.photos(ids)
+        val told = old.map { named(it, wanted[it.id].orEmpty(), people.written[it.id].orEmpty()) }
+        val changed = told.indices.filter { told[it].first.memories != old[it].memories }.map { told[it].first }
+        return Changes(changed.map(retold), told.associate { (photo, added) -> photo.id to added })
     }
 
     private companion object {

@@ -25,6 +25,7 @@ class PeopleSearch<S>(
         val wanted = writer.known().filter { it in shots && it !in before.lookedAt && !skips.isSkipped(KEY + it) }
         for ((at, batch) in wanted.chunked(BATCH).withIndex()) {
             progress(wanted.size - at * BATCH)
+            if (at % GROUPED == GROUPED - 1) writer.people { regroup() } // a pass over many new faces takes long, and cannot be stopped
             val looked = ArrayList<LookedAt>()
             for (id in batch) if (!isStopped()) look(id, shots.getValue(id))?.let(looked::add)
             writer.people { store(looked) }
@@ -43,14 +44,26 @@ class PeopleSearch<S>(
         } catch (error: OutOfMemoryError) {
             return null
         } catch (error: RuntimeFailure) {
+            blame(error)
             return null
         }
         skips.end()
         return faces?.let { LookedAt(id, null, it) }
     }
 
+    /** Throws [error] if no photo is its cause: a small grey picture fails, too. */
+    private fun blame(error: RuntimeFailure) {
+        try {
+            find(IndexRun.GREY)
+        } catch (again: RuntimeFailure) {
+            skips.end()
+            throw error
+        }
+    }
+
     private companion object {
         const val KEY = "people:" // before a photo's id in the list of tries: its picture alone did no harm
         const val BATCH = 16
+        const val GROUPED = 128 // batches
     }
 }

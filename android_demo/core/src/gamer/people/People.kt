@@ -33,9 +33,15 @@ class People(
     /** The person with this number. Raises [AlbumError] where there is none any more. */
     fun person(row: Long): Person = people.firstOrNull { it.row == row } ?: throw AlbumError("there is nobody called 'p$row': look again who is there")
 
+    /** As if a person had never been found. */
+    fun without(person: Person) = People(faces.filter { it.person != person.row }, names - person.row, lookedAt, closed, written, encoder)
+
     /** Photo → the names of the people whose faces it shows, in alphabetical order. */
-    fun namedIn(): Map<String, List<String>> =
+    fun namedIn(): Map<String, List<String>> = namedIn
+
+    private val namedIn by lazy {
         faces.groupBy({ it.photo }, { names[it.person] }).mapValues { it.value.filterNotNull().distinct().sorted() }.filterValues { it.isNotEmpty() }
+    }
 
     companion object {
         private const val MAX_NAME = 80 // characters

@@ -161,6 +161,10 @@ public class Activity extends Context {
         return out;
     }
 
+    public boolean isDestroyed() {
+        return made.endsWith("destroy ");
+    }
+
     public void destroy() {
         if (content != null) content.shown(false);
         onDestroy();

@@ -52,10 +52,11 @@ object Cores {
         Files(context).run { Indexing(Models.open(bundle, Runner.chosen(context).backend!!.resting, AndroidDatabase, threads(), cache = context.cacheDir), this, Wish.PEOPLE.isChosen(context)) }
 
     /** Changes who is who in the album, whose writer is held meanwhile; the memories of the photos follow. */
-    fun naming(context: Context, change: Naming.(AlbumWriter) -> Unit) = Files(context).run {
-        Models.open(searched(this), Runner.chosen(context).backend!!, AndroidDatabase, threads(), cache = context.cacheDir).use { models ->
+    fun naming(context: Context, change: Naming.(AlbumWriter) -> Unit) = IndexJob.pausing(context) {
+        val files = Files(context)
+        Models.open(searched(files), Runner.chosen(context).backend!!, AndroidDatabase, threads(), cache = context.cacheDir).use { models ->
             val encoder = PhotoEncoder(models)
-            AlbumWriter.extend(album, AndroidDatabase).use { Naming(encoder::retold, encoder::names).change(it) }
+            AlbumWriter.extend(files.album, AndroidDatabase).use { Naming(encoder::retold, encoder::names).change(it) }
         }
     }
 

@@ -120,6 +120,17 @@ class IndexJob : JobService() {
             cancel(context)
         }
 
+        /** Does [work] while no photo is indexed: a run ends after its present batch, and goes on later. */
+        fun <T> pausing(context: Context, work: () -> T): T {
+            val wasRunning = isRunning
+            if (wasRunning) stop(context)
+            try {
+                return synchronized(RUN, work)
+            } finally {
+                if (wasRunning) schedule(context)
+            }
+        }
+
         private fun cancel(context: Context) = listOf(ID, POWER).forEach(scheduler(context)::cancel)
 
         private fun scheduler(context: Context) = context.getSystemService(Context.JOB_SCHEDULER_SERVICE) as JobScheduler

@@ -116,7 +116,7 @@ class MainActivity : Activity() {
 
     private val choices: List<Pair<Int, () -> Unit>> = listOf(
         R.string.timeline to { browse(ShelfActivity.timeline(this)) },
-        R.string.people to { browse(Intent(this, PeopleActivity::class.java)) },
+        R.string.people to ::people,
         R.string.map to { browse(Intent(this, MapActivity::class.java)) },
         R.string.trace to ::explain,
         R.string.index to ::index,
@@ -139,6 +139,12 @@ class MainActivity : Activity() {
         if (isPossible) Wish.REWORDING.choose(this, !Wish.REWORDING.isChosen(this))
         val says = if (!isPossible) R.string.reword_none else if (Wish.REWORDING.isChosen(this)) R.string.reword_on else R.string.reword_off
         Toast.makeText(this, says, Toast.LENGTH_SHORT).show()
+    }
+
+    /** What is forgotten there goes from the file with the last of its readers. */
+    private fun people() {
+        work.execute { finder?.rest() }
+        browse(Intent(this, PeopleActivity::class.java))
     }
 
     private fun browse(to: Intent) {

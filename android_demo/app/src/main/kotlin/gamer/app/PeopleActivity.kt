@@ -24,25 +24,30 @@ class PeopleActivity : Activity() {
     private val work = Executors.newSingleThreadExecutor()
     private var browser: Browser? = null // used on the thread of `work`, and for what squares show
 
+    @Volatile private var isShown = false
+
     override fun onStart() {
         super.onStart()
+        isShown = true
         load()
     }
 
     private fun load(): Unit = work.execute {
+        browser?.close()
+        if (!isShown) return@execute
         try {
-            browser?.close()
             val opened = Browser.open(this).also { browser = it }
             val people = opened.people().filter { it.row != same }.take(MOST)
-            runOnUiThread { if (people.isEmpty()) ask() else show(people, opened) }
+            onScreen { if (people.isEmpty()) ask() else show(people, opened) }
         } catch (error: Throwable) {
-            runOnUiThread { content(error) }
+            onScreen { content(error) }
         }
     }
 
     private val same: Long get() = intent.getLongExtra(SAME, 0)
 
     override fun onStop() {
+        isShown = false
         work.execute { browser?.close() }
         super.onStop()
     }
@@ -58,7 +63,10 @@ class PeopleActivity : Activity() {
     }
 
     override fun onOptionsItemSelected(item: MenuItem): Boolean {
-        Sure.ask(this) { change { forgetAll(it); Wish.PEOPLE.choose(this@PeopleActivity, false) } }
+        Sure.ask(this) {
+            Wish.PEOPLE.choose(this, false) // before: an indexing must not find them again
+            change { forgetAll(it) }
+        }
         return true
     }
 
@@ -89,7 +97,7 @@ class PeopleActivity : Activity() {
         numColumns = 3
         adapter = Faces(this@PeopleActivity, people, browser)
         setOnItemClickListener { _, _, at, _ ->
-            if (same == 0L) startActivity(ShelfActivity.person(context, people[at])) else change { merge(it, people[at].row, same); runOnUiThread(::finish) }
+            if (same == 0L) startActivity(ShelfActivity.person(context, people[at])) else change { merge(it, people[at].row, same); onScreen(::finish) }
         }
     })
 
@@ -98,9 +106,9 @@ class PeopleActivity : Activity() {
         try {
             browser?.close()
             Cores.naming(this, change)
-            load()
+            onScreen(::load)
         } catch (error: Throwable) {
-            runOnUiThread { content(error) }
+            onScreen { content(error) }
         }
     }
 
@@ -148,6 +156,6 @@ object Sure {
     fun ask(of: Activity, deed: () -> Unit) = of.content(LinearLayout(of).apply {
         orientation = LinearLayout.VERTICAL
         addView(TextView(of).apply { setText(R.string.person_sure); setPadding(32, 32, 32, 32) })
-        addView(Button(of).apply { setText(R.string.forget_yes); setOnClickListener { deed() } })
+        addView(Button(of).apply { setText(R.string.forget_yes); setOnClickListener { isEnabled = false; deed() } })
     })
 }

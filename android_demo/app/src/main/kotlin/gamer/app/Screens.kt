@@ -24,5 +24,8 @@ fun Activity.content(view: View) {
     frame.addView(view)
 }
 
+/** Does [work] on the screen's thread, unless the screen is gone by then. */
+fun Activity.onScreen(work: () -> Unit) = runOnUiThread { if (!isDestroyed) work() }
+
 /** Shows why there is nothing else to be seen. */
 fun Activity.content(error: Throwable) = content(TextView(this).apply { setPadding(32, 32, 32, 32); text = oneLine(error) })

@@ -32,6 +32,7 @@ class ShelfActivity : Activity() {
     private var browser: Browser? = null // used on the thread of `work`, and for what squares show
     private lateinit var list: ListView
     private lateinit var shown: View
+    @Volatile private var isShown = false
 
     override fun onCreate(saved: Bundle?) {
         super.onCreate(saved)
@@ -75,32 +76,40 @@ class ShelfActivity : Activity() {
         val says = try {
             browser?.close()
             Cores.naming(this, change)
-            if (name != null) runOnUiThread { title = name }
+            if (name != null) onScreen { called(name) }
             name?.let { getString(R.string.person_named) }
         } catch (error: Throwable) {
             oneLine(error)
         }
-        runOnUiThread {
-            if (says == null) return@runOnUiThread finish()
+        onScreen {
+            if (says == null) return@onScreen finish()
             Toast.makeText(this, says, Toast.LENGTH_LONG).show()
             load()
         }
     }
 
+    private fun called(name: String) {
+        title = name
+        intent.putExtra(TITLE, name).putExtra(NAME, name) // for when the phone is turned
+    }
+
     /** The album is read anew, as it is now: rows of an older state may be other photos'. */
     override fun onStart() {
         super.onStart()
+        isShown = true
         load()
     }
 
     private fun load() {
         work.execute {
+            browser?.close()
+            if (!isShown) return@execute
             try {
                 val opened = Browser.open(this).also { browser = it }
                 val sections = sections(opened)
-                runOnUiThread { show(ShelfList(this, sections, opened::addressed, ::open)) }
+                onScreen { show(ShelfList(this, sections, opened::addressed, ::open)) }
             } catch (error: Throwable) {
-                runOnUiThread { content(error) }
+                onScreen { content(error) }
             }
         }
     }
@@ -114,6 +123,7 @@ class ShelfActivity : Activity() {
 
     /** While a reader is open the log of the album grows, and no copy takes its place. */
     override fun onStop() {
+        isShown = false
         work.execute { browser?.close() }
         super.onStop()
     }
