@@ -77,6 +77,9 @@ enum Indexing {
         } ?? .busy
     }
 
+    /// What `work` returns; nil, and it is not done, while photos are indexed in the background.
+    static func apart<T>(_ work: () throws -> T) throws -> T? { try gate.pass(work) }
+
     /// Nil where nobody asked for people, or the model does not find them.
     private static func people(_ models: Models, _ encoder: PhotoEncoder, _ skips: SkipList) throws -> PeopleSearch? {
         guard UserDefaults.standard.bool(forKey: Session.findsPeople), models.hasFaces else { return nil }

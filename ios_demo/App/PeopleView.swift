@@ -46,9 +46,8 @@ struct PeopleView: View {
     }
 
     private func forget() async {
-        isSure = false
+        (isSure, isWanted) = (false, false)  // before: an indexing must not find them again
         failure = await session.change { try $0.forgetAll($1) }
-        if failure == nil { isWanted = false }
         await read()
     }
 }
@@ -92,6 +91,7 @@ struct PersonView: View {
     @State private var name = ""
     @State private var says: String?
     @State private var isNamed = false
+    @State private var isRead = false
     @State private var isSure = false
     @State private var isChoosing = false
     @State private var others: [Person] = []
@@ -106,7 +106,7 @@ struct PersonView: View {
             if isSure { Sure { await end { try $0.forget($1, person.row) } } }
             ShelfView(scope: .of(person.row))
         }
-        .navigationTitle(person.name ?? "")
+        .navigationTitle(isNamed ? name : person.name ?? "")
         .toolbar {
             Button("Same as…", systemImage: "person.2") { isChoosing = true }
             Button("Forget…", systemImage: "trash") { isSure = true }
@@ -124,7 +124,8 @@ struct PersonView: View {
             }
         }
         .task(id: person.row) {
-            name = person.name ?? ""
+            if !isRead { name = person.name ?? "" }  // later it may be another one
+            isRead = true
             others = (try? await Task.detached { try Browsing.people() }.value) ?? []
         }
     }

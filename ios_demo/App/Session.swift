@@ -116,13 +116,19 @@ final class Session: ObservableObject {
 
     /// Changes who is who in the album, and the memories of the photos with it. Returns why that failed, or nil.
     func change(_ change: @escaping @Sendable (Naming, AlbumWriter) throws -> Void) async -> String? {
-        let (warm, chosen) = (warm, Backend.chosen)
+        let (warm, chosen, wasIndexing) = (warm, Backend.chosen, screen.isIndexing)
+        stop.set()  // a run ends after its present batch, and goes on below
+        while screen.isIndexing { try? await Task.sleep(for: .milliseconds(200)) }
+        defer { if wasIndexing { index() } }
         return await Session.apart(.userInitiated) {
             warm.rest()  // what is deleted goes from the file with the last of its readers
-            let encoder = PhotoEncoder(try Models(Places.searched, chosen.engine, cache: Places.caches.path))
-            let writer = try AlbumWriter(Places.album.path)
-            defer { writer.close() }
-            try change(Naming(retold: encoder.retold, names: encoder.names), writer)
+            let done: Void? = try Indexing.apart {
+                let encoder = PhotoEncoder(try Models(Places.searched, chosen.engine, cache: Places.caches.path))
+                let writer = try AlbumWriter(Places.album.path)
+                defer { writer.close() }
+                try change(Naming(retold: encoder.retold, names: encoder.names), writer)
+            }
+            if done == nil { throw Failure.album("photos are being indexed in the background: try again when that has ended") }
         }.failure
     }
 

@@ -4,6 +4,7 @@ import Foundation
 /// Each call is one transaction that has reached the disk when it returns, so a killed app loses at most the batch in
 /// progress. There is one writer at a time; readers keep the snapshot that they opened.
 public final class AlbumWriter {
+    private static let erasing = "erasing" // a key of the table meta: bytes of people who were forgotten may be in the file
     private static let copies = "copies"  // a channel that finds copies of pictures, by scanning
     public let path: String
     public let meta: AlbumMeta
@@ -115,24 +116,40 @@ public final class AlbumWriter {
     /// Replaces the memories of photos, identified by their ids, with the mentions and text vectors; all else of them stays.
     /// `named`: id → the names among the memories that were written because people have them.
     public func retell(_ batch: [Encoded], named: [String: [String]]) throws {
-        try commit {
-            for item in batch { try rows.retell(item, generation: generation + 1) }
-            try FaceRows(try open(), path).noteWritten(named)
-            try rows.settle()
-        }
+        try commit { try retold(batch, named) }
     }
 
-    /// Deletes the entities of these names that no photo mentions any more, and the bytes of all that was deleted, and closes the
-    /// album.
-    public func erase(_ names: [String]) throws {
+    /// `retell` where `forget` deletes people, in one transaction, with the entities of these `names` that no photo mentions any more;
+    /// closes the album. The bytes go at its end, or with the next `finish` where this program is killed before.
+    public func forget(_ batch: [Encoded], named: [String: [String]], names: [String], _ forget: (FaceRows) throws -> Void) throws {
         let db = try open()
+        try db.run("PRAGMA secure_delete=ON")
         try commit {
-            for name in names { try rows.dropEntity(name) }
+            try retold(batch, named)
+            try forget(FaceRows(db, path))
+            try rows.dropPeople(names)
             try TextIndex.renew(db)
             try buildSegments { false }
+            try db.rows("INSERT OR REPLACE INTO meta VALUES(?, '')", [.text(AlbumWriter.erasing)])
         }
-        try db.run("VACUUM")
+        try erase()
         close()
+    }
+
+    private func retold(_ batch: [Encoded], _ named: [String: [String]]) throws {
+        for item in batch { try rows.retell(item, generation: generation + 1) }
+        if !named.isEmpty { try FaceRows(try open(), path).noteWritten(named) }
+        try rows.settle()
+    }
+
+    /// Writes the file anew where bytes of what was forgotten may be in it.
+    private func erase() throws {
+        let db = try open()
+        if try db.first("SELECT 1 FROM meta WHERE key=?", [.text(AlbumWriter.erasing)]) == nil { return }
+        do { try db.run("VACUUM") } catch {
+            throw Failure.album("\(path): forgotten, but its bytes are not erased (\(error)); the next indexing tries that again")
+        }
+        try commit(counts: false) { _ = try db.rows("DELETE FROM meta WHERE key=?", [.text(AlbumWriter.erasing)]) }
     }
 
     /// Removes photos, and what belongs to them alone.
@@ -195,6 +212,7 @@ public final class AlbumWriter {
     public func finish(isStopped: () -> Bool = { false }, _ encode: ([String]) throws -> [[Float]]) throws {
         try embed(encode)
         try commit(counts: false) { try buildSegments(isStopped) }
+        try erase()
         close()
     }
 

@@ -27,7 +27,7 @@ public struct FaceRows {
 
     /// The people of the album, each row checked; nil if it has no tables of them. Faces of photos that are gone are left out.
     public func read() throws -> People? {
-        guard try OptionalTables.isThere(db, "face_meta") else { return nil }
+        guard try isThere() else { return nil }
         let version = try text("version")
         guard version == FaceRows.version else {
             throw Failure.album("\(path): its faces are in version \(version ?? "none"), this program reads \(FaceRows.version); update the program")
@@ -49,6 +49,8 @@ public struct FaceRows {
         return out
     }
 
+    private func isThere() throws -> Bool { try OptionalTables.isThere(db, "face_meta") }
+
     private func face(_ row: [Value]) throws -> StoredFace {
         let values = Array(row.dropFirst(2)), box = values[1...4].compactMap(\.real)
         guard Checksum.values(values) == row[1].integer, let id = row[0].integer, let photo = values[0].text, box.count == 4, let quality = values[5].real,
@@ -61,7 +63,7 @@ public struct FaceRows {
 
     /// Makes the tables if there are none. Raises Failure.album if the faces there are another encoder's.
     public func begin(_ encoder: String) throws {
-        let before = try read()?.encoder
+        let before = try isThere() ? try text("encoder") : nil
         if before == encoder { return }
         if let before { throw Failure.album("\(path): its faces were made by \(before), the bundle has \(encoder): forget everybody, then find them again") }
         try db.run(FaceRows.ddl)
@@ -92,8 +94,9 @@ public struct FaceRows {
 
     /// Groups the faces that were stored since the last time with each other and with those of before.
     public func regroup() throws {
-        guard let found = try read() else { return }
-        let before = try number(FaceRows.grouped), faces = found.faces
+        let before = try number(FaceRows.grouped)
+        guard try db.first("SELECT 1 FROM faces WHERE id > ? LIMIT 1", [.integer(before)]) != nil, let found = try read() else { return }
+        let faces = found.faces
         let fresh = faces.indices.filter { faces[$0].row > before }
         let persons = Grouping.group(faces.map(\.face.vector), faces.map(\.person), fresh: fresh, held: found.held)
         for (face, person) in zip(faces, persons) where face.person != person { try put(face, person, face.isFixed) }
@@ -132,6 +135,7 @@ public struct FaceRows {
 
     /// Deletes the tables, but for the list of memories that naming wrote, if there are any to take back.
     public func forgetAll() throws {
+        if try !isThere() { return }
         for table in ["faces", "face_people", "face_photos"] { try db.rows("DELETE FROM \(table)") }
         if try db.first("SELECT 1 FROM face_names WHERE photo IN \(FaceRows.here)") != nil { return }
         for table in ["face_meta", "face_people", "faces", "face_photos", "face_names"] { try db.rows("DROP TABLE \(table)") }

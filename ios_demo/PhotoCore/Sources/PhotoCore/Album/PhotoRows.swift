@@ -49,24 +49,34 @@ struct PhotoRows {
         if let event = try EventRows.ofPhoto(db, row) { stale.insert(event) }
     }
 
-    /// Deletes the entities of this name, unless a photo mentions them, with what was chosen for them. The last entity moves to the row.
-    func dropEntity(_ name: String) throws {
-        let own = "SELECT row FROM entities WHERE canonical=? AND row NOT IN (SELECT entity FROM mentions) ORDER BY row DESC"
-        for found in try db.rows(own, [.text(Entities.canonical(name.scalars).string)]) {
-            let row = found[0]
-            try db.rows("DELETE FROM preferences WHERE kind='entity' AND ? IN (better, worse)", [row])
-            try db.rows("UPDATE entities SET same_as=NULL WHERE same_as=?", [row])
-            try db.rows("DELETE FROM edges WHERE ? IN (parent, child)", [row])
-            try db.rows("DELETE FROM entities WHERE row=?", [row])
-            let last = try db.integer("SELECT coalesce(max(row), -1) FROM entities"), pair: [Value] = [row, .integer(last)]
-            if last > row.integer ?? last {
-                for (table, column) in [("entities", "row"), ("entities", "same_as"), ("mentions", "entity"), ("edges", "parent"), ("edges", "child")] {
-                    try db.rows("UPDATE \(table) SET \(column)=? WHERE \(column)=?", pair)
-                }
-                for column in ["better", "worse"] { try db.rows("UPDATE preferences SET \(column)=? WHERE kind='entity' AND \(column)=?", pair) }
-            }
-            try db.rows("DELETE FROM segments WHERE name=?", [.text(EntityNodes.segment)])
+    /// Deletes the people whom no photo mentions any more: those of these `names`, and those for whom nothing was chosen (a
+    /// preference, another spelling).
+    func dropPeople(_ names: [String]) throws {
+        let named = Set(names.map { Entities.canonical($0.scalars).string })
+        let chosen = """
+            SELECT better FROM preferences WHERE kind='entity' UNION SELECT worse FROM preferences WHERE kind='entity'
+            UNION SELECT same_as FROM entities WHERE same_as IS NOT NULL
+            """
+        let unmentioned = """
+            SELECT row, canonical, kind = 'person' AND row NOT IN (\(chosen)) FROM entities
+            WHERE row NOT IN (SELECT entity FROM mentions) ORDER BY row DESC
+            """
+        for found in try db.rows(unmentioned) where found[2] == .integer(1) || named.contains(found[1].text ?? "") { try dropEntity(found[0]) }
+    }
+
+    /// The last entity moves to the row.
+    private func dropEntity(_ row: Value) throws {
+        try db.rows("DELETE FROM preferences WHERE kind='entity' AND ? IN (better, worse)", [row])
+        try db.rows("UPDATE entities SET same_as=NULL WHERE same_as=?", [row])
+        try db.rows("DELETE FROM edges WHERE ? IN (parent, child)", [row])
+        try db.rows("DELETE FROM entities WHERE row=?", [row])
+        try db.rows("DELETE FROM segments WHERE name=?", [.text(EntityNodes.segment)])
+        let last = try db.integer("SELECT coalesce(max(row), -1) FROM entities"), pair: [Value] = [row, .integer(last)]
+        guard last > row.integer ?? last else { return }
+        for (table, column) in [("entities", "row"), ("entities", "same_as"), ("mentions", "entity"), ("edges", "parent"), ("edges", "child")] {
+            try db.rows("UPDATE \(table) SET \(column)=? WHERE \(column)=?", pair)
         }
+        for column in ["better", "worse"] { try db.rows("UPDATE preferences SET \(column)=? WHERE kind='entity' AND \(column)=?", pair) }
     }
 
     /// Gives a photo these vectors in place of those that it has.

@@ -40,7 +40,7 @@ public struct IndexRun {
     private static let batch = 16, atOnce = 200  // photos that are encoded; that are removed, or marked
     // Photos of which a run asks whether their originals came from the cloud.
     private static let triedAgain = 64
-    private static let grey = Pixels(bytes: [UInt8](repeating: 127, count: 3 * 32 * 32), width: 32, height: 32)
+    static let grey = Pixels(bytes: [UInt8](repeating: 127, count: 3 * 32 * 32), width: 32, height: 32)
     private let source: PhotoSource
     private let writer: AlbumWriter
     private let skips: SkipList

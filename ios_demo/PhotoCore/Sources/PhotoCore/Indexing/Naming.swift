@@ -21,44 +21,62 @@ public struct Naming {
     /// Deletes a person with their faces and their name, and the bytes of these; closes `writer`. The photos stay, and are not
     /// searched again.
     public func forget(_ writer: AlbumWriter, _ person: Int) throws {
-        let name = try change(writer) { rows, people in
-            let gone = try people.person(person)
-            try rows.forget([gone])
-            return gone.name
-        }
-        try writer.erase([name].compactMap { $0 })
+        var left = try writer.people { try $0.read() } ?? People()
+        let gone = try left.person(person)
+        left.faces.removeAll { $0.person == person }
+        left.names[person] = nil
+        try forget(writer, left, [gone.name].compactMap { $0 }) { try $0.forget([gone]) }
     }
 
     /// Deletes all that is known of people, and the bytes of it; closes `writer`.
     public func forgetAll(_ writer: AlbumWriter) throws {
-        let names = try change(writer) { rows, people in
-            try rows.forgetAll()
-            return Array(people.names.values)
-        }
-        try writer.people { if try $0.read() != nil { try $0.forgetAll() } }  // without the list of the memories that were taken back now
-        try writer.erase(names)
+        let people = try writer.people { try $0.read() } ?? People()
+        var left = People()
+        left.written = people.written
+        try forget(writer, left, Array(people.names.values)) { try $0.forgetAll() }
     }
 
-    private func change<T>(_ writer: AlbumWriter, _ change: (FaceRows, People) throws -> T) throws -> T {
-        let done = try writer.people { try change($0, try $0.read() ?? People()) }
+    private func forget(_ writer: AlbumWriter, _ left: People, _ names: [String], _ forget: (FaceRows) throws -> Void) throws {
+        let wanted = left.namedIn, changes = try Naming.batches(unlike(left, wanted)).map { try self.changes(writer, left, wanted, $0) }
+        let named = Dictionary(uniqueKeysWithValues: changes.flatMap { $0.named.map { ($0.key, $0.value) } })
+        try writer.forget(changes.flatMap(\.photos), named: named, names: names, forget)
+    }
+
+    private func change(_ writer: AlbumWriter, _ change: (FaceRows, People) throws -> Void) throws {
+        try writer.people { try change($0, try $0.read() ?? People()) }
         _ = try follow(writer) { false }
-        return done
     }
 
     /// Brings the memories in step with the names of those whom the photos show. Returns false if `isStopped` ended it.
     func follow(_ writer: AlbumWriter, isStopped: () -> Bool) throws -> Bool {
         guard let people = try writer.people({ try $0.read() }) else { return true }
-        let wanted = people.namedIn
-        let todo = Set(wanted.keys).union(people.written.keys).sorted().filter { Set(wanted[$0] ?? []) != people.written[$0] ?? [] }
-        for first in stride(from: 0, to: todo.count, by: Naming.batch) {
+        let wanted = people.namedIn, todo = unlike(people, wanted)
+        for batch in Naming.batches(todo) {
             if isStopped() { return false }
-            let old = try writer.photos(Array(todo[first..<min(first + Naming.batch, todo.count)]))
-            let told = old.map { Naming.named($0, wanted[$0.id] ?? [], people.written[$0.id] ?? []) }
-            let changed = zip(told, old).filter { $0.photo.memories != $1.memories }.map(\.0.photo)
-            try writer.retell(try changed.map(retold), named: Dictionary(uniqueKeysWithValues: told.map { ($0.photo.id, $0.added) }))
+            let changes = try changes(writer, people, wanted, batch)
+            try writer.retell(changes.photos, named: changes.named)
         }
         if !todo.isEmpty { try writer.embed(names) }
         return true
+    }
+
+    private static func batches(_ ids: [String]) -> [[String]] {
+        stride(from: 0, to: ids.count, by: batch).map { Array(ids[$0..<min($0 + batch, ids.count)]) }
+    }
+
+    /// The photos whose memories do not say who they show. `wanted`: `namedIn` of `people`.
+    private func unlike(_ people: People, _ wanted: [String: [String]]) -> [String] {
+        Set(wanted.keys).union(people.written.keys).sorted().filter { Set(wanted[$0] ?? []) != people.written[$0] ?? [] }
+    }
+
+    /// `photos`: those whose memories change. `named`: id → the names that nobody else gave it.
+    private func changes(
+        _ writer: AlbumWriter, _ people: People, _ wanted: [String: [String]], _ ids: [String]
+    ) throws -> (photos: [Encoded], named: [String: [String]]) {
+        let old = try writer.photos(ids)
+        let told = old.map { Naming.named($0, wanted[$0.id] ?? [], people.written[$0.id] ?? []) }
+        let changed = zip(told, old).filter { $0.photo.memories != $1.memories }.map(\.0.photo)
+        return (try changed.map(retold), Dictionary(uniqueKeysWithValues: told.map { ($0.photo.id, $0.added) }))
     }
 
     /// The photo with the names that it should have, and those of them that nobody else gave it.

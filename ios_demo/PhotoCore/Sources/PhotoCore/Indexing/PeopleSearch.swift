@@ -3,7 +3,7 @@
 /// `picture`: nil for pixels that are not here now.
 public struct PeopleSearch {
     private static let mark = "people:" // before a photo's id in the list of tries: its picture alone did no harm
-    private static let batch = 16
+    private static let batch = 16, grouped = 2_048 // photos that are stored at once; after which people are grouped
     let encoder: String
     let find: (Pixels) throws -> [Face]
     let naming: Naming
@@ -27,9 +27,11 @@ public struct PeopleSearch {
             if isStopped() { return false }
             progress(wanted.count - first)
             try pool {
-                let looked = wanted[first..<min(first + PeopleSearch.batch, wanted.count)].compactMap(look)
+                let looked = try wanted[first..<min(first + PeopleSearch.batch, wanted.count)].compactMap(look)
                 try writer.people { try $0.store(looked) }
             }
+            // A pass over many new faces takes long, and cannot be stopped.
+            if (first + PeopleSearch.batch) % PeopleSearch.grouped == 0 { try writer.people { try $0.regroup() } }
         }
         progress(0)
         try writer.people { try $0.regroup() }
@@ -37,14 +39,20 @@ public struct PeopleSearch {
     }
 
     /// Nil for a photo that cannot be read now, and for one at which something failed: its try stays counted.
-    private func look(_ key: String) -> LookedAt? {
+    private func look(_ key: String) throws -> LookedAt? {
         skips.begin(PeopleSearch.mark + key)
         guard let pixels = picture(key) else {
             skips.end()
             return nil
         }
-        guard let faces = try? find(pixels) else { return nil }
-        skips.end()
-        return LookedAt(key, faces)
+        do {
+            let faces = try find(pixels)
+            skips.end()
+            return LookedAt(key, faces)
+        } catch {
+            guard (try? find(IndexRun.grey)) == nil else { return nil }
+            skips.end()  // no photo is the cause: a small grey picture fails, too
+            throw error
+        }
     }
 }
